@@ -29,6 +29,9 @@ _FEW_IMAGES, _FEW_RATERS = 100, 5
 _GOOD_CORRELATION = 0.5
 """Of a judge that follows people closely; by yes and no, hardly any can do better than 0.6."""
 
+_WORTH = 0.95
+"""A judge beside people is recommended if the design then costs so much less."""
+
 _SIZES = 30
 """How many numbers of judged items are compared for their cost."""
 
@@ -58,9 +61,9 @@ def design_table(
     is_priced = bool(costs.parties) or costs.rating is not None
     columns = (
         Column("decided by"),
-        *(Column(name, "count") for name in ("items", "images per item")),
-        Column("raters per image", align="right"),
-        Column("labelled items", align="right"),
+        *(Column(name, "count") for name in ("items", "images/item")),
+        Column("raters/image", align="right"),
+        Column("labelled", align="right"),
         *(Column(name, "count") for name in ("images", "ratings")),
         *((Column("about", align="right"),) if is_priced else ()),
         Column(""),
@@ -82,7 +85,7 @@ def design_table(
         for design in designs
     )
     notes = [
-        _recommendation(suite, designs),
+        _recommendation(suite, designs, costs),
         *_remarks(goal, spread),
         *(_better_judge(suite, goal, spread, costs) if is_default else ()),
         source,
@@ -129,14 +132,19 @@ def _decided_by(design: Design) -> str:
 
 def _shortage(suite: PlannedSuite, design: Design, goal: Goal, spread: AnswerSpread) -> str:
     largest = design._replace(items=suite.items, labelled=suite.items if design.labelled else 0)
-    return f"only {suite.items:,} items: power {power_of(largest, goal, spread, suite.levels):.2f}"
+    return f"has {suite.items:,}: power {power_of(largest, goal, spread, suite.levels):.2f}"
 
 
-def _recommendation(suite: PlannedSuite, designs: list[Design]) -> str:
+def _recommendation(suite: PlannedSuite, designs: list[Design], costs: PlanCosts) -> str:
     """Return which design to take: the cheapest that follows people and fits the suite."""
-    design = next((each for each in designs if each.labelled and each.items <= suite.items), None)
-    if design is None:
-        return f"Recommended: none. The suite has too few items ({suite.items:,}) to find the difference by people."
+    by_people = [design for design in designs if design.labelled and design.items <= suite.items]
+    if not by_people:
+        return (
+            f"Recommended: none, as {suite.items:,} items are too few to find it by people: plan a larger difference, "
+            "or more items."
+        )
+    plain = next((design for design in by_people if not design.has_judge), by_people[0])
+    design = by_people[0] if costs.rank(by_people[0]) < _WORTH * costs.rank(plain) else plain
     labels = f"{design.labelled:,} of them labelled, " if design.has_judge else ""
     return (
         f"Recommended: {_decided_by(design)}, {design.items:,} items, {labels}{design.images} "

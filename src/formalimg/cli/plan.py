@@ -17,11 +17,15 @@ from formalimg.cli.price_options import GivenPrices
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
+    from formalimg.stats.design_power import Goal
     from formalimg.stats.variance_components import AnswerSpread
     from formalimg.types import ImageModel, Item, Judge, Table
 
 _WIDTH, _DIFFERENCE, _POWER = 5.0, 5.0, 0.8
+"""Points and power to plan for, unless others are asked for."""
+
 _RATER = "rater"
+"""What the price of a rating is called in `--price`."""
 
 
 def plan_command(
@@ -99,16 +103,25 @@ def plan_command(
     from formalimg.cli.streams import print_table
     from formalimg.reports.tables.terminal import render_terminal
     from formalimg.runs.plan import Selection
+    from formalimg.stats.design_power import Goal, require_goal
 
-    _require_one_plan(width, labels, power, difference, pilot, pilot_study)
+    goal = None
+    if power is not None or difference is not None:
+        points = _DIFFERENCE if difference is None else difference
+        goal = require_goal(Goal(points / 100, _POWER if power is None else power))
+    _require_one_plan(goal, width, labels, pilot, pilot_study)
     if suite_of(suite).has_scores:
         raise FormalimgError(f"{suite} gives scores, not passes: plan a suite whose images pass or fail")
     chosen = Selection(None if levels is None else options.read_levels(levels))
     selected = [*chosen.of(open_items(suite, items).items).values()]
     require_valid(selected)
-    of_raters = [_RATER] if power is not None or difference is not None else []
     prices = GivenPrices(
-        price, {"model": [model] if model else [], "judge": [judge] if judge else [], _RATER: of_raters}
+        price,
+        {
+            "model": [model] if model else [],
+            "judge": [judge] if judge else [],
+            _RATER: [_RATER] if goal is not None else [],
+        },
     )
     costs = PlanCosts.of(
         _open_model(model, model_option, prices),
@@ -116,28 +129,20 @@ def plan_command(
         selected,
         _rating_price(prices),
     )
-    if power is None and difference is None:
+    if goal is None:
         table = interval_table(suite, selected, (width or _WIDTH) / 100, costs, labels=labels)
     else:
-        table = _power_table(
-            suite, selected, power or _POWER, (difference or _DIFFERENCE) / 100, costs, pilot, pilot_study
-        )
+        table = _power_table(suite, selected, goal, costs, pilot, pilot_study)
     print_table(render_terminal([table]))
 
 
 def _require_one_plan(
-    width: float | None,
-    labels: bool,
-    power: float | None,
-    difference: float | None,
-    pilot: tuple[Path, Path] | None,
-    study: Path | None,
+    goal: Goal | None, width: float | None, labels: bool, pilot: tuple[Path, Path] | None, study: Path | None
 ) -> None:
     """Refuse options of different plans."""
-    of_power = power is not None or difference is not None
-    if of_power and (width is not None or labels):
+    if goal is not None and (width is not None or labels):
         raise FormalimgError("--width and --labels plan an interval, --power and --difference a test: give one of them")
-    if pilot is not None and not of_power:
+    if pilot is not None and goal is None:
         raise FormalimgError("--pilot is for a plan of power: add --power 0.8 --difference 5")
     if study is not None and pilot is None:
         raise FormalimgError("--pilot-study rates the images of two runs: name them with --pilot RUN RUN")
@@ -159,8 +164,7 @@ def _rating_price(prices: GivenPrices) -> float | None:
 def _power_table(
     suite: str,
     items: Sequence[Item[Any]],
-    power: float,
-    difference: float,
+    goal: Goal,
     costs: PlanCosts,
     pilot: tuple[Path, Path] | None,
     study: Path | None,
@@ -168,11 +172,8 @@ def _power_table(
     """Return the designs that find a difference."""
     from formalimg.benchmarks.registry import suite as suite_of
     from formalimg.cli.design_plan import PlannedSuite, design_table
-    from formalimg.stats.design_power import Goal, require_goal
     from formalimg.stats.variance_components import DEFAULT_SPREAD
 
-    goal = Goal(difference, power)
-    require_goal(goal)
     levels = Counter(item.level for item in items)
     planned = PlannedSuite(suite_of(suite).title, len(levels) * min(levels.values()), len(levels))
     spread = DEFAULT_SPREAD if pilot is None else _read_pilot(suite, pilot, study)

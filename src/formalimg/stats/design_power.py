@@ -102,8 +102,8 @@ def corrected_design(
     return _smallest_design(lambda labelled: full._replace(labelled=labelled), least, items, goal, spread, levels)
 
 
-def require_goal(goal: Goal) -> None:
-    """Refuse a difference or a power that no design has."""
+def require_goal(goal: Goal) -> Goal:
+    """Return the goal; refuse a difference or a power that no design has."""
     if not 0 < goal.difference < 1:
         raise FormalimgError(
             f"a difference of {goal.difference!r} cannot be planned: give one between 0 and 1; 5 points are 0.05"
@@ -112,6 +112,7 @@ def require_goal(goal: Goal) -> None:
         raise FormalimgError(
             f"a power of {goal.power!r} cannot be planned: give one above {1 - goal.confidence:.2g} and below 1"
         )
+    return goal
 
 
 def _smallest_design(
