@@ -105,7 +105,8 @@ def test_a_model_without_ratings_price_names_the_ratings(monkeypatch: pytest.Mon
     monkeypatch.setenv("OPENAI_API_KEY", "not-a-key")
     priced = ("-m", "openai/painter", "--price", "model=0.04")
     page = formalimg("plan", "natural", "--power", "0.8", *priced).out
-    assert "+ ratings" in page
+    assert "+: and the ratings" in page
+    assert all(row[-1].endswith("+") for row in _rows(page, "people alone"))
     judged = _rows(page, "judge alone")[0]
     assert judged[-1] == f"${0.04 * int(judged[4].replace(',', '')):,.2f}"
 

@@ -59,14 +59,15 @@ def design_table(
     """
     designs = sorted(_designs(suite, goal, spread, costs), key=costs.rank)
     is_priced = bool(costs.parties) or costs.rating is not None
+    is_short = any(design.items > suite.items for design in designs)
     columns = (
         Column("decided by"),
-        *(Column(name, "count") for name in ("items", "images/item")),
-        Column("raters/image", align="right"),
+        *(Column(name, "count") for name in ("items", "per item")),
+        Column("raters", align="right"),
         Column("labelled", align="right"),
         *(Column(name, "count") for name in ("images", "ratings")),
         *((Column("about", align="right"),) if is_priced else ()),
-        Column(""),
+        *((Column(""),) if is_short else ()),
     )
     rows = tuple(
         TableRow(
@@ -79,7 +80,7 @@ def design_table(
                 design.total_images,
                 design.ratings,
                 *((costs.design_text(design),) if is_priced else ()),
-                "" if design.items <= suite.items else _shortage(suite, design, goal, spread),
+                *((_shortage(suite, design, goal, spread),) if is_short else ()),
             )
         )
         for design in designs
@@ -89,7 +90,8 @@ def design_table(
         *_remarks(goal, spread),
         *(_better_judge(suite, goal, spread, costs) if is_default else ()),
         source,
-        "Images and ratings are those of both models. " + _cost_rule(costs),
+        "Images per item are of each model, raters per image; images and ratings are those of both models. "
+        + _cost_rule(costs),
     ]
     title = f"{suite.title}: a difference of {100 * goal.difference:g} points, found with power {goal.power:g}"
     return Table("plan", title, columns, rows, tuple(notes))
@@ -131,6 +133,9 @@ def _decided_by(design: Design) -> str:
 
 
 def _shortage(suite: PlannedSuite, design: Design, goal: Goal, spread: AnswerSpread) -> str:
+    """Return the power with all items of the suite, where a design needs more."""
+    if design.items <= suite.items:
+        return ""
     largest = design._replace(items=suite.items, labelled=suite.items if design.labelled else 0)
     return f"has {suite.items:,}: power {power_of(largest, goal, spread, suite.levels):.2f}"
 
@@ -182,5 +187,6 @@ def _cost_rule(costs: PlanCosts) -> str:
     if costs.parties and not costs.is_known:
         return f"Costs of {' and '.join(costs.parties)} are unknown: give the price with --price."
     if costs.rating is None:
-        return "A rating counts as much as an image with its verdict; give its price with --price rater=0.10."
+        plus = "+: and the ratings. " if costs.parties else ""
+        return f"{plus}A rating counts as much as an image with its verdict; give its price with --price rater=0.10."
     return "Cheapest first."

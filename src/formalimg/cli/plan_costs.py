@@ -54,12 +54,12 @@ class PlanCosts(NamedTuple):
         return f"${images * (self.image + self.verdict):,.2f}"
 
     def design_text(self, design: Design) -> str:
-        """Return what a design costs; ratings without a price are named."""
+        """Return what a design costs; a plus stands for ratings without a price."""
         if self.image is None or self.verdict is None:
             return "unknown"
         dollars = design.total_images * (self.image + self.verdict * design.has_judge)
         dollars += design.ratings * (self.rating or 0.0)
-        return f"${dollars:,.2f}" + (" + ratings" if design.ratings and self.rating is None else "")
+        return f"${dollars:,.2f}" + ("+" if design.ratings and self.rating is None else "")
 
     def rank(self, design: Design) -> float:
         """Return what designs are ordered by: their cost. A rating without a price counts as an image with its verdict.
