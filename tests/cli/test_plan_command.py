@@ -7,6 +7,7 @@ import re
 import pytest
 
 from formalimg.stats.planning import images_for_width, items_for_difference
+from formalimg.stats.variance_components import DEFAULT_SPREAD
 from tests.support.command import formalimg
 
 
@@ -21,8 +22,10 @@ def test_it_says_how_many_images_and_labels_it_takes() -> None:
     assert _row(page, "rate of one K")[:2] == [str(single), f"{10 * single:,}"]
     assert "only 200 items" in page
     assert _row(page, "Overall  ")[:2] == [str(-(-single // 10)), str(10 * -(-single // 10))]
-    pairs = -(-items_for_difference(0.05, discordant=0.3) // 10)
+    discordant = DEFAULT_SPREAD.judge.difference_variance()
+    pairs = -(-items_for_difference(0.05, discordant=discordant) // 10)
     assert _row(page, "difference of two models")[0] == str(pairs)
+    assert "with power 0.4" in page  # of a difference as large as the half width
     labels = int(_row(page, "Overall, corrected by labels")[2])
     assert 200 < labels < 350
 

@@ -209,8 +209,8 @@ COMMANDS = {
     ),
     "plan": CommandEntry(
         _RUN,
-        "Say how many images and labels a wanted precision needs, and what they cost.",
-        "plan knolling --width 5 --labels",
+        "Say how many images and labels a wanted precision or power needs, and what they cost.",
+        "plan knolling --power 0.8 --difference 5",
     ),
     "generate": CommandEntry(
         _RUN,

@@ -1,31 +1,81 @@
-"""`formalimg plan`: how many images and labels a wanted precision needs, and about what that costs."""
+"""`formalimg plan`: how many images and labels a wanted precision or power needs, and about what that costs."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from math import ceil
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from contextlib import ExitStack, closing
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from formalimg.cli import options
+from formalimg.cli.plan_costs import PlanCosts
 from formalimg.cli.price_options import GivenPrices
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.reports.tables.model import TableRow
+    from formalimg.stats.design_power import Goal
+    from formalimg.stats.variance_components import AnswerSpread
     from formalimg.types import ImageModel, Item, Judge, Table
 
-_DISCORDANT = 0.3
-"""The share of items that two models are taken to differ on, one passing and the other not."""
+_WIDTH, _DIFFERENCE, _POWER = 5.0, 5.0, 0.8
+"""Points and power to plan for, unless others are asked for."""
+
+_RATER = "rater"
+"""What the price of a rating is called in `--price`."""
 
 
 def plan_command(
     suite: options.SuiteName,
     width: Annotated[
-        float, typer.Option(metavar="POINTS", min=0.1, max=50, help="The wanted half width of a 95 % interval.")
-    ] = 5.0,
+        float | None,
+        typer.Option(
+            metavar="POINTS",
+            min=0.1,
+            max=50,
+            help="Plan for this half width of a 95 % interval. Default: 5.",
+            show_default=False,
+        ),
+    ] = None,
+    power: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Plan to find a true difference of two models so often, at 5 %, two-sided. Default: 0.8.",
+            show_default=False,
+        ),
+    ] = None,
+    difference: Annotated[
+        float | None,
+        typer.Option(
+            metavar="POINTS",
+            min=0.1,
+            max=99,
+            help="With --power: the true difference. Default: 5.",
+            show_default=False,
+        ),
+    ] = None,
+    pilot: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(
+            metavar="RUN RUN",
+            help="With --power: two judged runs with two or more images per item, which show how much items and images "
+            "vary. Default: as on public data.",
+            show_default=False,
+        ),
+    ] = None,
+    pilot_study: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="STUDY|FILE",
+            help="With --pilot: ratings of their images, which show how much raters vary and how well the judge "
+            "follows them.",
+            show_default=False,
+        ),
+    ] = None,
     model: Annotated[
         str | None, typer.Option("--model", "-m", metavar="MODEL", help="Price its images.", show_default=False)
     ] = None,
@@ -42,106 +92,108 @@ def plan_command(
     levels: options.Levels = None,
     price: options.Prices = None,
 ) -> None:
-    """Say how many images and human labels a wanted precision needs, and about what that costs.
+    """Say how many images and human labels a wanted precision or power needs, and about what that costs.
 
     Nothing is called, made or written. Rates are taken to be 50 %, where intervals are widest.
     """
     from formalimg.benchmarks.filed_items import require_valid
     from formalimg.benchmarks.loader import open_items
     from formalimg.benchmarks.registry import suite as suite_of
+    from formalimg.cli.interval_plan import interval_table
     from formalimg.cli.streams import print_table
     from formalimg.reports.tables.terminal import render_terminal
     from formalimg.runs.plan import Selection
+    from formalimg.stats.design_power import Goal, require_goal
 
+    goal = None
+    if power is not None or difference is not None:
+        points = _DIFFERENCE if difference is None else difference
+        goal = require_goal(Goal(points / 100, _POWER if power is None else power))
+    _require_one_plan(goal, width, labels, pilot, pilot_study)
     if suite_of(suite).has_scores:
         raise FormalimgError(f"{suite} gives scores, not passes: plan a suite whose images pass or fail")
     chosen = Selection(None if levels is None else options.read_levels(levels))
     selected = [*chosen.of(open_items(suite, items).items).values()]
     require_valid(selected)
-    prices = GivenPrices(price, {"model": [model] if model else [], "judge": [judge] if judge else []})
-    cost = _Cost.of(_open_model(model, model_option, prices), _open_judge(suite, judge, judge_option, prices), selected)
-    print_table(render_terminal([precision_table(suite, selected, width / 100, cost, labels=labels)]))
-
-
-class _Cost(NamedTuple):
-    """About what an image costs in US dollars to make and to judge: None if the price is unknown; and who does it."""
-
-    image: float | None
-    verdict: float | None
-    parties: tuple[str, ...]
-
-    @classmethod
-    def of(cls, model: ImageModel | None, judge: Judge | None, items: Sequence[Item[Any]]) -> _Cost:
-        from formalimg.models.base import Usage
-        from formalimg.models.pricing import price_of
-        from formalimg.runs.cost_estimate import question_cost
-
-        image = 0.0 if model is None else price_of(model).cost(Usage(images=1))
-        verdict: float | None = 0.0
-        if judge is not None:
-            of_item = getattr(judge, "questions", lambda item: 0)
-            total = question_cost(judge, sum(of_item(item) for item in items))
-            verdict = None if total is None else total / len(items)
-        return cls(image, verdict, tuple(one.name for one in (model, judge) if one is not None))
-
-    def text(self, images: int) -> str:
-        """Return what so many images cost in all."""
-        if self.image is None or self.verdict is None:
-            return "unknown"
-        return f"${images * (self.image + self.verdict):,.2f}"
-
-
-def precision_table(suite: str, items: Sequence[Item[Any]], width: float, cost: _Cost, *, labels: bool) -> Table:
-    """Return what intervals of this half width need, on these items."""
-    from formalimg.benchmarks.registry import suite as suite_of
-    from formalimg.reports.tables.format import NOTHING
-    from formalimg.reports.tables.model import Column, TableRow
-    from formalimg.stats.planning import images_for_width, items_for_difference, labels_for_width
-    from formalimg.types import Table
-
-    about = suite_of(suite)
-    counts = Counter(item.level for item in items)
-    number, available = len(counts), min(counts.values())
-
-    def row(what: str, per_level: int, labelled: str = NOTHING) -> TableRow:
-        images = per_level * number
-        fits = "" if per_level <= available else f"only {available:,} items"
-        priced = (cost.text(images),) if cost.parties else ()
-        return TableRow((what, per_level, images, *((labelled,) if labels else ()), *priced, fits))
-
-    single = images_for_width(width)
-    whole = ceil(single / number)
-    pairs = ceil(items_for_difference(width, discordant=_DISCORDANT) / number)
-    rows = [
-        row(f"rate of one {about.level}", single),
-        row("Overall", whole),
-        row("difference of two models", pairs),
-    ]
-    if labels:
-        cells = {(level, passed): count // 2 for level, count in counts.items() for passed in (True, False)}
-        needed = labels_for_width({cell: count for cell, count in cells.items() if count}, width)
-        rows.append(
-            row("Overall, corrected by labels", available, "not enough images" if needed is None else f"{needed:,}")
-        )
-    columns = (
-        Column(f"±{100 * width:g} points, 95 %"),
-        Column(f"images per {about.level}", "count"),
-        Column("images", "count"),
-        *((Column("labels", align="right"),) if labels else ()),
-        *((Column("about", align="right"),) if cost.parties else ()),
-        Column(""),
+    prices = GivenPrices(
+        price,
+        {
+            "model": [model] if model else [],
+            "judge": [judge] if judge else [],
+            _RATER: [_RATER] if goal is not None else [],
+        },
     )
-    notes = [
-        f"{number} levels of {available:,} items. Rates are taken to be 50 %; where they are not, fewer images do.",
-        f"Two models, on the same items, are taken to differ on {100 * _DISCORDANT:g} % of them.",
-    ]
-    if labels:
-        notes.append("Labels: all images of the suite judged, and the judge taken to be wrong on one in five.")
-    if cost.parties:
-        unknown = cost.image is None or cost.verdict is None
-        notes.append(f"Costs of {' and '.join(cost.parties)}{'; give the price with --price' if unknown else ''}.")
-    notes.append("G alone takes fewer: `formalimg run --adaptive` stops as soon as it is clear.")
-    return Table("plan", f"{about.title}: images for ±{100 * width:g} points", columns, tuple(rows), tuple(notes))
+    costs = PlanCosts.of(
+        _open_model(model, model_option, prices),
+        _open_judge(suite, judge, judge_option, prices),
+        selected,
+        _rating_price(prices),
+    )
+    if goal is None:
+        table = interval_table(suite, selected, (width or _WIDTH) / 100, costs, labels=labels)
+    else:
+        table = _power_table(suite, selected, goal, costs, pilot, pilot_study)
+    print_table(render_terminal([table]))
+
+
+def _require_one_plan(
+    goal: Goal | None, width: float | None, labels: bool, pilot: tuple[Path, Path] | None, study: Path | None
+) -> None:
+    """Refuse options of different plans."""
+    if goal is not None and (width is not None or labels):
+        raise FormalimgError("--width and --labels plan an interval, --power and --difference a test: give one of them")
+    if pilot is not None and goal is None:
+        raise FormalimgError("--pilot is for a plan of power: add --power 0.8 --difference 5")
+    if study is not None and pilot is None:
+        raise FormalimgError("--pilot-study rates the images of two runs: name them with --pilot RUN RUN")
+
+
+def _rating_price(prices: GivenPrices) -> float | None:
+    text = prices.option(_RATER, _RATER).get("price")
+    if text is None:
+        return None
+    try:
+        price = float(text)
+    except ValueError:
+        price = -1.0
+    if price < 0 or not isfinite(price):
+        raise FormalimgError(f"cannot read --price rater={text}: write dollars per rating, as in rater=0.10")
+    return price
+
+
+def _power_table(
+    suite: str,
+    items: Sequence[Item[Any]],
+    goal: Goal,
+    costs: PlanCosts,
+    pilot: tuple[Path, Path] | None,
+    study: Path | None,
+) -> Table:
+    """Return the designs that find a difference."""
+    from formalimg.benchmarks.registry import suite as suite_of
+    from formalimg.cli.design_plan import PlannedSuite, design_table
+    from formalimg.stats.variance_components import DEFAULT_SPREAD
+
+    levels = Counter(item.level for item in items)
+    planned = PlannedSuite(suite_of(suite).title, len(levels) * min(levels.values()), len(levels))
+    spread = DEFAULT_SPREAD if pilot is None else _read_pilot(suite, pilot, study)
+    if pilot is None:
+        source = "Variances: as five raters and two judges on public images of 160 prompts; your own: --pilot RUN RUN."
+    elif study is None:
+        source = (
+            "Variances: the judge's by the pilot runs; people's as on public images, your own: --pilot-study STUDY."
+        )
+    else:
+        source = "Variances: by the pilot runs and their ratings."
+    return design_table(planned, goal, spread, costs, source, is_default=study is None)
+
+
+def _read_pilot(suite: str, folders: tuple[Path, Path], study: Path | None) -> AnswerSpread:
+    from formalimg.human_eval.pilot import read_pilot
+    from formalimg.runs.reader import open_run
+
+    with ExitStack() as stack:
+        return read_pilot(suite, [stack.enter_context(closing(open_run(folder))) for folder in folders], study)
 
 
 def _open_model(name: str | None, given: list[str] | None, prices: GivenPrices) -> ImageModel | None:

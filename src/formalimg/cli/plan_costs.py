@@ -1,0 +1,74 @@
+"""About what the images, verdicts and ratings of a plan cost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from formalimg.stats.design_power import Design
+    from formalimg.types import ImageModel, Item, Judge
+
+
+class PlanCosts(NamedTuple):
+    """Prices in US dollars, and of whom.
+
+    Attributes:
+        image: of an image to make; None if unknown, 0 if no model is named.
+        verdict: of a verdict; the same.
+        rating: of a rating by a person; None if not given.
+        parties: the names of model and judge.
+    """
+
+    image: float | None
+    verdict: float | None
+    rating: float | None
+    parties: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, model: ImageModel | None, judge: Judge | None, items: Sequence[Item[Any]], rating: float | None
+    ) -> PlanCosts:
+        """Return the prices of a model and a judge for these items."""
+        from formalimg.models.base import Usage
+        from formalimg.models.pricing import price_of
+        from formalimg.runs.cost_estimate import question_cost
+
+        image = 0.0 if model is None else price_of(model).cost(Usage(images=1))
+        verdict: float | None = 0.0
+        if judge is not None:
+            of_item = getattr(judge, "questions", lambda item: 0)
+            total = question_cost(judge, sum(of_item(item) for item in items))
+            verdict = None if total is None else total / len(items)
+        return cls(image, verdict, rating, tuple(party.name for party in (model, judge) if party is not None))
+
+    @property
+    def is_known(self) -> bool:
+        """Whether model and judge have a price."""
+        return self.image is not None and self.verdict is not None
+
+    def text(self, images: int) -> str:
+        """Return what so many images with their verdicts cost in all."""
+        if self.image is None or self.verdict is None:
+            return "unknown"
+        return f"${images * (self.image + self.verdict):,.2f}"
+
+    def design_text(self, design: Design) -> str:
+        """Return what a design costs; a plus stands for ratings without a price."""
+        if self.image is None or self.verdict is None:
+            return "unknown"
+        dollars = design.total_images * (self.image + self.verdict * design.has_judge)
+        dollars += design.ratings * (self.rating or 0.0)
+        return f"${dollars:,.2f}" + ("+" if design.ratings and self.rating is None else "")
+
+    def rank(self, design: Design) -> float:
+        """Return what designs are ordered by: their cost. A rating without a price counts as an image with its verdict.
+
+        Images of unknown price count as a rating; without any price, both count 1.
+        """
+        image, verdict, rating = self.image, self.verdict, self.rating
+        if not self.parties or image is None or verdict is None:
+            image, verdict = (1.0 if rating is None else rating), 0.0
+        if rating is None:
+            rating = image + verdict or 1.0
+        return design.total_images * (image + verdict * design.has_judge) + design.ratings * rating
