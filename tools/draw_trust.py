@@ -19,7 +19,7 @@ from formalimg.stats.corrected import corrected_rate
 
 LABELS, SHOWN, ROUNDS = 100, 20, 2000
 LEFT, RIGHT, TOP, STEP = 8.0, WIDTH - 12, 24.0, 4.5
-LOW, HIGH = 0.45, 0.9
+LOW, HIGH = 0.45, 1.0
 RAW, CORRECTED, PEOPLE = "#b3402a", "#2b6cb0", "#1c1e21"
 
 
@@ -75,7 +75,7 @@ def draw(judges: tuple[JudgedByPeople, ...]) -> Figure:
         y += 8
     bottom = y
     axis: list[Markup] = []
-    for percent in range(50, 91, 10):
+    for percent in range(50, 101, 10):
         axis.append(draw_line((_x(percent / 100), TOP - 6, _x(percent / 100), bottom), RULE))
         axis.append(text_at(f"{percent} %", _x(percent / 100), bottom + 9, "middle", color=QUIET))
     axis.append(draw_line((_x(truth), TOP - 8, _x(truth), bottom), PEOPLE, 0.9, "3 2"))
