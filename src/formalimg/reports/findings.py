@@ -53,7 +53,6 @@ def find(section: Section, comparison: Comparison) -> Findings:
                     ("Is it certain?", found.certainty(comparison.confidence)),
                     ("What fails", _failures(found.rated, section)),
                     ("Not scored", _unscored(section)),
-                    ("By human labels", _corrected(section)),
                     ("With care", (note for note in section.notes if note.startswith("The runs "))),
                 ]
             )
@@ -366,15 +365,3 @@ def _unscored(section: Section) -> Iterator[str]:
         count = sum(one.expected - one.scored for one in rest)
         yield f"{count_noun(len(rest), 'more run')}: {count_noun(count, 'image')}."
 
-
-def _corrected(section: Section) -> Iterator[str]:
-    for run in section.corrected:
-        known = [number for number in run.others if number.corrected is not None]
-        for one in known[-2:-1] or known[-1:]:
-            number: Number = one.number
-            scale = section.suite.scale
-            yield (
-                f"{run.name}: {format_value(number.value, scale)}{unit_of(section.suite)} "
-                f"({format_interval(number.interval, scale)}) {one.name.lower()}, corrected by "
-                f"{count_noun(run.labels, 'label')}; the judge alone: {format_value(one.raw.value, scale)}"
-            )

@@ -23,7 +23,7 @@ from formalimg.reports.labels import FAILURES_COUNTED, generalizability_text, le
 from formalimg.reports.main_table import main_table
 from formalimg.reports.notes import extent, identity_text, settings_text
 from formalimg.reports.ratings import rating_tables
-from formalimg.reports.tables.format import INCOMPLETE, count_noun, format_value, join_names
+from formalimg.reports.tables.format import INCOMPLETE, count_noun, format_interval, format_value, join_names
 from formalimg.reports.tables.html import render_html
 from formalimg.types import Table
 
@@ -215,11 +215,24 @@ def _strip(section: Section) -> list[_RunCard]:
 
 
 def _headline(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
-    """Yield the mean over all levels and the generalizability; of suites of scores their ratios, or all levels."""
+    """Yield the mean over all levels and the generalizability; of suites of scores their ratios, or all levels.
+
+    Where people labelled the run, theirs come first.
+    """
+    corrected = next((run for run in section.corrected if run.name == row.name), None)
     for name, number in headline_numbers(row, section):
+        by_people = corrected and corrected.number(name)
+        if by_people:
+            scale = section.suite.scale
+            interval = format_interval(by_people.interval, scale, compact=True)
+            beside = f"({interval}) {name} by people; the judge alone: {format_value(number.value, scale)}"
+            yield format_value(by_people.value, scale), f"{unit_of(section.suite)} {beside}"
+            continue
         mark = INCOMPLETE if number.value is not None and number.coverage < 1 else ""
         yield f"{format_value(number.value, section.suite.scale)}{mark}", f"{unit_of(section.suite)} {name}"
-    if row.summary.generalizability is not None:
+    if corrected and corrected.held and corrected.held.corrected.value is not None:
+        yield str(corrected.held.corrected.value), " G by people"
+    elif row.summary.generalizability is not None:
         yield generalizability_text(row.summary), " G"
 
 
