@@ -364,4 +364,3 @@ def _unscored(section: Section) -> Iterator[str]:
         rest = [row.summary.overall for row in missing[_MAX_LINES:]]
         count = sum(one.expected - one.scored for one in rest)
         yield f"{count_noun(len(rest), 'more run')}: {count_noun(count, 'image')}."
-

@@ -115,7 +115,9 @@ def bounds_text(number: Number, column: Column) -> str:
     return f"↓{format_value(bounds.low, column.type)} ↑{format_value(bounds.high, column.type)}"
 
 
-def cell_text(cell: Cell, column: Column, *, mark_first: bool = False, compact: bool = False) -> str:
+def cell_text(
+    cell: Cell, column: Column, *, mark_first: bool = False, compact: bool = False, bounds: bool = True
+) -> str:
     """Return a cell as text, with mark and bounds of incomplete numbers and the interval: `86.5† (81–91) ↓78 ↑92`.
 
     Args:
@@ -123,6 +125,7 @@ def cell_text(cell: Cell, column: Column, *, mark_first: bool = False, compact: 
         column: its column.
         mark_first: put the mark in front, so that the decimals of a column are below each other.
         compact: whether compact intervals are shown too.
+        bounds: whether the bounds for missing verdicts are shown.
     """
     number = as_number(cell, column)
     if number is None:
@@ -131,7 +134,8 @@ def cell_text(cell: Cell, column: Column, *, mark_first: bool = False, compact: 
     text = f"{sign}{text}" if mark_first else f"{text}{sign}"
     is_full = column.interval == "full"
     interval = interval_text(number, column, compact=not is_full) if is_full or compact else ""
-    return " ".join(filter(None, [text, f"({interval})" if interval else "", bounds_text(number, column)]))
+    missing = bounds_text(number, column) if bounds else ""
+    return " ".join(filter(None, [text, f"({interval})" if interval else "", missing]))
 
 
 def notes_of(table: Table, *, compact: bool = False) -> tuple[str, ...]:

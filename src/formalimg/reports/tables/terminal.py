@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from formalimg._util.text import visible
 from formalimg.reports.tables.format import NOTHING, bounds_text, cell_text, interval_text, mark, notes_of, number_text
-from formalimg.reports.tables.model import Column, Number, count_front_columns, number_in, starts_published
+from formalimg.reports.tables.model import Column, Number, TableRow, count_front_columns, number_in, starts_published
 from formalimg.types import Table
 
 if TYPE_CHECKING:
@@ -120,9 +120,14 @@ def _grid(table: Table, columns: Sequence[int], *, wrap: bool = False) -> RichTa
         if starts_published(table, n):
             grid.add_section()
         style = "dim" if row.is_published else ""
-        cells = (cell_text(row.cells[number], table.columns[number], mark_first=True) for number in columns)
-        grid.add_row(*(Text(_visible(text), style=style) for text in cells))
+        grid.add_row(*(Text(_visible(_grid_cell(table, row, number)), style=style) for number in columns))
     return grid
+
+
+def _grid_cell(table: Table, row: TableRow, number: int) -> str:
+    """Return a cell of a grid: there is room for intervals and bounds of the numbers that matter most."""
+    column = table.columns[number]
+    return cell_text(row.cells[number], column, mark_first=True, bounds=column.interval == "full")
 
 
 def _row_by_row(table: Table) -> Iterator[ConsoleRenderable]:
