@@ -113,7 +113,10 @@ def test_a_study_is_made_served_ended_and_gone_on_with(run: Path, tmp_path: Path
     with _served(*asked, "--links-to", str(tmp_path / "links")) as said:
         links = _links(said)
         assert list(links) == ["rater-1", "rater-2"]
-        assert "Excluded are raters who miss more than 34 % of their attention checks" in said[1]
+        assert said[0].startswith(
+            "The study is too small for 6 attention checks a rater: with 2 checks 64 % of clickers"
+        )
+        assert "Excluded are raters who miss more than 1 of 2 attention checks: of those who" in said[2]
         told = (tmp_path / "links" / "links.csv").read_text().splitlines()
         assert [line.split(",")[:2] for line in told[1:]] == [[rater, link] for rater, link in links.items()]
         assert all(re.fullmatch(rf"http://127\.0\.0\.1:{port}/rate/[\w-]{{32}}", link) for link in links.values())
