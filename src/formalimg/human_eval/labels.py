@@ -63,8 +63,12 @@ def human_labels(
     if manifest.borderline:
         return refuse_labels(labels, _BORDERLINE.format(study=place))
     by_item = not isinstance(manifest.correction, CorrectionSample) and not manifest.imported
+    others = sorted({rated.name for rated in manifest.runs} - {run.folder.resolve().name for run in runs})
+    note = (f"{place} labels {', '.join(others)} as well, which this report is not about.",) if others else ()
     return {
-        folder: replace(own, assumed=False, drawn_by=_drawn_by(manifest), drawn_by_item=by_item)
+        folder: replace(
+            own, assumed=False, drawn_by=_drawn_by(manifest), drawn_by_item=by_item, notes=(*own.notes, *note)
+        )
         for folder, own in labels.items()
     }
 
