@@ -85,7 +85,7 @@ def test_a_stated_share_stays() -> None:
     assert rules.clickers_kept == pytest.approx(_kept(6, 2, 0.4))
     for wrong in ({"checks": -1}, {"guess_chance": 1.5}):
         with pytest.raises(FormalimgError):
-            StudyRules(**wrong)  # type: ignore[arg-type]
+            StudyRules(**wrong)
 
 
 @pytest.fixture(scope="module")
