@@ -198,6 +198,9 @@ def test_what_cannot_be_drawn_is_told_in_one_line(runs: list[Path], study: Path,
     other = compared_run(tmp_path / "dot", 40)
     with pytest.raises(FormalimgError, match=r"item 10 of .*/dot is not that of .*/ada: name runs of the same items"):
         _made([runs[0], other], tmp_path / "new")
+    unread = compared_run(tmp_path / "bea", unread=frozenset(map(str, range(78))))
+    with pytest.raises(FormalimgError, match="ada and bea share fewer than 3 judged items"):
+        _made([runs[0], unread], tmp_path / "new")
     with pytest.raises(FormalimgError, match="2 labelled items tell no difference: ask for at least 3"):
         _made(runs[:2], tmp_path / "new", 2)
     with pytest.raises(FormalimgError, match="leave out --per-level and --borderline"):

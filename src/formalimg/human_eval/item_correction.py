@@ -113,12 +113,18 @@ class ItemFrame:
             return dict.fromkeys(self.levels, 1 / len(self.levels))
         return {level: size / len(self.items) for level, size in self.sizes.items()}
 
-    def pairs(self, labels: ImageLabels) -> RunPairs:
-        """Return the items of each pair of runs with what the judge and people say of them."""
+    def pairs(self, labels: ImageLabels, *, of_one_sample: bool = False) -> RunPairs:
+        """Return the items of each pair of runs with what the judge and people say of them.
+
+        Args:
+            labels: the labels so far.
+            of_one_sample: take the images that would be labelled instead of all images of an item.
+        """
+        images = {image for own in self.items.values() for image in own} if of_one_sample else self.verdicts.keys()
         by_run: list[dict[str, list[LabelledImage]]] = [{} for _ in self.runs]
         place = {name: number for number, name in enumerate(self.runs)}
         for image, verdict in self.verdicts.items():
-            if verdict is not None:
+            if verdict is not None and image in images:
                 label = labels.get((image.run, image.item, image.sample))
                 shown = LabelledImage(image.level, float(verdict), None if label is None else float(label))
                 by_run[place[image.run]].setdefault(image.item, []).append(shown)
@@ -141,13 +147,19 @@ def draw_items(frame: ItemFrame, labels: int, rng: random.Random) -> ItemDraw:
         rng: random number generator.
 
     Raises:
-        FormalimgError: if there are too few items.
+        FormalimgError: if there are too few items, or two runs share too few.
     """
     wanted = min(labels, len(frame.items))
     if wanted < MIN_ITEMS:
         raise FormalimgError(f"{wanted} labelled items tell no difference: ask for at least {MIN_ITEMS}")
     pairs = frame.pairs({})
-    spreads = {pair: level_spreads(items) for pair, items in pairs.items()}
+    apart = next((pair for pair, items in pairs.items() if len(items) < MIN_ITEMS), None)
+    if apart is not None:
+        one, other = frame.names(apart)
+        raise FormalimgError(
+            f"{one} and {other} share fewer than {MIN_ITEMS} judged items: name runs of the same items"
+        )
+    spreads = {pair: level_spreads(items) for pair, items in frame.pairs({}, of_one_sample=True).items()}
     order = _closest_first(frame, pairs)
     others = sorted({max(MIN_ITEMS, wanted // 2), min(len(frame.items), 2 * wanted)} - {wanted})
     counts = {

@@ -129,7 +129,7 @@ def difference_half_width(
         labelled: items labelled in both.
         confidence: of the interval.
     """
-    levels = [level for level in weights if weights[level] and items.get(level)]
+    levels = [level for level in spreads if weights.get(level) and items.get(level)]
     count = sum(labelled.get(level, 0) for level in levels)
     if count <= _MIN_LABELS:
         return 1.0
