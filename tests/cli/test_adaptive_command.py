@@ -111,3 +111,15 @@ def test_from_python_the_rate_to_hold_may_be_another(tmp_path: Path) -> None:
     assert found.progress.made == 10
     with pytest.raises(package.FormalimgError, match="adaptive=True"):
         package.run("knolling", "builtin/scatter", against=tmp_path / "run", folder=tmp_path / "other", **arguments)  # type: ignore[arg-type]
+
+
+def test_a_restart_is_told_by_run_and_report(tmp_path: Path) -> None:
+    command = _command("builtin/scatter", tmp_path / "run", "--levels", "1-2", "--per-level", "15")
+    assert "restarted" not in formalimg(*command).out
+    found = read_looks(tmp_path / "run")
+    assert found is not None
+    told = f"restarted once, after {len(found.seen)} interim look"
+    assert told in formalimg(*command, "--restart").out
+    report = " ".join(formalimg("report", str(tmp_path / "run")).out.split())
+    assert told in report
+    assert "the error guarantee covers one run only" in report

@@ -34,6 +34,8 @@ from formalimg.runs.reader import open_run
 from formalimg.types import Item, Verdict
 from formalimg.web.viewer.app import create_viewer_app
 from formalimg.web.viewer.site import Site
+from tests.human_eval.compared_runs import compared_run
+from tests.human_eval.compared_runs import rate_truly as rate_compared_runs_truly
 from tests.human_eval.rated_runs import concept_items, rated_run, take
 from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
 from tests.reports.drawn_runs import some_items
@@ -113,7 +115,10 @@ def test_a_study_is_made_served_ended_and_gone_on_with(run: Path, tmp_path: Path
     with _served(*asked, "--links-to", str(tmp_path / "links")) as said:
         links = _links(said)
         assert list(links) == ["rater-1", "rater-2"]
-        assert "Excluded are raters who miss more than 34 % of their attention checks" in said[1]
+        assert said[0].startswith(
+            "The study is too small for 6 attention checks a rater: with 2 checks 64 % of clickers"
+        )
+        assert "Excluded are raters who miss more than 1 of 2 attention checks: of those who" in said[2]
         told = (tmp_path / "links" / "links.csv").read_text().splitlines()
         assert [line.split(",")[:2] for line in told[1:]] == [[rater, link] for rater, link in links.items()]
         assert all(re.fullmatch(rf"http://127\.0\.0\.1:{port}/rate/[\w-]{{32}}", link) for link in links.values())
@@ -365,3 +370,34 @@ def test_the_study_for_correction_has_a_usual_place_that_the_viewer_knows(
         page = visitor.get("/run?run=reader").text
     assert "<h2>Corrected by human labels</h2>" in page
     assert re.search(r"Overall</th>(?:<td[^>]*>.*?</td>){2}<td[^>]*>30", page, re.S)
+
+
+def test_several_runs_are_corrected_on_the_same_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runs = [str(compared_run(tmp_path / "runs" / name)) for name in ("ada", "bea", "cat")]
+    lines = _made(*runs[:2], "--for-correction", "--labels", "20").splitlines()
+    assert re.fullmatch(
+        r"20 items, 40 images: labels will give the difference ada − bea to about ±\d+\.\d points "
+        r"\(±\d+\.\d with 10 items; ±\d+\.\d with 40 items\)",
+        lines[0],
+    )
+    assert lines[1].startswith("One rater an image: for the same number of ratings, 500 images with one rater each")
+    study = Path("studies/ada+bea-correction")
+    manifest = read_study(study).manifest
+    assert (manifest.raters, manifest.per_image) == (1, 1)
+    with open_study(study) as answering:
+        rate_compared_runs_truly(answering, "rater-1")
+    (line,) = _made(str(study), "--more", "10").splitlines()
+    told = re.fullmatch(
+        r"10 items with 20 images were added \(30 items in all, 20 labelled\): "
+        r"(?:all differences are certain already; )?ada − bea is known to about ±([\d.]+) points now, and to about "
+        r"±([\d.]+) with all labels",
+        line,
+    )
+    assert told
+    assert float(told[2]) < float(told[1])
+    three = _made(*runs, "--for-correction", "--labels", "200", "--raters", "3", "--study", "three").splitlines()
+    assert three[0].startswith("80 items (all that have images, of 200 asked for), 240 images: labels will give the ")
+    assert three[0].endswith("(95 %, all 3 pairs at once)")
+    manifest = read_study("three").manifest
+    assert (manifest.raters, manifest.per_image) == (3, 1)

@@ -38,7 +38,7 @@ def _made(run: Path, study: Path, labels: int = 40, **how: object) -> NewStudy:
 
 def _sample(study: Path) -> CorrectionSample:
     found = read_study_manifest(study).correction
-    assert found is not None
+    assert isinstance(found, CorrectionSample)
     return found
 
 
@@ -151,7 +151,7 @@ def test_what_cannot_be_drawn_is_told_in_one_line(run: Path, study: Path, tmp_pa
         create_study(tmp_path / "new", runs, "likert", raters=1, per_image=1, labels=2)
     with pytest.raises(FormalimgError, match="leave out --per-level and --borderline"):
         _made(run, tmp_path / "new", per_level=2)
-    with opened(run, unjudged) as runs, pytest.raises(FormalimgError, match="labels correct the judge of one run"):
+    with opened(run, unjudged) as runs, pytest.raises(FormalimgError, match="nobody has judged the images of "):
         create_study(tmp_path / "new", runs, "likert", raters=1, per_image=1, labels=2)
     with opened(run) as runs, pytest.raises(FormalimgError, match="boxes are no labels"):
         create_study(tmp_path / "new", runs, "boxes", raters=1, per_image=1, labels=2)

@@ -58,15 +58,13 @@ def _rater(study: object, rater: str, *, attentive: bool) -> object:
 
 
 def test_a_simulated_study(runs: list[StoredRun], tmp_path: Path) -> None:
-    made = create_study(
-        tmp_path / "study", runs, "ab", raters=4, per_image=4, checks=None, seed=2, rules=StudyRules(max_missed=0.34)
-    )
-    assert made.checks == 5  # at least one in twenty of 95
+    made = create_study(tmp_path / "study", runs, "ab", raters=4, per_image=4, checks=None, seed=2, rules=StudyRules())
+    assert made.checks == 11  # two of which may be missed
     with open_study(made.folder) as study:
         for rater in made.links:
             take(study, rater, _rater(study, rater, attentive=rater != "rater-3"))  # type: ignore[arg-type]
     summaries = {it.rater: it for it in summarize_raters(read_study(made.folder))}
-    assert [it.checks for it in summaries.values()] == [5] * 4
+    assert [it.checks for it in summaries.values()] == [11] * 4
     assert {rater for rater, it in summaries.items() if it.excluded} == {"rater-3"}
 
     ratings = human_ratings(made.folder, runs)
@@ -85,7 +83,7 @@ def test_a_simulated_study(runs: list[StoredRun], tmp_path: Path) -> None:
 
     text = human_study_text([found], "md")
     assert "rater-3 (missed" in text
-    assert "As stated before the first answer: Excluded are raters who miss more than 34 %" in text
+    assert "As stated before the first answer: Excluded are raters who miss more than 2 of 11 attention checks" in text
     everybody = study_human_ratings(human_ratings(made.folder, runs, exclude_inattentive=1), runs)
     assert isinstance(everybody, PreferenceStudy)
     assert everybody.answers == 4 * 90

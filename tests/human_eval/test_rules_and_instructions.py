@@ -40,11 +40,11 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[StoredRun]]:
 
 def test_checks_where_everybody_sees_everything_come_after_the_rating(runs: list[StoredRun], tmp_path: Path) -> None:
     made = create_study(tmp_path / "study", runs, "likert", raters=3, per_image=3, checks=None, rules=StudyRules())
-    assert made.checks == usual_checks(12) == 3
-    assert read_study_manifest(made.folder).rules == StudyRules(0.34, 0.0)
+    assert made.checks == usual_checks(12, "likert") == 6
+    assert read_study_manifest(made.folder).rules == StudyRules(0.1667, 0.0, 6, 0.4)
     by_id = {item.id: item for item in ITEMS}
     tasks = read_study(made.folder).tasks
-    assert sum(task.is_check for task in tasks) == 9
+    assert sum(task.is_check for task in tasks) == 18
     with open_study(made.folder) as study:
         for rater in made.links:
             seen: set[str] = set()
@@ -59,7 +59,7 @@ def test_checks_where_everybody_sees_everything_come_after_the_rating(runs: list
     for rated in read_study(made.folder).tasks:
         assert rated.answers["compliance"].value == (1 if rated.is_check else 5), "the check comes second"
         assert (by_id[rated.item].prompt != by_id[rated.words_of].prompt) == rated.is_check
-    assert all(it.checks_passed == 3 and not it.excluded for it in summarize_raters(read_study(made.folder)))
+    assert all(it.checks_passed == 6 and not it.excluded for it in summarize_raters(read_study(made.folder)))
 
 
 def test_rules_exclude_as_stated() -> None:
@@ -74,7 +74,7 @@ def test_rules_exclude_as_stated() -> None:
         rater("nothing done", 0, 0, None),
     ]
     assert excluded_raters(raters, None) == ()
-    assert [it.rater for it in excluded_raters(raters, StudyRules())] == ["two of three"]
+    assert [it.rater for it in excluded_raters(raters, StudyRules(0.34))] == ["two of three"]
     assert dict(excluded_raters(raters, StudyRules(0.34, 1.0))) == {
         "two of three": "missed 2 of 3 attention checks",
         "fast": "median of 0.4 s for an image",

@@ -164,7 +164,8 @@ def test_what_is_refused(tmp_path: Path) -> None:
             CliRunner().invoke(APP, [*map(str, arguments)], catch_exceptions=False)
         return str(caught.value)
 
-    assert "is also about the run two" in refused(runs[0], "--ratings", study)
+    other = rated_run(tmp_path / "three", items)
+    assert "is about one, two: name at least one of these runs" in refused(other, "--ratings", study)
     assert "leave --iou out" in refused(*runs, "--ratings", study, "--iou", "0.5")
     assert "nobody has had an attention check" in refused(*runs, "--ratings", study, "--exclude-inattentive", "0.1")
     assert "give --votes, --scores or --ratings" in refused(*runs, "--ratings", study, "--votes", "votes.csv")

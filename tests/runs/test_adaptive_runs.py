@@ -13,7 +13,8 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
 from formalimg.runs.adaptive import plan_adaptive
 from formalimg.runs.execution import execute
-from formalimg.runs.looks import read_looks
+from formalimg.runs.folder import set_aside
+from formalimg.runs.looks import read_looks, read_restarts
 from formalimg.runs.parties import Safeguards
 from formalimg.runs.plan import Selection
 from formalimg.runs.progress import EarlierWork, Progress
@@ -240,3 +241,36 @@ def test_runs_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
     other = replace(ladder(), items=small_items(30, levels=3, color="blue"))
     with pytest.raises(FormalimgError, match="no scored item in common"):
         climb(other, tmp_path / "run", ladder_judge(CLEAR), tmp_path / "fine")
+
+
+def test_a_restart_after_a_look_leaves_its_trace(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    climb(ladder(), folder, ladder_judge(CLEAR))
+    looks = read_looks(folder)
+    assert looks is not None
+    assert looks.restarts == ()
+    first = len(looks.seen)
+    assert set_aside(folder) is not None
+    assert set_aside(folder) is None, "nothing has been made since"
+    climb(ladder(), folder, ladder_judge(MIXED))
+    looks = read_looks(folder)
+    assert looks is not None
+    assert looks.restarts == (first,)
+    old = set_aside(folder)
+    climb(ladder(), folder, ladder_judge(CLEAR))
+    assert read_restarts(folder) == (first, len(looks.seen))
+    lines = [json.loads(line) for line in (folder / "restarts.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert old is not None
+    assert [line["moved_to"] for line in lines][1] == old.name
+    assert all(line["at"].endswith("Z") for line in lines)
+    (folder / "restarts.jsonl").write_text('{"looks": 0}\n', encoding="utf-8")
+    with pytest.raises(FormalimgError, match="damaged: restore it from the folder that --restart has moved aside"):
+        read_looks(folder)
+
+
+def test_a_restart_before_the_first_look_leaves_none(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    execute(ladder(), folder, ladder_judge(CLEAR))
+    set_aside(folder)
+    climb(ladder(), folder, ladder_judge(CLEAR))
+    assert read_restarts(folder) == ()

@@ -11,7 +11,14 @@ import typer
 from formalimg._util.text import visible
 from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, read_levels, require_web_extra
 from formalimg.cli.streams import echo, print_table
-from formalimg.cli.study_creation import LABELS, RATERS, create_or_resume, grow_study, study_pages
+from formalimg.cli.study_creation import (
+    LABELS,
+    RATERS,
+    create_or_resume,
+    default_study_name,
+    grow_study,
+    study_pages,
+)
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
@@ -41,15 +48,22 @@ def annotate_command(
         typer.Option(
             metavar="DIR",
             help="The folder of the study: created if it does not exist, resumed if it does. Default: "
-            "studies/RUN-PROTOCOL, for one run.",
+            "studies/RUN-PROTOCOL, for one run; studies/RUN+RUN-correction with --for-correction.",
             show_default=False,
         ),
     ] = None,
     raters: Annotated[
-        int | None, typer.Option(min=1, help=f"Number of raters. Default: {RATERS}.", show_default=False)
+        int | None,
+        typer.Option(
+            min=1,
+            help=f"Number of raters. Default: {RATERS}, as in the study of the FormalImg paper; 1 with "
+            "--for-correction.",
+            show_default=False,
+        ),
     ] = None,
     per_image: Annotated[
-        int | None, typer.Option(min=1, help="Raters per image. Default: all.", show_default=False)
+        int | None,
+        typer.Option(min=1, help="Raters per image. Default: all; 1 with --for-correction.", show_default=False),
     ] = None,
     levels: Annotated[
         str | None, typer.Option(help="Which levels, as in 1-10 or 1,2,5. Default: all.", show_default=False)
@@ -73,8 +87,9 @@ def annotate_command(
         bool,
         typer.Option(
             "--for-correction",
-            help="Draw images of one run at random, where their labels correct its judge most, and say how precise "
-            "the corrected rate will be; see `formalimg report --human`. Default folder: studies/RUN-correction.",
+            help="Draw images of one run at random, where their labels correct its judge most; of several runs, the "
+            "same items for all, so that their differences are corrected. Says how precise that will be; see "
+            "`formalimg report --human`.",
         ),
     ] = False,
     labels: Annotated[
@@ -82,7 +97,8 @@ def annotate_command(
         typer.Option(
             min=1,
             metavar="N",
-            help=f"With --for-correction: how many images to label. Default: {LABELS}.",
+            help="With --for-correction: how many images to label; of several runs, how many items, in all of them. "
+            f"Default: {LABELS}.",
             show_default=False,
         ),
     ] = None,
@@ -91,7 +107,8 @@ def annotate_command(
         typer.Option(
             min=1,
             metavar="N",
-            help="Add so many images to a study for correction, where they narrow the corrected interval most.",
+            help="Add so many images to a study for correction, where they narrow the corrected interval most; of "
+            "several runs, items, where they narrow the differences that are not certain yet.",
             show_default=False,
         ),
     ] = None,
@@ -101,8 +118,8 @@ def annotate_command(
             min=0,
             max=0.5,
             help="Share of attention checks among the tasks of a rater, as in 0.05: images the rater does not see "
-            "otherwise, if there are such, shown with a prompt that does not fit. Default: 0.05, or as many as the "
-            "prompts allow; 0 for none.",
+            "otherwise, if there are such, shown with a prompt that does not fit. Default: 0.05, and as many as tell "
+            "careful raters from those who answer at random; 0 for none.",
             show_default=False,
         ),
     ] = None,
@@ -113,7 +130,7 @@ def annotate_command(
             max=1,
             metavar="SHARE",
             help="The rule of a new study: raters who miss more than this share of their attention checks are "
-            "excluded. Default: 0.34.",
+            "excluded. Default: as many as careful raters need, 1 of 6 or 2 of 11.",
             show_default=False,
         ),
     ] = None,
@@ -230,15 +247,16 @@ def annotate_command(
 
 
 def _default_folder(folders: Sequence[Path], suffix: str | None) -> Path:
-    """Return the default study folder of one run: outside the runs folder, since a study is not a run."""
-    if len(folders) != 1 or suffix is None:
+    """Return the default study folder: outside the runs folder, since a study is not a run."""
+    name = default_study_name(folders, suffix) if suffix and (len(folders) == 1 or suffix == "correction") else ""
+    if not name:
         missing = next((folder for folder in folders if not folder.exists()), None)
         if missing is not None:
             raise FormalimgError(f"{missing} does not exist: name the folder of a study, or of runs")
         raise FormalimgError(
             "name the folder of the study with --study DIR; or name one run and a --protocol, or an existing study"
         )
-    return Path("studies") / f"{folders[0].resolve().name}-{suffix}"
+    return Path("studies") / name
 
 
 def _show_links(study: Study, address: str, addresses: Mapping[str, str]) -> None:
@@ -250,7 +268,7 @@ def _show_links(study: Study, address: str, addresses: Mapping[str, str]) -> Non
     )
     echo(f"{study.folder}: {manifest.protocol}, {shown}")
     if manifest.rules is not None and manifest.checks:
-        echo(f"Attention checks: {100 * manifest.checks:g} % of the tasks or more. {manifest.rules.in_words()}")
+        echo(manifest.rules.in_words())
     for rater, link in addresses.items():
         echo(f"{rater:<10}{link}")
     if addresses:

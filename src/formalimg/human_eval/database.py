@@ -28,7 +28,7 @@ from formalimg._util.databases import (
 )
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
-from formalimg.human_eval.correction_sample import CorrectionSample
+from formalimg.human_eval.correction_sample import CorrectionSample, ItemSample
 from formalimg.human_eval.manifest import SCHEMA, SCHEMAS, RatedRun, StudyManifest, write_study_manifest
 from formalimg.human_eval.protocol import AnswerValue, RatingProtocol, steps_for
 from formalimg.human_eval.rules import StudyRules
@@ -37,7 +37,7 @@ from formalimg.stats.agreement import ComplianceRule
 from formalimg.types import Item
 
 if TYPE_CHECKING:
-    from formalimg.human_eval.study_builder import RateableImage
+    from formalimg.human_eval.rateable_images import RateableImage
 
 RATINGS_FILE = "ratings.sqlite"
 _BUSY_TIMEOUT = 30
@@ -148,7 +148,7 @@ class StudyPlan:
     seed: int
     made_with: str
     borderline: bool = False
-    correction: CorrectionSample | None = None
+    correction: CorrectionSample | ItemSample | None = None
     answers: Sequence[AnswerValue] | None = None
     imported: str = ""
     instructions: bool = False

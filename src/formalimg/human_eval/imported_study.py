@@ -10,7 +10,8 @@ from typing import NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
 from formalimg.human_eval.database import PlannedTask, StudyPlan, write_study
-from formalimg.human_eval.study_builder import RateableImage, require_together
+from formalimg.human_eval.rateable_images import RateableImage
+from formalimg.human_eval.study_builder import require_together
 from formalimg.runs.reader import StoredRun
 
 

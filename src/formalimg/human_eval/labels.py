@@ -13,6 +13,7 @@ from formalimg.human_eval.agreement.image_labels import DrawnBy, RunLabels, labe
 from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.human_eval.agreement.preferences import PreferenceStudy
 from formalimg.human_eval.agreement.studies import HumanStudy, study_human_ratings
+from formalimg.human_eval.correction_sample import CorrectionSample
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
 from formalimg.human_eval.protocol import PASSING_SCORE, RatingProtocol
 from formalimg.human_eval.ratings import human_ratings
@@ -61,16 +62,20 @@ def human_labels(
     manifest = read_study_manifest(place)
     if manifest.borderline:
         return refuse_labels(labels, _BORDERLINE.format(study=place))
-    by_item = manifest.correction is None and not manifest.imported
+    by_item = not isinstance(manifest.correction, CorrectionSample) and not manifest.imported
+    others = sorted({rated.name for rated in manifest.runs} - {run.folder.resolve().name for run in runs})
+    note = (f"{place} labels {', '.join(others)} as well, which this report is not about.",) if others else ()
     return {
-        folder: replace(own, assumed=False, drawn_by=_drawn_by(manifest), drawn_by_item=by_item)
+        folder: replace(
+            own, assumed=False, drawn_by=_drawn_by(manifest), drawn_by_item=by_item, notes=(*own.notes, *note)
+        )
         for folder, own in labels.items()
     }
 
 
 def _drawn_by(manifest: StudyManifest) -> DrawnBy | None:
     sample = manifest.correction
-    if sample is None:
+    if not isinstance(sample, CorrectionSample):
         return None
     return DrawnBy(
         sample.judge,

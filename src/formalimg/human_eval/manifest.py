@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.correction_sample import CorrectionSample, parse_sample, sample_lines
+from formalimg.human_eval.correction_sample import CorrectionSample, ItemSample, parse_sample, sample_lines
 from formalimg.human_eval.protocol import RatingProtocol
 from formalimg.human_eval.rules import StudyRules, parse_rules
 from formalimg.runs.manifest import MAX_MANIFEST_BYTES, read_manifest_table
@@ -64,7 +64,8 @@ class StudyManifest:
         made_with: the version of formalimg.
         runs: the rated runs.
         borderline: whether images with a borderline score were taken before others; written only if so.
-        correction: the random sample of a study that corrects a judge; None for other studies, and then not written.
+        correction: the random sample of a study that corrects one or several runs; None for others, and then not
+            written.
         imported: where ratings come from that were given elsewhere: file, digest and date; written only if so.
         instructions: whether raters first see instructions and practice; written only if so.
         completion_url: where raters go when they have finished, such as a page of their platform; empty for none.
@@ -86,7 +87,7 @@ class StudyManifest:
     made_with: str
     runs: tuple[RatedRun, ...]
     borderline: bool = False
-    correction: CorrectionSample | None = None
+    correction: CorrectionSample | ItemSample | None = None
     imported: str = ""
     instructions: bool = False
     completion_url: str = ""
@@ -96,7 +97,7 @@ class StudyManifest:
 
     @property
     def labels(self) -> int | None:
-        """How many images were asked for at first, in a study that corrects a judge."""
+        """How many images or items were asked for at first, in a study that corrects a judge."""
         return self.correction.labels if self.correction else None
 
     @property
@@ -221,7 +222,7 @@ class StudyConfig:
     Attributes:
         runs: the folders of the runs.
         levels: empty for all.
-        labels: number of images drawn to correct the judge.
+        labels: number of images drawn to correct the judge, or of items in several runs.
     """
 
     runs: tuple[Path, ...] = ()

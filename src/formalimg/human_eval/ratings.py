@@ -53,7 +53,7 @@ def human_ratings(
     if path.is_dir():
         study = read_study(path)
         _require_same_images(study, runs, path)
-        ratings = _from_study(study, _conduct(study, exclude_inattentive))
+        ratings = _from_study(_of_runs(study, runs), _conduct(study, exclude_inattentive))
         return replace(ratings, rule=rule or study.manifest.label_rule)
     if exclude_inattentive is not None:
         raise FormalimgError(f"{path} has no attention checks: name the folder of the study instead")
@@ -78,6 +78,13 @@ def _conduct(study: StudyRecord, max_missed: float | None) -> RaterAttentionSumm
     counted = [task for task in study.tasks if not task.is_check and task.rater not in left_out]
     unfinished = sum(not task.finished for task in counted)
     return RaterAttentionSummary(raters, unfinished, max_missed, rules.in_words() if rules else "")
+
+
+def _of_runs(study: StudyRecord, runs: Sequence[StoredRun]) -> StudyRecord:
+    """Return the study without images of other runs, and pairs with such images."""
+    names = {run.folder.resolve().name for run in runs}
+    tasks = [task for task in study.tasks if {task.run, task.other.run if task.other else task.run} <= names]
+    return replace(study, tasks=tuple(tasks))
 
 
 def _from_study(study: StudyRecord, conduct: RaterAttentionSummary) -> HumanRatings:
@@ -154,16 +161,18 @@ def _number(value: object) -> float:
 def _require_same_images(study: StudyRecord, runs: Sequence[StoredRun], path: Path) -> None:
     """Refuse runs that the study is not about, or whose images have been regenerated since."""
     named = {run.folder.resolve().name: run for run in runs}
-    missing = next((rated.name for rated in study.manifest.runs if rated.name not in named), None)
-    if missing is not None:
-        raise FormalimgError(f"{path} is also about the run {missing}: name its folder too")
-    for rated in study.manifest.runs:
+    names = [rated.name for rated in study.manifest.runs]
+    if not named.keys() & {*names}:
+        raise FormalimgError(f"{path} is about {', '.join(names)}: name at least one of these runs")
+    for number, rated in enumerate(study.manifest.runs):
+        if rated.name not in named:
+            continue
         made = named[rated.name].made()
         real = [task for task in study.tasks if not task.is_check]
         shown = {(task.item, task.sample) for task in real if task.run == rated.name}
         shown |= {task.other[1:] for task in real if task.other is not None and task.other.run == rated.name}
         if study.manifest.correction is not None:  # an interrupted --more may have named images without tasks
-            shown = {(it.item, it.sample) for it in study.manifest.correction.images}
+            shown = study.manifest.correction.images_of(number)
         if images_digest((*it, made[it].sha256 if it in made else "") for it in shown) != rated.images_digest:
             raise FormalimgError(
                 f"the images of {named[rated.name].folder} are not those that raters saw in {path}: name the "

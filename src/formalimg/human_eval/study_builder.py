@@ -9,18 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate, assign_images, checks_per_rater, choose_images, unrelated_item
 from formalimg.human_eval.correction import LabelPrecision, draw_first, judge_of_run
+from formalimg.human_eval.correction_sample import CorrectionSample, ItemSample
 from formalimg.human_eval.database import PlannedTask, StudyPlan, write_study
+from formalimg.human_eval.item_correction import ItemDraw, ItemFrame, draw_items
 from formalimg.human_eval.pairs import image_pairs, plan_pairs
-from formalimg.human_eval.protocol import RatingProtocol, runs_for, steps_for
+from formalimg.human_eval.protocol import RatingProtocol, steps_for
+from formalimg.human_eval.rateable_images import RateableImage, rateable_images
 from formalimg.human_eval.rules import CHECKS, StudyRules, usual_checks
-from formalimg.runs.image_store import ImageLocation
 from formalimg.runs.manifest import require_images
+from formalimg.runs.plan import question_key
 from formalimg.runs.reader import StoredRun
-from formalimg.scenes.objects import SceneError
-from formalimg.scenes.scene import Scene
 from formalimg.stats.agreement import ComplianceRule
 from formalimg.types import Item
 
@@ -38,13 +40,15 @@ class NewStudy(NamedTuple):
         folder: the folder of the study.
         links: the secret part of each rater's link, by pseudonym. It is returned only here: the study stores a digest,
             so that nobody with access to the folder can answer in a rater's name.
-        precision: how wide the corrected interval will be, for a study that corrects a judge.
+        precision: how wide the corrected interval will be, for a study that corrects the judge of one run.
+        draw: the items, and how precise the differences will be, for a study that corrects several runs.
         checks: number of attention checks of each rater.
     """
 
     folder: Path
     links: Mapping[str, str]
     precision: LabelPrecision | None = None
+    draw: ItemDraw | None = None
     checks: int = 0
 
 
@@ -97,8 +101,10 @@ def create_study(
         borderline: take the images whose score lies in `BORDERLINE`, where raters tell most about a threshold; others
             only fill up `per_level`, so that all runs have as many.
         labels: to correct the judge of one run: draw so many of its judged images at random, more of those levels and
-            judge answers where labels tell most. The study knows how likely each was drawn.
-        rules: who is excluded, stated beforehand.
+            judge answers where labels tell most. Of several runs: draw so many items, the same for all, at random
+            within levels. The study knows how likely each was drawn.
+        rules: who is excluded, stated beforehand; how many checks may be missed follows from their number, if it is not
+            said.
         rule: how Likert ratings of an image become a label, stated beforehand: most are 4 or more, or their mean is.
         instructions: whether raters first see instructions and practice.
         completion_url: where raters go when they have finished, such as a page of their platform.
@@ -119,12 +125,16 @@ def create_study(
     rng = random.Random(seed)
     preferred = _borderline(there, runs) if borderline else frozenset[Candidate]()
     candidates = [it for it in there.images if not borderline or per_level is not None or it in preferred]
-    sample, precision = None, None
+    sample: CorrectionSample | ItemSample | None = None
+    precision, draw = None, None
     if labels is None:
         chosen = choose_images(candidates, per_level, rng, preferred)
-    else:
+    elif len(runs) == 1:
         judge = judge_of_run(runs[0].manifest, runs[0].folder)
         chosen, sample, precision = draw_first(judged_images(there.images), labels, judge, rng)
+    else:
+        draw = draw_items(item_frame(runs, there.images, seed), labels, rng)
+        chosen, sample = [image for images in draw.items for image in images], draw.sample
     if not chosen:
         raise FormalimgError("there are no images to rate: generate some first, or choose other levels")
     for image in chosen:
@@ -132,7 +142,8 @@ def create_study(
     if protocol == "ab":
         planned, each = _plan_pairs(chosen, there, raters, per_image, checks, rng)
     else:
-        planned, each = _plan_images(chosen, there, raters, per_image, checks, protocol, rng)
+        units = draw.items if draw else [(image,) for image in chosen]
+        planned, each = _plan_images(units, there, raters, per_image, checks, protocol, rng)
     idle = sum(not own for own in planned)
     if idle:
         raise FormalimgError(f"{idle} of {raters} raters would have no images: use fewer raters, or more images")
@@ -154,16 +165,16 @@ def create_study(
         made_with,
         borderline,
         sample,
-        rules=rules,
+        rules=rules and rules.settled(protocol, each),
         rule=rule if protocol == "likert" else "",
         instructions=instructions,
         completion_url=completion_url,
     )
-    return NewStudy(write_study(plan, Path(folder)), links, precision, each)
+    return NewStudy(write_study(plan, Path(folder)), links, precision, draw, each)
 
 
 def _plan_images(
-    chosen: Sequence[Candidate],
+    units: Sequence[tuple[Candidate, ...]],
     there: _Candidates,
     raters: int,
     per_image: int,
@@ -171,10 +182,14 @@ def _plan_images(
     protocol: RatingProtocol,
     rng: random.Random,
 ) -> tuple[list[list[PlannedTask]], int]:
-    """Return the tasks of each rater, in their order, and how many of them are attention checks at least."""
-    shares = assign_images(chosen, raters, per_image, rng)
+    """Return the tasks of each rater, in their order, and how many of them are attention checks at least.
+
+    The images of a unit go to the same raters: who is strict is then strict with all of them.
+    """
+    chosen = [image for unit in units for image in unit]
+    shares = [[image for unit in own for image in unit] for own in assign_images(units, raters, per_image, rng)]
     most = max(map(len, shares))
-    wanted = usual_checks(most) if checks is None else checks_per_rater(most, checks)
+    wanted = usual_checks(most, protocol) if checks is None else checks_per_rater(most, checks)
     words = list({image.item: there.items[image.run, image.item] for image in sorted(chosen)}.values())
     found, fewest = [], wanted
     for rater, share in enumerate(shares, 1):
@@ -216,7 +231,7 @@ def _plan_pairs(
 ) -> tuple[list[list[PlannedTask]], int]:
     pairs = image_pairs(chosen)
     most = -(-len(pairs) * per_image // raters)
-    wanted = usual_checks(most) if checks is None else checks_per_rater(most, checks)
+    wanted = usual_checks(most, "ab") if checks is None else checks_per_rater(most, checks)
     planned, fewest = plan_pairs(pairs, there.items, raters, per_image, wanted, rng)
     if fewest < wanted and checks is not None:
         raise FormalimgError(_TOO_FEW_CHECKS.format(wanted, "s" * (wanted > 1), fewest))
@@ -226,8 +241,6 @@ def _plan_pairs(
 def _require_correctable(
     runs: Sequence[StoredRun], protocol: RatingProtocol, per_level: int | None, *, borderline: bool
 ) -> None:
-    if len(runs) > 1:
-        raise FormalimgError("labels correct the judge of one run: name one, and make a study for each of the others")
     if per_level is not None or borderline:
         raise FormalimgError("images that correct a judge are drawn at random: leave out --per-level and --borderline")
     if protocol == "ab":
@@ -239,6 +252,25 @@ def _require_correctable(
 def judged_images(images: Mapping[Candidate, RateableImage]) -> dict[Candidate, bool]:
     """Return the images that the judge answered for, with its answers."""
     return {it: image.passed for it, image in images.items() if image.passed is not None}
+
+
+def item_frame(runs: Sequence[StoredRun], images: Mapping[Candidate, RateableImage], seed: int) -> ItemFrame:
+    """Return the items of several runs, from which those to be labelled are drawn.
+
+    Raises:
+        FormalimgError: if a run is not judged, or runs ask for different things under the same id.
+    """
+    asked: dict[str, str] = {}
+    for run in runs:
+        judge_of_run(run.manifest, run.folder)
+        for item in run.suite_items():
+            if asked.setdefault(item.id, question_key(item)) != question_key(item):
+                raise FormalimgError(
+                    f"item {item.id} of {run.folder} is not that of {runs[0].folder}: name runs of the same items"
+                )
+    names = [run.folder.resolve().name for run in runs]
+    verdicts = {candidate: image.passed for candidate, image in images.items()}
+    return ItemFrame.of(names, suite(runs[0].manifest.suite), verdicts, seed)
 
 
 def require_together(runs: Sequence[StoredRun]) -> None:
@@ -321,70 +353,3 @@ def _checks(
             if len(found) == wanted:
                 break
     return found
-
-
-class RateableImage(NamedTuple):
-    """An existing image of a run.
-
-    Attributes:
-        item, sample, level: identify it.
-        file: its path inside the run folder, with slashes.
-        sha256: the digest of its bytes.
-        grounded: the scene that the judge found, in the grounding format; None if not needed or not found.
-        score: the score that the last judge gave; None if unscored.
-        passed: its answer; None if unscored.
-    """
-
-    item: str
-    sample: int
-    level: int
-    file: str
-    sha256: str
-    grounded: dict[str, object] | None
-    score: float | None = None
-    passed: bool | None = None
-
-
-def rateable_images(
-    run: StoredRun, levels: Collection[int] | None, *, grounded: bool
-) -> tuple[list[RateableImage], int]:
-    """Return the existing images of these levels, and the number of planned images that are missing.
-
-    Args:
-        run: the run.
-        levels: only images of these levels; None for all.
-        grounded: whether the scenes of the judge are needed.
-
-    Raises:
-        FormalimgError: if a file is missing, or scenes are needed and no judge has grounded the images.
-    """
-    made = run.made()
-    found: list[RateableImage] = []
-    missing = 0
-    for judged in run.judged():
-        item, level, sample, *_ = judged.outcome
-        if levels is not None and level not in levels:
-            continue
-        before = made.get((item, sample))
-        if before is None or judged.image is None:
-            missing += 1
-            continue
-        if not judged.image.is_file():
-            raise FormalimgError(f"{judged.image} is missing: run `formalimg generate` to make it again")
-        file = f"images/{judged.image.name}"
-        seen = judged.verdict.evidence.get("scene") if grounded else None
-        scene = None if seen is None else _checked(seen, judged.image)
-        outcome = judged.outcome
-        found.append(RateableImage(item, sample, level, file, before.sha256, scene, outcome.score, outcome.passed))
-    if grounded and found and not any(image.grounded is not None for image in found):
-        raise FormalimgError(
-            f"no grounder has judged the images of {run.folder}: {runs_for('boxes')} that a grounder has judged"
-        )
-    return found, missing
-
-
-def _checked(seen: object, image: ImageLocation) -> dict[str, object]:
-    try:
-        return Scene.from_json(seen).to_json()
-    except SceneError as error:
-        raise FormalimgError(f"the stored scene of {image} is invalid ({error}): judge the run again") from error

@@ -97,6 +97,10 @@ def _hidden(band: Band) -> Band:
 
 def adaptive_text(looks: AdaptiveLooks) -> str:
     """Return what an adaptive run has found, and how many images it has saved, as a sentence without its full stop."""
+    return f"{_decision_text(looks)}{_restart_text(looks)}"
+
+
+def _decision_text(looks: AdaptiveLooks) -> str:
     found, used = looks.test.result(), len(looks.items)
     saved = f"{count_noun(used, 'image')} of {looks.total:,}, {looks.total - used:,} saved"
     if isinstance(found, PairedResult):
@@ -128,6 +132,16 @@ def adaptive_remark(row: RunRow, looks: AdaptiveLooks, suite: Benchmark) -> str:
         not_run = f" {level_name(suite, missing[0])}{last}: not run (adaptive)."
     whole = "" if looks.total == len(looks.items) else " Means of levels that were not run in full are not shown."
     return f"{row.name}: {adaptive_text(looks)}.{not_run}{whole}"
+
+
+def _restart_text(looks: AdaptiveLooks) -> str:
+    """Return how often the run was begun anew after somebody had looked; empty for most runs."""
+    if not looks.restarts:
+        return ""
+    times = {1: "once", 2: "twice"}.get(len(looks.restarts), f"{len(looks.restarts)} times")
+    done = join_names([str(count) for count in looks.restarts])
+    plural = "" if looks.restarts == (1,) else "s"
+    return f"; restarted {times}, after {done} interim look{plural}: the error guarantee covers one run only"
 
 
 def adaptive_tables(suite: Benchmark, rows: Sequence[RunRow]) -> tuple[Table, ...]:

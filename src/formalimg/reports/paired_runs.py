@@ -11,7 +11,6 @@ from formalimg.human_eval.agreement.image_labels import RunLabels
 from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.judges.factory import DRAWN
 from formalimg.reports.comparison_model import GradedImage, HowCounted, RunRow, SeenRun
-from formalimg.reports.labelled_pairs import LabelledImage, pair_groups, pair_labelled
 from formalimg.reports.labels import level_name
 from formalimg.runs.manifest import RunManifest
 from formalimg.runs.reader import StoredRun
@@ -32,6 +31,7 @@ from formalimg.stats.comparison import (
     with_missing,
 )
 from formalimg.stats.corrected_difference import PairedItem, corrected_difference
+from formalimg.stats.labelled_pairs import LabelledImage, pair_groups, pair_labelled
 from formalimg.stats.observations import Interval, Observation, ScoreObservation
 from formalimg.stats.tipping_point import MEASURED_GAPS, TippingPoint, tipping_point
 from formalimg.types import Benchmark, RunRecord
@@ -317,11 +317,14 @@ class _PairReader:
 
     def _labelled(self, one: int, other: int, among: set[str] | None) -> dict[str, PairedItem]:
         """Return the items of two runs with people's labels; nothing where a run has none, or both are the same."""
-        if self._labels[one] is None or self._labels[other] is None:
+        labels = (self._labels[one], self._labels[other])
+        if labels[0] is None or labels[1] is None:
             return {}
         if self._runs[one].record.folder.resolve() == self._runs[other].record.folder.resolve():
             return {}
-        return pair_labelled(self._labelled_images(one, among), self._labelled_images(other, among))
+        is_known = not (labels[0].assumed or labels[1].assumed)
+        by_item = labels[0].drawn_by_item and labels[1].drawn_by_item if is_known else None
+        return pair_labelled(self._labelled_images(one, among), self._labelled_images(other, among), by_item=by_item)
 
     def _labelled_images(self, number: int, among: set[str] | None) -> dict[str, list[LabelledImage]]:
         """Return the images with a verdict, by item; of suites of scores, by level of each group, before any gate."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from formalimg._util.io import PARTIAL_SUFFIX, kind_of_special
+from formalimg._util.io import PARTIAL_SUFFIX, atomic_write, kind_of_special, read_plain_bytes
 from formalimg._util.locks import LOCK_FILE, FolderLock
 from formalimg.errors import FormalimgError
 from formalimg.runs.image_store import IMAGES, METADATA
@@ -21,6 +22,9 @@ LOOKS = "looks.jsonl"
 """The file with the looks of an adaptive run."""
 GATE_LOOKS = "gate.jsonl"
 """The file with the looks of gates in which the run is the new one."""
+RESTARTS = "restarts.jsonl"
+"""The file with the adaptive runs that were here before, and were set aside."""
+_MAX_TRACE_BYTES = 10_000_000
 _FILES = (
     _MANIFEST,
     _RESULTS,
@@ -31,6 +35,7 @@ _FILES = (
     PREFLIGHT,
     LOOKS,
     GATE_LOOKS,
+    RESTARTS,
 )
 
 
@@ -111,6 +116,8 @@ def remove_partial_files(folder: Path) -> None:
 def set_aside(folder: Path) -> Path | None:
     """Move the content of a run folder to a folder beside it, `NAME.old-<UTC time>`, so that the run can begin anew.
 
+    Of an adaptive run a trace stays: when it was set aside, and after how many looks.
+
     Returns:
         Where it is now; None if there was nothing.
 
@@ -127,6 +134,8 @@ def set_aside(folder: Path) -> Path | None:
         raise FormalimgError(f"cannot set {folder} aside: {getattr(error, 'strerror', None) or error}") from error
     if not found:
         return None
+    if found & {RESTARTS} and not found - {RESTARTS, LOCK_FILE, IMAGES}:
+        return None  # what was restarted has not begun
     if not found & {_MANIFEST, _RESULTS}:
         raise FormalimgError(f"{folder} is not a run, so it is not set aside: leave --restart out")
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
@@ -134,13 +143,34 @@ def set_aside(folder: Path) -> Path | None:
     names = (f"{real.name}.old-{stamp}{ending}" for ending in ("", *(f"-{number}" for number in range(2, 100))))
     target = next(path for path in map(real.with_name, names) if not path.exists())
     try:
+        trace = _restart_trace(real, target.name)
         real.rename(target)
         real.mkdir()
+        if trace:
+            atomic_write(real / RESTARTS, [trace])
         return target
     except OSError as error:
         raise FormalimgError(f"cannot set {folder} aside: {error.strerror}; move it yourself") from error
     finally:
         lock.release()
+
+
+def _restart_trace(folder: Path, moved_to: str) -> bytes:
+    """Return the lines about earlier adaptive runs, with one for this run if somebody has looked at it."""
+    try:
+        earlier = read_plain_bytes(folder / RESTARTS, _MAX_TRACE_BYTES)
+    except OSError:
+        earlier = b""
+    try:
+        # One line is the design. Lines are not parsed here: a damaged file has been looked at as well.
+        looks = sum(bool(line.strip()) for line in read_plain_bytes(folder / LOOKS, _MAX_TRACE_BYTES).splitlines()) - 1
+    except OSError:
+        looks = 0
+    if looks < 1:
+        return earlier
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    line = json.dumps({"at": at, "looks": looks, "moved_to": moved_to}, ensure_ascii=False)
+    return earlier + f"{line}\n".encode()
 
 
 def _size(path: Path) -> int:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from formalimg._util.io import read_plain_bytes
 from formalimg._util.strict_json import is_text, loads_strict
 from formalimg.errors import FormalimgError
-from formalimg.runs.folder import LOOKS
+from formalimg.runs.folder import LOOKS, RESTARTS
 from formalimg.runs.image_store import write_run_file
 from formalimg.runs.manifest import Identity, utc_now
 from formalimg.runs.plan import judge_key
@@ -60,6 +60,7 @@ class AdaptiveLooks:
         judge: the key of the judge whose verdicts count.
         against: the run that it is compared with; empty for the test of G.
         seen: the items of all looks, in order.
+        restarts: how many looks each adaptive run had that was here before and was set aside by --restart.
         test: the test, with all looks replayed.
     """
 
@@ -67,6 +68,7 @@ class AdaptiveLooks:
     judge: str
     against: str = ""
     seen: list[ImagesOfLook] = field(default_factory=list)
+    restarts: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.total > _MAX_IMAGES or max(map(self.images_of, self.levels), default=0) > _MAX_OF_LEVEL:
@@ -264,7 +266,27 @@ def read_looks(folder: Path) -> AdaptiveLooks | None:
         raise _damaged(path, str(error)) from error
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise _damaged(path, "it holds a line that is none of ours") from error
+    looks.restarts = read_restarts(folder)
     return looks
+
+
+def read_restarts(folder: Path) -> tuple[int, ...]:
+    """Return how many looks each adaptive run had that was in a run folder before, and was set aside.
+
+    Raises:
+        FormalimgError: if the file about them is damaged.
+    """
+    path = folder / RESTARTS
+    try:
+        lines = _lines(read_plain_bytes(path, _MAX_BYTES))
+        restarts = tuple(_count(loads_strict(line)["looks"]) for line in lines)
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise FormalimgError(f"{path} is damaged: restore it from the folder that --restart has moved aside") from error
+    return restarts
 
 
 def _design(line: Mapping[str, Any]) -> AdaptiveLooks:

@@ -16,11 +16,11 @@ from formalimg._util.strict_json import dumps_storable, loads_strict
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.runs.database import open_for_reading, open_for_writing, run_database_errors, table_definitions
-from formalimg.runs.folder import LOOKS, PREFLIGHT, REWRITES, create_run_folder, require_plain_run_files
+from formalimg.runs.folder import LOOKS, PREFLIGHT, RESTARTS, REWRITES, create_run_folder, require_plain_run_files
 from formalimg.runs.image_store import write_run_file
 from formalimg.runs.manifest import MANIFEST_FILE, RunManifest, read_manifest, write_manifest
 
-JOURNALS = (LOOKS, PREFLIGHT, REWRITES)
+JOURNALS = (LOOKS, PREFLIGHT, RESTARTS, REWRITES)
 """Files of a run that are lists of events, and are copied as they are."""
 
 _MAX_JOURNAL_BYTES = 1_000_000_000

@@ -20,11 +20,21 @@ class LabelledImage(NamedTuple):
 
 
 def pair_labelled(
-    first: Mapping[str, Sequence[LabelledImage]], second: Mapping[str, Sequence[LabelledImage]]
+    first: Mapping[str, Sequence[LabelledImage]],
+    second: Mapping[str, Sequence[LabelledImage]],
+    *,
+    by_item: bool | None = None,
 ) -> dict[str, PairedItem]:
-    """Put the labelled images of two runs side by side, item by item."""
+    """Put the labelled images of two runs side by side, item by item.
+
+    Args:
+        first: the images of each item of one run.
+        second: those of the other run.
+        by_item: whether items were drawn for both runs, at random within levels, rather than images of each run by
+            level and the judge's answer; None if nobody knows.
+    """
     names = sorted(first.keys() & second.keys())
-    chances = _label_chances(first, second)
+    chances = _label_chances(first, second, by_item)
     pairs = {}
     for name in names:
         here, there = first[name], second[name]
@@ -39,16 +49,21 @@ def pair_labelled(
     return pairs
 
 
-def _label_chances(*runs: Mapping[str, Sequence[LabelledImage]]) -> dict[str, float]:
+def _label_chances(
+    first: Mapping[str, Sequence[LabelledImage]], second: Mapping[str, Sequence[LabelledImage]], by_item: bool | None
+) -> dict[str, float]:
     """Return how likely each item was to be labelled in both runs.
 
-    Where the same items are labelled in both, items were drawn, at random within levels. Otherwise each run has its own
-    draw, at random within levels and answers of the judge, and the chances of both are multiplied.
+    Items that were drawn for both runs: the share of the items of their level with labels in both, which is the
+    probability of the draw times the share of labels that are there. Otherwise each run has its own draw, at random
+    within levels and answers of the judge, and the chances of both are multiplied. Where nobody knows, items were drawn
+    if the same ones are labelled.
     """
-    names = runs[0].keys() & runs[1].keys()
+    runs = (first, second)
+    names = first.keys() & second.keys()
     labelled = [{name for name in names if any(image.people is not None for image in run[name])} for run in runs]
     both = labelled[0] & labelled[1]
-    by_item = 2 * len(both) >= min(map(len, labelled))
+    by_item = 2 * len(both) >= min(map(len, labelled)) if by_item is None else by_item
     chances = dict.fromkeys(names, 1.0)
     for run, of_run in zip(runs, labelled, strict=True):
         drawn = both if by_item else of_run
