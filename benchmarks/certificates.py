@@ -76,7 +76,10 @@ def _print_good(options: argparse.Namespace) -> None:
     for suite in options.suites:
         false = dict.fromkeys(_GOOD, 0)
         sets = options.scene_seeds or options.repetitions
-        for repetition in sorted(range(options.repetitions), key=lambda number: number % sets):
+        ordered = sorted(range(options.repetitions), key=lambda number: number % sets)
+        for done, repetition in enumerate(ordered):
+            if done % 10 == 0:
+                print(f"  {suite}: {false} after {done}", file=sys.stderr, flush=True)
             if repetition < sets:
                 scenes = KnownScenes(suite, options.scenes, options.seed + repetition)
             for name, fault in _GOOD.items():

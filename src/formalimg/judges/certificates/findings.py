@@ -36,6 +36,10 @@ _NUISANCES = {
 }
 
 
+_Phrase = Callable[[str, AnswerCounts, AnswerCounts], str]
+"""Formats the fault of groups, from their names, their counts, and those of all others."""
+
+
 def find_faults(certificate: JudgeCertificate) -> tuple[str, ...]:
     """Return the faults that the counts of a certificate show, in words, the gravest first; then what is not measured.
 
@@ -133,24 +137,28 @@ def _errors(certificate: JudgeCertificate, level: float) -> Iterator[str]:
 
 
 def _kinds(certificate: JudgeCertificate, level: float) -> list[str]:
-    """Return the kinds, then the predicates, that a judge does not see, or sees worse than the others."""
-    kinds, words = certificate.by("kind"), [each for each in certificate.groups if each.by == "word"]
-    faults, weak = [], set()
-    for groups, rivals in ((kinds, kinds), (words, certificate.by("word"))):
-        bad: dict[Callable[[str, AnswerCounts, AnswerCounts], str], list[AnswerCounts]] = {}
+    """Return the kinds that a judge does not see, or sees worse than the others; then the same of predicates."""
+    faults: list[str] = []
+    named: set[str] = set()
+    told: list[AnswerCounts] = []
+    words = [each for each in certificate.groups if each.by == "word"]
+    for groups, rivals in ((certificate.by("kind"), certificate.by("kind")), (words, certificate.by("word"))):
+        by_phrase: dict[_Phrase, list[AnswerCounts]] = {}
         for counts in groups:
             others = _sum(each for each in rivals if each is not counts)
-            if counts.is_measured and group_name(certificate, counts) not in weak and _is_weak(counts, others, level):
-                bad.setdefault(_phrase(counts), []).append(counts)
-        for phrase, listed in bad.items():
-            each_alone = [[counts] for counts in listed] if groups is kinds else [listed]
-            for alike in each_alone:
-                others = _sum(each for each in rivals if each not in listed)
+            if counts.is_measured and group_name(certificate, counts) not in named and _is_weak(counts, others, level):
+                by_phrase.setdefault(_phrase(counts), []).append(counts)
+        for phrase, weak in by_phrase.items():
+            others = _sum(each for each in rivals if each not in weak)
+            # Predicates of one fault share a line, unless it would say of all what was said of their kind.
+            for alike in [weak] if groups is words else [[counts] for counts in weak]:
                 names = list(dict.fromkeys(group_name(certificate, each) for each in alike))
-                faults.append(phrase(joined_names(names), _sum(alike), others))
-                weak.update(names)
-        if COLORS in weak:
-            weak.update(color_words())
+                if _sum(alike) not in told:
+                    faults.append(phrase(joined_names(names), _sum(alike), others))
+                told.append(_sum(alike))
+                named.update(names)
+        if COLORS in named:
+            named.update(color_words())
     return faults
 
 
@@ -160,7 +168,7 @@ def _is_weak(counts: AnswerCounts, others: AnswerCounts, level: float) -> bool:
     )
 
 
-def _phrase(counts: AnswerCounts) -> Callable[[str, AnswerCounts, AnswerCounts], str]:
+def _phrase(counts: AnswerCounts) -> _Phrase:
     """Return what formats the fault of a weak group."""
     if not _is_at_chance(counts):
         return _format_weak

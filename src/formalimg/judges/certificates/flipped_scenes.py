@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 from itertools import islice
 from random import Random
 from typing import Any
@@ -31,6 +31,7 @@ from formalimg.judges.certificates.flip_groups import (
     item_groups,
     part_words,
 )
+from formalimg.judges.certificates.nuisances import applicable_nuisances
 from formalimg.judges.certificates.scene_changes import DrawnVocabulary, changed_scenes, drawn_vocabulary
 from formalimg.judges.drawn_judge import judge_drawn_scene
 from formalimg.scenes.objects import Box
@@ -77,6 +78,16 @@ class FlippedScene:
     def groups(self) -> tuple[Group, Group]:
         """The groups that the flip counts for."""
         return Group("kind", self.part.kind), Group("word", self.word)
+
+    @cached_property
+    def nuisances_of_shown(self) -> frozenset[str]:
+        """The names of the changes that must not matter in the first scene, and do not."""
+        return applicable_nuisances(self.item, self.shown)
+
+    @cached_property
+    def nuisances_of_flipped(self) -> frozenset[str]:
+        """The same for the second scene."""
+        return applicable_nuisances(self.item, self.flipped)
 
     @property
     def objects(self) -> int:
