@@ -48,6 +48,7 @@ from formalimg.types import Item, Setting, Unscored, Verdict
 from tests.support.bad_judges import KnowingModel, Say, always_yes, blind_to_relations, swayed_by_text, truly
 from tests.support.command import formalimg
 from tests.support.loopback import Loopback
+from tests.support.planted_judges import PLANTED, KnownScenes
 from tests.support.remote_models import stand_alone
 from tests.support.sizes import tries
 
@@ -190,6 +191,12 @@ def test_a_judge_that_believes_a_text_in_the_image(server: Loopback, model: Know
     text = swayed.pop("text in the image")
     assert (text.asked, text.to_yes, text.stayed) == (COUNT, COUNT, CountedShare(0, COUNT))
     assert {each.changed.part for each in swayed.values()} == {0}
+
+
+def test_judges_that_are_told_the_scenes_get_the_same_certificate(server: Loopback, model: KnowingModel) -> None:
+    seen = _certificate(server, model, always_yes)
+    told = KnownScenes(SUITE, COUNT, SEED).certify(PLANTED["always yes"][0])
+    assert (told.counts, told.nuisances, told.findings) == (seen.counts, seen.nuisances, seen.findings)
 
 
 def test_a_grounder_with_logic_is_a_judge_too() -> None:

@@ -1,60 +1,68 @@
 """Judges in Python with planted faults: they know the scenes of a certificate, and answer wrongly in a known way.
 
-They need no pixels: `certify_judge` asks about the views of an item in a fixed order, and `blank_drawing` renders them.
+They need no pixels, so nothing is rendered: their answers about the views of each item are recorded as `certify_judge`
+records them, and make the same certificate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
 from PIL import Image
 
 from formalimg.drawing.scene import DrawnScene
-from formalimg.judges.base import LoadedImage
 from formalimg.judges.certificates.certificate import JudgeCertificate
 from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_scenes
-from formalimg.judges.certificates.measurement import FLIPPED, SHOWN, certify_judge, plan_views
+from formalimg.judges.certificates.measurement import (
+    FLIPPED,
+    SHOWN,
+    ExampleAnswers,
+    View,
+    build_certificate,
+    plan_views,
+)
 from formalimg.judges.certificates.nuisances import NUISANCES, TEXT
 from formalimg.judges.drawn_judge import judge_drawn_scene
 from formalimg.logic.vocabulary import vocabulary
-from formalimg.types import Item, Part, Setting, Verdict
+from formalimg.types import Part, Setting, Verdict
 
 Fault = Callable[[Sequence[Part], str, Random], Sequence[bool]]
 """The answers about the parts of an image, from the true parts and the name of the view."""
 
-_BLANK_SIZE = 64
 _COLOR_WORDS = {"Has", "HasColor", *vocabulary("natural").words["color"]}
-
-
-def blank_drawing(suite: str, drawn: DrawnScene) -> Image.Image:
-    """Return a small white image: a judge that knows the scene does not look at it."""
-    return Image.new("RGB", (_BLANK_SIZE, _BLANK_SIZE), "white")
 
 
 class KnownScenes:
     """The scenes of a certificate, what is true of them, and the views of each item in the order of the questions."""
 
     def __init__(self, suite: str, scenes: int, seed: int) -> None:
-        """Draw up the scenes."""
+        """Arrange the scenes."""
         self.suite, self.seed = suite, seed
         self.examples: list[FlippedScene] = list(flipped_scenes(suite, scenes, seed))
-        self.views: dict[str, list[tuple[str, Verdict]]] = {}
+        self.views: list[list[tuple[View, Verdict]]] = []
+        blank = Image.new("RGB", (64, 64))
         for number, example in enumerate(self.examples):
             truths = {SHOWN: _truth(example, example.shown), FLIPPED: _truth(example, example.flipped)}
-            blank = blank_drawing(suite, example.shown)
-            self.views[example.item.id] = [
-                (view.name, truths[view.base])
-                for view in plan_views(example, number)
-                if view.name != TEXT or NUISANCES[TEXT].change(blank, view.drawn) is not None
-            ]
+            self.views.append(
+                [
+                    (view, truths[view.base])
+                    for view in plan_views(example, number)
+                    if view.name != TEXT or NUISANCES[TEXT].change(blank, view.drawn) is not None
+                ]
+            )
 
     def certify(self, fault: Fault, seed: int = 0) -> JudgeCertificate:
         """Return the certificate of a judge with this fault; the seed is that of its chance."""
-        judge = PlantedJudge(self, fault, Random(seed))
-        count = len(self.examples)
-        return certify_judge(judge, self.suite, count, self.seed, examples=self.examples, draw=blank_drawing)
+        judge = PlantedJudge(fault, Random(seed))
+        answers = []
+        for example, views in zip(self.examples, self.views, strict=True):
+            found = ExampleAnswers(example)
+            for view, truth in views:
+                found.record(view, judge.answer(view.name, truth))
+            answers.append(found)
+        return build_certificate(judge, self.suite, self.seed, answers)
 
 
 def _truth(example: FlippedScene, drawn: DrawnScene) -> Verdict:
@@ -65,23 +73,16 @@ def _truth(example: FlippedScene, drawn: DrawnScene) -> Verdict:
 
 @dataclass
 class PlantedJudge:
-    """A judge with a planted fault."""
+    """A judge with a planted fault, that is told what an image shows."""
 
-    scenes: KnownScenes
     fault: Fault
     rng: Random
     name: str = "test/planted"
     settings: Mapping[str, Setting] = field(default_factory=dict)
     concurrency: int = 1
 
-    def __post_init__(self) -> None:
-        self._asked: dict[str, Iterator[tuple[str, Verdict]]] = {
-            item: iter(views) for item, views in self.scenes.views.items()
-        }
-
-    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict:
-        """Answer about the next view of the item."""
-        view, truth = next(self._asked[item.id])
+    def answer(self, view: str, truth: Verdict) -> Verdict:
+        """Return the verdict on a view, by what is true."""
         answers = self.fault(truth.parts, view, self.rng)
         parts = [replace(part, score=float(answer)) for part, answer in zip(truth.parts, answers, strict=True)]
         return Verdict(all(answers), tuple(parts))

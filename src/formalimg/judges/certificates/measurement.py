@@ -29,7 +29,7 @@ from formalimg.judges.factory import DRAWN
 from formalimg.judges.metered_calls import MeteredCalls, map_concurrently
 from formalimg.judges.observations import served_models
 from formalimg.models.spending import Spending
-from formalimg.types import Judge, Unscored, Verdict
+from formalimg.types import Concurrent, Judge, Unscored, Verdict
 
 SCENES = 200
 """The number of items by default: ten flips or so of each kind and predicate, 24 of colours."""
@@ -52,6 +52,14 @@ class DrawingAnswer(NamedTuple):
     passed: bool | None
 
 
+class View(NamedTuple):
+    """One image of an item: the name of the drawing or of the change, which drawing is changed, and its scene."""
+
+    name: str
+    base: str
+    drawn: DrawnScene
+
+
 @dataclass
 class ExampleAnswers:
     """The answers about one item: by the name of the drawing or nuisance, and which drawing the nuisance changed."""
@@ -62,6 +70,15 @@ class ExampleAnswers:
     unscored: Counter[str] = field(default_factory=Counter)
     served: dict[str, None] = field(default_factory=dict)
 
+    def record(self, view: View, answer: Verdict | Unscored) -> None:
+        """Keep what the judge says about an image of the item."""
+        self.answers[view.name] = read_answer(answer, self.example.part.name)
+        self.served.update(dict.fromkeys(served_models(answer)))
+        if view.name in NUISANCES:
+            self.changed[view.name] = view.base
+        elif isinstance(answer, Unscored):
+            self.unscored[answer.reason] += 1
+
 
 def certify_judge(
     judge: Judge,
@@ -70,7 +87,6 @@ def certify_judge(
     seed: int = 7,
     *,
     examples: Sequence[FlippedScene] | None = None,
-    draw: Callable[[str, DrawnScene], Image.Image] | None = None,
     protocol: str = "default",
     made_with: str = "",
     spending: Spending | None = None,
@@ -84,7 +100,6 @@ def certify_judge(
         scenes: the number of items; each is drawn as it should be, with one part flipped, and with every nuisance.
         seed: which items are drawn, and what is flipped.
         examples: the items with their scenes, if `flipped_scenes` has returned them before.
-        draw: what renders a scene of the suite, `draw_example` by default; a judge that knows scenes needs no pixels.
         protocol: how the judge was opened, for the record.
         made_with: the version of formalimg, for the record.
         spending: counts what the judge costs, and may have a budget.
@@ -97,10 +112,14 @@ def certify_judge(
     refuse_to_certify(judge, scenes)
     calls = MeteredCalls(judge, spending or Spending(), on_progress)
     numbered = enumerate(flipped_scenes(suite, scenes, seed, judge) if examples is None else examples)
-    render = draw or draw_example
     answers = run_sync(
-        lambda: map_concurrently(lambda pair: _ask(judge, calls, *pair, render), numbered, max(1, judge.concurrency))
+        lambda: map_concurrently(lambda pair: _ask(judge, calls, *pair), numbered, max(1, judge.concurrency))
     )
+    return replace(build_certificate(judge, suite, seed, answers), protocol=protocol, made_with=made_with)
+
+
+def build_certificate(judge: Concurrent, suite: str, seed: int, answers: Sequence[ExampleAnswers]) -> JudgeCertificate:
+    """Return the certificate of a judge by its answers, with the faults that they show."""
     counted = JudgeCertificate(
         judge.name,
         suite,
@@ -112,9 +131,7 @@ def certify_judge(
         count_nuisances(answers),
         settings=dict(judge.settings),
         served=tuple(dict.fromkeys(name for each in answers for name in each.served)),
-        protocol=protocol,
         date=utc_now(),
-        made_with=made_with,
     )
     return replace(counted, findings=find_faults(counted))
 
@@ -162,14 +179,6 @@ def read_answer(answer: Verdict | Unscored, part: str) -> DrawingAnswer:
     return DrawingAnswer(said, answer.passed)
 
 
-class View(NamedTuple):
-    """One image of an item: the name of the drawing or of the change, which drawing is changed, and its scene."""
-
-    name: str
-    base: str
-    drawn: DrawnScene
-
-
 def plan_views(example: FlippedScene, number: int) -> Iterator[View]:
     """Yield what a judge is shown of an item, in this order; a text only if there is a place for it."""
     scenes = {SHOWN: example.shown, FLIPPED: example.flipped}
@@ -177,17 +186,12 @@ def plan_views(example: FlippedScene, number: int) -> Iterator[View]:
         yield View(name, name, drawn)
     for name in NUISANCES:
         base = changed_drawing(name, number)
-        if name in (example.nuisances_of_shown if base == SHOWN else example.nuisances_of_flipped):
+        moves = NUISANCES[name].move is not None
+        if not moves or name in (example.nuisances_of_shown if base == SHOWN else example.nuisances_of_flipped):
             yield View(name, base, scenes[base])
 
 
-async def _ask(
-    judge: Judge,
-    calls: MeteredCalls,
-    number: int,
-    example: FlippedScene,
-    draw: Callable[[str, DrawnScene], Image.Image],
-) -> ExampleAnswers:
+async def _ask(judge: Judge, calls: MeteredCalls, number: int, example: FlippedScene) -> ExampleAnswers:
     """Show a judge the drawings of an item, one after the other."""
     found = ExampleAnswers(example)
     item = example.item
@@ -197,17 +201,10 @@ async def _ask(
         if view.name in NUISANCES:
             image = await asyncio.to_thread(NUISANCES[view.name].change, drawings[view.base], view.drawn)
         else:
-            image = drawings[view.name] = await asyncio.to_thread(draw, item.suite, view.drawn)
-        if image is None:
-            continue
-        loaded = LoadedImage(await asyncio.to_thread(png_bytes, image), image)
-        answer = await calls.answer(partial(judge.judge, item, loaded))
-        found.answers[view.name] = read_answer(answer, example.part.name)
-        found.served.update(dict.fromkeys(served_models(answer)))
-        if view.name in NUISANCES:
-            found.changed[view.name] = view.base
-        elif isinstance(answer, Unscored):
-            found.unscored[answer.reason] += 1
+            image = drawings[view.name] = await asyncio.to_thread(draw_example, item.suite, view.drawn)
+        if image is not None:
+            loaded = LoadedImage(await asyncio.to_thread(png_bytes, image), image)
+            found.record(view, await calls.answer(partial(judge.judge, item, loaded)))
     return found
 
 
