@@ -132,7 +132,7 @@ def certify_command(
     if dry_run:
         _print_estimate(measured)
         return
-    _print_expectation(measured)
+    _print_expectation(measured, always=suite is not None)
     spending = Spending()
     spending.budget = budget
     try:
@@ -291,11 +291,16 @@ def _questions(judge: Judge, items: Sequence[Item[Any]], images: int) -> int:
     return images * sum(map(of_item, items)) if of_item else 0
 
 
-def _print_expectation(measured: _Measured) -> None:
-    """Print in one line how many images and questions it takes, what it costs and how long it lasts."""
+def _print_expectation(measured: _Measured, *, always: bool) -> None:
+    """Print in one line how many images and questions it takes, what it costs and how long it lasts.
+
+    A grounder that asks nobody costs nothing and takes seconds, which is said only if it is to be said always.
+    """
     from formalimg.runs.cost_estimate import question_cost
 
     questions = measured.questions()
+    if not (questions or always):
+        return
     cost = question_cost(measured.party, questions)
     price = "cost unknown" if cost is None else f"about ${cost:,.2f}"
     minutes = questions * _SECONDS_PER_QUESTION / max(1, measured.party.concurrency) / 60
