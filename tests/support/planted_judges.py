@@ -89,8 +89,10 @@ class PlantedJudge:
 
 
 def is_color(part: Part) -> bool:
-    """Whether a part is about one colour."""
-    return part.kind == "color" or (part.kind == "attribute" and part.about[0] in _COLOR_WORDS)
+    """Whether a part is about colours alone; also a condition, such as that all cups are red."""
+    words = [word for word in part.about if word != "Is"]
+    is_condition = part.kind == "condition" and len(words) == 1
+    return part.kind == "color" or ((part.kind == "attribute" or is_condition) and words[0] in _COLOR_WORDS)
 
 
 def is_relation(part: Part) -> bool:
