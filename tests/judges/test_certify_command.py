@@ -6,9 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from formalimg.cli.commands import app
 from tests.support.command import Result, formalimg
 from tests.support.loopback import Fault, Loopback
 from tests.support.remote_models import stand_alone
@@ -23,10 +21,8 @@ def test_the_table_and_the_exit_code() -> None:
 
 
 def test_json() -> None:
-    result = CliRunner().invoke(
-        app, ["certify", "builtin/icons", "--scenes", "1", "--others", "0", "--seed", "5", "--json"]
-    )
-    certificate = json.loads(result.output)
+    result = formalimg("certify", "builtin/icons", "--scenes", "1", "--others", "0", "--seed", "5", "--json")
+    certificate = json.loads(result.out)
     assert (certificate["grounder"], certificate["scenes"], certificate["seed"]) == ("builtin/icons", 1, 5)
     assert certificate["readings"][0]["precision"] == 1
 
@@ -63,7 +59,10 @@ def test_options_dry_run_and_cost(priced: Path) -> None:
         done = _certify(server, "--budget", "1")
         assert len(server.requests) == 5  # all classes in one request, as the option says
     assert done.code == 0, done.err
-    assert done.err == "it cost $0.05\n"
+    assert done.err.splitlines() == [
+        "at most 5 images, 5 questions, about $1.00, under a minute at 5 s a question",
+        "it cost $0.05",
+    ]
 
 
 def test_a_budget_stops_it_and_a_larger_one_goes_on(priced: Path) -> None:

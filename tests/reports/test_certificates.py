@@ -30,7 +30,7 @@ GOOD = JudgeCertificate(
     {},
     (AnswerCounts("image", "", SCENES, 45, SCENES, 40), AnswerCounts("clause", "", SCENES, 46, SCENES, 41)),
     (InvarianceCounts("border", "image", SCENES, 0, 0, SCENES),),
-    ("gives no verdict with a border: 50 of 50 images are unscored",),
+    ("gives no verdict with a border: 50 of 50 images are unscored", "not measured: colours (3)"),
     SETTINGS,
     date="2026-01-31T10:00:00Z",
 )
@@ -64,6 +64,7 @@ def test_every_format_shows_certificates(form: str, run: Path, tmp_path: Path) -
     if form != "csv":  # numbers alone
         assert "assumes the judge errs here as it did there" in " ".join(text.split())
         assert "no verdict with a border" in " ".join(text.split())
+        assert "not measured: colours (3)" in " ".join(text.split())
 
 
 def test_the_rate_is_corrected_by_the_counts_of_the_certificate(run: Path) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -22,11 +22,14 @@ from formalimg.errors import FormalimgError, OverBudgetError
 if TYPE_CHECKING:
     from formalimg.judges.certificates.anchors import AnchorSet
     from formalimg.judges.certificates.certificate import JudgeCertificate
+    from formalimg.judges.certificates.flipped_scenes import FlippedScene
     from formalimg.judges.certification import Certificate
-    from formalimg.types import Grounder, Judge
+    from formalimg.types import Grounder, Item, Judge
 
-_READINGS, _EXAMPLES, _ANCHORS = 300, 50, 100
-"""The number of scenes by default: to find objects in, to judge, and of an anchor set."""
+_READINGS, _ANCHORS = 300, 100
+"""The number of scenes by default: to find objects in, and of an anchor set."""
+_SECONDS_PER_QUESTION = 5
+"""A chat model takes so long to answer about an image, roughly."""
 
 
 def certify_command(
@@ -50,7 +53,7 @@ def certify_command(
             min=1,
             max=MAX_COUNT,
             metavar="N",
-            help="Number of scenes. Default: 300 to find objects in, 50 to judge, 100 with --anchor.",
+            help="Number of scenes. Default: 300 to find objects in, 200 to judge, 100 with --anchor.",
             show_default=False,
         ),
     ] = None,
@@ -122,13 +125,14 @@ def certify_command(
     if suite is None:
         measured = _grounder(judge, given, scenes or _READINGS, others, seed)
     elif anchor is None:
-        measured = _judge(suite, judge, given, protocol, scenes or _EXAMPLES, seed)
+        measured = _judge(suite, judge, given, protocol, scenes, seed)
     else:
         measured = _anchor(suite, judge, given, protocol, scenes or _ANCHORS, seed, anchor, looks_per)
     require_prices(budget, [measured.party])
     if dry_run:
         _print_estimate(measured)
         return
+    _print_expectation(measured, always=suite is not None)
     spending = Spending()
     spending.budget = budget
     try:
@@ -208,18 +212,41 @@ def _grounder(name: str, options: Mapping[str, str], scenes: int, others: int, s
 
 
 def _judge(
-    suite: str, name: str, options: Mapping[str, str], protocol: ProtocolName, scenes: int, seed: int
+    suite: str, name: str, options: Mapping[str, str], protocol: ProtocolName, scenes: int | None, seed: int
 ) -> _Measured:
-    from formalimg.judges.certificates.measurement import certify_judge, images_of
+    from formalimg.judges.certificates.measurement import SCENES, certify_judge, images_of, refuse_to_certify
     from formalimg.judges.factory import open_judge
 
     judge = open_judge(suite, name, options, protocol=protocol)
-    return _Measured(
-        judge,
-        images_of(scenes),
-        lambda: _questions(judge, suite, scenes, seed, images_of(1)),
-        partial(certify_judge, judge, suite, scenes, seed, protocol=protocol, made_with=__version__),
-    )
+    scenes = scenes or SCENES
+    refuse_to_certify(judge, scenes)
+    examples = _arranger(judge, suite, scenes, seed)
+
+    def certify(**more: Any) -> JudgeCertificate:
+        options = {"examples": examples(), "protocol": protocol, "made_with": __version__, **more}
+        return certify_judge(judge, suite, scenes, seed, **options)
+
+    return _Measured(judge, images_of(scenes), lambda: _questions(judge, _items(examples()), images_of(1)), certify)
+
+
+def _arranger(judge: Judge, suite: str, scenes: int, seed: int) -> Callable[[], list[FlippedScene]]:
+    """Return what arranges the scenes when it is first called, which takes up to a minute, and keeps them."""
+    from formalimg.judges.certificates.flipped_scenes import flipped_scenes
+
+    @cache
+    def arrange() -> list[FlippedScene]:
+        examples = []
+        with progress_bar("arranging scenes", scenes) as on_progress:
+            for example in flipped_scenes(suite, scenes, seed, judge):
+                examples.append(example)
+                on_progress(len(examples))
+        return examples
+
+    return arrange
+
+
+def _items(examples: Sequence[FlippedScene]) -> list[Item[Any]]:
+    return [example.item for example in examples]
 
 
 def _anchor(
@@ -233,29 +260,53 @@ def _anchor(
     looks_per: int | None,
 ) -> _Measured:
     from formalimg.judges.certificates.anchors import ANCHOR_FILE, look_again, make_anchor, read_anchor
+    from formalimg.judges.certificates.flipped_scenes import drawn_items
+    from formalimg.judges.certificates.measurement import refuse_to_certify
     from formalimg.judges.factory import open_judge
 
     judge = open_judge(suite, name, options, protocol=protocol)
     if not (folder / ANCHOR_FILE).exists():
-        images = 4 * scenes
-        make = partial(make_anchor, judge, suite, folder, scenes, seed, protocol=protocol)
-        return _Measured(judge, images, lambda: _questions(judge, suite, scenes, seed, 4), make)
+        refuse_to_certify(judge, scenes)
+        examples = _arranger(judge, suite, scenes, seed)
+
+        def make(**more: Any) -> AnchorSet:
+            return make_anchor(judge, suite, folder, scenes, seed, examples=examples(), protocol=protocol, **more)
+
+        return _Measured(judge, 4 * scenes, lambda: _questions(judge, _items(examples()), 4), make)
     known = read_anchor(folder)
     if (known.suite, known.protocol) != (suite, protocol):
         raise FormalimgError(
             f"{folder} is an anchor set of {known.suite}, protocol {known.protocol}: give these, or another folder"
         )
     images = min(looks_per or len(known.images), len(known.images))
-    each = _questions(judge, suite, len(known.images) // 2, seed, 1) * 2 // max(1, len(known.images))
+    asked = {image.item for image in known.images}
+    items = [item for item in drawn_items(suite) if item.id in asked]
+    each = _questions(judge, items, 1) // max(1, len(items))
     return _Measured(judge, images, lambda: images * each, partial(look_again, judge, folder, looks_per))
 
 
-def _questions(judge: Judge, suite: str, scenes: int, seed: int, images: int) -> int:
-    """Return how many questions so many images of each scene take."""
-    from formalimg.judges.certificates.flipped_scenes import flipped_scenes
-
+def _questions(judge: Judge, items: Sequence[Item[Any]], images: int) -> int:
+    """Return how many questions so many images of each item take."""
     of_item = getattr(judge, "questions", None)
-    return images * sum(of_item(each.item) for each in flipped_scenes(suite, scenes, seed, judge)) if of_item else 0
+    return images * sum(map(of_item, items)) if of_item else 0
+
+
+def _print_expectation(measured: _Measured, *, always: bool) -> None:
+    """Print in one line how many images and questions it takes, what it costs and how long it lasts.
+
+    A grounder that asks nobody costs nothing and takes seconds, which is said only if it is to be said always.
+    """
+    from formalimg.runs.cost_estimate import question_cost
+
+    questions = measured.questions()
+    if not (questions or always):
+        return
+    cost = question_cost(measured.party, questions)
+    price = "cost unknown" if cost is None else f"about ${cost:,.2f}"
+    minutes = questions * _SECONDS_PER_QUESTION / max(1, measured.party.concurrency) / 60
+    length = "under a minute" if minutes < 1 else f"about {minutes:,.0f} min"
+    time = f"{length} at {_SECONDS_PER_QUESTION} s a question" if questions else "time unknown"
+    echo(f"at most {measured.images:,} images, {questions:,} questions, {price}, {time}", err=True)
 
 
 def _print_estimate(measured: _Measured) -> None:

@@ -27,7 +27,7 @@ from formalimg._util.locks import lock_file
 from formalimg._util.strict_json import loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
-from formalimg.judges.certificates.flipped_scenes import drawn_items, flipped_scenes
+from formalimg.judges.certificates.flipped_scenes import FlippedScene, drawn_items, flipped_scenes
 from formalimg.judges.certificates.measurement import draw_example, read_answer, refuse_to_certify, utc_now
 from formalimg.judges.metered_calls import MeteredCalls, map_concurrently
 from formalimg.judges.observations import served_models
@@ -124,6 +124,7 @@ def make_anchor(
     scenes: int = 100,
     seed: int = 7,
     *,
+    examples: Sequence[FlippedScene] | None = None,
     protocol: str = "default",
     spending: Spending | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
@@ -136,6 +137,7 @@ def make_anchor(
         folder: the folder to create.
         scenes: the number of items; each has two drawings, one with a flipped part.
         seed: which items are drawn, and what is flipped.
+        examples: the items with their scenes, if `flipped_scenes` has returned them before.
         protocol: how the judge was opened, for the record.
         spending: counts what the judge costs, and may have a budget.
         on_progress: called with the number of answers, after each.
@@ -149,7 +151,7 @@ def make_anchor(
     with atomic_folder(folder) as place:
         asked = [
             (example.item, png_bytes(draw_example(suite, drawn)), example.part.name)
-            for example in flipped_scenes(suite, scenes, seed, judge)
+            for example in (flipped_scenes(suite, scenes, seed, judge) if examples is None else examples)
             for drawn in (example.shown, example.flipped)
         ]
         first, second = (run_sync(lambda: _ask(judge, calls, asked)) for _ in range(2))

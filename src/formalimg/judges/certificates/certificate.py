@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,8 +15,14 @@ from formalimg.stats.observations import Interval
 from formalimg.types import Benchmark, Setting
 
 FORMAT = "formalimg certificate"
-VERSION = 1
+VERSION = 2
+_OLD_VERSION = 1
+"""Its findings said nothing of what was not measured: they are made anew from its counts."""
 MAX_BYTES = 10_000_000
+MAX_SCENES = 1_000_000
+
+MIN_ANSWERS = 8
+"""A kind, predicate or other group with fewer answers about what is true, or what is false, is not measured."""
 
 DIMENSIONS = ("image", "clause", "kind", "word", "level", "size", "objects")
 """What answers are counted by: whole images, all flipped clauses, and these by kind, predicate, level (K), smallest
@@ -78,6 +84,11 @@ class AnswerCounts:
         return CountedShare(self.no_to_false, self.false)
 
     @property
+    def is_measured(self) -> bool:
+        """Whether there are enough answers to say anything."""
+        return min(self.true, self.false) >= MIN_ANSWERS
+
+    @property
     def yes_to_false(self) -> CountedShare:
         """The share of yes where the truth is no."""
         return CountedShare(self.false - self.no_to_false, self.false)
@@ -103,6 +114,11 @@ class InvarianceCounts:
     unscored: int
 
     @property
+    def is_measured(self) -> bool:
+        """Whether there are enough answers to say anything."""
+        return self.asked >= MIN_ANSWERS
+
+    @property
     def stayed(self) -> CountedShare:
         """The share of answers that stayed as they were."""
         return CountedShare(self.asked - self.changed.part, self.asked)
@@ -124,9 +140,10 @@ class JudgeCertificate:
         seed: which items were drawn, and what was flipped.
         images: the number of images that the judge was shown.
         unscored: the number of drawings without a verdict, by reason, before anything was changed that must not matter.
-        counts: answers about the flipped parts and whole images.
+        counts: answers about the flipped parts and whole images; with empty ones for kinds and predicates of the suite
+            that were never flipped.
         nuisances: what became of answers when something changed that must not matter.
-        findings: the faults that the counts show, in words.
+        findings: the faults that the counts show, and what is not measured, in words.
         settings: the settings of the judge.
         served: the ids of the models that answered, as far as the provider says.
         protocol: how the judge was asked.
@@ -163,13 +180,30 @@ class JudgeCertificate:
         """The counts of all flipped parts."""
         return next(iter(self.by("clause")), AnswerCounts("clause", "", 0, 0, 0, 0))
 
+    @property
+    def groups(self) -> tuple[AnswerCounts, ...]:
+        """The counts by kind, then those by predicate, but for predicates that are a kind of their own."""
+        kinds = self.by("kind")
+        values = {each.value for each in kinds}
+        return (*kinds, *(each for each in self.by("word") if each.value not in values))
+
+    @property
+    def not_measured(self) -> dict[str, int]:
+        """The kinds, predicates and changes with too few answers to say anything about them, and how many these are."""
+        answers = {each.value: min(each.true, each.false) for each in self.groups if not each.is_measured}
+        changes = {each.nuisance: each.asked for each in self.nuisances if not each.is_measured}
+        return answers | changes
+
     def reaches(self, threshold: float) -> bool:
         """Return whether all drawings have a verdict, and every kind has such a sensitivity and specificity."""
         shares = [share for each in (self.whole, *self.by("kind")) for share in (each.sensitivity, each.specificity)]
         return not self.unscored and all(share.value is not None and share.value >= threshold for share in shares)
 
     def to_json(self) -> dict[str, object]:
-        """Return the certificate as plain data: who, when, how, and all counts."""
+        """Return the certificate as plain data: who, when, how, all counts, and which error rates they would show."""
+        from formalimg.judges.certificates.significance import FALSE_FINDINGS, POWER, detectable_error
+
+        found_from = {(each.by, each.value): detectable_error(self, each) for each in self.groups}
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -184,8 +218,14 @@ class JudgeCertificate:
             "seed": self.seed,
             "images": self.images,
             "unscored": dict(self.unscored),
-            "counts": [vars(each) | _shares(each) for each in self.counts],
+            "power": POWER,
+            "false_findings": FALSE_FINDINGS,
+            "counts": [
+                vars(each) | _shares(each) | {"found_from": found_from.get((each.by, each.value))}
+                for each in self.counts
+            ],
             "nuisances": [vars(each) | {"stayed": each.stayed.part} for each in self.nuisances],
+            "not_measured": self.not_measured,
             "findings": list(self.findings),
         }
 
@@ -198,7 +238,7 @@ class JudgeCertificate:
         """
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise ValueError("it is not a certificate of a judge")
-        if data.get("version") != VERSION:
+        if data.get("version") not in (_OLD_VERSION, VERSION):
             raise ValueError(f"it has version {data.get('version')!r} of the format, this formalimg reads {VERSION}")
         try:
             found = cls(
@@ -219,9 +259,19 @@ class JudgeCertificate:
             )
             if sum(found.unscored.values()) > 2 * found.scenes:
                 raise ValueError("it has more drawings without a verdict than drawings")
-            return found
+            answers = [count for each in found.counts for count in (each.true, each.false)]
+            if max(answers + [each.asked for each in found.nuisances], default=0) > found.scenes:
+                raise ValueError("it has more answers than scenes")
+            if found.scenes > MAX_SCENES:
+                raise ValueError(f"it has more than {MAX_SCENES:,} scenes")
+            return found if data["version"] == VERSION else found._with_new_findings()
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"a field is missing or has the wrong type ({error})") from None
+
+    def _with_new_findings(self) -> JudgeCertificate:
+        from formalimg.judges.certificates.findings import find_faults
+
+        return replace(self, findings=find_faults(self))
 
     def __str__(self) -> str:
         """Return the certificate as text: tables of sensitivity, specificity and invariance, then the findings."""

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.judges.certificates.certificate import AnswerCounts, JudgeCertificate, level_label, unscored_share
+from formalimg.judges.certificates.significance import FALSE_FINDINGS, POWER, detectable_error
 
-_MAX_WORDS = 15
+_MAX_WORDS = 30
 """So many predicates are listed, the most often flipped; a file has all."""
 
 
@@ -15,12 +16,14 @@ def certificate_text(certificate: JudgeCertificate) -> str:
     """Return a certificate as text."""
     served = f" (served by {', '.join(certificate.served)})" if certificate.served else ""
     unscored = unscored_share(certificate)
-    heads = ("asked about", "true", "sensitivity", "false", "specificity")
-    rows = [_row(_label(certificate, each), each) for each in _shown(certificate)]
+    heads = ("asked about", "true", "sensitivity", "false", "specificity", "found from")
+    rows = [_row(certificate, each) for each in _shown(certificate)]
     lines = [
         f"{certificate.judge}{served}: {certificate.scenes} scenes of {certificate.suite}, each with one clause "
         f"flipped, seed {certificate.seed}",
         *_aligned([heads, *rows]),
+        f"found from: the error rate in this group that is named with a power of {POWER:g}, of a judge that is right "
+        f"elsewhere; all tests together name a fault of a good judge with a chance of {100 * FALSE_FINDINGS:g} %",
         "",
         *_aligned([("must not matter", "asked", "stayed", "to yes", "to no", "unscored"), *_nuisances(certificate)]),
         "",
@@ -56,8 +59,16 @@ def _label(certificate: JudgeCertificate, counts: AnswerCounts) -> str:
             return f"  {counts.value}"
 
 
-def _row(label: str, counts: AnswerCounts) -> tuple[str, ...]:
-    return label, str(counts.true), str(counts.sensitivity), str(counts.false), str(counts.specificity)
+def _row(certificate: JudgeCertificate, counts: AnswerCounts) -> tuple[str, ...]:
+    rate = detectable_error(certificate, counts) if counts.by in ("kind", "word") else None
+    return (
+        _label(certificate, counts),
+        str(counts.true),
+        str(counts.sensitivity),
+        str(counts.false),
+        str(counts.specificity),
+        "" if rate is None else f"{100 * rate:.0f} %",
+    )
 
 
 def _nuisances(certificate: JudgeCertificate) -> list[tuple[str, ...]]:

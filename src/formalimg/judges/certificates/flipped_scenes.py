@@ -6,9 +6,9 @@ in the second specificity, and neither is easier than the other by what else is 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from itertools import islice
 from random import Random
 from typing import Any
@@ -23,6 +23,15 @@ from formalimg.drawing.icon_scene import drawable_classes
 from formalimg.drawing.layout import solve_drawn
 from formalimg.drawing.scene import DrawnScene
 from formalimg.errors import FormalimgError
+from formalimg.judges.certificates.flip_groups import (
+    TOO_FEW,
+    TOO_MANY,
+    FlipQuota,
+    Group,
+    item_groups,
+    part_words,
+)
+from formalimg.judges.certificates.nuisances import applicable_nuisances
 from formalimg.judges.certificates.scene_changes import DrawnVocabulary, changed_scenes, drawn_vocabulary
 from formalimg.judges.drawn_judge import judge_drawn_scene
 from formalimg.scenes.objects import Box
@@ -37,9 +46,6 @@ _ARRANGEMENTS = 5
 """So many arrangements of objects are tried."""
 _JITTER = 8
 """A clause is flipped only if its answer stays the same when the edges of all boxes move by so much."""
-
-_WORD_KINDS = ("spatial", "relation", "attribute")
-"""Kinds of parts that are told apart by the first word that they are about: a relation, or a colour."""
 
 
 @dataclass(frozen=True)
@@ -60,15 +66,28 @@ class FlippedScene:
 
     @property
     def word(self) -> str:
-        """What the part is about: its predicates besides the class, or the relation, or the category."""
-        if isinstance(self.item.spec, FormulaSpec):
-            return " ".join(name for name in self.part.about if name != "Is") or "Is"
-        kind = self.part.kind
-        if kind == "count":
-            label = self.part.about[-1]
-            shown, flipped = (sum(obj.label == label for obj in it.scene.objects) for it in (self.shown, self.flipped))
-            return "too many" if flipped > shown else "too few"
-        return self.part.about[0] if kind in _WORD_KINDS else kind
+        """What the part is about: its only predicate, relation or colour, else its kind; too few or too many."""
+        words = part_words(self.item, self.part)
+        if len(words) == 1:
+            return words[0]
+        label = self.part.about[-1]
+        shown, flipped = (sum(obj.label == label for obj in it.scene.objects) for it in (self.shown, self.flipped))
+        return TOO_MANY if flipped > shown else TOO_FEW
+
+    @property
+    def groups(self) -> tuple[Group, Group]:
+        """The groups that the flip counts for."""
+        return Group("kind", self.part.kind), Group("word", self.word)
+
+    @cached_property
+    def nuisances_of_shown(self) -> frozenset[str]:
+        """The names of the changes that must not matter in the first scene, and do not."""
+        return applicable_nuisances(self.item, self.shown)
+
+    @cached_property
+    def nuisances_of_flipped(self) -> frozenset[str]:
+        """The same for the second scene."""
+        return applicable_nuisances(self.item, self.flipped)
 
     @property
     def objects(self) -> int:
@@ -85,7 +104,8 @@ class FlippedScene:
 def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None) -> Iterator[FlippedScene]:
     """Yield items with a scene that shows them and one with a flipped part, from all levels in turn.
 
-    Kinds of parts and predicates that were flipped least come first. The same for the same seed.
+    Items and flips are chosen such that every kind of part and every predicate of the suite gets enough flips, as far
+    as it can be drawn and flipped. The same for the same seed.
 
     Args:
         suite: a suite that has a drawn world.
@@ -104,19 +124,20 @@ def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None
     rng = Random(f"certificate {suite} {seed}")
     unknown_to = getattr(judge, "unknown_classes", None)
     words = drawn_vocabulary(about, _unknown_classes(judge, about))
-    flipped: Counter[str] = Counter()
+    groups = _groups_of_items(suite)
+    quota = FlipQuota(suite_groups(suite))
+    items = [item for item in drawn_items(suite) if unknown_to is None or not unknown_to(item)]
     found = 0
     chosen = getattr(judge, "profile", None)
     profile = chosen if chosen in about.judge_profiles else "official"
-    for item in _by_turns(drawn_items(suite), rng):
+    for item in _by_turns(items, groups, quota, rng):
         if found == count:
             return
-        if unknown_to is not None and unknown_to(item):
-            continue
         shown = _SHOWN[about.world](item, seed)
-        example = None if shown is None else _flip(item, shown, words, flipped, rng, profile)
+        example = None if shown is None else _flip(item, shown, words, quota, rng, profile)
+        quota.count_miss(groups[item.id], () if example is None else example.groups)
         if example is not None:
-            flipped.update([example.part.kind, example.word])
+            quota.count_flip(example.groups)
             found += 1
             yield example
     if not found:
@@ -127,6 +148,16 @@ def drawn_items(suite: str) -> list[Item[Any]]:
     """Return the items of a suite that judges are certified by: those that ship, or ones that are made to be drawn."""
     drawn = suite_of(suite).drawn_items()
     return list(load(suite)) if drawn is None else drawn
+
+
+def suite_groups(suite: str) -> tuple[Group, ...]:
+    """Return the kinds of parts, then the predicates and words, that a suite asks about."""
+    return tuple(sorted({group for groups in _groups_of_items(suite).values() for group in groups}))
+
+
+@cache
+def _groups_of_items(suite: str) -> Mapping[str, frozenset[Group]]:
+    return {item.id: item_groups(item) for item in drawn_items(suite)}
 
 
 def _drawn_suites() -> list[str]:
@@ -141,15 +172,19 @@ def _unknown_classes(judge: Judge | None, about: Benchmark) -> Sequence[str]:
     return tuple(unknown(drawable_classes() if about.world == "icons" else tuple(drawn_catalog().classes)))
 
 
-def _by_turns(items: list[Item[Any]], rng: Random) -> Iterator[Item[Any]]:
-    """Yield items in random order, one of each level in turn."""
+def _by_turns(
+    items: list[Item[Any]], groups: Mapping[str, frozenset[Group]], quota: FlipQuota, rng: Random
+) -> Iterator[Item[Any]]:
+    """Yield items of each level in turn, of a level the item with the groups that need a flip most."""
     levels: dict[int, list[Item[Any]]] = {}
     rng.shuffle(items)
     for item in items:
         levels.setdefault(item.level, []).append(item)
     while levels:
         for level in sorted(levels):
-            yield levels[level].pop()
+            item = min(levels[level], key=lambda each: quota.rank_all(groups[each.id])[:1])
+            levels[level].remove(item)
+            yield item
             if not levels[level]:
                 del levels[level]
 
@@ -190,11 +225,11 @@ def _flip(
     item: Item[Any],
     shown: DrawnScene,
     words: DrawnVocabulary,
-    flipped: Counter[str],
+    quota: FlipQuota,
     rng: Random,
     profile: str,
 ) -> FlippedScene | None:
-    """Return the item with one part flipped, of the kinds that were flipped least; None if none can be."""
+    """Return the item with one part flipped, of the groups that need a flip most; None if none can be."""
     truth = judge_drawn_scene(item, shown, profile)
     if not isinstance(truth, Verdict) or not truth.passed or any(part.score != 1 for part in truth.parts):
         return None
@@ -209,7 +244,7 @@ def _flip(
             found[name] = FlippedScene(item, shown, changed, parts[name])
             if len(found) == enough:
                 break
-    return min(found.values(), key=lambda it: (flipped[it.part.kind], flipped[it.word]), default=None)
+    return min(found.values(), key=lambda each: quota.rank_all(each.groups), default=None)
 
 
 def _only_false(item: Item[Any], drawn: DrawnScene, profile: str) -> str | None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 
 from PIL import Image
@@ -22,13 +23,16 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.certificates.certificate import AnswerCounts, InvarianceCounts, JudgeCertificate
 from formalimg.judges.certificates.findings import find_faults
-from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_scenes
+from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_scenes, suite_groups
 from formalimg.judges.certificates.nuisances import NUISANCES, TEXT
 from formalimg.judges.factory import DRAWN
 from formalimg.judges.metered_calls import MeteredCalls, map_concurrently
 from formalimg.judges.observations import served_models
 from formalimg.models.spending import Spending
-from formalimg.types import Judge, Unscored, Verdict
+from formalimg.types import Concurrent, Judge, Unscored, Verdict
+
+SCENES = 200
+"""The number of items by default: ten flips or so of each kind and predicate, 24 of colours."""
 
 SIZE = 512
 """Width and height of the drawings, in pixels: few tokens, and people name what is drawn at this size."""
@@ -48,6 +52,14 @@ class DrawingAnswer(NamedTuple):
     passed: bool | None
 
 
+class View(NamedTuple):
+    """One image of an item: the name of the drawing or of the change, which drawing is changed, and its scene."""
+
+    name: str
+    base: str
+    drawn: DrawnScene
+
+
 @dataclass
 class ExampleAnswers:
     """The answers about one item: by the name of the drawing or nuisance, and which drawing the nuisance changed."""
@@ -58,13 +70,23 @@ class ExampleAnswers:
     unscored: Counter[str] = field(default_factory=Counter)
     served: dict[str, None] = field(default_factory=dict)
 
+    def record(self, view: View, answer: Verdict | Unscored) -> None:
+        """Keep what the judge says about an image of the item."""
+        self.answers[view.name] = read_answer(answer, self.example.part.name)
+        self.served.update(dict.fromkeys(served_models(answer)))
+        if view.name in NUISANCES:
+            self.changed[view.name] = view.base
+        elif isinstance(answer, Unscored):
+            self.unscored[answer.reason] += 1
+
 
 def certify_judge(
     judge: Judge,
     suite: str,
-    scenes: int = 50,
+    scenes: int = SCENES,
     seed: int = 7,
     *,
+    examples: Sequence[FlippedScene] | None = None,
     protocol: str = "default",
     made_with: str = "",
     spending: Spending | None = None,
@@ -77,6 +99,7 @@ def certify_judge(
         suite: the suite.
         scenes: the number of items; each is drawn as it should be, with one part flipped, and with every nuisance.
         seed: which items are drawn, and what is flipped.
+        examples: the items with their scenes, if `flipped_scenes` has returned them before.
         protocol: how the judge was opened, for the record.
         made_with: the version of formalimg, for the record.
         spending: counts what the judge costs, and may have a budget.
@@ -88,10 +111,15 @@ def certify_judge(
     """
     refuse_to_certify(judge, scenes)
     calls = MeteredCalls(judge, spending or Spending(), on_progress)
-    numbered = enumerate(flipped_scenes(suite, scenes, seed, judge))
+    numbered = enumerate(flipped_scenes(suite, scenes, seed, judge) if examples is None else examples)
     answers = run_sync(
         lambda: map_concurrently(lambda pair: _ask(judge, calls, *pair), numbered, max(1, judge.concurrency))
     )
+    return replace(build_certificate(judge, suite, seed, answers), protocol=protocol, made_with=made_with)
+
+
+def build_certificate(judge: Concurrent, suite: str, seed: int, answers: Sequence[ExampleAnswers]) -> JudgeCertificate:
+    """Return the certificate of a judge by its answers, with the faults that they show."""
     counted = JudgeCertificate(
         judge.name,
         suite,
@@ -103,9 +131,7 @@ def certify_judge(
         count_nuisances(answers),
         settings=dict(judge.settings),
         served=tuple(dict.fromkeys(name for each in answers for name in each.served)),
-        protocol=protocol,
         date=utc_now(),
-        made_with=made_with,
     )
     return replace(counted, findings=find_faults(counted))
 
@@ -153,31 +179,32 @@ def read_answer(answer: Verdict | Unscored, part: str) -> DrawingAnswer:
     return DrawingAnswer(said, answer.passed)
 
 
+def plan_views(example: FlippedScene, number: int) -> Iterator[View]:
+    """Yield what a judge is shown of an item, in this order; a text only if there is a place for it."""
+    scenes = {SHOWN: example.shown, FLIPPED: example.flipped}
+    for name, drawn in scenes.items():
+        yield View(name, name, drawn)
+    for name in NUISANCES:
+        base = changed_drawing(name, number)
+        moves = NUISANCES[name].move is not None
+        if not moves or name in (example.nuisances_of_shown if base == SHOWN else example.nuisances_of_flipped):
+            yield View(name, base, scenes[base])
+
+
 async def _ask(judge: Judge, calls: MeteredCalls, number: int, example: FlippedScene) -> ExampleAnswers:
     """Show a judge the drawings of an item, one after the other."""
     found = ExampleAnswers(example)
     item = example.item
-    scenes = {SHOWN: example.shown, FLIPPED: example.flipped}
     drawings: dict[str, Image.Image] = {}
-
-    async def show(name: str, image: Image.Image) -> None:
-        loaded = LoadedImage(await asyncio.to_thread(png_bytes, image), image)
-        answer = await calls.answer(lambda: judge.judge(item, loaded))
-        found.answers[name] = read_answer(answer, example.part.name)
-        found.served.update(dict.fromkeys(served_models(answer)))
-        if isinstance(answer, Unscored) and name in scenes:
-            found.unscored[answer.reason] += 1
-
-    for name, drawn in scenes.items():
-        drawings[name] = await asyncio.to_thread(draw_example, item.suite, drawn)
-        await show(name, drawings[name])
-    for name, nuisance in NUISANCES.items():
-        base = changed_drawing(name, number)
-        if nuisance.applies(item, scenes[base]):
-            image = await asyncio.to_thread(nuisance.change, drawings[base], scenes[base])
-            if image is not None:
-                found.changed[name] = base
-                await show(name, image)
+    for view in plan_views(example, number):
+        image: Image.Image | None
+        if view.name in NUISANCES:
+            image = await asyncio.to_thread(NUISANCES[view.name].change, drawings[view.base], view.drawn)
+        else:
+            image = drawings[view.name] = await asyncio.to_thread(draw_example, item.suite, view.drawn)
+        if image is not None:
+            loaded = LoadedImage(await asyncio.to_thread(png_bytes, image), image)
+            found.record(view, await calls.answer(partial(judge.judge, item, loaded)))
     return found
 
 
@@ -187,7 +214,8 @@ async def _ask(judge: Judge, calls: MeteredCalls, number: int, example: FlippedS
 def count_answers(suite: str, answers: Sequence[ExampleAnswers]) -> tuple[AnswerCounts, ...]:
     """Count the answers about whole images and flipped parts, by all dimensions.
 
-    One part of each item is counted, so that answers are as independent as items are.
+    One part of each item is counted, so that answers are as independent as items are. Kinds and predicates of the suite
+    that were never flipped have empty counts.
     """
     order = {kind: place for place, kind in enumerate(suite_of(suite).part_kinds)}
     dimensions: dict[str, Callable[[FlippedScene], str]] = {
@@ -206,7 +234,9 @@ def count_answers(suite: str, answers: Sequence[ExampleAnswers]) -> tuple[Answer
     }
     counts = [_counts("image", "", [(it.answers[SHOWN].passed, it.answers[FLIPPED].passed) for it in answers])]
     for by, value_of in dimensions.items():
-        groups: dict[str, list[tuple[bool | None, bool | None]]] = {}
+        groups: dict[str, list[tuple[bool | None, bool | None]]] = {
+            each.value: [] for each in suite_groups(suite) if each.by == by
+        }
         for it in answers:
             pair = (it.answers[SHOWN].part, it.answers[FLIPPED].part)
             groups.setdefault(value_of(it.example), []).append(pair)

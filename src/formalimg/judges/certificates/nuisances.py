@@ -43,19 +43,26 @@ class Nuisance:
     change: Callable[[Image.Image, DrawnScene], Image.Image | None]
     move: Callable[[Box], Box] | None = None
 
-    def applies(self, item: Item[object], drawn: DrawnScene) -> bool:
-        """Return whether the same is true of the scene afterwards, part by part."""
+    def applies(self, item: Item[object], drawn: DrawnScene, before: Verdict | None = None) -> bool:
+        """Return whether the same is true of the scene afterwards, part by part; `before` if that is known."""
         if self.move is None:
             return True
         objects = tuple(replace(obj, box=self.move(obj.box)) for obj in drawn.scene.objects)
         moved = replace(drawn, scene=replace(drawn.scene, objects=objects))
-        before, after = judge_drawn_scene(item, drawn), judge_drawn_scene(item, moved)
+        first, after = before or judge_drawn_scene(item, drawn), judge_drawn_scene(item, moved)
         return (
-            isinstance(before, Verdict)
+            isinstance(first, Verdict)
             and isinstance(after, Verdict)
-            and before.passed is after.passed
-            and [(part.name, part.score) for part in before.parts] == [(part.name, part.score) for part in after.parts]
+            and first.passed is after.passed
+            and [(part.name, part.score) for part in first.parts] == [(part.name, part.score) for part in after.parts]
         )
+
+
+def applicable_nuisances(item: Item[object], drawn: DrawnScene) -> frozenset[str]:
+    """Return the names of the changes after which the same is true of a scene."""
+    truth = judge_drawn_scene(item, drawn)
+    before = truth if isinstance(truth, Verdict) else None
+    return frozenset(name for name, nuisance in NUISANCES.items() if nuisance.applies(item, drawn, before))
 
 
 def _again(image: Image.Image, drawn: DrawnScene) -> Image.Image:
