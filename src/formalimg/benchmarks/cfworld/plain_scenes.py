@@ -1,10 +1,10 @@
 """Plain scenes: what is drawn of a group by whoever ignores the changed law, and why that fails the assessment.
 
 Each of our groups names in its file the part of the assessment that a plain scene fails, word by word, and what a model
-draws in its place that reads the scene and not the law; one or several usual readings, parted by "or". Each reading must
-exclude the part that it stands for: by two values of `words.toml` of which a thing has only one, or because one of the
-two denies the other. An outcome that is drawn anyway has no such part. Whether a reading is true is for people to say,
-who find the two side by side.
+draws in its place that reads the scene and not the law: one or several usual readings, parted by "or". Each reading
+must exclude the part that it stands for: by two values of `words.toml` of which a thing has only one, or because one
+of the two denies the other. An outcome that is drawn anyway has no such part. Whether a reading is true is for people
+to say, who find the two side by side.
 """
 
 from __future__ import annotations

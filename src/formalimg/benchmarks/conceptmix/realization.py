@@ -21,6 +21,7 @@ from formalimg.benchmarks.conceptmix.phrasing import (
     vary_attributes,
 )
 from formalimg.benchmarks.conceptmix.plausibility import bound_relations
+from formalimg.benchmarks.conceptmix.relation_order import PlacedRelation, group_relations, order_relations
 from formalimg.benchmarks.conceptmix.spec import Binding, BindingError, BoundConcept, Category
 from formalimg.benchmarks.conceptmix.words import (
     AttributePhrase,
@@ -30,7 +31,6 @@ from formalimg.benchmarks.conceptmix.words import (
     lexicon_entry,
     object_phrases,
     plural_of,
-    relation_phrase,
     with_a,
 )
 
@@ -56,35 +56,8 @@ def realize(concepts: Sequence[BoundConcept], binding: Binding, rng: random.Rand
     styles = list(dict.fromkeys(each.concept.value for each in concepts if each.concept.category == "style"))
     nouns = {number: vary_attributes(obj, rng) for number, obj in object_phrases(binding).items()}
     return _PromptWriter(nouns, find_airborne(bound_relations(binding.relations)), rng).write(
-        _ordered_relations(binding), styles
+        order_relations(binding), styles
     )
-
-
-@dataclass(frozen=True)
-class _PlacedRelation:
-    """One relation with its usual phrase, subject and reference object."""
-
-    name: str
-    phrase: str
-    subject: int
-    reference: int
-
-
-def _ordered_relations(binding: Binding) -> list[_PlacedRelation]:
-    """Return the relations in an order in which each mentions a known object, as far as possible."""
-    left = [
-        _PlacedRelation(each.name, relation_phrase(each.name, each.description), each.first or 0, each.second or 0)
-        for each in binding.relations
-    ]
-    ordered: list[_PlacedRelation] = []
-    mentioned: set[int] = set()
-    while left:
-        best = next((each for each in left if ordered and each.subject == ordered[-1].subject), None)
-        best = best or next((each for each in left if {each.subject, each.reference} & mentioned), left[0])
-        left.remove(best)
-        ordered.append(best)
-        mentioned |= {best.subject, best.reference}
-    return ordered
 
 
 @dataclass
@@ -116,11 +89,11 @@ class _PromptWriter:
     mentions: list[int] = field(default_factory=list)
     deferred: dict[int, tuple[AttributePhrase, ...]] = field(default_factory=dict)
 
-    def write(self, relations: Sequence[_PlacedRelation], styles: Sequence[str]) -> str:
+    def write(self, relations: Sequence[PlacedRelation], styles: Sequence[str]) -> str:
         style = styles[0] if len(styles) == 1 else None
         begins_with_style = style is not None and self.rng.random() < 0.75
         opening = self._pick_opening(style) if begins_with_style and style is not None else None
-        for group in self._grouped(relations):
+        for group in group_relations(relations, self.rng):
             self._add_relations(group, opening)
             opening = None
         related = {number for each in relations for number in (each.subject, each.reference)}
@@ -140,16 +113,16 @@ class _PromptWriter:
 
     # --- sentences
 
-    def _add_relations(self, group: Sequence[_PlacedRelation], opening: _Opening | None) -> None:
+    def _add_relations(self, group: Sequence[PlacedRelation], opening: _Opening | None) -> None:
         """Add a sentence on the place of one object; the group has one subject."""
         subject = self.nouns[group[0].subject]
         again = subject.id in self.placed
         frame = self.rng.choice(self._frames(group, opening))
         self.placed.add(subject.id)
         if frame == "front":
-            verb = self._pick_verb(subject, group, front=True, again=False).agree(plural=subject.is_plural)
+            stands = self._pick_verb(subject, group, front=True, again=False).agree(plural=subject.is_plural)
             where = self._where(group, last=False)
-            self._add(f"{where} {verb} {self._introduce(subject, may_trail=True)}", is_clause=False)
+            self._add(f"{where} {stands} {self._introduce(subject, may_trail=True)}", is_clause=False)
             return
         verb = BE if frame == "seen" else self._pick_verb(subject, group, front=False, again=again)
         name = self._introduce(subject, may_trail=frame == "is")
@@ -158,7 +131,7 @@ class _PromptWriter:
             where = f"also {where}"
         self._add(*self._framed(frame, name, subject, verb, where, opening))
 
-    def _frames(self, group: Sequence[_PlacedRelation], opening: _Opening | None) -> list[str]:
+    def _frames(self, group: Sequence[PlacedRelation], opening: _Opening | None) -> list[str]:
         """Return the sentence frames for the place of one object; likely ones occur several times."""
         frames = ["is", "is"]
         if group[0].subject in self.introduced:
@@ -190,7 +163,8 @@ class _PromptWriter:
             if image:
                 return f"{image} of {holding}", False
             plain = with_a(self.rng.choice(phrasing_tables()["openings"]["plain_images"]))
-            return self._led(self.rng.choice([holding, f"{plain} of {holding}"]), opening), False
+            bare = "," in where or self.rng.random() < 0.5
+            return self._led(holding if bare else f"{plain} of {holding}", opening), False
         if frame == "seen":
             return f"{self.rng.choice(phrasing_tables()['openings']['seeing'])} {holding}", False
         clause = f"{name} {verb.agree(plural=subject.is_plural)} {where}"
@@ -207,7 +181,7 @@ class _PromptWriter:
         """Return a sentence behind the manner in which the image is made, if that opens it."""
         if opening is None or not opening.manner:
             return text
-        if " ".join(text.split()[:1]) == "the" and self.rng.random() < 0.6:
+        if text.startswith("the ") and self.rng.random() < 0.6:
             return f"{self.rng.choice(phrasing_tables()['made']['makings'])} {opening.manner}, {text}"
         return f"{opening.manner}, {text}"
 
@@ -219,7 +193,6 @@ class _PromptWriter:
         pose = self._common_pose(objects)
         ways = self._later_presences(plural, pose) if self.sentences else self._first_presences(objects, opening, pose)
         frame = self.rng.choice(ways)
-        # "{first} {are} joined by {rest}" has the last word, so what follows a noun may be read of it alone.
         names = [self._introduce(each, may_trail=len(objects) == 1 and frame.endswith("{all}")) for each in objects]
         words = {
             "all": join_list(names),
@@ -227,54 +200,49 @@ class _PromptWriter:
             "rest": join_list(names[1:]),
             "are": "are" if (plural if "{all}" in frame or len(objects) == 1 else objects[0].is_plural) else "is",
             "image": self._image(),
+            "styled": opening.image if opening else "",
             "shows": self._shows(),
             **{
-                verb: verb if plural and "{all}" in frame or objects[0].is_plural else f"{verb}s"
+                verb: verb if (plural and "{all}" in frame) or objects[0].is_plural else f"{verb}s"
                 for verb in ("appear", "belong", "complete", "feature", "share")
             },
         }
-        is_clause = "{are}" in frame and "there" not in frame and opening is None
-        self._add(frame.format(**words), is_clause=is_clause)
+        self._add(self._led(frame.format(**words), opening), is_clause=False)
 
     def _first_presences(
         self, objects: Sequence[ObjectPhrase], opening: _Opening | None, pose: Verb | None
     ) -> list[str]:
         """Return the frames of a first sentence that only says what is there."""
-        tables = phrasing_tables()
+        presence, openings = phrasing_tables()["presence"], phrasing_tables()["openings"]
         plural = len(objects) > 1 or objects[0].is_plural
-        image = opening.image if opening else ""
-        ways = [f"{image or 'the {image}'} {{shows}} {{all}}"] * 2
-        together = [each for each in tables["presence"]["together"] if len(objects) > 1]
-        if image:
-            if opening and opening.has_noun:
-                ways += [f"{image} of {{all}}"] * 2
-            ways += [f"in {image}, there {objects[0].are} {{all}}"] * (1 + (opening is not None and not opening.has_noun))
-            ways += [f"in {image}, {{all}} {pose.agree(plural=plural)}"] if pose and pose.is_one_word else []
-            return [*ways, *(f"in {image}, {each}" for each in together if "{are}" in each)]
-        here = self.rng.choice(tables["openings"]["here"])
-        ways += [f"there {objects[0].are} {{all}} in the {{image}}", f"{here}, there {objects[0].are} {{all}}"]
-        ways += [f"{{all}} {{are}} {self.rng.choice(tables['presence']['are'])}"] * 2
-        ways += [self.rng.choice(tables["presence"]["whole"])]
-        ways += together[:: max(1, len(together) // 2)] if together else []
-        ways += self.rng.sample(together, 2) if together else []
+        together = self.rng.sample(presence["together"], 3) if len(objects) > 1 else []
+        there = f"there {objects[0].are} {{all}}"
+        if opening and opening.image:
+            # "An image in the style of art deco of a car" is not English.
+            ways = ["{styled} {shows} {all}"] * 2
+            ways += ["{styled} of {all}"] * 2 if opening.has_noun else [f"in {{styled}}, {there}"]
+            ways += [f"in {{styled}}, {each}" for each in (there, *together) if "{first}, " not in each]
+            stand = [f"in {{styled}} {pose.agree(plural=plural)} {{all}}"] if pose and pose.is_one_word else []
+            return [*ways, *stand]
+        ways = ["the {image} {shows} {all}"] * 2
+        ways += [f"{{all}} {{are}} {self.rng.choice(presence['are'])}"] * 2
+        ways += [self.rng.choice(presence["whole"]), f"{there} in the {{image}}"]
+        ways += [each for each in together if "{first}, " not in each]
+        if opening:  # a manner, which stands before a whole sentence
+            return ways
+        here = self.rng.choice(openings["here"])
+        ways += [f"{here}, {there}", *(each for each in together if "{first}, " in each)]
         if pose:
-            verb = pose.agree(plural=plural)
-            ways += [f"{{all}} {verb} in the {{image}}"]
-            ways += [f"in the {{image}} {verb} {{all}}"] if pose.is_one_word else []
-        if opening:  # in a manner
-            return [self._led(each, opening) for each in ways if "{are}" in each or "{shows}" in each]
-        ways += [
-            "{all}",
-            f"{with_a(self.rng.choice(tables['openings']['plain_images']))} of {{all}}",
-            f"{self.rng.choice(tables['openings']['seeing'])} {{all}}",
-        ]
-        return ways
+            ways += [f"{{all}} {pose.agree(plural=plural)} in the {{image}}"]
+            ways += [f"in the {{image}} {pose.agree(plural=plural)} {{all}}"] if pose.is_one_word else []
+        plain = with_a(self.rng.choice(openings["plain_images"]))
+        return [*ways, "{all}", f"{plain} of {{all}}", f"{self.rng.choice(openings['seeing'])} {{all}}"]
 
     def _later_presences(self, plural: bool, pose: Verb | None) -> list[str]:
         """Return the frames of a sentence that says what else is there."""
         ways = list(phrasing_tables()["presence"]["also"])
-        if pose:
-            ways += [f"{{all}} also {pose.agree(plural=plural)} in the {{image}}"] * 3 if pose.is_one_word else []
+        if pose and pose.is_one_word:
+            ways += [f"{{all}} also {pose.agree(plural=plural)} in the {{image}}"] * 3
         return ways
 
     def _add(self, text: str, is_clause: bool) -> None:
@@ -308,7 +276,8 @@ class _PromptWriter:
         """Return whether two sentences are short clauses about different objects."""
         words = [*first.text.split(), *second.text.split()]
         are_clauses = first.is_clause and second.is_clause and words.count("also") < 2
-        return are_clauses and len(words) < _LONG_SENTENCE and first.objects[0] != second.objects[0]
+        is_short = len(words) < _LONG_SENTENCE and "," not in first.text
+        return are_clauses and is_short and first.objects[0] != second.objects[0]
 
     def _style_sentence(self, styles: Sequence[str]) -> str:
         if len(styles) > 1:
@@ -332,13 +301,15 @@ class _PromptWriter:
     def _shows(self) -> str:
         return str(self.rng.choice(phrasing_tables()["openings"]["shows"]))
 
-    def _pick_verb(self, obj: ObjectPhrase, group: Sequence[_PlacedRelation], *, front: bool, again: bool) -> Verb:
+    def _pick_verb(self, obj: ObjectPhrase, group: Sequence[PlacedRelation], *, front: bool, again: bool) -> Verb:
         """Choose the verb of a place; an object that was placed before has told how it holds itself."""
         if again:
             return BE
         airborne = obj.id in self.airborne
         poses = [set(find_poses(obj.item, each.name, airborne=airborne)) for each in group]
-        verbs = [verb for verb in find_poses(obj.item, group[0].name, airborne=airborne) if all(verb in p for p in poses)]
+        verbs = [
+            verb for verb in find_poses(obj.item, group[0].name, airborne=airborne) if all(verb in p for p in poses)
+        ]
         others = find_placements(obj.item)
         if front:
             verbs, others = ([verb for verb in some if verb.is_one_word] for some in (verbs, others))
@@ -353,26 +324,11 @@ class _PromptWriter:
         verbs = [verb for verb in first if all(verb in poses for poses in rest)]
         return self.rng.choice(verbs) if verbs else None
 
-    def _grouped(self, relations: Sequence[_PlacedRelation]) -> list[list[_PlacedRelation]]:
-        """Group relations into sentences: two short relations of the same object may share one."""
-        groups: list[list[_PlacedRelation]] = []
-        for each in relations:
-            last = groups[-1] if groups else []
-            short = all(map(_is_short, (*last, each)))
-            # Not "behind a spoon and to the left of the spoon".
-            joint = len(last) == 1 and last[0].subject == each.subject and last[0].reference != each.reference
-            joint = joint and last[0].name != each.name
-            if joint and short and self.rng.random() < 0.8:
-                last.append(each)
-            else:
-                groups.append([each])
-        return groups
-
-    def _where(self, group: Sequence[_PlacedRelation], *, last: bool) -> str:
+    def _where(self, group: Sequence[PlacedRelation], *, last: bool) -> str:
         where = " and ".join(self._relation_phrase(each) for each in group)
         return where.removesuffix(",") if last else where
 
-    def _relation_phrase(self, relation: _PlacedRelation) -> str:
+    def _relation_phrase(self, relation: PlacedRelation) -> str:
         """Return where an object is; what could be read of the wrong noun is said of the second one later."""
         reference = self.nouns[relation.reference]
         table = phrasing_tables()["relations"].get(relation.name, {})
@@ -380,11 +336,15 @@ class _PromptWriter:
         name = self._introduce(reference, may_trail=False, may_defer=True)
         if "asides" not in table:
             return f"{phrase} {name}"
-        rests = find_poses(reference.item, "top", airborne=False) or [Verb("rests", "rest", "resting")]
-        aside = self.rng.choice(table["asides"]).format(
-            it=reference.it, who="who" if is_person(reference.item) else "which", rests=self.rng.choice(rests).agree(plural=reference.is_plural)
-        )
-        return f"{phrase} {name}, {aside},"
+        # An object that was placed before has told how it holds itself.
+        asides = [each for each in table["asides"] if "{rests}" not in each or reference.id not in self.placed]
+        aside = self.rng.choice(asides)
+        if "{rests}" in aside:
+            self.placed.add(reference.id)
+        poses = find_poses(reference.item, "top", airborne=False) or [Verb("rests", "rest", "resting")]
+        who = "who" if is_person(reference.item) else "which"
+        rests = self.rng.choice(poses).agree(plural=reference.is_plural)
+        return f"{phrase} {name}, {aside.format(it=reference.it, who=who, rests=rests)},"
 
     def _introduce(self, obj: ObjectPhrase, *, may_trail: bool, may_defer: bool = False) -> str:
         """Return the name of an object: the full noun phrase the first time.
@@ -407,7 +367,9 @@ class _PromptWriter:
             self.deferred[obj.id] = tuple(adjectives[place] for place in sorted(later))
         without = {each.category for each in self.deferred.get(obj.id, ())}
         after = (
-            self._pick_postmodifier([each for each in adjectives if each.category not in without]) if may_trail else None
+            self._pick_postmodifier([each for each in adjectives if each.category not in without])
+            if may_trail
+            else None
         )
         return obj.introduce(after=after, without=without, another=another)
 
@@ -425,12 +387,6 @@ class _PromptWriter:
             return f"the {obj.noun if name is None else plural_of(name) if obj.is_plural else name}"
         mark = "other" if len(alike) == 2 and alike.index(obj.id) else _ordinal(alike.index(obj.id) + 1)
         return f"the {mark} {obj.noun}"
-
-
-def _is_short(relation: _PlacedRelation) -> bool:
-    """Return whether it is a built-in relation without an aside."""
-    entry = lexicon_entry("spatial", relation.name)
-    return "phrase" in entry and "aside" not in entry
 
 
 def _ordinal(number: int) -> str:
