@@ -232,7 +232,7 @@ def test_every_verb_and_name_in_the_data_exists_and_can_be_read() -> None:
     assert tables["styles"].keys() == set(POOLS["style"].values)
     assert tables["relations"].keys() == set(POOLS["spatial"].values)
     for category, table in tables["attributes"].items():
-        assert table.keys() - {"default", "people"} <= set(POOLS[category].values)  # type: ignore[index]
+        assert table.keys() - {"default", "people"} <= set(POOLS[category].values)
 
 
 def test_styles_that_we_do_not_know_stand_in_good_order() -> None:
