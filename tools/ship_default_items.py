@@ -30,7 +30,7 @@ from formalimg.benchmarks.loader import instruction_digest, load
 from formalimg.types import Item
 
 SHIPPED = Path(benchmarks.__file__).parent / "default_items"
-VERSIONS = {"cf-world": "2", "cf-world-denominalised": "2", "cf-world-rules": "1", "cf-world-attributes": "1"}
+VERSIONS = {"cf-world": "3", "cf-world-denominalised": "3", "cf-world-rules": "1", "cf-world-attributes": "1"}
 """Versions of items that are made from data, not by a recipe that has one."""
 
 MAKERS: dict[str, Callable[[], Sequence[Item[Any]]]] = {

@@ -52,7 +52,7 @@ def test_items_that_ship_are_apache_wherever_they_lie(tmp_path: Path) -> None:
     assert done.licence == "Apache-2.0"
     assert "ship with formalimg" in (tmp_path / "out" / "LICENSE.md").read_text("utf-8")
     described = json.loads((tmp_path / "out" / "croissant.json").read_text("utf-8"))
-    assert (described["license"], described["version"]) == ("https://spdx.org/licenses/Apache-2.0", "2")
+    assert (described["license"], described["version"]) == ("https://spdx.org/licenses/Apache-2.0", "3")
     assert done.missing == ("datePublished", "url")
     with pytest.raises(FormalimgError, match="leave --license out"):
         export_suite("cf-world-denominalised", tmp_path / "mine", items=tmp_path / "copy", imprint=PublisherInfo("MIT"))

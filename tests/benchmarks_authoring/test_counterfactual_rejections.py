@@ -162,7 +162,7 @@ SPOILT_DESCRIPTIONS: list[tuple[str, Any]] = [
     ("not described", _with(named=[])),
     ("not described", _with(named=["elephant"])),
     ("comparison", lambda a: {**a, "described": f"{a['described'][:-1]}, like a seesaw."}),
-    ("comparison", lambda a: {**a, "described": f"{a['described'][:-1]}, as high as a house."}),
+    ("comparison", lambda a: {**a, "described": f"{a['described'][:-1]}, as tall as a house."}),
     ("more than the nouns", _with(described="The plank slants steeply, and one end of it touches the lawn.")),
     ("unsafe", _with(described="There is blood on it.")),
     ("unfit words", _with(described="")),

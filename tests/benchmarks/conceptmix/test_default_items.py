@@ -33,10 +33,15 @@ STEMS = {
     "circle": "circ|round",
     "rectangle": "rectang",
     "triangle": "triang",
-    "top": "on top of",
-    "bottom": "directly underneath",
-    "left": "to the left of",
-    "right": "to the right of",
+    "top": "on top of|atop",
+    "bottom": "directly (underneath|beneath)",
+    "left": "(to|on) the left (side )?of",
+    "right": "(to|on) the right (side )?of",
+    "behind": "behind|in back of",
+    "inside": "inside|within",
+    "tiny": "tiny|minuscule|(very|extremely) small|diminutive|miniature",
+    "huge": "huge|enormous|gigantic|immense|colossal|massive|giant|very large|oversized",
+    "oak tree": r"\boak",
     "woman": "wom[ae]n",
     "man": r"\bm[ae]n\b",
     "cactus": "cact",
@@ -46,7 +51,7 @@ STEMS = {
     "expressionism": "expressionis",
     "impressionism": "impressionis",
     "photorealism": "photorealis",
-    "surrealism": "surrealis",
+    "surrealism": "surreal",
 }
 
 
@@ -55,7 +60,7 @@ def test_there_are_300_for_each_k_with_their_ids_in_order() -> None:
     assert len({item.prompt for item in ITEMS}) == 2100
     asked = [tuple(sorted((each.statement, each.value) for each in item.spec.concepts)) for item in ITEMS]
     assert len(set(asked)) == 2100
-    assert {(item.suite, item.version, item.tags) for item in ITEMS} == {("conceptmix", "2", ())}
+    assert {(item.suite, item.version, item.tags) for item in ITEMS} == {("conceptmix", "3", ())}
 
 
 def test_each_has_k_plus_one_statements_and_questions_all_different() -> None:
@@ -187,7 +192,31 @@ def test_version_1_stays_and_most_items_ask_for_the_same_concepts() -> None:
     pairs = list(zip(ITEMS, earlier, strict=True))
     same = [a for a, b in pairs if [one.concept for one in a.spec.concepts] == [one.concept for one in b.spec.concepts]]
     assert len(same) > 0.95 * 2100
-    assert load("conceptmix", "@2") == ITEMS
+    assert load("conceptmix", "@3") == ITEMS
+
+
+def test_version_3_asks_for_the_same_as_version_2_in_twice_as_many_words() -> None:
+    earlier = load("conceptmix", "@2")
+    assert [item.spec for item in earlier] == [item.spec for item in ITEMS]
+    assert {item.version for item in earlier} == {"2"}
+    before, after = ({word for item in items for word in words_of(item.prompt)} for items in (earlier, ITEMS))
+    assert len(after) >= 2 * len(before)
+    poses = re.compile(r"\b(stand|sit|lie|rest|hover|float|fly|perch|grow|park)(s|ing|ed)?\b")
+    assert sum(len(poses.findall(item.prompt)) for item in ITEMS) > 500
+    assert not any(poses.search(item.prompt) for item in earlier)
+
+
+def words_of(text: str) -> list[str]:
+    return re.findall("[a-z]+", text.lower())
+
+
+def test_no_attribute_hangs_on_two_nouns() -> None:
+    """What follows a noun that tells a place could be read of what stands there."""
+    place = r"\b(?:behind|front of|back of|above|below|inside|outside|within|left of|right of|side of|top of|atop) "
+    behind = rf"{place}((?:[\w-]+ ){{1,6}})(?:with an? \w+ (?:texture|surface|finish)|painted|colored)"
+    for item in ITEMS:
+        for noun in re.findall(behind, item.prompt):
+            assert re.search(r"\w (a|an|two|three|four|exactly) ", noun), item.prompt
 
 
 def test_the_easy_and_the_hard_variant_differ_in_most_items() -> None:

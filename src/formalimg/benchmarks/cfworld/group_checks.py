@@ -76,7 +76,7 @@ def find_comparison(text: str) -> str | None:
 def _problems(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
     yield from _form(group)
     yield from _safety(group)
-    words = _word_lists()
+    words = word_lists()
     lowered = group.factual.lower()
     strange = [word for word in _words(group.factual) if word in words["otherwise"]]
     strange += [phrase for phrase in words["otherwise_phrases"] if phrase in lowered]
@@ -129,7 +129,7 @@ def _form(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
 
 def _safety(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
     for field in fields(group):
-        unsafe = [word for word in _words(getattr(group, field.name)) if word in _word_lists()["unsafe"]]
+        unsafe = [word for word in _words(getattr(group, field.name)) if word in word_lists()["unsafe"]]
         if unsafe:
             yield "unsafe", f"{field.name} says {unsafe[0]!r}"
 
@@ -161,7 +161,7 @@ def _overlap(text: str, inside: str) -> float:
 @lru_cache(maxsize=8192)
 def _stems(text: str) -> frozenset[str]:
     """Return the stems of the content words of a text."""
-    return frozenset(_stem(word) for word in _words(text) if word not in _word_lists()["common"])
+    return frozenset(_stem(word) for word in _words(text) if word not in word_lists()["common"])
 
 
 def _stem(word: str) -> str:
@@ -177,6 +177,7 @@ def _words(text: str) -> list[str]:
 
 
 @cache
-def _word_lists() -> dict[str, frozenset[str]]:
+def word_lists() -> dict[str, frozenset[str]]:
+    """Return the word lists of words.toml."""
     lists = tomllib.loads((files("formalimg.benchmarks.cfworld") / "words.toml").read_text(encoding="utf-8"))
     return {name: frozenset(words.split() if isinstance(words, str) else words) for name, words in lists.items()}

@@ -33,6 +33,7 @@ def builtin_groups() -> list[CounterfactualGroup]:
         for number, entry in enumerate(tomllib.loads(text)["group"], 1):
             own = {"id": f"{name}-{number:03}", "discipline": field.discipline, "branch": field.branch}
             described = replace_nouns(entry["outcome"], entry["described"])
+            del entry["plain"]  # of the plain scene, which no item has
             found.append(CounterfactualGroup.from_fields({**own, **entry, "described": described}))
     return found
 

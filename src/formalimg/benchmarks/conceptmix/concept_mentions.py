@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import NamedTuple, TypeAlias, TypeVar
 
+from formalimg.benchmarks.conceptmix.plausibility import object_facts
 from formalimg.benchmarks.conceptmix.spec import ATTRIBUTES, Concept
 from formalimg.benchmarks.conceptmix.words import function_words, lexicon_entry, number_word, plural_of, singular_of
 
@@ -103,7 +104,8 @@ def concept_phrases(concept: Concept) -> tuple[tuple[Phrase, bool], ...]:
         texts.append(number_word(value))
     elif category == "style" and "picture" in known:
         texts.append(known["picture"])
-    hints = (*known.get("hinted", ()), *known.get("also", ()))
+    names = object_facts(value).names if category == "object" else ()
+    hints = (*known.get("hinted", ()), *known.get("also", ()), *names, *map(plural_of, names))
     return tuple((tokenize(text), False) for text in texts) + tuple((tokenize(text), True) for text in hints)
 
 

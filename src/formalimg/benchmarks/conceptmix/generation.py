@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import comb
 from pathlib import Path
@@ -22,6 +22,8 @@ from formalimg.benchmarks.conceptmix.realization import realize
 from formalimg.benchmarks.conceptmix.sampling import OTHER_CATEGORIES, draw_concepts, sampling_rules
 from formalimg.benchmarks.conceptmix.spec import (
     ATTRIBUTES,
+    Binding,
+    BoundConcept,
     BoundObject,
     Category,
     Concept,
@@ -135,13 +137,15 @@ def _object_key(obj: BoundObject) -> tuple[object, ...]:
     return obj.item, *sorted(obj.attributes.items())
 
 
-VERSION = "2"
+VERSION = "3"
 """Version of the default suite; raise it whenever a change gives other items."""
 
 _DRAWS = "1"
 """Part of all seeds. It stays, so that another version asks for the same concepts, except where they are rejected."""
 
 _MAX_DRAWS = 1000
+_WORDINGS = 5
+"""Wordings that are tried before other concepts are drawn."""
 _MAX_COUNTED_LEVEL = 50  # beyond it counting takes long, and there are nearly always more items than requested
 
 
@@ -263,8 +267,9 @@ def _draw_item(recipe: ConceptRecipe, pools: Pools, level: int, rng: random.Rand
     if count_problems(bound_relations(binding.relations), SceneObjects(binding.objects, drawn)):
         return "doubtful"
     bound = bound_concepts(concepts, binding)
-    prompt = realize(bound, binding, rng)
-    if missing_concepts(prompt, bound, binding) or extra_concepts(prompt, bound, binding, pools):
+    prompts = (realize(bound, binding, rng) for _ in range(_WORDINGS))
+    prompt = next((text for text in prompts if _says_exactly(text, bound, binding, pools)), None)
+    if prompt is None:
         return "not said clearly"
     texts = zip(bound, concept_statements(bound, binding, pools), template_questions(bound, binding), strict=True)
     return prompt, ConceptSpec(
@@ -274,6 +279,11 @@ def _draw_item(recipe: ConceptRecipe, pools: Pools, level: int, rng: random.Rand
         ),
         binding,
     )
+
+
+def _says_exactly(prompt: str, bound: Sequence[BoundConcept], binding: Binding, pools: Pools) -> bool:
+    """Return whether a prompt reads back as its concepts, and nothing else."""
+    return not (missing_concepts(prompt, bound, binding) or extra_concepts(prompt, bound, binding, pools))
 
 
 class ConceptSynthesis(Synthesis):

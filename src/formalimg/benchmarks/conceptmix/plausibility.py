@@ -61,6 +61,9 @@ class ObjectFacts:
         flat: does it lie on the ground and hide nothing?
         rooted: does it stay where it stands, so that nothing else carries it?
         is_a: another object whose name fits it too, as a corgi is a dog.
+        rests: verbs for how it holds itself on the ground or on something.
+        aloft_as: verbs for how it holds itself in the air.
+        names: what else it may be called, the closest first.
     """
 
     name: str
@@ -74,6 +77,9 @@ class ObjectFacts:
     flat: bool = False
     rooted: bool = False
     is_a: str | None = None
+    rests: tuple[str, ...] = ()
+    aloft_as: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
 
 def object_facts(item: str) -> ObjectFacts:
@@ -150,7 +156,8 @@ def _all_object_facts() -> Mapping[str, Mapping[str, ObjectFacts]]:
 
 def _parse_object_facts(name: str, given: Mapping[str, Any]) -> ObjectFacts:
     sets = {key: frozenset(given[key]) for key in ("shapes", "places")}
-    return ObjectFacts(**{**given, **sets, "name": name})
+    lists = {key: tuple(given[key]) for key in ("rests", "aloft_as", "names")}
+    return ObjectFacts(**{**given, **sets, **lists, "name": name})
 
 
 @cache

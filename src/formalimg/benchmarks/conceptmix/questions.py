@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
+from formalimg.benchmarks.conceptmix.phrasing import style_predicate
 from formalimg.benchmarks.conceptmix.pools import Pools
-from formalimg.benchmarks.conceptmix.realization import style_predicate
 from formalimg.benchmarks.conceptmix.spec import (
     Binding,
     BindingError,

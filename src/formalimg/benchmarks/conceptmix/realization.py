@@ -6,19 +6,38 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from formalimg.benchmarks.conceptmix.phrasing import (
+    BE,
+    Verb,
+    find_airborne,
+    find_other_name,
+    find_placements,
+    find_poses,
+    has_image_noun,
+    phrasing_tables,
+    pick_image,
+    pick_manner,
+    style_predicate,
+    vary_attributes,
+)
+from formalimg.benchmarks.conceptmix.plausibility import bound_relations
+from formalimg.benchmarks.conceptmix.relation_order import PlacedRelation, group_relations, order_relations
 from formalimg.benchmarks.conceptmix.spec import Binding, BindingError, BoundConcept, Category
 from formalimg.benchmarks.conceptmix.words import (
     AttributePhrase,
     ObjectPhrase,
+    is_person,
     join_list,
     lexicon_entry,
     object_phrases,
-    relation_phrase,
+    plural_of,
     with_a,
 )
 
 _LONG_LIST = 3
 _MANY_ADJECTIVES = 3
+_LONG_SENTENCE = 22
+"""Sentences that have more words together are not joined."""
 
 
 def realize(concepts: Sequence[BoundConcept], binding: Binding, rng: random.Random) -> str:
@@ -34,210 +53,341 @@ def realize(concepts: Sequence[BoundConcept], binding: Binding, rng: random.Rand
     """
     if binding.is_open:
         raise BindingError("a relation is still open: complete the binding before writing the prompt")
-    styles = list(dict.fromkeys(one.concept.value for one in concepts if one.concept.category == "style"))
-    return _PromptWriter(object_phrases(binding), rng).write(_ordered_relations(binding), styles)
+    styles = list(dict.fromkeys(each.concept.value for each in concepts if each.concept.category == "style"))
+    nouns = {number: vary_attributes(obj, rng) for number, obj in object_phrases(binding).items()}
+    return _PromptWriter(nouns, find_airborne(bound_relations(binding.relations)), rng).write(
+        order_relations(binding), styles
+    )
+
+
+@dataclass
+class _Sentence:
+    """A sentence without capital and full stop, the objects it names, and whether it may be joined with another."""
+
+    text: str
+    objects: tuple[int, ...]
+    is_clause: bool
 
 
 @dataclass(frozen=True)
-class _PlacedRelation:
-    """One relation with its phrase, subject and reference object."""
+class _Opening:
+    """How the first sentence says the style: by what the image is called, or in what manner it is made."""
 
-    name: str
-    phrase: str
-    subject: int
-    reference: int
-
-
-def _ordered_relations(binding: Binding) -> list[_PlacedRelation]:
-    """Return the relations in an order in which each mentions a known object, as far as possible."""
-    left = [
-        _PlacedRelation(one.name, relation_phrase(one.name, one.description), one.first or 0, one.second or 0)
-        for one in binding.relations
-    ]
-    ordered: list[_PlacedRelation] = []
-    known: set[int] = set()
-    while left:
-        best = next((one for one in left if ordered and one.subject == ordered[-1].subject), None)
-        best = best or next((one for one in left if {one.subject, one.reference} & known), left[0])
-        left.remove(best)
-        ordered.append(best)
-        known |= {best.subject, best.reference}
-    return ordered
+    image: str = ""
+    manner: str = ""
+    has_noun: bool = True
 
 
 @dataclass
 class _PromptWriter:
     nouns: dict[int, ObjectPhrase]
+    airborne: frozenset[int]
     rng: random.Random
-    sentences: list[str] = field(default_factory=list)
+    sentences: list[_Sentence] = field(default_factory=list)
     introduced: list[int] = field(default_factory=list)
+    placed: set[int] = field(default_factory=set)
+    mentions: list[int] = field(default_factory=list)
     deferred: dict[int, tuple[AttributePhrase, ...]] = field(default_factory=dict)
 
-    def write(self, relations: Sequence[_PlacedRelation], styles: Sequence[str]) -> str:
+    def write(self, relations: Sequence[PlacedRelation], styles: Sequence[str]) -> str:
         style = styles[0] if len(styles) == 1 else None
-        ending = self._style_sentence(styles)
         begins_with_style = style is not None and self.rng.random() < 0.75
-        opening = style if begins_with_style else None
-        for group in self._grouped(relations):
+        opening = self._pick_opening(style) if begins_with_style and style is not None else None
+        for group in group_relations(relations, self.rng):
             self._add_relations(group, opening)
             opening = None
-        placed = {number for one in relations for number in (one.subject, one.reference)}
-        alone = [number for number in self.nouns if number not in placed]
+        related = {number for each in relations for number in (each.subject, each.reference)}
+        alone = [number for number in self.nouns if number not in related]
         for start in range(0, len(alone), _LONG_LIST):
             self._add_presence(alone[start : start + _LONG_LIST], opening)
             opening = None
-        if ending and not begins_with_style:
-            self.sentences.append(ending)
-        return " ".join(f"{text[0].upper()}{text[1:]}." for text in self.sentences)
+        if styles and not begins_with_style:
+            self.sentences.append(_Sentence(self._style_sentence(styles), (), is_clause=False))
+        return " ".join(f"{text[0].upper()}{text[1:]}." for text in self._joined())
+
+    def _pick_opening(self, style: str) -> _Opening:
+        manner = pick_manner(style, self.rng)
+        if manner.startswith("in ") and self.rng.random() < 0.4:
+            return _Opening(manner=manner)
+        return _Opening(image=with_a(pick_image(style, self.rng)), has_noun=has_image_noun(style))
 
     # --- sentences
 
-    def _add_relations(self, group: Sequence[_PlacedRelation], style: str | None) -> None:
+    def _add_relations(self, group: Sequence[PlacedRelation], opening: _Opening | None) -> None:
         """Add a sentence on the place of one object; the group has one subject."""
         subject = self.nouns[group[0].subject]
-        frame = self.rng.choice(self._frames(group, style))
+        again = subject.id in self.placed
+        frame = self.rng.choice(self._frames(group, opening))
+        self.placed.add(subject.id)
         if frame == "front":
+            stands = self._pick_verb(subject, group, front=True, again=False).agree(plural=subject.is_plural)
             where = self._where(group, last=False)
-            self._add_sentence(f"{where} {subject.are} {self._introduce(subject, may_trail=True)}")
-        else:
-            name = self._introduce(subject, may_trail=frame == "is")
-            where = self._where(group, last=True)
-            self._add_sentence(self._framed(frame, name, subject.are, where, style))
+            self._add(f"{where} {stands} {self._introduce(subject, may_trail=True)}", is_clause=False)
+            return
+        verb = BE if frame == "seen" else self._pick_verb(subject, group, front=False, again=again)
+        name = self._introduce(subject, may_trail=frame == "is")
+        where = self._where(group, last=True)
+        if frame == "is" and again and verb == BE:
+            where = f"also {where}"
+        self._add(*self._framed(frame, name, subject, verb, where, opening))
 
-    def _frames(self, group: Sequence[_PlacedRelation], style: str | None) -> list[str]:
+    def _frames(self, group: Sequence[PlacedRelation], opening: _Opening | None) -> list[str]:
         """Return the sentence frames for the place of one object; likely ones occur several times."""
-        frames = ["is"]
+        frames = ["is", "is"]
         if group[0].subject in self.introduced:
             return frames
         # In "there is a man painted red all over outside a house" the house could be what is painted.
         if self.nouns[group[0].subject].has_postmodifier:
             return frames
-        if style is None and len(group) == 1:
-            frames += ["there"] + ["front"] * (3 if group[0].reference in self.introduced else 1)
+        if opening is None and len(group) == 1:
+            frames += ["there"] + ["front"] * (3 if group[0].reference in self.introduced else 2)
         if not self.sentences:
             # In "a sketch of a kite above a cat, without touching it" the sketch could be what does not touch.
-            hangs = any("aside" in lexicon_entry("spatial", one.name) for one in group)
+            hangs = any("aside" in lexicon_entry("spatial", each.name) for each in group)
             frames += ["there"] if hangs else ["there", "shows"]
-            frames += ["of"] if style is None or (_has_image_noun(style) and not hangs) else []
+            if opening is None:
+                frames += ["of"] if hangs else ["of", "seen"]
+            elif opening.image and opening.has_noun and not hangs:
+                frames += ["of"]
         return frames
 
-    def _framed(self, frame: str, name: str, are: str, where: str, style: str | None) -> str:
-        image = with_a(_image_noun(style)) if style is not None else None
+    def _framed(
+        self, frame: str, name: str, subject: ObjectPhrase, verb: Verb, where: str, opening: _Opening | None
+    ) -> tuple[str, bool]:
+        """Return a sentence and whether it is a clause that others may be joined with."""
+        holding = f"{name} {verb.participle} {where}".replace("  ", " ")
+        image = opening.image if opening else ""
         if frame == "shows":
-            return f"{image or 'the picture'} shows {name} {where}"
+            return self._led(f"{image or self._the_image()} {self._shows()} {holding}", opening), False
         if frame == "of":
-            return f"{image} of {name} {where}" if image else f"{name} {where}"
-        clause = f"there {are} {name} {where}" if frame == "there" else f"{name} {are} {where}"
-        return f"in {image}, {clause}" if image else clause
+            if image:
+                return f"{image} of {holding}", False
+            plain = with_a(self.rng.choice(phrasing_tables()["openings"]["plain_images"]))
+            bare = "," in where or self.rng.random() < 0.5
+            return self._led(holding if bare else f"{plain} of {holding}", opening), False
+        if frame == "seen":
+            return f"{self.rng.choice(phrasing_tables()['openings']['seeing'])} {holding}", False
+        clause = f"{name} {verb.agree(plural=subject.is_plural)} {where}"
+        if frame == "there":
+            clause = f"there {subject.are} {holding}"
+        if image:
+            return f"in {image}, {clause}", True
+        if opening is None and not self.sentences and self.rng.random() < 0.25:
+            here = self.rng.choice(phrasing_tables()["openings"]["here"])
+            return f"{here.format(image=self._image())}, {clause}", True
+        return self._led(clause, opening), True
 
-    def _add_presence(self, numbers: Sequence[int], style: str | None) -> None:
+    def _led(self, text: str, opening: _Opening | None) -> str:
+        """Return a sentence behind the manner in which the image is made, if that opens it."""
+        if opening is None or not opening.manner:
+            return text
+        if text.startswith("the ") and self.rng.random() < 0.6:
+            return f"{self.rng.choice(phrasing_tables()['made']['makings'])} {opening.manner}, {text}"
+        return f"{opening.manner}, {text}"
+
+    def _add_presence(self, numbers: Sequence[int], opening: _Opening | None) -> None:
         """Add a sentence that these objects are there."""
         # Objects with a postmodifier come first, so that it is not read as describing all of them.
-        nouns = sorted((self.nouns[number] for number in numbers), key=lambda obj: not obj.has_postmodifier)
-        names = [self._introduce(one, may_trail=len(nouns) == 1) for one in nouns]
-        all_of_them, many = join_list(names), len(nouns) > 1 or nouns[0].is_plural
-        also = "also " if self.sentences else ""
-        image = with_a(_image_noun(style)) if style is not None else None
-        ways = [f"{image or 'the picture'} {also}shows {all_of_them}"]
-        if image is None:
-            ways.append(f"{all_of_them} {'are' if many else 'is'} {also}in the picture")
-        elif style is not None and _has_image_noun(style):
-            ways.append(f"{image} of {all_of_them}")
-        if len(nouns) == 1:
-            there = f"there {nouns[0].are} {also}{all_of_them}"
-            ways.append(f"in {image}, {there}" if image else f"{there} in the picture")
-        if image is None and not also:
-            ways += [all_of_them, f"a picture of {all_of_them}"]
-        self._add_sentence(self.rng.choice(ways))
+        objects = sorted((self.nouns[number] for number in numbers), key=lambda obj: not obj.has_postmodifier)
+        plural = len(objects) > 1 or objects[0].is_plural
+        pose = self._common_pose(objects)
+        ways = self._later_presences(plural, pose) if self.sentences else self._first_presences(objects, opening, pose)
+        frame = self.rng.choice(ways)
+        names = [self._introduce(each, may_trail=len(objects) == 1 and frame.endswith("{all}")) for each in objects]
+        words = {
+            "all": join_list(names),
+            "first": names[0],
+            "rest": join_list(names[1:]),
+            "are": "are" if (plural if "{all}" in frame or len(objects) == 1 else objects[0].is_plural) else "is",
+            "image": self._image(),
+            "styled": opening.image if opening else "",
+            "shows": self._shows(),
+            **{
+                verb: verb if (plural and "{all}" in frame) or objects[0].is_plural else f"{verb}s"
+                for verb in ("appear", "belong", "complete", "feature", "share")
+            },
+        }
+        self._add(self._led(frame.format(**words), opening), is_clause=False)
 
-    def _add_sentence(self, text: str) -> None:
-        self.sentences.append(text)
+    def _first_presences(
+        self, objects: Sequence[ObjectPhrase], opening: _Opening | None, pose: Verb | None
+    ) -> list[str]:
+        """Return the frames of a first sentence that only says what is there."""
+        presence, openings = phrasing_tables()["presence"], phrasing_tables()["openings"]
+        plural = len(objects) > 1 or objects[0].is_plural
+        together = self.rng.sample(presence["together"], 3) if len(objects) > 1 else []
+        there = f"there {objects[0].are} {{all}}"
+        if opening and opening.image:
+            # "An image in the style of art deco of a car" is not English.
+            ways = ["{styled} {shows} {all}"] * 2
+            ways += ["{styled} of {all}"] * 2 if opening.has_noun else [f"in {{styled}}, {there}"]
+            ways += [f"in {{styled}}, {each}" for each in (there, *together) if "{first}, " not in each]
+            stand = [f"in {{styled}} {pose.agree(plural=plural)} {{all}}"] if pose and pose.is_one_word else []
+            return [*ways, *stand]
+        ways = ["the {image} {shows} {all}"] * 2
+        ways += [f"{{all}} {{are}} {self.rng.choice(presence['are'])}"] * 2
+        ways += [self.rng.choice(presence["whole"]), f"{there} in the {{image}}"]
+        ways += [each for each in together if "{first}, " not in each]
+        if opening:  # a manner, which stands before a whole sentence
+            return ways
+        here = self.rng.choice(openings["here"])
+        ways += [f"{here}, {there}", *(each for each in together if "{first}, " in each)]
+        if pose:
+            ways += [f"{{all}} {pose.agree(plural=plural)} in the {{image}}"]
+            ways += [f"in the {{image}} {pose.agree(plural=plural)} {{all}}"] if pose.is_one_word else []
+        plain = with_a(self.rng.choice(openings["plain_images"]))
+        return [*ways, "{all}", f"{plain} of {{all}}", f"{self.rng.choice(openings['seeing'])} {{all}}"]
+
+    def _later_presences(self, plural: bool, pose: Verb | None) -> list[str]:
+        """Return the frames of a sentence that says what else is there."""
+        ways = list(phrasing_tables()["presence"]["also"])
+        if pose and pose.is_one_word:
+            ways += [f"{{all}} also {pose.agree(plural=plural)} in the {{image}}"] * 3
+        return ways
+
+    def _add(self, text: str, is_clause: bool) -> None:
+        self.sentences.append(_Sentence(text, tuple(dict.fromkeys(self.mentions)), is_clause))
+        self.mentions.clear()
         for number, adjectives in self.deferred.items():
-            obj, being = self.nouns[number], sorted((one.predicate for one in adjectives), key=lambda text: " " in text)
-            self.sentences.append(f"{self._refer_back(obj)} {obj.are} {join_list(being)}")
+            obj = self.nouns[number]
+            being = sorted((each.predicate for each in adjectives), key=lambda words: " " in words)
+            alone = self.sentences[-1].objects == (number,)
+            name = obj.they if alone and self.rng.random() < 0.5 else self._refer_back(obj)
+            self.sentences.append(_Sentence(f"{name} {obj.are} {join_list(being)}", (number,), is_clause=False))
         self.deferred.clear()
+        self.mentions.clear()
 
-    def _style_sentence(self, styles: Sequence[str]) -> str | None:
+    def _joined(self) -> list[str]:
+        """Return the sentences as text, some short ones joined in pairs."""
+        texts: list[str] = []
+        before: _Sentence | None = None  # the last one, if it may be joined with the next
+        for sentence in self.sentences:
+            if before and self._may_join(before, sentence) and self.rng.random() < 0.5:
+                # In "… to the left of a house, and a dog is …" the dog could be what it is to the left of, too.
+                joint = "and" if sentence.text.startswith("there ") and self.rng.random() < 0.5 else "while"
+                texts[-1] += f", {joint} {sentence.text}"
+                before = None
+                continue
+            texts.append(sentence.text)
+            before = sentence
+        return texts
+
+    def _may_join(self, first: _Sentence, second: _Sentence) -> bool:
+        """Return whether two sentences are short clauses about different objects."""
+        words = [*first.text.split(), *second.text.split()]
+        are_clauses = first.is_clause and second.is_clause and words.count("also") < 2
+        is_short = len(words) < _LONG_SENTENCE and "," not in first.text
+        return are_clauses and is_short and first.objects[0] != second.objects[0]
+
+    def _style_sentence(self, styles: Sequence[str]) -> str:
         if len(styles) > 1:
             return f"the style of the picture is {'both ' if len(styles) == 2 else ''}{join_list(styles)}"
-        return f"the picture is {style_predicate(styles[0])}" if styles else None
+        made = phrasing_tables()["made"]
+        return str(self.rng.choice(made["sentences"])).format(
+            image=self._image(),
+            made=self.rng.choice(made["makings"]),
+            manner=pick_manner(styles[0], self.rng),
+            being=style_predicate(styles[0]),
+        )
 
     # --- parts of sentences
 
-    def _grouped(self, relations: Sequence[_PlacedRelation]) -> list[list[_PlacedRelation]]:
-        """Group relations into sentences: two short relations of the same object may share one."""
-        groups: list[list[_PlacedRelation]] = []
-        for one in relations:
-            last = groups[-1] if groups else []
-            short = all(map(_is_short, (*last, one)))
-            # Not "behind a spoon and to the left of the spoon".
-            joint = len(last) == 1 and last[0].subject == one.subject and last[0].reference != one.reference
-            if joint and short and self.rng.random() < 0.6:
-                last.append(one)
-            else:
-                groups.append([one])
-        return groups
+    def _image(self) -> str:
+        return pick_image(None, self.rng)
 
-    def _where(self, group: Sequence[_PlacedRelation], *, last: bool) -> str:
-        return " and ".join(self._relation_phrase(one, last=last and one is group[-1]) for one in group)
+    def _the_image(self) -> str:
+        return f"the {self._image()}"
 
-    def _relation_phrase(self, relation: _PlacedRelation, *, last: bool) -> str:
+    def _shows(self) -> str:
+        return str(self.rng.choice(phrasing_tables()["openings"]["shows"]))
+
+    def _pick_verb(self, obj: ObjectPhrase, group: Sequence[PlacedRelation], *, front: bool, again: bool) -> Verb:
+        """Choose the verb of a place; an object that was placed before has told how it holds itself."""
+        if again:
+            return BE
+        airborne = obj.id in self.airborne
+        poses = [set(find_poses(obj.item, each.name, airborne=airborne)) for each in group]
+        verbs = [
+            verb for verb in find_poses(obj.item, group[0].name, airborne=airborne) if all(verb in p for p in poses)
+        ]
+        others = find_placements(obj.item)
+        if front:
+            verbs, others = ([verb for verb in some if verb.is_one_word] for some in (verbs, others))
+        if not verbs or self.rng.random() < 0.3:
+            return self.rng.choice([BE, *others])
+        verb = self.rng.choice(verbs)
+        return verb.continuous() if verb.is_one_word and not front and self.rng.random() < 0.3 else verb
+
+    def _common_pose(self, objects: Sequence[ObjectPhrase]) -> Verb | None:
+        """Choose a pose that all of these objects may take where they merely are; None if there is none."""
+        first, *rest = (find_poses(each.item, "", airborne=False) for each in objects)
+        verbs = [verb for verb in first if all(verb in poses for poses in rest)]
+        return self.rng.choice(verbs) if verbs else None
+
+    def _where(self, group: Sequence[PlacedRelation], *, last: bool) -> str:
+        where = " and ".join(self._relation_phrase(each) for each in group)
+        return where.removesuffix(",") if last else where
+
+    def _relation_phrase(self, relation: PlacedRelation) -> str:
+        """Return where an object is; what could be read of the wrong noun is said of the second one later."""
         reference = self.nouns[relation.reference]
-        aside = lexicon_entry("spatial", relation.name).get("aside", "").format(it=reference.it)
-        name = self._introduce(reference, may_trail=last and not aside)
-        if not aside:
-            return f"{relation.phrase} {name}"
-        return f"{relation.phrase} {name}, {aside}" + ("" if last else ",")
+        table = phrasing_tables()["relations"].get(relation.name, {})
+        phrase = self.rng.choice(table.get("phrases", [relation.phrase]))
+        name = self._introduce(reference, may_trail=False, may_defer=True)
+        if "asides" not in table:
+            return f"{phrase} {name}"
+        # An object that was placed before has told how it holds itself.
+        asides = [each for each in table["asides"] if "{rests}" not in each or reference.id not in self.placed]
+        aside = self.rng.choice(asides)
+        if "{rests}" in aside:
+            self.placed.add(reference.id)
+        poses = find_poses(reference.item, "top", airborne=False) or [Verb("rests", "rest", "resting")]
+        who = "who" if is_person(reference.item) else "which"
+        rests = self.rng.choice(poses).agree(plural=reference.is_plural)
+        return f"{phrase} {name}, {aside.format(it=reference.it, who=who, rests=rests)},"
 
-    def _introduce(self, obj: ObjectPhrase, *, may_trail: bool) -> str:
-        """Return the name of an object: the full noun phrase the first time."""
+    def _introduce(self, obj: ObjectPhrase, *, may_trail: bool, may_defer: bool = False) -> str:
+        """Return the name of an object: the full noun phrase the first time.
+
+        Args:
+            obj: the object.
+            may_trail: whether an attribute may follow the noun.
+            may_defer: whether attributes that can only follow it are said in the next sentence.
+        """
+        self.mentions.append(obj.id)
         if obj.id in self.introduced:
             return self._refer_back(obj)
         another = any(self.nouns[number].item == obj.item for number in self.introduced)
         self.introduced.append(obj.id)
         adjectives = obj.adjectives
-        if len(adjectives) >= _MANY_ADJECTIVES and self.rng.random() < 0.6:
-            later = self.rng.sample(range(len(adjectives)), self.rng.choice((1, 2)))
+        if may_defer and obj.has_postmodifier:
+            self.deferred[obj.id] = tuple(each for each in adjectives if each.before is None)
+        elif self.rng.random() < (0.6 if len(adjectives) >= _MANY_ADJECTIVES else 0.15 * (len(adjectives) - 1)):
+            later = self.rng.sample(range(len(adjectives)), self.rng.choice((1, len(adjectives) - 1)))
             self.deferred[obj.id] = tuple(adjectives[place] for place in sorted(later))
-        without = {one.category for one in self.deferred.get(obj.id, ())}
+        without = {each.category for each in self.deferred.get(obj.id, ())}
         after = (
-            self._pick_postmodifier([one for one in adjectives if one.category not in without]) if may_trail else None
+            self._pick_postmodifier([each for each in adjectives if each.category not in without])
+            if may_trail
+            else None
         )
         return obj.introduce(after=after, without=without, another=another)
 
     def _pick_postmodifier(self, adjectives: Sequence[AttributePhrase]) -> Category | None:
         """Choose the attribute that follows the noun this time."""
-        able = [one.category for one in adjectives if one.after and one.before]
+        able = [each.category for each in adjectives if each.after and each.before]
         likely = 0.8 if len(adjectives) >= _MANY_ADJECTIVES else 0.3
         return self.rng.choice(able) if able and self.rng.random() < likely else None
 
     def _refer_back(self, obj: ObjectPhrase) -> str:
         alike = [number for number in self.introduced if self.nouns[number].item == obj.item]
         if len(alike) == 1:
-            return f"the {obj.noun}"
+            others = [each.item for each in self.nouns.values() if each.id != obj.id]
+            name = find_other_name(obj.item, others) if self.rng.random() < 0.45 else None
+            return f"the {obj.noun if name is None else plural_of(name) if obj.is_plural else name}"
         mark = "other" if len(alike) == 2 and alike.index(obj.id) else _ordinal(alike.index(obj.id) + 1)
         return f"the {mark} {obj.noun}"
 
 
-def _is_short(relation: _PlacedRelation) -> bool:
-    """Return whether it is a built-in relation without an aside."""
-    known = lexicon_entry("spatial", relation.name)
-    return "phrase" in known and "aside" not in known
-
-
 def _ordinal(number: int) -> str:
     return {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")
-
-
-def _has_image_noun(style: str) -> bool:
-    """Return whether a style has a noun for its images. "An image in the style of art deco of a car" is not English."""
-    return "picture" in lexicon_entry("style", style)
-
-
-def _image_noun(style: str) -> str:
-    return str(lexicon_entry("style", style).get("picture", f"picture in the style of {style}"))
-
-
-def style_predicate(style: str) -> str:
-    """Return what an image of a style is, after "the image is"."""
-    return str(lexicon_entry("style", style).get("being", f"in the style of {style}"))

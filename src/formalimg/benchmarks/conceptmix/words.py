@@ -211,6 +211,7 @@ class AttributePhrase:
 
     Attributes:
         category: what sort of attribute it is.
+        value: the concept.
         before: the text before a noun; None if it never stands there.
         after: the text after a noun; None if it never stands there.
         predicate: the text after "is", in a statement.
@@ -219,6 +220,7 @@ class AttributePhrase:
     """
 
     category: Category
+    value: str
     before: str | None
     after: str | None
     predicate: str
@@ -315,18 +317,18 @@ def _attribute_phrase(category: Category, value: str, item: str, many: bool) -> 
         return _color_phrase(value, item, rank)
     if category == "shape":
         like = f"shaped like {plural_of(value) if many else with_a(value)}"
-        return AttributePhrase(category, known.get("before", f"{value}-shaped"), like, like, like, rank)
+        return AttributePhrase(category, value, known.get("before", f"{value}-shaped"), like, like, like, rank)
     if category == "texture":
         being = known.get("being", f"{value} in texture")
         textured = f"with {with_a(value)} texture"
-        return AttributePhrase(category, known.get("before"), known.get("after", textured), being, being, rank)
-    return AttributePhrase(category, value, None, value, value, rank)
+        return AttributePhrase(category, value, known.get("before"), known.get("after", textured), being, being, rank)
+    return AttributePhrase(category, value, value, None, value, value, rank)
 
 
 def _color_phrase(value: str, item: str, rank: int) -> AttributePhrase:
     texts = {kind: text.format(color=value) for kind, text in word_tables()["colored"].items()}
     if is_person(item):
-        return AttributePhrase("color", None, texts["people"], texts["people"], texts["question"], rank)
+        return AttributePhrase("color", value, None, texts["people"], texts["people"], texts["question"], rank)
     if lexicon_entry("object", item).get("color") == "behind" or value == item:
-        return AttributePhrase("color", None, texts["behind"], value, value, rank)
-    return AttributePhrase("color", value, None, value, value, rank)
+        return AttributePhrase("color", value, None, texts["behind"], value, value, rank)
+    return AttributePhrase("color", value, value, None, value, value, rank)

@@ -1,0 +1,142 @@
+"""Wordings a prompt may choose from: poses of objects, synonyms of attributes, names of images and styles."""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from formalimg.benchmarks.conceptmix.plausibility import BoundRelation, object_facts
+from formalimg.benchmarks.conceptmix.words import AttributePhrase, ObjectPhrase, lexicon_entry, plural_of, with_a
+
+_LIVING = frozenset({"person", "animal", "insect", "robot"})
+_TOUCHING = frozenset({"top", "bottom", "inside"})
+
+
+@cache
+def phrasing_tables() -> dict[str, Any]:
+    """Return the tables of phrasing.toml."""
+    text = (files("formalimg.benchmarks.conceptmix") / "phrasing.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+class Verb(NamedTuple):
+    """A verb of place: of one object, of many, and as a participle; empty where it has none."""
+
+    one: str
+    many: str
+    participle: str
+
+    def agree(self, *, plural: bool) -> str:
+        """Return the verb for one object or for many."""
+        return self.many if plural else self.one
+
+    def continuous(self) -> Verb:
+        """Return it as an ongoing state: "is standing"."""
+        return Verb(f"is {self.participle}", f"are {self.participle}", self.participle)
+
+    @property
+    def is_one_word(self) -> bool:
+        """Whether it may stand before its subject: "behind a lamp stands a cup"."""
+        return " " not in self.one
+
+
+BE = Verb("is", "are", "")
+
+
+def find_airborne(relations: Sequence[BoundRelation]) -> frozenset[int]:
+    """Return the objects that are above another one and rest on nothing."""
+    upper = {one.first if one.name == "above" else one.second for one in relations if one.name in ("above", "below")}
+    resting = {one.first if one.name != "bottom" else one.second for one in relations if one.name in _TOUCHING}
+    return frozenset(upper - resting)
+
+
+def find_poses(item: str, relation: str, *, airborne: bool) -> list[Verb]:
+    """Return the verbs for how an object holds itself in a relation; none if none says only what is asked for.
+
+    Args:
+        item: the object.
+        relation: the relation that places it; empty for an object that is merely there.
+        airborne: whether it is in the air.
+    """
+    facts = object_facts(item)
+    if airborne:
+        names: Sequence[str] = () if facts.rooted else facts.aloft_as
+    elif facts.aloft and facts.kind == "sky" and facts.name != "cloud" and relation not in _TOUCHING:
+        names = ()  # it may fly or stand
+    else:
+        names = facts.rests
+    tables = phrasing_tables()
+    return [Verb(*tables["poses"][name]) for name in names if relation in tables["poses_only"].get(name, (relation,))]
+
+
+def find_placements(item: str) -> list[Verb]:
+    """Return the verbs that place an object and say nothing of how it holds itself."""
+    facts = object_facts(item)
+    tables = phrasing_tables()["placements"]
+    groups = ["anything"]
+    if facts.rooted or facts.kind in ("ground", "building"):
+        groups.append("rooted")
+    elif facts.kind is not None and facts.kind not in _LIVING:
+        groups.append("lifeless")
+    return [Verb(*forms) for group in groups for forms in tables[group].values()]
+
+
+def find_other_name(item: str, others: Sequence[str]) -> str | None:
+    """Return what else an object may be called among these other objects; None if each name could mean another."""
+    taken = {name for other in others for name in (other, *other.split(), *object_facts(other).names)}
+    return next((name for name in object_facts(item).names if name not in taken), None)
+
+
+def vary_attributes(obj: ObjectPhrase, rng: random.Random) -> ObjectPhrase:
+    """Return a noun phrase with other words for its attributes, and some that follow the noun."""
+    count = f"exactly {obj.count}" if obj.is_plural and rng.random() < 0.1 else obj.count
+    return replace(obj, count=count, adjectives=tuple(_vary(each, obj, rng) for each in obj.adjectives))
+
+
+def _vary(phrase: AttributePhrase, obj: ObjectPhrase, rng: random.Random) -> AttributePhrase:
+    table = phrasing_tables()["attributes"][phrase.category]
+    special = phrase.category == "color" and phrase.before is None
+    wordings = table.get("people" if special and phrase.after == phrase.predicate else phrase.value)
+    wordings = {**({} if special else table.get("default", {})), **(wordings or {})}
+    shape = plural_of(phrase.value) if obj.is_plural else with_a(phrase.value)
+
+    def pick(key: str, usual: str | None) -> str | None:
+        texts = wordings.get(key)
+        return rng.choice(texts).format(value=phrase.value, a=shape) if texts else usual
+
+    # What has no words of its own for a place keeps those of words.toml, and what never stands there stays away.
+    return replace(
+        phrase,
+        before=None if phrase.before is None else pick("before", phrase.before),
+        after=pick("after", phrase.after) if not special else phrase.after,
+        predicate=pick("being", phrase.predicate) or phrase.predicate,
+    )
+
+
+def pick_image(style: str | None, rng: random.Random) -> str:
+    """Return a word for an image, of this style if there is one."""
+    if style is None:
+        return str(rng.choice(phrasing_tables()["openings"]["images"]))
+    named = phrasing_tables()["styles"].get(style)
+    return str(rng.choice(named["images"]) if named else f"picture in the style of {style}")
+
+
+def has_image_noun(style: str) -> bool:
+    """Return whether a style has a noun for its images. "An image in the style of art deco of a car" is not English."""
+    return style in phrasing_tables()["styles"]
+
+
+def pick_manner(style: str, rng: random.Random) -> str:
+    """Return in what manner an image of a style is made."""
+    named = phrasing_tables()["styles"].get(style)
+    return str(rng.choice(named["manners"]) if named else f"in the style of {style}")
+
+
+def style_predicate(style: str) -> str:
+    """Return what an image of a style is, after "the image is"."""
+    return str(lexicon_entry("style", style).get("being", f"in the style of {style}"))
