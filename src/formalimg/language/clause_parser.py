@@ -45,6 +45,7 @@ class ClauseParser:
     # --- clauses
 
     def parse_clause(self) -> None:
+        """Parse one clause."""
         subject, self.subject = self.subject, None
         if self.reader.take_one_of(_PRESENCE):
             self.parse_presence()
@@ -76,12 +77,14 @@ class ClauseParser:
             self.parse_neighbors(objects)
 
     def parse_disjunction(self) -> None:
+        """Parse two clauses or more after "either"."""
         claims = [self.parse_simple_clause()]
         while self.reader.take("or"):
             claims.append(self.parse_simple_clause())
         self.block.disjunctions.append(Disjunction(tuple(claims)))
 
     def parse_simple_clause(self) -> ObjectClaim:
+        """Parse a clause with "is" and one property."""
         subject = self.parse_object()
         self.reader.expect("is", "are")
         return ObjectClaim(subject, (self.predicates.parse_part(None),))
@@ -122,6 +125,7 @@ class ClauseParser:
             self.parse_neighbors(subjects)
 
     def takes_have(self) -> bool:
+        """Consume "has", if it comes next."""
         return self.reader.take_one_of(("has", "have", "also has", "also have")) is not None
 
     def parse_verb(self, subjects: list[str]) -> None:
@@ -172,6 +176,7 @@ class ClauseParser:
             self.add_claims([first], [(ClaimPart(predicate, (second,)),)])
 
     def parse_group(self, objects: list[str]) -> None:
+        """Parse what objects form together."""
         shape = self.reader.expect(*(r.group for r in self.words.relations.values() if r.group))
         predicate = next(r.predicate for r in self.words.relations.values() if r.group == shape)
         self.relate(list(combinations(objects, 2)), predicate)
@@ -185,6 +190,7 @@ class ClauseParser:
     # --- counts
 
     def count_starts(self) -> bool:
+        """Return whether a count comes next."""
         return any(self.reader.sees(words) for words in ("not exactly", "not at least", NONE, *BOUNDS))
 
     def parse_count(self, *, as_subject: bool) -> None:
@@ -209,6 +215,7 @@ class ClauseParser:
         self.is_counting, self.may_introduce = False, True
 
     def parse_number(self) -> int:
+        """Parse a number as a word or in digits."""
         number = number_of(self.reader.next)
         if number is None:
             self.reader.fail("a number")
@@ -245,6 +252,7 @@ class ClauseParser:
                 return objects
 
     def parse_object(self) -> str:
+        """Parse an object: "a cup" introduces one, "every cup" a rule, "the cup" calls one."""
         if self.may_introduce and self.reader.take_one_of(("a", "an")):
             variable, claims = self.noun_phrases.introduce(self.noun_phrases.parse_core())
             self.block.objects.append(variable)
@@ -262,15 +270,18 @@ class ClauseParser:
         return self.noun_phrases.parse_definite()
 
     def parse_class(self) -> str:
+        """Parse a class without anything else."""
         core = self.noun_phrases.parse_core()
         if core.noun.word is None or core.adjectives or core.mark:
             self.reader.fail("a class of objects")
         return core.noun.word
 
     def parse_relative_clause(self, variable: str) -> list[ObjectClaim]:
+        """Parse "that is red", if it comes next."""
         if not self.reader.take_one_of(("that is", "who is")):
             return []
         return [ObjectClaim(variable, prop) for prop in self.predicates.parse_properties()]
 
     def add_claims(self, subjects: list[str], properties: list[tuple[ClaimPart, ...]]) -> None:
+        """Add the claim that all subjects have all properties."""
         self.block.claims += [ObjectClaim(subject, prop) for subject in subjects for prop in properties]

@@ -16,7 +16,7 @@ from formalimg.language.phrases import NounPhrase, PhraseBuilder, Tail
 from formalimg.language.planning import Clause, Enumeration, Statement, mentioned_objects
 from formalimg.language.sentences import RuleBeginning, realize_clause, verb_phrase
 
-SHORT = 14
+SHORT = 16
 """Limit on the words of sentences that are joined to one."""
 
 _SUBJECT_WORDS = ("the", "a", "an", "that", *PRONOUNS)
@@ -25,7 +25,7 @@ _SUBJECT_WORDS = ("the", "a", "an", "that", *PRONOUNS)
 _RELATIVE = 85
 """In how many cases of a hundred a relative clause says what follows about the object named last."""
 
-_PAIRED = 60
+_PAIRED = 75
 """In how many cases of a hundred two short sentences are joined."""
 
 _MAX_WORDS = 28
@@ -39,7 +39,9 @@ class Sentence:
     text: str
     subjects: tuple[str, ...] = ()
     is_plain: bool = False
-    """Whether another plain sentence can be joined to it."""
+    """Whether another short sentence can be joined to it."""
+    is_short: bool = False
+    """Whether it can be joined to another sentence."""
     tail: Tail | None = None
     """The object that it ends with, of which a relative clause can follow."""
     pronouns: int = 0
@@ -99,11 +101,12 @@ def _write_clause(
     text = realize_clause(clause, phrases, rule=rule, also=also, first=first, pronoun=pronoun)
     words = text.split()
     is_subject_first = bool(subjects) and words[0] in _SUBJECT_WORDS
-    is_simple = len(words) <= SHORT and "every" not in words and "," not in text
+    is_short = len(words) <= SHORT and "every" not in words and "," not in text and not pronoun
     return Sentence(
         text,
         subjects if is_subject_first else (),
-        is_subject_first and not pronoun and is_simple,
+        is_subject_first and is_short,
+        is_short,
         phrases.tail if is_subject_first else None,
         before.pronouns + 1 if pronoun else 0,
     )
@@ -132,7 +135,7 @@ def _pair(sentences: list[Sentence], phrases: PhraseBuilder) -> list[Sentence]:
     paired: list[Sentence] = []
     for sentence in sentences:
         before = paired[-1] if paired else None
-        is_joint = before and before.is_plain and sentence.is_plain and before.subjects != sentence.subjects
+        is_joint = before and before.is_plain and sentence.is_short and not {*before.subjects} & {*sentence.subjects}
         if before and is_joint and phrases.rng.likely(_PAIRED):
             is_contrast = before.tail is None or sentence.subjects != (before.tail.obj,)
             joint = phrases.rng.one_of(("and", "while")) if is_contrast else "and"

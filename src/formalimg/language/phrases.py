@@ -213,9 +213,7 @@ class PhraseBuilder:
         return f"{noun.measure} {noun.text}" if noun.measure else noun.text
 
 
-def _group_relations(
-    properties: list[tuple[ClaimPart, ...]], it: str | None
-) -> list[list[tuple[ClaimPart, ...]]]:
+def _group_relations(properties: list[tuple[ClaimPart, ...]], it: str | None) -> list[list[tuple[ClaimPart, ...]]]:
     """Return groups of properties: one relation to several objects, which come last but for choices; each other alone.
 
     An object that is named more than once stays apart, since a pronoun stands for it.

@@ -87,9 +87,7 @@ def verb_phrase(subject: NounPhrase, clause: Statement, phrases: PhraseBuilder, 
     return text
 
 
-def _predicate(
-    clause: Statement, rendered: list[PropertyPhrase], verb: str, too: str, phrases: PhraseBuilder
-) -> str:
+def _predicate(clause: Statement, rendered: list[PropertyPhrase], verb: str, too: str, phrases: PhraseBuilder) -> str:
     """Return verb and properties; before a place, the verb may be another than "is"."""
     words = [phrase.text for phrase in rendered]
     mixed = len(rendered) == 2 and rendered[0].kind != rendered[1].kind
@@ -106,9 +104,11 @@ def _choose_verb(clause: Statement, phrases: PhraseBuilder) -> str | None:
     parts = [part for prop in clause.properties for part in prop]
     classes = {phrases.names[obj].noun.word for obj in clause.subjects}
     aligned = any(is_relation(part) and phrases.lexicon.relations[part.predicate].group for part in parts)
-    if classes & {*phrases.lexicon.living, None} or aligned or not parts[0].positive:
+    if classes & {*phrases.lexicon.living, None} or aligned or not all(part.positive for part in parts):
         return None
-    return phrases.rng.one_of(phrases.lexicon.verbs_of(parts[0].predicate)) if phrases.rng.likely(_OTHER_VERB) else None
+    allowed = [set(phrases.lexicon.verbs_of(part.predicate)) for part in parts]
+    verbs = [verb for verb in phrases.lexicon.verbs if all(verb in some for some in allowed)]
+    return phrases.rng.one_of(verbs) if phrases.rng.likely(_OTHER_VERB) else None
 
 
 def _neighbors(clause: Statement, phrases: PhraseBuilder) -> str:
@@ -130,7 +130,7 @@ def _ordering(clause: Ordering, phrases: PhraseBuilder) -> str:
     objects = clause.objects if clause.to_next else clause.objects[::-1]
     sweeps = {name: phrases.lexicon.relations[name].sweep for name in links}
     clear = objects[1] in phrases.known or not phrases.names[objects[1]].clause
-    if len(objects) == 3 and len(links) == 1 and clear and phrases.rng.likely(50):
+    if len(objects) == 3 and len(links) == 1 and clear and (not sweeps[links[0]] or phrases.rng.likely(50)):
         phrase = phrases.phrase_for(links[0])
         first, second = phrases.refer(objects[0]), phrases.refer(objects[1])
         who = "which" if phrases.names[objects[1]].noun.pronoun == "it" else "who"
@@ -166,7 +166,7 @@ def _statement(
 ) -> str:
     new = not any(obj in phrases.known for obj in clause.subjects)
     plain = not any(phrases.names[obj].clause for obj in clause.subjects)
-    if new and not first and _can_turn(clause, phrases, rule is not None) and phrases.rng.likely(25):
+    if new and not (rule or first) and _can_turn(clause, phrases, rule is not None) and phrases.rng.likely(25):
         place = phrases.join_properties(clause.properties)
         subject = phrases.refer_all(clause.subjects)
         return f"{place} {'are' if subject.many else 'is'} {subject.text}"
@@ -228,9 +228,7 @@ def begin_rule(rule: Rule, claims: list[ObjectClaim], planner: Planner, phrases:
     more = rule.body.objects or rule.body.disjunctions or rule.body.counts
     bare = not (main.neighbors or rest or more or phrases.names[obj].clause)
     if bare and all(other in phrases.known for other in _objects(main)) and rng.likely(30):
-        return RuleBeginning(
-            f"{phrases.all_of(obj)} {verb_phrase(NounPhrase('', many=True), main, phrases)}", None, []
-        )
+        return RuleBeginning(f"{phrases.all_of(obj)} {verb_phrase(NounPhrase('', many=True), main, phrases)}", None, [])
     text = f"{phrases.every(obj)} {verb_phrase(NounPhrase(''), main, phrases)}"
     return RuleBeginning(text, obj, _plan(rule, rest, planner, phrases))
 
