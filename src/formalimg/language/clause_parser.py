@@ -5,7 +5,15 @@ from __future__ import annotations
 from itertools import combinations, pairwise
 
 from formalimg.language.counts import BOUNDS, NONE, is_singular, number_of
-from formalimg.language.description import ClaimPart, CountedObjects, DescriptionBlock, Disjunction, ObjectClaim, Rule
+from formalimg.language.description import (
+    ClaimPart,
+    CountedObjects,
+    DescriptionBlock,
+    Disjunction,
+    ObjectClaim,
+    Rule,
+    is_relation,
+)
 from formalimg.language.lexicon import PRONOUNS, SuiteLexicon
 from formalimg.language.phrase_parser import MAX_DEPTH, NounPhraseCore, NounPhraseParser, PropertyParser, TokenReader
 from formalimg.language.sentences import NAMED_BEFORE, NEXT_NAMED, SHOWS
@@ -118,7 +126,7 @@ class ClauseParser:
         properties = self.predicates.parse_properties(verbs=("is", "are"))
         self.add_claims(subjects, properties)
         if self.reader.take_one_of((", which", ", who")):
-            if not properties[-1][-1].rest:
+            if not is_relation(properties[-1][-1]):
                 self.reader.fail("a relative clause only after an object")
             self.parse_verb_phrase([properties[-1][-1].rest[0]])
         elif self.reader.take_one_of(("and has", "and have", ", and has", ", and have")):

@@ -16,8 +16,8 @@ from formalimg.language.phrases import NounPhrase, PhraseBuilder, Tail
 from formalimg.language.planning import Clause, Enumeration, Statement, mentioned_objects
 from formalimg.language.sentences import RuleBeginning, realize_clause, verb_phrase
 
-SHORT = 16
-"""Limit on the words of sentences that are joined to one."""
+_SHORT = 16
+"""Limit on the words of a beginning of a rule to which another clause is joined."""
 
 _SUBJECT_WORDS = ("the", "a", "an", "that", *PRONOUNS)
 """Words that a sentence begins with, if it does with its subject."""
@@ -28,20 +28,20 @@ _RELATIVE = 85
 _PAIRED = 75
 """In how many cases of a hundred two short sentences are joined."""
 
-_MAX_WORDS = 28
-"""Limit on the words of a sentence with a relative clause."""
+_MAX_WORDS = 32
+"""Limit on the words of a sentence that is joined from two, or has a relative clause."""
 
 
 @dataclass
 class Sentence:
-    """A sentence without capital and full stop; `subjects` are those of its last clause."""
+    """A sentence without capital and full stop; `subjects` are those of its last clause, for pronouns."""
 
     text: str
     subjects: tuple[str, ...] = ()
-    is_plain: bool = False
-    """Whether another short sentence can be joined to it."""
-    is_short: bool = False
-    """Whether it can be joined to another sentence."""
+    first_subjects: tuple[str, ...] = ()
+    """The subjects it begins with, if it begins with subjects that are no pronouns."""
+    is_joinable: bool = False
+    """Whether it can be joined to the sentence before."""
     tail: Tail | None = None
     """The object that it ends with, of which a relative clause can follow."""
     pronouns: int = 0
@@ -84,11 +84,19 @@ def write_clauses(
         sentence = _write_clause(clause, before, phrases, rule=rule, first=there and not sentences)
         if is_anchored:
             sentences.append(sentence)
-        elif len(sentences) == 1 and len(before.text.split()) <= SHORT and "," not in before.text:
+        elif _takes_unanchored(before, sentence, phrases.lexicon.each_case, is_first=len(sentences) == 1):
             sentences[-1] = Sentence(f"{before.text}, and {sentence.text}", sentence.subjects)
         else:
             sentences.append(Sentence(f"{phrases.lexicon.each_case}, {sentence.text}", sentence.subjects))
     return [sentence.text for sentence in _pair(sentences, phrases)]
+
+
+def _takes_unanchored(before: Sentence, sentence: Sentence, each_case: str, *, is_first: bool) -> bool:
+    """Return whether a clause that names nothing of its rule can be joined: to a short beginning, or to another one."""
+    if is_first:
+        return len(before.text.split()) <= _SHORT and "," not in before.text
+    words = len(before.text.split()) + len(sentence.text.split())
+    return before.text.startswith(each_case) and before.text.count(",") == 1 and words <= _MAX_WORDS
 
 
 def _write_clause(
@@ -97,16 +105,18 @@ def _write_clause(
     subjects = tuple(clause.subjects) if isinstance(clause, Statement) else ()
     is_new = not any(obj in phrases.known for obj in subjects)
     also = subjects == before.subjects if subjects else isinstance(clause, Enumeration) and bool(before.text)
+    # "They" could be all that the sentence before names.
     pronoun = also and not is_new and len(subjects) == 1 and before.pronouns < 2
+    pronoun = pronoun and phrases.subject_pronoun(subjects[0]) != "they"
     text = realize_clause(clause, phrases, rule=rule, also=also, first=first, pronoun=pronoun)
     words = text.split()
     is_subject_first = bool(subjects) and words[0] in _SUBJECT_WORDS
-    is_short = len(words) <= SHORT and "every" not in words and "," not in text and not pronoun
+    said = subjects if is_subject_first else ()
     return Sentence(
         text,
-        subjects if is_subject_first else (),
-        is_subject_first and is_short,
-        is_short,
+        said,
+        () if pronoun else said,
+        not pronoun and not isinstance(clause, Enumeration) and "every" not in words,
         phrases.tail if is_subject_first else None,
         before.pronouns + 1 if pronoun else 0,
     )
@@ -127,19 +137,27 @@ def _with_relative_clause(clause: Clause, before: Sentence, phrases: PhraseBuild
     assert isinstance(clause, Statement)
     assert before.tail is not None
     who = "which" if phrases.names[before.tail.obj].noun.pronoun == "it" else "who"
-    return Sentence(f"{before.text}, {who} {verb_phrase(NounPhrase('', before.tail.many), clause, phrases)}")
+    text = f"{before.text}, {who} {verb_phrase(NounPhrase('', before.tail.many), clause, phrases)}"
+    return Sentence(text, first_subjects=before.first_subjects, is_joinable=before.is_joinable)
 
 
 def _pair(sentences: list[Sentence], phrases: PhraseBuilder) -> list[Sentence]:
     """Join two short sentences in a row, so that the text does not sound choppy."""
     paired: list[Sentence] = []
     for sentence in sentences:
-        before = paired[-1] if paired else None
-        is_joint = before and before.is_plain and sentence.is_short and not {*before.subjects} & {*sentence.subjects}
-        if before and is_joint and phrases.rng.likely(_PAIRED):
-            is_contrast = before.tail is None or sentence.subjects != (before.tail.obj,)
+        before = paired[-1] if paired else Sentence("")
+        if _can_join(before, sentence) and phrases.rng.likely(_PAIRED):
+            is_contrast = bool(sentence.subjects) and (not before.tail or sentence.subjects != (before.tail.obj,))
             joint = phrases.rng.one_of(("and", "while")) if is_contrast else "and"
             paired[-1] = Sentence(f"{before.text}, {joint} {sentence.text}", sentence.subjects)
         else:
             paired.append(sentence)
     return paired
+
+
+def _can_join(before: Sentence, sentence: Sentence) -> bool:
+    """Return whether two sentences make one: not too long, the first without commas, and about other subjects."""
+    words = len(before.text.split()) + len(sentence.text.split())
+    is_short = words <= _MAX_WORDS and "," not in before.text
+    is_other = not {*before.first_subjects} & {*sentence.first_subjects}
+    return bool(before.first_subjects) and sentence.is_joinable and is_short and is_other

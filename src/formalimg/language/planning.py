@@ -223,8 +223,9 @@ class Planner:
                 ordered.append(Enumeration(missing))
             known.update(missing)
             clause = self._with_neighbors(clause, clauses, known)
-            ordered.append(clause)
             known.update(mentioned_objects(clause))
+            if not ordered or not self._takes_neighbors(ordered[-1], clause):
+                ordered.append(clause)
         return ordered
 
     def _next(self, clauses: list[Clause], known: set[str], recent: list[str]) -> Clause:
@@ -259,6 +260,18 @@ class Planner:
                 clauses.remove(other)
                 neighbors.append(claim)
         return Statement([subject], properties, neighbors)
+
+    def _takes_neighbors(self, before: Clause, clause: Clause) -> bool:
+        """Let the clause before say what its subject has by it, if that is all that the clause says."""
+        if not isinstance(before, Statement) or not isinstance(clause, Statement) or before.subjects != clause.subjects:
+            return False
+        objects = mentioned_objects(before)[1:]
+        is_clear = not before.neighbors and not any(obj in self.with_clause for obj in objects)
+        is_repeated = any(claim.subject in objects for claim in clause.neighbors)
+        if clause.properties or not is_clear or is_repeated or len(before.properties) > 2 or len(before.subjects) > 1:
+            return False
+        before.neighbors = clause.neighbors
+        return True
 
     def _stays_clear(self, clause: Statement, known: set[str]) -> bool:
         """Return whether more can follow the clause without seeming to belong to a relative clause."""

@@ -71,7 +71,7 @@ def _written(formula: Formula, suite: str, seed: int, words: SuiteLexicon) -> st
     phrases = PhraseBuilder(words, naming.names, rng)
     listed_first = rng.likely(LISTED_FIRST[suite])
     clauses = _planned(description.block, naming, words, rng, listed_first)
-    there = description.style is not None and rng.likely(80)
+    there = description.style is not None and rng.likely(90)
     sentences = write_clauses([*clauses, *description.block.counts], phrases, there=there)
     sentences += _rules(description.block, naming, phrases, follows=bool(sentences))
     if description.style:
