@@ -44,6 +44,8 @@ class Sentence:
     """Whether it can be joined to the sentence before."""
     tail: Tail | None = None
     """The object that it ends with, of which a relative clause can follow."""
+    ends_in_list: bool = False
+    """Whether it ends with several objects, so that "and a cup" would seem to go on with them."""
     pronouns: int = 0
     """How many sentences in a row have a pronoun as their subject."""
 
@@ -52,7 +54,8 @@ def write_rule(rule: Rule, beginning: RuleBeginning, phrases: PhraseBuilder) -> 
     """Return the sentences of a rule, the first of which has "every"."""
     own = {rule.variable, *rule.body.objects}
     subjects = (beginning.subject,) if beginning.subject else ()
-    first = Sentence(beginning.text, subjects, tail=phrases.tail if beginning.subject == rule.variable else None)
+    tail = phrases.tail if beginning.subject == rule.variable else None
+    first = Sentence(beginning.text, subjects, tail=tail, ends_in_list=phrases.ends_in_list)
     return write_clauses(beginning.clauses, phrases, own=own, first=first)
 
 
@@ -93,6 +96,8 @@ def write_clauses(
 
 def _takes_unanchored(before: Sentence, sentence: Sentence, each_case: str, *, is_first: bool) -> bool:
     """Return whether a clause that names nothing of its rule can be joined: to a short beginning, or to another one."""
+    if before.ends_in_list:
+        return False
     if is_first:
         return len(before.text.split()) <= _SHORT and "," not in before.text
     words = len(before.text.split()) + len(sentence.text.split())
@@ -118,6 +123,7 @@ def _write_clause(
         () if pronoun else said,
         not pronoun and not isinstance(clause, Enumeration) and "every" not in words,
         phrases.tail if is_subject_first else None,
+        phrases.ends_in_list,
         before.pronouns + 1 if pronoun else 0,
     )
 
@@ -147,8 +153,8 @@ def _pair(sentences: list[Sentence], phrases: PhraseBuilder) -> list[Sentence]:
     for sentence in sentences:
         before = paired[-1] if paired else Sentence("")
         if _can_join(before, sentence) and phrases.rng.likely(_PAIRED):
-            is_contrast = bool(sentence.subjects) and (not before.tail or sentence.subjects != (before.tail.obj,))
-            joint = phrases.rng.one_of(("and", "while")) if is_contrast else "and"
+            joint = phrases.rng.one_of(("and", "while") if _is_contrast(before, sentence) else ("and",))
+            joint = "while" if before.ends_in_list else joint
             paired[-1] = Sentence(f"{before.text}, {joint} {sentence.text}", sentence.subjects)
         else:
             paired.append(sentence)
@@ -160,4 +166,10 @@ def _can_join(before: Sentence, sentence: Sentence) -> bool:
     words = len(before.text.split()) + len(sentence.text.split())
     is_short = words <= _MAX_WORDS and "," not in before.text
     is_other = not {*before.first_subjects} & {*sentence.first_subjects}
-    return bool(before.first_subjects) and sentence.is_joinable and is_short and is_other
+    is_clear = not before.ends_in_list or _is_contrast(before, sentence)
+    return bool(before.first_subjects) and sentence.is_joinable and is_short and is_other and is_clear
+
+
+def _is_contrast(before: Sentence, sentence: Sentence) -> bool:
+    """Return whether "while" can join two sentences: the second begins with its subject, and that is another object."""
+    return bool(sentence.subjects) and (not before.tail or sentence.subjects != (before.tail.obj,))

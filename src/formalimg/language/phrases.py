@@ -50,6 +50,7 @@ class PhraseBuilder:
         self.known: set[str] = set()
         self.ruled: set[str] = set()
         self.tail: Tail | None = None
+        self.ends_in_list = False
         self._taste = rng.below(2)
         self._framed = False
 
@@ -142,7 +143,8 @@ class PhraseBuilder:
     ) -> list[PropertyPhrase]:
         """Return the properties as phrases, corners and classes first; `grouped` puts one relation to several together.
 
-        `tail` becomes the object at the end, of which a relative clause can follow.
+        `tail` becomes the object at the end, of which a relative clause can follow; `ends_in_list` says whether it ends
+        with several objects, to which another one would seem to belong.
         """
         rendered: list[PropertyPhrase] = []
         left = list(properties)
@@ -172,7 +174,7 @@ class PhraseBuilder:
                 pronoun = self.pronoun(obj) if obj == it else None
                 rendered.append(PropertyPhrase(self.part_text(part, pronoun), self.kind_of(part)))
                 it = obj
-            self.tail = tail
+            self.tail, self.ends_in_list = tail, bool(alike)
         return rendered
 
     def kind_of(self, part: ClaimPart) -> str:

@@ -54,7 +54,7 @@ def realize_clause(
         first: does a text or a rule begin with it? Then it takes "there is", and "it" is what the rule is about.
         pronoun: may the subject be a pronoun?
     """
-    phrases.tail = None
+    phrases.tail, phrases.ends_in_list = None, False
     match clause:
         case Enumeration(objects):
             return _enumeration(objects, phrases, rule, also)
