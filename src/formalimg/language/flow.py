@@ -52,18 +52,18 @@ class Sentence:
 
 def write_rule(rule: Rule, beginning: RuleBeginning, phrases: PhraseBuilder) -> list[str]:
     """Return the sentences of a rule, the first of which has "every"."""
-    own = {rule.variable, *rule.body.objects}
+    rule_objects = {rule.variable, *rule.body.objects}
     subjects = (beginning.subject,) if beginning.subject else ()
     tail = phrases.tail if beginning.subject == rule.variable else None
     first = Sentence(beginning.text, subjects, tail=tail, ends_in_list=phrases.ends_in_list)
-    return write_clauses(beginning.clauses, phrases, own=own, first=first)
+    return write_clauses(beginning.clauses, phrases, rule_objects=rule_objects, first=first)
 
 
 def write_clauses(
     clauses: Sequence[Clause],
     phrases: PhraseBuilder,
     *,
-    own: set[str] | None = None,
+    rule_objects: set[str] | None = None,
     first: Sentence | None = None,
     there: bool = False,
 ) -> list[str]:
@@ -72,7 +72,7 @@ def write_clauses(
     Args:
         clauses: what to say, in this order.
         phrases: the words, and what has been introduced so far.
-        own: the objects of the rule that the clauses belong to.
+        rule_objects: the objects of the rule that the clauses belong to.
         first: the sentence that they follow.
         there: does the text begin with them, so that "there is" is the best beginning?
     """
@@ -82,8 +82,8 @@ def write_clauses(
         if _extends(clause, before, phrases):
             sentences[-1] = _with_relative_clause(clause, before, phrases)
             continue
-        is_anchored = own is None or bool(own & phrases.known & set(mentioned_objects(clause)))
-        rule = None if own is None else "" if is_anchored else phrases.lexicon.each_case
+        is_anchored = rule_objects is None or bool(rule_objects & phrases.known & set(mentioned_objects(clause)))
+        rule = None if rule_objects is None else "" if is_anchored else phrases.lexicon.each_case
         sentence = _write_clause(clause, before, phrases, rule=rule, first=there and not sentences)
         if is_anchored:
             sentences.append(sentence)
@@ -116,11 +116,11 @@ def _write_clause(
     text = realize_clause(clause, phrases, rule=rule, also=also, first=first, pronoun=pronoun)
     words = text.split()
     is_subject_first = bool(subjects) and words[0] in _SUBJECT_WORDS
-    said = subjects if is_subject_first else ()
+    leading = subjects if is_subject_first else ()
     return Sentence(
         text,
-        said,
-        () if pronoun else said,
+        leading,
+        () if pronoun else leading,
         not pronoun and not isinstance(clause, Enumeration) and "every" not in words,
         phrases.tail if is_subject_first else None,
         phrases.ends_in_list,

@@ -136,10 +136,10 @@ class _PromptParser(ClauseParser):
             return True
         if self.open_rule is None or self.reader.next in ("every", "all") or self.reader.sees("for every"):
             return False
-        own = {self.open_rule.variable, *self.open_rule.body.objects}
+        rule_objects = {self.open_rule.variable, *self.open_rule.body.objects}
         if self.reader.next in PRONOUNS:
-            return self.subject in own
-        return bool(own & self.called_objects())
+            return self.subject in rule_objects
+        return bool(rule_objects & self.called_objects())
 
     def called_objects(self) -> set[str]:
         """Return the objects that the rest of the sentence calls, without reading it."""
