@@ -19,7 +19,7 @@ from tests.benchmarks.test_wording_round_trip import assert_well_formed, scene_f
 from tests.support.sayable_formulas import Sayable, Taste
 from tests.support.sizes import tries
 
-OPENING = "Make an image in the knolling style, seen straight from above. "
+OPENING = "Make a knolling image, seen from above. "
 TASTES = (Taste(counts=0.5), Taste(logic=0.25, twins=0.4, nameless=0.1, counts=0.5))
 
 

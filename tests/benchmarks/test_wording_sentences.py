@@ -10,8 +10,8 @@ from formalimg.language.parser import parse_prompt
 from formalimg.language.realization import realize
 from formalimg.logic.parser import parse
 
-KNOLLING = "Make an image in the knolling style, seen straight from above. "
-FRAME = "Left and right are meant as the viewer sees them in the frame. "
+KNOLLING = "Make a knolling image, seen from above. "
+FRAME = "Left and right are the viewer's. "
 
 
 def wordings(formula: str, suite: str) -> set[str]:
@@ -29,7 +29,7 @@ def wordings(formula: str, suite: str) -> set[str]:
             "knolling",
             "(exists ?a (exists ?b (exists ?c (and (Is ?a 'cup') (Is ?b 'hat') (Is ?c 'pen')"
             " (LeftOf ?b ?c) (LeftOf ?a ?b)))))",
-            "A cup, a hat and a pen are arranged in this order, each to the left of the next.",
+            "A cup, a hat and a pen are arranged from left to right.",
         ),
         (
             "knolling",
@@ -72,7 +72,7 @@ def wordings(formula: str, suite: str) -> set[str]:
             "knolling",
             "(exists ?a (exists ?b (and (Is ?a 'cup') (Is ?b 'cup') (Has ?a 'red') (Has ?b 'blue') (Above ?a ?b)"
             " (OnTopSide ?b))))",
-            "A red cup is above a blue cup. The blue cup is in the top half of the image.",
+            "A red cup is above a blue cup, which is in the top half of the image.",
         ),
         (
             "knolling",
@@ -176,7 +176,7 @@ def test_an_unknown_suite_is_a_clear_error() -> None:
         ("There is a jeans.", "pair of jeans"),
         ("The cup is red.", "calls nothing"),
         ("There is a red cup. There is a blue cup. The cup is above the red cup.", "more than one"),
-        ("Every fork has a cup to its left. The cup is red.", "calls nothing"),
+        ("Every fork has a cup to its left. There is a plate. The cup is red.", "calls nothing"),
         ("A cup is larger than it.", "pronoun"),
         ("A cup is kind of red.", "an attribute, a place or a relation"),
         ("A cup and a fork have a plate to their left.", "one subject"),

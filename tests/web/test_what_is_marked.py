@@ -69,6 +69,19 @@ def test_of_two_alike_phrases_the_one_that_says_what_failed_is_marked() -> None:
     assert with_marks(prompt.format(here, here, there), parts, "knolling") == marked_so
 
 
+def test_places_and_directions_are_marked_in_their_short_forms() -> None:
+    objects = ["(Is ?a 'cup')", "(Is ?b 'pen')", "(Is ?c 'hat')"]
+    prompt = (
+        "A cup, a pen and a hat are arranged {}. The cup is in the left half of the image, and the hat is {}. "
+        "It is also in one row with the cup."
+    )
+    here, there = "from left to right", "in the upper half"
+    relations = ("(LeftOf ?a ?b)", "✗(LeftOf ?b ?c)", "(OnLeftSide ?a)", "(AlignedHorizontally ?c ?a)")
+    parts = clauses(*objects, *relations, "✗(OnTopSide ?c)")
+    marked = prompt.format(f"[{here}]", f"[{there}]")
+    assert with_marks(prompt.format(here, there), parts, "knolling") == marked
+
+
 def test_what_fails_under_a_condition_is_marked_where_it_is_said_and_not_the_condition() -> None:
     guard = "(not (Is ?x 'donut'))"
     parts = clauses(

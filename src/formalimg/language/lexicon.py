@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 from formalimg.errors import FormalimgError
+from formalimg.language.ontology.knowledge import COVERED, ontology
 from formalimg.logic.syntax import DISTINCT, Atom, Formula, Value, Variable, atoms
 from formalimg.logic.vocabulary import Vocabulary, vocabulary
 
@@ -78,7 +79,8 @@ class RelationEntry:
     """The phrases of a relation.
 
     `near` is the form with a pronoun, `group` the noun for objects so related, `ordered` whether each object of a list
-    can have it to the next, and `back` whether it reads better from the next to the previous. `kind` sorts properties.
+    can have it to the next, `back` whether it reads better from the next to the previous, and `sweep` what is said of a
+    list in which each has it to the next. `verb` may stand for "is". `kind` sorts properties.
     """
 
     predicate: str
@@ -87,6 +89,8 @@ class RelationEntry:
     group: str | None
     ordered: bool
     back: bool
+    sweep: str | None
+    verb: str | None
     kind: str
 
 
@@ -108,7 +112,14 @@ class SuiteLexicon:
     corners: tuple[Corner, ...]
     styles: Mapping[str, str]
     openings: Mapping[str, str]
+    earlier_openings: tuple[str, ...]
+    connectives: tuple[str, ...]
+    each_case: str
     ordinals: tuple[str, ...]
+    verbs: Mapping[str, str]
+    """Verbs for "is" before a place, with their plurals."""
+    living: frozenset[str]
+    """The classes of which such a verb could be a state: what can sit, stand or lie, and hold something."""
 
     @property
     def unnamed(self) -> Noun:
@@ -126,18 +137,31 @@ class SuiteLexicon:
                 return (atom.predicate, word) in self.adjectives
         return False
 
+    def verbs_of(self, predicate: str) -> list[str]:
+        """Return the verbs that can stand for "is" before a place or relation."""
+        allowed = self.relations[predicate].verb if predicate in self.relations else None
+        special = {relation.verb for relation in self.relations.values()} - {allowed}
+        return [verb for verb in self.verbs if verb not in special]
+
     # --- from words back to meanings
 
     @cached_property
     def predicate_phrases(self) -> Mapping[str, str]:
         """The predicate of each phrase of a relation or place."""
         phrases = [(phrase, name) for name, relation in self.relations.items() for phrase in relation.phrases]
-        return _inverse(phrases + [(phrase, name) for name, places in self.places.items() for phrase in places])
+        places = [(phrase, name) for name, places in self.places.items() for phrase in places]
+        return _inverse([*phrases, *places, *((shorten_place(phrase), name) for phrase, name in places)])
 
     @cached_property
     def corner_phrases(self) -> Mapping[str, tuple[str, str]]:
         """The two positions of each corner phrase."""
-        return {corner.phrase: corner.places for corner in self.corners}
+        phrases = [(corner.phrase, corner.places) for corner in self.corners]
+        return _inverse([*phrases, *((shorten_place(phrase), places) for phrase, places in phrases)])
+
+    @cached_property
+    def sweeps(self) -> Mapping[str, str]:
+        """The relation of each object of a list to the next, by what is said of the list."""
+        return _inverse((relation.sweep, name) for name, relation in self.relations.items() if relation.sweep)
 
     @cached_property
     def style_phrases(self) -> Mapping[str, str]:
@@ -168,6 +192,11 @@ class SuiteLexicon:
     def measures(self) -> tuple[str, ...]:
         """The measure words that make nouns countable: "pair of"."""
         return tuple(sorted({noun.measure for noun in self.nouns.values() if noun.measure}))
+
+
+def shorten_place(phrase: str) -> str:
+    """Return a phrase for a place in the image without the words for the image."""
+    return phrase.removesuffix(" of the image")
 
 
 def plural_measure(measure: str) -> str:
@@ -216,7 +245,12 @@ def _loaded(suite: str) -> SuiteLexicon:
         ),
         styles={word: phrases["styles"][word] for word in known.words.get("style", ())},
         openings=phrases["openings"],
+        earlier_openings=tuple(phrases["earlier_openings"]),
+        connectives=tuple(phrases["connectives"]),
+        each_case=phrases["each_case"],
         ordinals=tuple(phrases["ordinals"]),
+        verbs=phrases["verbs"][suite],
+        living=frozenset(_living(suite)),
     )
     missing_phrases = (
         set(known.predicates)
@@ -227,6 +261,14 @@ def _loaded(suite: str) -> SuiteLexicon:
     if missing_phrases:
         raise WordingError(f"phrases.toml: add a phrase for {min(missing_phrases)}")
     return found
+
+
+def _living(suite: str) -> Iterator[str]:
+    """Yield the classes that can hold something, and sit or lie as a state."""
+    for word in vocabulary(suite).words["class"] if suite in COVERED else ():
+        entry = ontology().entry(word)
+        if entry.category in ("people", "animals") or entry.holds is not None:
+            yield word
 
 
 def with_classes(words: SuiteLexicon, classes: Iterable[str]) -> SuiteLexicon:
@@ -316,6 +358,8 @@ def _relation(name: str, entry: Mapping[str, Any]) -> RelationEntry:
         entry.get("group"),
         bool(entry.get("ordered")),
         bool(entry.get("back")),
+        entry.get("sweep"),
+        entry.get("verb"),
         str(entry.get("kind", "where")),
     )
 

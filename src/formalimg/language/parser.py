@@ -1,39 +1,22 @@
 """Parser: from an English prompt back to its formula; the grammar of sentences and clauses.
 
-The grammar reads exactly the language that `realize` writes. "A cup" introduces an object and "the cup" calls it; a
-sentence with "every" is a rule, and what it introduces belongs to the rule and ends with the sentence.
+The grammar reads the language that `realize` writes, and that of earlier versions. "A cup" introduces an object and
+"the cup" calls it; a sentence with "every" begins a rule. The sentences after it belong to the rule as long as each
+calls one of its objects, or says "in each case"; what the rule introduces ends with it.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
+from contextlib import suppress
 from typing import NamedTuple
 
-from formalimg.language.counts import BOUNDS, NONE, is_singular, number_of
-from formalimg.language.description import (
-    ClaimPart,
-    CountedObjects,
-    Description,
-    DescriptionBlock,
-    Disjunction,
-    ObjectClaim,
-    Rule,
-    to_formula,
-)
-from formalimg.language.lexicon import SuiteLexicon, WordingError, lexicon
-from formalimg.language.phrase_parser import MAX_DEPTH, NounPhraseCore, NounPhraseParser, PropertyParser, TokenReader
+from formalimg.language.clause_parser import ClauseParser
+from formalimg.language.description import Description, Rule, to_formula
+from formalimg.language.lexicon import PRONOUNS, SuiteLexicon, WordingError, lexicon
+from formalimg.language.phrase_parser import TokenReader
 from formalimg.language.prose_lexicon import prose_lexicon
 from formalimg.language.prose_parser import parse_prose
 from formalimg.logic.syntax import Formula
-
-_PRESENCE = (
-    "the image shows",
-    "the image contains",
-    "the image also shows",
-    "the image also contains",
-    "there is",
-    "there are",
-)
 
 
 def parse_prompt(text: str, suite: str) -> Formula:
@@ -79,25 +62,18 @@ def understand(text: str, suite: str, classes: tuple[str, ...] = ()) -> PromptRe
         return PromptReading(parse_prose(text, suite, classes), own=False)
 
 
-class _PromptParser:
-    """Recursive descent over one text."""
+class _PromptParser(ClauseParser):
+    """Recursive descent over one text. A rule goes on in the sentences that call one of its objects."""
 
     def __init__(self, reader: TokenReader, words: SuiteLexicon) -> None:
-        self.reader = reader
-        self.words = words
-        self.style: str | None = None
-        self.top = self.block = DescriptionBlock()
-        self.rule: Rule | None = None
-        self.depth = 0
-        self.is_counting = False
-        self.may_introduce = True  # in a count only after "each", since "a plate" could be one for all
-        self.noun_phrases = NounPhraseParser(reader, words, [], set())
-        self.predicates = PropertyParser(reader, words, self.parse_object, self.parse_class)
+        super().__init__(reader, words)
+        self.open_rule: Rule | None = None
+        self.outside = 0  # how many objects of the scope are outside of the open rule
 
     # --- sentences
 
     def parse_text(self) -> None:
-        self.reader.take_one_of(self.words.openings.values())
+        self.reader.take_one_of((*self.words.openings.values(), *self.words.earlier_openings))
         while not self.reader.done:
             self.parse_sentence()
             self.reader.expect(".")
@@ -123,213 +99,57 @@ class _PromptParser:
             self.parse_rule_or_clause()
 
     def parse_rule_or_clause(self) -> None:
-        scope, self.block = list(self.noun_phrases.scope), self.top
+        if self.reader.take_one_of(self.words.connectives):
+            self.reader.expect(",")
+        is_continued = self.continues_rule()
+        if is_continued:
+            self.rule = self.open_rule
+        else:
+            if self.open_rule:
+                del self.noun_phrases.scope[self.outside :]
+            self.rule, self.outside = None, len(self.noun_phrases.scope)
+        self.block = self.rule.body if self.rule else self.top
         if self.reader.take("for every"):
-            self.begin_rule(self.noun_phrases.parse_core())
+            variable = self.begin_rule(self.noun_phrases.parse_core())
             self.reader.take(",")
+            self.subject = variable
             self.parse_clause()
-            self.parse_more_clauses()
         elif self.reader.take("every"):
             self.parse_predicate([self.begin_rule(self.noun_phrases.parse_core())])
-            self.parse_more_clauses()
         elif self.reader.take("all"):
-            subject = self.begin_rule(self.noun_phrases.parse_core(plural=True))
-            self.parse_predicate([subject])
+            self.parse_predicate([self.begin_rule(self.noun_phrases.parse_core(plural=True))])
+            self.subject = None
         else:
             self.parse_clause()
-            self.parse_more_clauses()
-        if self.rule:
-            self.noun_phrases.scope[:] = scope
-        self.rule, self.block = None, self.top
+        self.parse_more_clauses()
+        self.open_rule, self.rule, self.block = self.rule, None, self.top
 
     def parse_more_clauses(self) -> None:
-        while self.reader.take(", and") or self.reader.take("; and") or self.reader.take(";"):
+        while self.reader.take_one_of((", and", ", while", "; and", ";")):
             self.parse_clause()
 
-    def begin_rule(self, core: NounPhraseCore) -> str:
-        """Begin a rule about every object of a kind; the rest of the sentence belongs to it."""
-        variable, guard = self.noun_phrases.introduce(core._replace(measured=True))
-        self.rule = Rule(variable, guard, DescriptionBlock())
-        guard += self.parse_relative_clause(variable)
-        self.top.rules.append(self.rule)
-        self.block = self.rule.body
-        return variable
+    def continues_rule(self) -> bool:
+        """Return whether a sentence belongs to the open rule: it says so, or it calls one of its objects."""
+        if self.reader.take(f"{self.words.each_case} ,"):
+            if self.open_rule is None:
+                self.reader.fail("a sentence with 'every' before it")
+            return True
+        if self.open_rule is None or self.reader.next in ("every", "all") or self.reader.sees("for every"):
+            return False
+        rule_objects = {self.open_rule.variable, *self.open_rule.body.objects}
+        if self.reader.next in PRONOUNS:
+            return self.subject in rule_objects
+        return bool(rule_objects & self.called_objects())
 
-    # --- clauses
-
-    def parse_clause(self) -> None:
-        if self.reader.take_one_of(_PRESENCE):
-            self.parse_presence()
-        elif self.reader.take("either"):
-            self.parse_disjunction()
-        elif self.count_starts():
-            self.parse_count(as_subject=True)
-        elif self.noun_phrases.starts():
-            self.parse_predicate(self.parse_objects())
-        else:
-            properties = self.predicates.parse_properties()
-            self.reader.expect("is", "are")
-            self.add_claims(self.parse_objects(), properties)
-
-    def parse_presence(self) -> None:
-        """Parse objects that are present, their properties, and their neighbors; or a count."""
-        if self.count_starts():
-            self.parse_count(as_subject=False)
-            return
-        objects = self.parse_objects()
-        if self.predicates.starts():
-            self.add_claims(
-                objects,
-                self.predicates.parse_properties(self.rule.variable if self.rule else None, verbs=("is", "are")),
-            )
-        if self.reader.take("with"):
-            self.parse_neighbors(objects)
-
-    def parse_disjunction(self) -> None:
-        claims = [self.parse_simple_clause()]
-        while self.reader.take("or"):
-            claims.append(self.parse_simple_clause())
-        self.block.disjunctions.append(Disjunction(tuple(claims)))
-
-    def parse_simple_clause(self) -> ObjectClaim:
-        subject = self.parse_object()
-        self.reader.expect("is", "are")
-        return ObjectClaim(subject, (self.predicates.parse_part(None),))
-
-    def parse_predicate(self, subjects: list[str]) -> None:
-        """Parse what follows the subjects: a verb and its complements."""
-        if self.reader.take("are arranged in this order , each"):
-            self.parse_ordering(subjects)
-        elif self.reader.take("together form one"):
-            self.parse_group(subjects)
-        elif self.reader.take_one_of(("has", "have")):
-            self.parse_neighbors(subjects)
-        else:
-            self.reader.expect("is", "are")
-            self.reader.take("also")
-            properties = self.predicates.parse_properties(verbs=("is", "are"))
-            self.add_claims(subjects, properties)
-            if self.reader.take_one_of((", which is", ", which are", ", who is", ", who are")):
-                self.add_claims(list(properties[-1][-1].rest), self.predicates.parse_properties())
-            if self.reader.take_one_of(("and has", "and have", ", and has", ", and have")):
-                self.parse_neighbors(subjects)
-
-    def parse_ordering(self, objects: list[str]) -> None:
-        forward = True
-        links = list(pairwise(objects))
-        while True:
-            predicate = self.predicates.parse_relation()
-            if not self.reader.take("it"):
-                forward = self.reader.expect("the next", "the one before") == "the next"
-            for first, second in links if forward else [(second, first) for first, second in links]:
-                self.add_claims([first], [(ClaimPart(predicate, (second,)),)])
-            place = self.reader.place
-            if self.reader.take_one_of((",", "and")) is None or not self.predicates.starts():
-                self.reader.place = place
-                return
-
-    def parse_group(self, objects: list[str]) -> None:
-        shape = self.reader.expect(*(r.group for r in self.words.relations.values() if r.group))
-        predicate = next(r.predicate for r in self.words.relations.values() if r.group == shape)
-        for place, first in enumerate(objects):
-            for second in objects[place + 1 :]:
-                self.add_claims([first], [(ClaimPart(predicate, (second,)),)])
-
-    def parse_neighbors(self, subjects: list[str]) -> None:
-        """Parse objects relative to a subject: "a cup to its left and a plate below it"."""
-        if len(subjects) > 1:
-            self.reader.fail("one subject, so that 'it' can stand for it")
-        self.parse_objects(by=subjects[0])
-
-    # --- counts
-
-    def count_starts(self) -> bool:
-        return any(self.reader.sees(words) for words in ("not exactly", "not at least", NONE, *BOUNDS))
-
-    def parse_count(self, *, as_subject: bool) -> None:
-        """Parse how many objects of a kind there are, or have a property; what is introduced ends with it."""
-        positive = not self.reader.take("not")
-        words = self.reader.expect(NONE, *BOUNDS)
-        bound, number = BOUNDS.get(words, "exactly"), 0 if words == NONE else self.parse_number()
-        core = self.noun_phrases.parse_core(plural=not is_singular(bound, number))
-        outer, scope = self.block, list(self.noun_phrases.scope)
-        variable, claims = self.noun_phrases.introduce(core)
-        self.noun_phrases.scope[:] = scope  # "the cup" is never one of those that are counted
-        self.block, self.is_counting, self.may_introduce = DescriptionBlock(claims=claims), True, False
-        if as_subject:
-            self.reader.expect("is", "are")
-            self.add_claims([variable], self.predicates.parse_properties())
-        else:
-            self.parse_counted_properties(variable, singular=is_singular(bound, number))
-        if not self.block.claims:
-            self.reader.fail("what the counted objects are like")
-        outer.counts.append(CountedObjects(bound, number, variable, self.block, positive))
-        self.block, self.noun_phrases.scope[:] = outer, scope
-        self.is_counting, self.may_introduce = False, True
-
-    def parse_number(self) -> int:
-        number = number_of(self.reader.next)
-        if number is None:
-            self.reader.fail("a number")
-        self.reader.place += 1
-        return number
-
-    def parse_counted_properties(self, variable: str, *, singular: bool) -> None:
-        """Parse what follows a counted noun: "that are red and that the plate is above", "to the left of the plate"."""
-        said = bool(self.reader.take_one_of(("that is", "that are", "who is", "who are")))
-        self.may_introduce = said and (singular or self.reader.take("each"))
-        if said or self.predicates.starts():
-            self.add_claims([variable], self.predicates.parse_properties())
-            said = True
-        self.may_introduce = True
-        while self.reader.take_one_of(("and which", "and that") if said else ("which", "that")):
-            other = self.parse_object()
-            self.reader.expect("is", "are")
-            positive = not self.reader.take("not")
-            self.add_claims([other], [(ClaimPart(self.predicates.parse_relation(), (variable,), positive),)])
-            said = True
-
-    # --- objects
-
-    def parse_objects(self, by: str | None = None) -> list[str]:
-        """Parse a list of objects; each may be followed by its position relative to an object called "it"."""
-        objects = []
-        while True:
-            objects.append(self.parse_object())
-            if by:
-                self.add_claims(objects[-1:], [(self.predicates.parse_part(by),)])
-            place = self.reader.place
-            if self.reader.take_one_of((",", "and")) is None or not self.noun_phrases.starts():
-                self.reader.place = place
-                return objects
-
-    def parse_object(self) -> str:
-        if self.may_introduce and self.reader.take_one_of(("a", "an")):
-            variable, claims = self.noun_phrases.introduce(self.noun_phrases.parse_core())
-            self.block.objects.append(variable)
-            self.block.claims += claims
-            if self.depth == MAX_DEPTH:
-                self.reader.fail("no further object inside one phrase")
-            self.depth += 1
-            more = self.parse_relative_clause(variable)
-            self.depth -= 1
-            self.block.claims += more  # of a rule, if "every" stands in the relative clause
-            return variable
-        if self.reader.take("every") and self.rule is None and not self.is_counting:
-            return self.begin_rule(self.noun_phrases.parse_core())
-        self.reader.expect("the", "that")
-        return self.noun_phrases.parse_definite()
-
-    def parse_class(self) -> str:
-        core = self.noun_phrases.parse_core()
-        if core.noun.word is None or core.adjectives or core.mark:
-            self.reader.fail("a class of objects")
-        return core.noun.word
-
-    def parse_relative_clause(self, variable: str) -> list[ObjectClaim]:
-        if not self.reader.take_one_of(("that is", "who is")):
-            return []
-        return [ObjectClaim(variable, prop) for prop in self.predicates.parse_properties()]
-
-    def add_claims(self, subjects: list[str], properties: list[tuple[ClaimPart, ...]]) -> None:
-        self.block.claims += [ObjectClaim(subject, prop) for subject in subjects for prop in properties]
+    def called_objects(self) -> set[str]:
+        """Return the objects that the rest of the sentence calls, without reading it."""
+        objects: set[str] = set()
+        start = self.reader.place
+        end = self.reader.words.index(".", start) if "." in self.reader.words[start:] else start
+        for place in range(start, end):
+            if self.reader.words[place] == "the":
+                self.reader.place = place + 1
+                with suppress(WordingError):
+                    objects.add(self.noun_phrases.parse_definite())
+        self.reader.place = start
+        return objects

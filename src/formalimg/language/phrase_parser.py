@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, NoReturn, TypeVar
 
-from formalimg.language.description import ClaimPart, ObjectClaim
+from formalimg.language.description import ClaimPart, ObjectClaim, is_relation
 from formalimg.language.lexicon import (
     PARTICULAR,
     PRONOUNS,
@@ -230,6 +230,15 @@ class PropertyParser:
         self.reader.place = place
         return found
 
+    def starts_place(self) -> bool:
+        """Return whether a place comes next, or a relation of place."""
+        place = self.reader.place
+        is_place = self.reader.take_meaning(self.lexicon.corner_phrases) is not None or self._near_form() is not None
+        predicate = None if is_place else self.reader.take_meaning(self.lexicon.predicate_phrases)
+        self.reader.place = place
+        relation = self.lexicon.relations.get(predicate or "")
+        return is_place or predicate in self.lexicon.places or (relation is not None and relation.kind == "where")
+
     def parse_properties(self, it: str | None = None, *, verbs: tuple[str, ...] = ()) -> Properties:
         """Parse a list of properties. "It" is the given object at first, then the one that was named last.
 
@@ -246,7 +255,7 @@ class PropertyParser:
             else:
                 part = self.parse_part(it)
                 found.append((part,))
-                if part.rest and part.rest[0].startswith("?"):
+                if is_relation(part):
                     it = part.rest[0]
                     found += self._further_objects(part) if verbs else []
             place = self.reader.place
@@ -258,10 +267,10 @@ class PropertyParser:
                 return found
 
     def _further_objects(self, part: ClaimPart) -> Properties:
-        """Parse further objects of the same relation."""
+        """Parse further objects of the same relation: "and the plate", ", the plate and the fork"."""
         found: Properties = []
-        while part.positive and any(self.reader.sees(f"and {article}") for article in ARTICLES):
-            self.reader.take("and")
+        while part.positive and any(self.reader.sees(f"{joint} {a}") for joint in ("and", ",") for a in ARTICLES):
+            self.reader.place += 1
             found.append((ClaimPart(part.predicate, (self.parse_object(),)),))
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from formalimg.language.description import ClaimPart, is_relation
-from formalimg.language.lexicon import PARTICULAR, PRONOUNS, Pronoun, SuiteLexicon, plural_measure
+from formalimg.language.lexicon import PARTICULAR, PRONOUNS, Pronoun, SuiteLexicon, plural_measure, shorten_place
 from formalimg.language.naming import HashRng, ObjectName
 
 
@@ -21,6 +21,13 @@ class PropertyPhrase(NamedTuple):
 
     text: str
     kind: str
+
+
+class Tail(NamedTuple):
+    """The object at the end of a phrase, of which "which is" or "which are" can follow."""
+
+    obj: str
+    many: bool
 
 
 def join_list(items: list[str]) -> str:
@@ -42,7 +49,10 @@ class PhraseBuilder:
         self.rng = rng
         self.known: set[str] = set()
         self.ruled: set[str] = set()
+        self.tail: Tail | None = None
+        self.ends_in_list = False
         self._taste = rng.below(2)
+        self._framed = False
 
     def refer(self, obj: str) -> NounPhrase:
         """Return the reference to an object: "a red cup" the first time, then "the cup"."""
@@ -88,6 +98,11 @@ class PhraseBuilder:
         many = name.noun.many and not name.mark and obj not in self.ruled
         return PRONOUNS["they" if many else name.noun.pronoun]
 
+    def subject_pronoun(self, obj: str) -> str:
+        """Return the pronoun of an object as a subject."""
+        pronoun = self.pronoun(obj)
+        return next(name for name, forms in PRONOUNS.items() if forms is pronoun)
+
     def _core(self, name: ObjectName) -> str:
         words = [name.mark, name.noun.measure, *self._adjectives(name), name.noun.text]
         return " ".join(word for word in words if word)
@@ -118,32 +133,52 @@ class PhraseBuilder:
             it: what a pronoun stands for at first; then it stands for the object named last.
             verb: the words between two properties of different kinds, such as "and is"; None inside a noun phrase.
         """
-        if verb is not None and _same_relation(properties, it):
-            first, second = (prop[0] for prop in properties)
-            return f"{self.part_text(first)} and {self.refer(second.rest[0]).text}"
-        rendered: list[PropertyPhrase] = []
-        left = list(properties)
-        for corner in self.lexicon.corners:
-            pair = [(ClaimPart(place, ()),) for place in corner.places]
-            if all(prop in left for prop in pair):
-                left = [prop for prop in left if prop not in pair]
-                rendered.append(PropertyPhrase(corner.phrase, "where"))
-        for prop in left:
-            if len(prop) > 1:
-                rendered.append(PropertyPhrase("either " + " or ".join(self.part_text(part) for part in prop), "open"))
-            elif not is_relation(prop[0]):
-                rendered.append(PropertyPhrase(self.part_text(prop[0]), self._kind_of(prop[0])))
-            else:
-                obj = prop[0].rest[0]
-                pronoun = self.pronoun(obj) if obj == it else None
-                rendered.append(PropertyPhrase(self.part_text(prop[0], pronoun), self._kind_of(prop[0])))
-                it = obj
-        rendered.sort(key=lambda phrase: phrase.kind != "class")
+        rendered = self.render_properties(properties, it, grouped=verb is not None)
         if len(rendered) == 2 and rendered[0].kind != rendered[1].kind:
             return f"{rendered[0].text} {verb or 'and'} {rendered[1].text}"
         return join_list([phrase.text for phrase in rendered])
 
-    def _kind_of(self, part: ClaimPart) -> str:
+    def render_properties(
+        self, properties: list[tuple[ClaimPart, ...]], it: str | None = None, *, grouped: bool
+    ) -> list[PropertyPhrase]:
+        """Return the properties as phrases, corners and classes first; `grouped` puts one relation to several together.
+
+        `tail` becomes the object at the end, of which a relative clause can follow; `ends_in_list` says whether it ends
+        with several objects, to which another one would seem to belong.
+        """
+        rendered: list[PropertyPhrase] = []
+        left = list(properties)
+        self.tail = None
+        for corner in self.lexicon.corners:
+            pair = [(ClaimPart(place, ()),) for place in corner.places]
+            if all(prop in left for prop in pair):
+                left = [prop for prop in left if prop not in pair]
+                rendered.append(PropertyPhrase(self._place(corner.phrase), "where"))
+        left.sort(key=lambda prop: len(prop) > 1 or prop[0].predicate != "Is")
+        for prop, *alike in _group_relations(left, it) if grouped else [[prop] for prop in left]:
+            part = prop[0]
+            tail: Tail | None = None
+            if alike:
+                objects = [self.refer(other[0].rest[0]).text for other in [prop, *alike]]
+                text = f"{self.phrase_for(part.predicate)} {join_list(objects)}"
+                rendered.append(PropertyPhrase(text, self.kind_of(part)))
+            elif len(prop) > 1:
+                rendered.append(PropertyPhrase("either " + " or ".join(self.part_text(part) for part in prop), "open"))
+            elif not is_relation(part):
+                rendered.append(PropertyPhrase(self.part_text(part), self.kind_of(part)))
+            else:
+                obj = part.rest[0]
+                name = self.names[obj]
+                if part.positive and obj != it and (obj in self.known or not name.clause):
+                    tail = Tail(obj, obj in self.known and name.noun.many and not name.mark)
+                pronoun = self.pronoun(obj) if obj == it else None
+                rendered.append(PropertyPhrase(self.part_text(part, pronoun), self.kind_of(part)))
+                it = obj
+            self.tail, self.ends_in_list = tail, bool(alike)
+        return rendered
+
+    def kind_of(self, part: ClaimPart) -> str:
+        """Return the kind of a property: class, like, where, size or doing."""
         if part.predicate in self.lexicon.relations:
             return self.lexicon.relations[part.predicate].kind
         if part.predicate in self.lexicon.places:
@@ -156,7 +191,7 @@ class PhraseBuilder:
         if part.predicate == "Is":
             return denied + with_article(self._class(part.rest[0]))
         if not part.rest:
-            return denied + self.phrase_for(part.predicate)
+            return denied + self._place(self.phrase_for(part.predicate))
         if not is_relation(part):
             return denied + self.lexicon.adjectives[part.predicate, part.rest[0]].after
         relation = self.lexicon.relations[part.predicate]
@@ -170,14 +205,27 @@ class PhraseBuilder:
         phrases = relation.phrases if relation else self.lexicon.places[predicate]
         return phrases[self._taste % len(phrases)]
 
+    def _place(self, phrase: str) -> str:
+        """Return a phrase for a place in the image, the second time without the words for the image."""
+        shown, self._framed = self._framed, True
+        return shorten_place(phrase) if shown else phrase
+
     def _class(self, word: str) -> str:
         noun = self.lexicon.nouns[word]
         return f"{noun.measure} {noun.text}" if noun.measure else noun.text
 
 
-def _same_relation(properties: list[tuple[ClaimPart, ...]], it: str | None) -> bool:
-    """Return whether the subject has the same relation to two objects: "above the cup and the plate"."""
-    parts = [prop[0] for prop in properties if len(prop) == 1 and prop[0].positive and is_relation(prop[0])]
-    if len(properties) != 2 or len(parts) != 2 or it in (parts[0].rest[0], parts[1].rest[0]):
-        return False
-    return parts[0].predicate == parts[1].predicate
+def _group_relations(properties: list[tuple[ClaimPart, ...]], it: str | None) -> list[list[tuple[ClaimPart, ...]]]:
+    """Return groups of properties: one relation to several objects, which come last but for choices; each other alone.
+
+    An object that is named more than once stays apart, since a pronoun stands for it.
+    """
+    objects = [it, *(obj for prop in properties for part in prop if is_relation(part) for obj in part.rest)]
+    groups: dict[str, list[tuple[ClaimPart, ...]]] = {}
+    for prop in properties:
+        if len(prop) == 1 and prop[0].positive and is_relation(prop[0]) and objects.count(prop[0].rest[0]) == 1:
+            groups.setdefault(prop[0].predicate, []).append(prop)
+    several = [group for group in groups.values() if len(group) > 1]
+    alone = [prop for prop in properties if not any(prop in group for group in several)]
+    certain, choices = ([[prop] for prop in alone if (len(prop) > 1) is choice] for choice in (False, True))
+    return [*certain, *several, *choices]

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
-from formalimg.language.description import ClaimPart, Disjunction, ObjectClaim, is_relation
+from formalimg.language.description import (
+    ClaimPart,
+    CountedObjects,
+    Disjunction,
+    ObjectClaim,
+    claim_objects,
+    is_relation,
+)
 from formalimg.language.lexicon import SuiteLexicon
 from formalimg.language.naming import HashRng
 
@@ -31,7 +38,10 @@ class Statement:
 
 
 class Ordering(NamedTuple):
-    """Objects in a sequence, with the relations of each to the next and to the previous one."""
+    """Objects in a sequence, with the relations of each to the next and to the previous one.
+
+    They are directed, such as LeftOf, or directed and further ones; or a single alignment, which gives no order.
+    """
 
     objects: list[str]
     to_next: list[str]
@@ -45,7 +55,7 @@ class AlignedGroup(NamedTuple):
     predicate: str
 
 
-Clause: TypeAlias = Enumeration | Statement | Ordering | AlignedGroup | Disjunction
+Clause: TypeAlias = Enumeration | Statement | Ordering | AlignedGroup | Disjunction | CountedObjects
 
 
 def mentioned_objects(clause: Clause) -> list[str]:
@@ -54,17 +64,13 @@ def mentioned_objects(clause: Clause) -> list[str]:
         case Enumeration(objects) | Ordering(objects) | AlignedGroup(objects):
             return objects
         case Disjunction(claims):
-            return [obj for claim in claims for obj in _of_claim(claim)]
+            return [obj for claim in claims for obj in claim_objects(claim)]
+        case CountedObjects():
+            inside = {clause.variable, *clause.body.objects}
+            return [obj for claim in clause.body.claims for obj in claim_objects(claim) if obj not in inside]
         case Statement(subjects, properties, neighbors):
             objects = [obj for prop in properties for part in prop if is_relation(part) for obj in part.rest]
             return [*subjects, *objects, *(claim.subject for claim in neighbors)]
-
-
-def _of_claim(claim: ObjectClaim) -> Iterator[str]:
-    yield claim.subject
-    for part in claim.parts:
-        if is_relation(part):
-            yield from part.rest
 
 
 def required_objects(clause: Clause, with_clause: set[str]) -> list[str]:
@@ -114,7 +120,7 @@ class Planner:
         subjects = list(dict.fromkeys(claim.subject for claim in left))
         for subject in subjects:
             properties = [claim.parts for claim in left if claim.subject == subject]
-            clauses += [Statement([subject], portion) for portion in self._portions(sort_properties(properties))]
+            clauses += [Statement([subject], portion) for portion in self.split_properties(properties)]
         order = {obj: place for place, obj in enumerate([*objects, *subjects])}
         clauses.sort(key=lambda clause: min(order.get(obj, 0) for obj in mentioned_objects(clause)[:1]))
         return self._ordered([*clauses, *disjunctions], list(objects), set(known))
@@ -150,8 +156,9 @@ class Planner:
                 if not any(set(way) <= set(_pairs(left, predicate)) for way in (links, back)):
                     continue
                 to_next, to_previous = [], []
+                directed = self.lexicon.relations[predicate].sweep is not None
                 for name, relation in self.lexicon.relations.items():
-                    pairs = set(_pairs(left, name)) if relation.ordered else set()
+                    pairs = set(_pairs(left, name)) if relation.ordered and (directed or name == predicate) else set()
                     if set(links) <= pairs:
                         to_next.append(name)
                         _take(left, name, links)
@@ -163,24 +170,41 @@ class Planner:
 
     def _shared(self, left: list[ObjectClaim]) -> list[Clause]:
         """Take what several subjects share."""
-        found: list[Clause] = []
+        shared: dict[tuple[str, ...], list[tuple[ClaimPart, ...]]] = {}
         for parts in dict.fromkeys(claim.parts for claim in left):
             subjects = [claim.subject for claim in left if claim.parts == parts]
             if len(subjects) > 1 and (parts[0].positive or len(parts) > 1) and len(subjects) < 5:
                 left[:] = [claim for claim in left if claim.parts != parts]
-                found.append(Statement(subjects, [parts]))
-        return found
+                shared.setdefault(tuple(subjects), []).append(parts)
+        return [
+            Statement(list(subjects), portion)
+            for subjects, properties in shared.items()
+            for portion in self.split_properties(properties)
+        ]
 
-    def _portions(self, properties: list[tuple[ClaimPart, ...]]) -> list[list[tuple[ClaimPart, ...]]]:
-        """Split properties into portions of similar size; two positions that make a corner count as one."""
-        units: list[list[tuple[ClaimPart, ...]]] = [[prop] for prop in properties]
+    def split_properties(self, properties: list[tuple[ClaimPart, ...]]) -> list[list[tuple[ClaimPart, ...]]]:
+        """Sort properties, and split them into portions of similar size; two positions that make a corner are one."""
+        units: list[list[tuple[ClaimPart, ...]]] = [[prop] for prop in self._sorted(properties)]
         for corner in self.lexicon.corners:
             pair = [[(ClaimPart(place, ()),)] for place in corner.places]
             if all(unit in units for unit in pair):
                 units = [[prop for unit in pair for prop in unit], *(unit for unit in units if unit not in pair)]
-        size = -(-len(units) // -(-len(units) // MAX_PROPERTIES))
-        portions = [units[place : place + size] for place in range(0, len(units), size)]
+        size = -(-len(units) // max(-(-len(units) // MAX_PROPERTIES), 1))
+        portions = [units[place : place + size] for place in range(0, len(units), max(size, 1))]
         return [[prop for unit in portion for prop in unit] for portion in portions]
+
+    def _sorted(self, properties: list[tuple[ClaimPart, ...]]) -> list[tuple[ClaimPart, ...]]:
+        """Sort properties: affirmed, denied, open; what an object does last; relations to one object side by side."""
+        seen = list(dict.fromkeys(part.rest[0] for prop in properties for part in prop if is_relation(part)))
+
+        def key(prop: tuple[ClaimPart, ...]) -> tuple[int, int, bool, int]:
+            part = prop[0]
+            certainty = 2 if len(prop) > 1 else 0 if part.positive else 1
+            nominal = 0 if part.predicate == "Is" else 1
+            does = is_relation(part) and self.lexicon.relations[part.predicate].kind == "doing"
+            return (certainty, nominal, does, 1 + seen.index(part.rest[0]) if is_relation(part) else 0)
+
+        return sorted(properties, key=key)
 
     # --- the order
 
@@ -193,23 +217,29 @@ class Planner:
             ordered.append(Enumeration(unspoken))
             known.update(unspoken)
         while clauses:
-            clause = self._next(clauses, known)
+            clause = self._next(clauses, known, mentioned_objects(ordered[-1]) if ordered else [])
             missing = [obj for obj in dict.fromkeys(required_objects(clause, self.with_clause)) if obj not in known]
             if missing:
                 ordered.append(Enumeration(missing))
             known.update(missing)
             clause = self._with_neighbors(clause, clauses, known)
-            ordered.append(clause)
             known.update(mentioned_objects(clause))
+            if not ordered or not self._takes_neighbors(ordered[-1], clause):
+                ordered.append(clause)
         return ordered
 
-    def _next(self, clauses: list[Clause], known: set[str]) -> Clause:
-        """Take the first clause about something known that needs nothing unknown, or the best alternative."""
+    def _next(self, clauses: list[Clause], known: set[str], recent: list[str]) -> Clause:
+        """Take the first clause about something known that needs nothing unknown, or the best alternative.
 
-        def strangeness(place: int) -> tuple[bool, bool, int]:
+        Of several, one with the subject of the last clause is best, then one about what that clause ended with.
+        """
+
+        def strangeness(place: int) -> tuple[bool, bool, int, int]:
             clause = clauses[place]
             unready = any(obj not in known for obj in required_objects(clause, self.with_clause))
-            return (unready, bool(known) and not known & set(mentioned_objects(clause)), place)
+            subject = clause.subjects[0] if isinstance(clause, Statement) and len(clause.subjects) == 1 else None
+            distance = 0 if subject in recent[:1] else 1 if subject in recent[-1:] else 2
+            return (unready, bool(known) and not known & set(mentioned_objects(clause)), distance, place)
 
         return clauses.pop(min(range(len(clauses)), key=strangeness))
 
@@ -230,6 +260,18 @@ class Planner:
                 clauses.remove(other)
                 neighbors.append(claim)
         return Statement([subject], properties, neighbors)
+
+    def _takes_neighbors(self, before: Clause, clause: Clause) -> bool:
+        """Let the clause before say what its subject has by it, if that is all that the clause says."""
+        if not isinstance(before, Statement) or not isinstance(clause, Statement) or before.subjects != clause.subjects:
+            return False
+        objects = mentioned_objects(before)[1:]
+        is_clear = not before.neighbors and not any(obj in self.with_clause for obj in objects)
+        is_repeated = any(claim.subject in objects for claim in clause.neighbors)
+        if clause.properties or not is_clear or is_repeated or len(before.properties) > 2 or len(before.subjects) > 1:
+            return False
+        before.neighbors = clause.neighbors
+        return True
 
     def _stays_clear(self, clause: Statement, known: set[str]) -> bool:
         """Return whether more can follow the clause without seeming to belong to a relative clause."""
@@ -278,16 +320,3 @@ def _paths(pairs: list[tuple[str, str]]) -> list[list[str]]:
         if len(path) > 2:
             paths.append(path)
     return paths
-
-
-def sort_properties(properties: list[tuple[ClaimPart, ...]]) -> list[tuple[ClaimPart, ...]]:
-    """Sort properties: affirmed, denied, open; positions before relations; relations to one object side by side."""
-    seen = list(dict.fromkeys(part.rest[0] for prop in properties for part in prop if is_relation(part)))
-
-    def key(prop: tuple[ClaimPart, ...]) -> tuple[int, int, int]:
-        part = prop[0]
-        certainty = 2 if len(prop) > 1 else 0 if part.positive else 1
-        nominal = 0 if part.predicate == "Is" else 1
-        return (certainty, nominal, 1 + seen.index(part.rest[0]) if is_relation(part) else 0)
-
-    return sorted(properties, key=key)

@@ -111,9 +111,14 @@ class ProseDraft:
         """Add a claim to a rule, or outside of all rules; a claim about counted objects is part of what is counted.
 
         Raises:
-            WordingError: if a count and another object leave open which of them is there for each of the other.
+            WordingError: if a count and another object leave open which of them is there for each of the other, or the
+                claim is about every object of a rule and outside of it.
         """
         named = [known for known in self.objects if known.variable in (subject, *rest)]
+        if any(known.universal and known.rule != rule for known in named):
+            raise WordingError(
+                f"the sentence does not belong to 'every {named[0].noun.text}': say both in one sentence"
+            )
         counted = next((known for known in named if known.amount), None)
         if counted is not None:
             rule = counted.rule

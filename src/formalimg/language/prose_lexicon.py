@@ -54,10 +54,7 @@ class ProseLexicon:
 
     def is_living(self, noun: Noun) -> bool:
         """Return whether objects of this class can hold something, and sit or lie as a state."""
-        if self.suite not in COVERED or noun.word not in vocabulary(self.suite).words["class"]:
-            return False
-        entry = ontology().entry(noun.word)
-        return entry.category in ("people", "animals") or entry.holds is not None
+        return noun.word in self.words.living
 
     def wears(self, wearer: Noun, garment: Noun) -> bool:
         """Return whether one can wear the other, so that "a man in a hat" has the hat on."""

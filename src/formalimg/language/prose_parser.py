@@ -85,7 +85,8 @@ class _ProseParser(ProseClauses):
 
     def _read_opening(self) -> None:
         """Read a sentence that says from where directions are meant."""
-        if self.reader.take_one_of(self.prose.words.openings.values()):
+        lexicon = self.prose.words
+        if self.reader.take_one_of((*lexicon.openings.values(), *lexicon.earlier_openings)):
             return
         if self.reader.take_one_of(("in the", "in this")) and not (self.take_any("scenes") and self.reader.take(",")):
             self.reader.fail("the image and a comma")

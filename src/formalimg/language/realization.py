@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
-from formalimg.language.counted_clauses import realize_count
 from formalimg.language.description import DescriptionBlock, claim_objects, describe
 from formalimg.language.equivalence import is_equivalent_as_written
+from formalimg.language.flow import write_clauses, write_rule
 from formalimg.language.lexicon import SuiteLexicon, WordingError, lexicon, lexicon_of
 from formalimg.language.naming import HashRng, Naming, name_objects
 from formalimg.language.parser import parse_with
@@ -18,20 +16,19 @@ from formalimg.language.planning import (
     Enumeration,
     Ordering,
     Planner,
-    Statement,
     mentioned_objects,
 )
-from formalimg.language.sentences import inverted_claim, realize_clause, realize_rule
+from formalimg.language.sentences import SHOWS, begin_rule, inverted_claim
 from formalimg.logic.syntax import Formula, atoms, to_text
 
-LISTED_FIRST = {"knolling": 60, "natural": 30}
+LISTED_FIRST = {"knolling": 35, "natural": 15}
 """In how many cases of a hundred the objects are listed before anything is said of them."""
 
 _NOT_SHOWN = ("there is no ", "there is not ", "there are not ")
 """How sentences begin that do not say what a picture is of."""
 
-SHORT = 11
-"""Limit on the words of clauses that are joined to one sentence."""
+CONNECTED = 30
+"""In how many cases of a hundred a word such as "finally" stands before a rule that is not the first sentence."""
 
 
 def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
@@ -74,14 +71,11 @@ def _written(formula: Formula, suite: str, seed: int, words: SuiteLexicon) -> st
     phrases = PhraseBuilder(words, naming.names, rng)
     listed_first = rng.likely(LISTED_FIRST[suite])
     clauses = _planned(description.block, naming, words, rng, listed_first)
-    sentences = _sentences(clauses, phrases, there=description.style is not None and rng.likely(60))
-    sentences += [realize_count(count, phrases) for count in description.block.counts]
-    sentences += _rules(description.block, naming, phrases)
+    there = description.style is not None and rng.likely(90)
+    sentences = write_clauses([*clauses, *description.block.counts], phrases, there=there)
+    sentences += _rules(description.block, naming, phrases, follows=bool(sentences))
     if description.style:
-        first, *others = _styled(words.styles[description.style], sentences, rng)
-        sentences = [first, *_paired(others, rng)]
-    else:
-        sentences = _paired(sentences, rng)
+        sentences = _styled(words.styles[description.style], sentences, rng)
     opening = _opening(formula, suite, words)
     return " ".join([*opening, *(f"{sentence[0].upper()}{sentence[1:]}." for sentence in sentences)])
 
@@ -114,61 +108,31 @@ def _left_to_rule(block: DescriptionBlock, naming: Naming) -> str | None:
     return None if any(turned.subject in claim_objects(claim) for claim in naming.left[""]) else turned.subject
 
 
-def _sentences(clauses: list[Clause], phrases: PhraseBuilder, there: bool) -> list[str]:
-    """Return one sentence for each clause; `there` asks for "there is" in the first."""
-    sentences: list[str] = []
-    before: list[str] = []
-    for clause in clauses:
-        subjects = clause.subjects if isinstance(clause, Statement) else []
-        also = subjects == before if subjects else bool(sentences)
-        sentences.append(realize_clause(clause, phrases, also=also, first=there and not sentences))
-        before = subjects
-    return sentences
-
-
-def _rules(block: DescriptionBlock, naming: Naming, phrases: PhraseBuilder) -> list[str]:
-    """Return one sentence for each rule; what a rule introduces ends with it."""
+def _rules(block: DescriptionBlock, naming: Naming, phrases: PhraseBuilder, *, follows: bool) -> list[str]:
+    """Return the sentences of all rules; what a rule introduces ends with it."""
     planner = Planner(phrases.lexicon, phrases.rng, naming.with_clause, set(naming.names))
     outside = set(phrases.known)
-    sentences = []
+    sentences: list[str] = []
     for rule in block.rules:
         phrases.known = set(outside)
-        sentences.append(realize_rule(rule, naming.left[rule.variable], planner, phrases))
+        beginning = begin_rule(rule, naming.left[rule.variable], planner, phrases)
+        first, *others = write_rule(rule, beginning, phrases)
+        if (follows or sentences) and phrases.rng.likely(CONNECTED):
+            connectives = phrases.lexicon.connectives[: None if rule is block.rules[-1] and not others else -1]
+            first = f"{phrases.rng.one_of(connectives)}, {first}"
+        sentences += [first, *others]
     return sentences
 
 
 def _styled(style: str, sentences: list[str], rng: HashRng) -> list[str]:
     """Put the style in front, in a sentence of its own or in that of the first sentence."""
     first = sentences[0] if sentences else ""
-    for beginning in ("there is ", "there are ", "the image shows ", "the image contains "):
-        if first.startswith(beginning) and not first.startswith(_NOT_SHOWN) and rng.likely(80):
+    for beginning in ("there is ", "there are ", *(f"the image {verb} " for verb in SHOWS)):
+        if first.startswith(beginning) and not first.startswith(_NOT_SHOWN) and rng.likely(90):
             return [f"{style} of {first.removeprefix(beginning)}", *sentences[1:]]
-    if first.startswith("every ") and ";" not in first and rng.likely(75):
+    if first.startswith(("every ", "a ", "an ", "all ")) and rng.likely(85):
         return [f"{style} in which {first}", *sentences[1:]]
     return [f"this is {style}", *sentences]
-
-
-def _paired(sentences: list[str], rng: HashRng) -> list[str]:
-    """Join two short sentences in a row, so that the text does not sound choppy."""
-    paired: list[str] = []
-    free = False
-    for sentence in sentences:
-        short = len(sentence.split()) <= SHORT and not any(sign in sentence for sign in (",", ";", " and "))
-        plain = short and sentence.startswith(("the ", "a ", "an ")) and not sentence.startswith("the image ")
-        plain = plain and " every " not in sentence
-        if free and plain and _subject(sentence) != _subject(paired[-1]) and rng.likely(55):
-            paired[-1] += f", and {sentence}"
-            free = False
-        else:
-            paired.append(sentence)
-            free = plain
-    return paired
-
-
-def _subject(sentence: str) -> str:
-    """Return the noun before the verb of a plain sentence."""
-    words = sentence.split()
-    return next((noun for noun, verb in pairwise(words) if verb in ("is", "are", "has", "have", "together")), "")
 
 
 def _opening(formula: Formula, suite: str, words: SuiteLexicon) -> list[str]:

@@ -60,10 +60,9 @@ def _phrases(part: Part, suite: Benchmark) -> Iterator[str]:
     for value in _QUOTED.findall(part.name):
         yield words.nouns[value].text if value in words.nouns else value
     for predicate in _PREDICATE.findall(part.name):
-        if predicate in words.relations:
-            yield from words.relations[predicate].phrases
-        yield from words.places.get(predicate, ())
-        yield from (corner.phrase for corner in words.corners if predicate in corner.places)
+        phrases = (*words.predicate_phrases.items(), *words.sweeps.items())
+        yield from (phrase for phrase, name in phrases if name == predicate)
+        yield from (phrase for phrase, places in words.corner_phrases.items() if predicate in places)
 
 
 def _forms(value: str) -> Iterator[str]:
@@ -191,9 +190,10 @@ def _substitutions(vocabulary: str) -> list[_Substitution]:
     exchangeable = [
         [_phrase(phrase, name) for name, relation in relations for phrase in relation.phrases],
         [_phrase(relation.group, name) for name, relation in relations if relation.group],
+        [_phrase(phrase, name) for phrase, name in words.sweeps.items()],
         *([_phrase(form.format(its=its), name) for name, form in near] for its in _PRONOUNS),
-        [_phrase(phrase, name) for name, phrases in words.places.items() for phrase in phrases],
-        [_phrase(corner.phrase, *corner.places) for corner in words.corners],
+        [_phrase(phrase, name) for phrase, name in words.predicate_phrases.items() if name in words.places],
+        [_phrase(phrase, *places) for phrase, places in words.corner_phrases.items()],
         [
             _LexiconPhrase(one.before, frozenset({one.word}), frozenset({one.predicate}))
             for one in adjectives

@@ -1,0 +1,175 @@
+"""Flow: clauses as sentences that go on from one another, with pronouns, relative clauses and pairs.
+
+Each sentence can be read in one way: a pronoun is a subject only after a sentence with the same subject, a relative
+clause belongs to the object named last, and what follows "every" names something of its rule or begins with "in each
+case".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from formalimg.language.description import Rule
+from formalimg.language.lexicon import PRONOUNS
+from formalimg.language.phrases import NounPhrase, PhraseBuilder, Tail
+from formalimg.language.planning import Clause, Enumeration, Statement, mentioned_objects
+from formalimg.language.sentences import RuleBeginning, realize_clause, verb_phrase
+
+_SHORT = 16
+"""Limit on the words of a beginning of a rule to which another clause is joined."""
+
+_SUBJECT_WORDS = ("the", "a", "an", "that", *PRONOUNS)
+"""Words that a sentence begins with, if it does with its subject."""
+
+_RELATIVE = 85
+"""In how many cases of a hundred a relative clause says what follows about the object named last."""
+
+_PAIRED = 75
+"""In how many cases of a hundred two short sentences are joined."""
+
+_MAX_WORDS = 32
+"""Limit on the words of a sentence that is joined from two, or has a relative clause."""
+
+
+@dataclass
+class Sentence:
+    """A sentence without capital and full stop; `subjects` are those of its last clause, for pronouns."""
+
+    text: str
+    subjects: tuple[str, ...] = ()
+    first_subjects: tuple[str, ...] = ()
+    """The subjects it begins with, if it begins with subjects that are no pronouns."""
+    is_joinable: bool = False
+    """Whether it can be joined to the sentence before."""
+    tail: Tail | None = None
+    """The object that it ends with, of which a relative clause can follow."""
+    ends_in_list: bool = False
+    """Whether it ends with several objects, so that "and a cup" would seem to go on with them."""
+    pronouns: int = 0
+    """How many sentences in a row have a pronoun as their subject."""
+
+
+def write_rule(rule: Rule, beginning: RuleBeginning, phrases: PhraseBuilder) -> list[str]:
+    """Return the sentences of a rule, the first of which has "every"."""
+    rule_objects = {rule.variable, *rule.body.objects}
+    subjects = (beginning.subject,) if beginning.subject else ()
+    tail = phrases.tail if beginning.subject == rule.variable else None
+    first = Sentence(beginning.text, subjects, tail=tail, ends_in_list=phrases.ends_in_list)
+    return write_clauses(beginning.clauses, phrases, rule_objects=rule_objects, first=first)
+
+
+def write_clauses(
+    clauses: Sequence[Clause],
+    phrases: PhraseBuilder,
+    *,
+    rule_objects: set[str] | None = None,
+    first: Sentence | None = None,
+    there: bool = False,
+) -> list[str]:
+    """Return clauses as sentences.
+
+    Args:
+        clauses: what to say, in this order.
+        phrases: the words, and what has been introduced so far.
+        rule_objects: the objects of the rule that the clauses belong to.
+        first: the sentence that they follow.
+        there: does the text begin with them, so that "there is" is the best beginning?
+    """
+    sentences = [first] if first else []
+    for clause in clauses:
+        before = sentences[-1] if sentences else Sentence("")
+        if _extends(clause, before, phrases):
+            sentences[-1] = _with_relative_clause(clause, before, phrases)
+            continue
+        is_anchored = rule_objects is None or bool(rule_objects & phrases.known & set(mentioned_objects(clause)))
+        rule = None if rule_objects is None else "" if is_anchored else phrases.lexicon.each_case
+        sentence = _write_clause(clause, before, phrases, rule=rule, first=there and not sentences)
+        if is_anchored:
+            sentences.append(sentence)
+        elif _takes_unanchored(before, sentence, phrases.lexicon.each_case, is_first=len(sentences) == 1):
+            sentences[-1] = Sentence(f"{before.text}, and {sentence.text}", sentence.subjects)
+        else:
+            sentences.append(Sentence(f"{phrases.lexicon.each_case}, {sentence.text}", sentence.subjects))
+    return [sentence.text for sentence in _pair(sentences, phrases)]
+
+
+def _takes_unanchored(before: Sentence, sentence: Sentence, each_case: str, *, is_first: bool) -> bool:
+    """Return whether a clause that names nothing of its rule can be joined: to a short beginning, or to another one."""
+    if before.ends_in_list:
+        return False
+    if is_first:
+        return len(before.text.split()) <= _SHORT and "," not in before.text
+    words = len(before.text.split()) + len(sentence.text.split())
+    return before.text.startswith(each_case) and before.text.count(",") == 1 and words <= _MAX_WORDS
+
+
+def _write_clause(
+    clause: Clause, before: Sentence, phrases: PhraseBuilder, *, rule: str | None, first: bool
+) -> Sentence:
+    subjects = tuple(clause.subjects) if isinstance(clause, Statement) else ()
+    is_new = not any(obj in phrases.known for obj in subjects)
+    also = subjects == before.subjects if subjects else isinstance(clause, Enumeration) and bool(before.text)
+    # "They" could be all that the sentence before names.
+    pronoun = also and not is_new and len(subjects) == 1 and before.pronouns < 2
+    pronoun = pronoun and phrases.subject_pronoun(subjects[0]) != "they"
+    text = realize_clause(clause, phrases, rule=rule, also=also, first=first, pronoun=pronoun)
+    words = text.split()
+    is_subject_first = bool(subjects) and words[0] in _SUBJECT_WORDS
+    leading = subjects if is_subject_first else ()
+    return Sentence(
+        text,
+        leading,
+        () if pronoun else leading,
+        not pronoun and not isinstance(clause, Enumeration) and "every" not in words,
+        phrases.tail if is_subject_first else None,
+        phrases.ends_in_list,
+        before.pronouns + 1 if pronoun else 0,
+    )
+
+
+def _extends(clause: Clause, before: Sentence, phrases: PhraseBuilder) -> bool:
+    """Return whether a clause can follow as "which is above the plate"."""
+    if before.tail is None or not isinstance(clause, Statement) or clause.subjects != [before.tail.obj]:
+        return False
+    parts = [part for prop in clause.properties for part in prop]
+    if len(clause.properties) > 2 or len(clause.neighbors) + bool(parts) > 1 or not all(p.positive for p in parts):
+        return False
+    words = len(before.text.split()) + 6 * len(clause.properties) + 7 * len(clause.neighbors)
+    return words <= _MAX_WORDS and phrases.rng.likely(_RELATIVE)
+
+
+def _with_relative_clause(clause: Clause, before: Sentence, phrases: PhraseBuilder) -> Sentence:
+    assert isinstance(clause, Statement)
+    assert before.tail is not None
+    who = "which" if phrases.names[before.tail.obj].noun.pronoun == "it" else "who"
+    text = f"{before.text}, {who} {verb_phrase(NounPhrase('', before.tail.many), clause, phrases)}"
+    return Sentence(text, first_subjects=before.first_subjects, is_joinable=before.is_joinable)
+
+
+def _pair(sentences: list[Sentence], phrases: PhraseBuilder) -> list[Sentence]:
+    """Join two short sentences in a row, so that the text does not sound choppy."""
+    paired: list[Sentence] = []
+    for sentence in sentences:
+        before = paired[-1] if paired else Sentence("")
+        if _can_join(before, sentence) and phrases.rng.likely(_PAIRED):
+            joint = phrases.rng.one_of(("and", "while") if _is_contrast(before, sentence) else ("and",))
+            joint = "while" if before.ends_in_list else joint
+            paired[-1] = Sentence(f"{before.text}, {joint} {sentence.text}", sentence.subjects)
+        else:
+            paired.append(sentence)
+    return paired
+
+
+def _can_join(before: Sentence, sentence: Sentence) -> bool:
+    """Return whether two sentences make one: not too long, the first without commas, and about other subjects."""
+    words = len(before.text.split()) + len(sentence.text.split())
+    is_short = words <= _MAX_WORDS and "," not in before.text
+    is_other = not {*before.first_subjects} & {*sentence.first_subjects}
+    is_clear = not before.ends_in_list or _is_contrast(before, sentence)
+    return bool(before.first_subjects) and sentence.is_joinable and is_short and is_other and is_clear
+
+
+def _is_contrast(before: Sentence, sentence: Sentence) -> bool:
+    """Return whether "while" can join two sentences: the second begins with its subject, and that is another object."""
+    return bool(sentence.subjects) and (not before.tail or sentence.subjects != (before.tail.obj,))
