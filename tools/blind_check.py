@@ -4,7 +4,7 @@
                                                             FOLDER, and key.json to the folder KEY
     python -m tools.blind_check score ANSWERS KEY           compares ANSWERS (lines such as `17: b`) with the key
 
-A reader who has not seen the vocabulary, the prompts or the key answers free.md first, in any words, and then choice.md.
+A reader who has not seen the vocabulary, the prompts or the key answers free.md first, in any words, then choice.md.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import argparse
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -40,9 +40,12 @@ from formalimg.types import Item
 
 IMAGE, CELL, COLUMNS, ROWS = 900, 450, 4, 3
 SHARES = {"size": 36, "relation": 26, "class": 12, "material": 8, "shape": 6, "state": 6, "color": 3, "style": 3}
-"""What the questions are about, by how many of a hundred: sizes and contact are asked most, as most went wrong there."""
+"""What the questions are about, by how many of a hundred: most went wrong with sizes and contact."""
 ORDINARY_SIZES = 8
 """So many of the questions of size are about drawings of which no size is asked any more."""
+SUITES = ("natural", "conceptmix")
+SHALLOW = ("tree", "flower", "plant", "pan", "sandwich")
+"""Classes of which "on" and "in" are both said."""
 RELATIONS = {
     "On": "is on {b}",
     "OnTopOf": "is on {b}",
@@ -77,11 +80,9 @@ class Drawing(NamedTuple):
     sizes: dict[str, str]
 
 
-def drawings(rng: Random) -> Iterator[Drawing]:
-    """Yield drawings of items of both suites in random order; those with sizes come first."""
-    items = [item for suite in ("natural", "conceptmix") for item in load(suite)]
-    rng.shuffle(items)
-    for item in sorted(items, key=lambda each: not _sizes(each)):
+def drawings(items: Iterable[Item[Any]]) -> Iterator[Drawing]:
+    """Yield drawings of the items that can be drawn."""
+    for item in items:
         if undrawable_because(item.spec) is not None:
             continue
         try:
@@ -139,7 +140,7 @@ def _targets(drawn: DrawnScene, sizes: dict[str, str], rng: Random) -> Iterator[
             others = [state for state in words["state"] if state not in shown]
             yield Target(
                 "state",
-                f"In which state is the {label} (A)?",
+                f"In which state is what is marked A ({label})?",
                 obj.states[0],
                 _choose(obj.states[0], others, rng),
                 marked,
@@ -187,9 +188,9 @@ def _size_target(label: str, size: str, marked: Sequence[int]) -> Target:
 
 def _find_usual(drawing: Drawing, rng: Random) -> tuple[Drawing, Target] | None:
     """Return the drawing with a sized object at its usual size, as certificates change it; None if it cannot be."""
-    label = next(iter(drawing.sizes), None)
-    if label is None:
+    if len(drawing.sizes) != 1:
         return None
+    (label,) = drawing.sizes
     labels = [obj.label for obj in drawing.drawn.scene.objects]
     _, *references = size_items([(each, drawing.sizes.get(each)) for each in labels], label)
     for changed in islice(changed_scenes(drawing.drawn, drawn_vocabulary(get_suite("conceptmix")), rng), 60):
@@ -224,10 +225,13 @@ def _relation_target(relation: SceneRelation, drawn: DrawnScene, groups: dict[st
         and other != "OnTopOf"
         # What touches is not told apart by where it is: a bird on the left end of a roof is to the left of its middle.
         and not (carried and other in ("LeftOf", "RightOf", "NextTo"))
+        # A plant on a sofa is in front of its back, and whoever sits on a branch is in the tree.
+        and not (carried and other == "InFrontOf")
+        and not (name in ("On", "In") and other in ("On", "In") and drawn.scene.objects[second].label in SHALLOW)
     ]
     kind = "contact" if name in ("On", "In", "Holding", "InFrontOf") else "direction"
     answer = RELATIONS[name].format(b=labels[1])
-    question = f"Where is A, or what does it do with B? {labels[0].capitalize()} …"
+    question = f"Where is A, or what does it do with B? T{labels[0][1:]} …"
     return Target(kind, question, answer, _choose(answer, false, rng), (first,), (second,))
 
 
@@ -245,20 +249,29 @@ def choose_targets(rng: Random, count: int) -> Iterator[tuple[Drawing, Target]]:
     wanted["size"] -= wanted["usual size"]
     wanted["direction"] = wanted["relation"] // 3
     wanted["contact"] = wanted.pop("relation") - wanted["direction"]
-    for drawing in drawings(rng):
-        usual = _find_usual(drawing, rng) if wanted["usual size"] and not wanted["size"] else None
-        if usual is not None:
+    suites = [load(suite) for suite in SUITES]
+    for items in suites:
+        rng.shuffle(items)
+    sized = [item for items in suites for item in items if _sizes(item)]
+    for drawing in drawings(sized):
+        usual = _find_usual(drawing, rng) if wanted["usual size"] else None
+        if usual is not None and rng.random() < 0.4:
             wanted["usual size"] -= 1
             yield usual
-            continue
-        possible = [target for target in _targets(drawing.drawn, drawing.sizes, rng) if wanted[target.kind] > 0]
-        if drawing.sizes and (wanted["size"] or wanted["usual size"]):
-            possible = [target for target in possible if target.kind == "size"]
-        if not possible:
+        elif wanted["size"]:
+            targets = [target for target in _targets(drawing.drawn, drawing.sizes, rng) if target.kind == "size"]
+            wanted["size"] -= 1
+            yield drawing, rng.choice(targets)
+        if not wanted["size"] and not wanted["usual size"]:
+            break
+    plain = [[item for item in items if not _sizes(item)] for items in suites]
+    for drawing in drawings(chain.from_iterable(zip(*plain, strict=False))):
+        targets = [target for target in _targets(drawing.drawn, drawing.sizes, rng) if wanted[target.kind] > 0]
+        if not targets:
             continue
         # The kinds that are most wanted come first; among these, any.
-        most = max(wanted[target.kind] for target in possible)
-        target = rng.choice([target for target in possible if wanted[target.kind] == most])
+        most = max(wanted[target.kind] for target in targets)
+        target = rng.choice([target for target in targets if wanted[target.kind] == most])
         wanted[target.kind] -= 1
         yield drawing, target
         if not any(wanted.values()):

@@ -83,7 +83,7 @@ class DrawnClass:
         inside: where things inside it are seen, as fractions of its box; None if nothing can be inside.
         container: the variant that is drawn when a thing is inside it; None: the icon of its state.
         front: whether a part of it is painted over what is inside.
-        hold: its hands, or its mouth: where things that it holds are, as fractions of its box; empty if it holds nothing.
+        hold: its hands or its mouth: where things that it holds are, as fractions of its box; empty: it holds nothing.
         poses: the same in its variants.
         length: its usual longest side in metres; None if nothing is known.
         any_size: why it has no usual size; None if it has one.

@@ -161,7 +161,7 @@ _DEEPEST = 0.12
 def standing_place(icon: Icon, height: float, count: int = 1) -> StandingPlace:
     """Return where things stand on an icon: the first broad part of it at or just below a height.
 
-    The back of a horse is clear of its neck; on a chair no place is clear of its back, and any part of the seat will do.
+    The back of a horse is clear of its neck. No place on a chair is clear of its back: any part of the seat will do.
     On a round top things stand a little lower, in front of it: nothing stands on a single point.
     """
     side = 400

@@ -153,6 +153,8 @@ def _relation_problems(predicate: str, one: _Asked, other: _Asked, catalog: Draw
             yield f"Holding: a shape bends the hand or mouth of a {holder.label} out of place"
     elif predicate == "In" and any(kind == "shape" for kind, _ in holder.words):
         yield f"In: a shape hides the opening of a {holder.label}"
+    elif predicate == "In" and any(kind == "shape" for kind, _ in one.words):
+        yield f"In: a {one.label} that is bent into a shape is not recognised inside a {holder.label}"
     elif predicate in ("In", "On", "OnTopOf"):
         variant = entry.container if predicate == "In" else entry.carrier
         shown = (variant, *entry.also.get(variant, ())) if variant else ()

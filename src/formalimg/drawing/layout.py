@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+
 from formalimg.drawing import shapes
 from formalimg.drawing.brief import SceneBrief
 from formalimg.drawing.catalog import FRONT, DrawnCatalog, drawn_catalog

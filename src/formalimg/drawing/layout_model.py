@@ -175,7 +175,7 @@ class LayoutModel:
         inside = {fact.first for fact in self.facts.facts if fact.predicate == "In"}
         measured = any(self.facts.sizes)
         for number, side in enumerate(wanted):
-            obj, size = self.facts.objects[number], self.facts.sizes[number]
+            obj = self.facts.objects[number]
             low, high = self.attempt.low, self.attempt.high
             if number in carriers:
                 high *= 2

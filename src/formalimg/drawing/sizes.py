@@ -18,7 +18,7 @@ SIZES = ("tiny", "huge")
 SIZE_FACTOR = 2.5
 """How many times shorter or longer than usual an object is at least that is tiny or huge."""
 
-COMPARABLE = 5.0
+COMPARABLE = 4.0
 """A size is compared with something that is at most so many times shorter: beside a bee, a hen is not tiny."""
 
 MOST_APART = 12.0
@@ -32,7 +32,7 @@ _FARTHEST = 1.8
 
 
 def size_limit(word: str, length: float, reference: float, factor: float = SIZE_FACTOR) -> float:
-    """Return the longest side, as a multiple of the reference's, up to which an object is tiny or from which it is huge.
+    """Return up to which side, as a multiple of a reference's, an object is tiny, or from which on it is huge.
 
     A house is not tiny that is twice as long as the cat beside it, and a ring is not huge at a tenth of the height of a
     man: what is tiny is smaller than its references, and what is huge is larger, whatever their usual lengths.
@@ -70,7 +70,7 @@ def has_size(
 def is_ordinary(
     word: str, objects: Sequence[tuple[str, Box]], item: str, references: Sequence[str], catalog: DrawnCatalog
 ) -> bool:
-    """Return whether nobody would say the word of the objects of a class; between this and `has_size` opinions differ."""
+    """Return whether nobody would call the objects of a class so; between this and `has_size` opinions differ."""
     sides, measures = _measure(objects, item, references, catalog)
     usual = [side * length / reference for side, length, reference in measures]
     if not sides or not usual:
