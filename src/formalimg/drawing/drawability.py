@@ -22,13 +22,21 @@ _PLACES = {"In": "inside", "Holding": "hold"}
 """Relations that a class can declare undrawable, by their predicate, and how it calls them; "on" is a state."""
 
 
+_UPRIGHT_SHAPES = frozenset({"rectangle", "rectangular", "square"})
+"""Shapes that leave windows and doors where they are."""
+
+
 class _Asked:
     """One object of a request: its class, and the words of each kind that it must have."""
 
     def __init__(self, label: str) -> None:
         self.label = label
         self.words: list[tuple[str, str]] = []
-        self.contains = False
+
+    @property
+    def shapes(self) -> list[str]:
+        """The shapes that it must have."""
+        return [word for kind, word in self.words if kind == "shape"]
 
 
 def why_not_drawable(request: Formula | str | SceneBrief, catalog: DrawnCatalog | None = None) -> str | None:
@@ -149,12 +157,12 @@ def _relation_problems(predicate: str, one: _Asked, other: _Asked, catalog: Draw
         variant = entry.variant(word for kind, word in one.words if kind == "state")
         if not entry.hands(variant):
             yield f"Holding: a {holder.label} that is {variant} is drawn without a free hand or mouth"
-        elif any(kind == "shape" for kind, _ in one.words):
+        elif one.shapes:
             yield f"Holding: a shape bends the hand or mouth of a {holder.label} out of place"
-    elif predicate == "In" and any(kind == "shape" for kind, _ in holder.words):
+    elif predicate == "In" and not _UPRIGHT_SHAPES.issuperset(holder.shapes):
         yield f"In: a shape hides the opening of a {holder.label}"
-    elif predicate == "In" and any(kind == "shape" for kind, _ in one.words):
-        yield f"In: a {one.label} that is bent into a shape is not recognised inside a {holder.label}"
+    elif predicate == "In" and one.shapes and entry.paints_front(next(iter(holder.shapes), None), ()):
+        yield f"In: a {one.label} that is bent into a shape is not recognised half hidden in a {holder.label}"
     elif predicate in ("In", "On", "OnTopOf"):
         variant = entry.container if predicate == "In" else entry.carrier
         shown = (variant, *entry.also.get(variant, ())) if variant else ()

@@ -41,7 +41,7 @@ def size_limit(word: str, length: float, reference: float, factor: float = SIZE_
     return min(ratio, _FARTHEST) / factor if word == "tiny" else max(ratio, 1 / _FARTHEST) * factor
 
 
-class _Measured(NamedTuple):
+class _SizeMeasures(NamedTuple):
     """The longest sides of the objects of a class, and for each reference its longest side and the usual ratio."""
 
     sides: list[float]
@@ -82,7 +82,7 @@ def is_ordinary(
 
 def _measure(
     objects: Sequence[tuple[str, Box]], item: str, references: Sequence[str], catalog: DrawnCatalog
-) -> _Measured:
+) -> _SizeMeasures:
     sides: dict[str, list[float]] = {}
     for label, box in objects:
         sides.setdefault(label, []).append(longest_side(box))
@@ -92,7 +92,7 @@ def _measure(
         reference = _usual_length(label, catalog)
         if length and reference and label in sides and label != item:
             measures.append((fmean(sides[label]), length, reference))
-    return _Measured(sides.get(item, []), measures)
+    return _SizeMeasures(sides.get(item, []), measures)
 
 
 def _usual_length(label: str, catalog: DrawnCatalog) -> float | None:
