@@ -22,8 +22,8 @@ from formalimg.scenes.scene import Scene
 SIZE = 500
 
 
-def pair(first: str, relation: str, second: str, **looks: str) -> SceneBrief:
-    return SceneBrief((BriefObject(first), BriefObject(second, **looks)), (BriefRelation(relation, 0, 1),))
+def pair(first: str, relation: str, second: str, shape: str | None = None) -> SceneBrief:
+    return SceneBrief((BriefObject(first), BriefObject(second, shape=shape)), (BriefRelation(relation, 0, 1),))
 
 
 def painted(drawn: DrawnScene, number: int) -> NDArray[np.bool_]:
@@ -49,7 +49,7 @@ def test_what_stands_on_something_has_it_under_its_feet(thing: str, carrier: str
     rows = np.flatnonzero(upper.any(axis=1))
     foot = rows[-1]
     feet = np.flatnonzero(upper[foot - 3 : foot + 1].any(axis=0))
-    under = lower[foot : foot + 6].any(axis=0)
+    under = np.asarray(lower[foot : foot + 6].any(axis=0))
     assert under[feet].mean() >= 0.5
 
 

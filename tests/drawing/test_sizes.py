@@ -86,7 +86,7 @@ def test_sizes_that_no_drawing_shows_are_declined(sized: BriefObject, others: li
 
 def test_solved_sizes_are_right_by_the_published_table_of_lengths_too() -> None:
     """An oracle of its own: the lengths of ConceptMix, and the longest sides of the boxes."""
-    lengths = {thing.name: thing.size for thing in (*pool_objects(), *reference_objects())}
+    lengths = {thing.name: thing.size or 0.0 for thing in (*pool_objects(), *reference_objects())}
     tried = 0
     for item in load("conceptmix")[:: tries(20, 3)]:
         brief = item.spec.scene_brief()
@@ -115,7 +115,7 @@ def test_the_lengths_of_the_catalog_agree_with_those_of_the_suites() -> None:
             continue  # of which a drawing shows one piece
         if entry is not None and entry.usual_length is not None and thing.size:
             assert 1 / 1.8 <= entry.usual_length / thing.size <= 1.8, thing.name
-    for entry in ontology().entries.values():
-        drawn = CATALOG.classes.get(entry.name)
+    for known in ontology().entries.values():
+        drawn = CATALOG.classes.get(known.name)
         if drawn is not None and drawn.usual_length is not None:
-            assert entry.size.low / 1.5 <= 100 * drawn.usual_length <= entry.size.high * 1.5, entry.name
+            assert known.size.low / 1.5 <= 100 * drawn.usual_length <= known.size.high * 1.5, known.name

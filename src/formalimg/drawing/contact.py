@@ -37,8 +37,8 @@ _GRASP = 0.06
 """How far from the hand, as a share of the holder's longer side, the thing that it holds is painted at most."""
 _HIDDEN = 0.45
 """The share of a holder or carrier that a thing may cover."""
-_VISIBLE, _WITHIN = 0.4, 0.3
-"""The shares of what is inside a container that are seen, and that are painted over it."""
+_VISIBLE, _VISIBLE_SHAPE, _WITHIN = 0.4, 0.55, 0.3
+"""The shares of what is inside a container that are seen, also of what is bent into a shape; and are painted over it."""
 
 _Cells = NDArray[np.bool_]
 
@@ -89,7 +89,7 @@ class ContactCheck:
         foot = rows.max()
         high = foot - max(1, round(_FEET * (foot - rows.min())))
         feet = np.flatnonzero(upper[high:].any(axis=0))
-        under = lower[foot : foot + max(1, _GAP // _PITCH) + 1].any(axis=0)
+        under = np.asarray(lower[foot : foot + max(1, _GAP // _PITCH) + 1].any(axis=0))
         standing = feet[under[feet]]
         if len(standing) < _SUPPORTED * len(feet) or self._hides(upper, lower):
             return False
@@ -112,7 +112,8 @@ class ContactCheck:
         content, around = self._painted(thing), self._painted(container)
         total = content.sum()
         front = self._painted(container, True) if self._looks[container].front is not None else np.zeros_like(content)
-        seen = (content & ~front).sum() >= _VISIBLE * total
+        least = _VISIBLE if self._facts.objects[thing].shape is None else _VISIBLE_SHAPE
+        seen = (content & ~front).sum() >= least * total
         return bool(total and seen and (content & around).sum() >= _WITHIN * total)
 
     def _hides(self, thing: _Cells, carrier: _Cells) -> bool:

@@ -161,8 +161,6 @@ def _relation_problems(predicate: str, one: _Asked, other: _Asked, catalog: Draw
             yield f"Holding: a shape bends the hand or mouth of a {holder.label} out of place"
     elif predicate == "In" and not _UPRIGHT_SHAPES.issuperset(holder.shapes):
         yield f"In: a shape hides the opening of a {holder.label}"
-    elif predicate == "In" and one.shapes and entry.paints_front(next(iter(holder.shapes), None), ()):
-        yield f"In: a {one.label} that is bent into a shape is not recognised half hidden in a {holder.label}"
     elif predicate in ("In", "On", "OnTopOf"):
         variant = entry.container if predicate == "In" else entry.carrier
         shown = (variant, *entry.also.get(variant, ())) if variant else ()
