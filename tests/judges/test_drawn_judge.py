@@ -211,7 +211,7 @@ def test_it_is_opened_by_its_name(suite: str) -> None:
     judge = open_judge(suite, "builtin/drawn")
     assert (judge.name, dict(judge.settings)) == (
         "builtin/drawn",
-        {"version": 1, "semantics": "strict", "judging_rules": 1},
+        {"version": 2, "semantics": "strict", "judging_rules": 1},
     )
 
 

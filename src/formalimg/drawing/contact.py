@@ -38,7 +38,7 @@ _GRASP = 0.06
 _HIDDEN = 0.45
 """The share of a holder or carrier that a thing may cover."""
 _VISIBLE, _VISIBLE_SHAPE, _WITHIN = 0.4, 0.55, 0.3
-"""The shares of what is inside a container that are seen, also of what is bent into a shape; and are painted over it."""
+"""The shares of what is inside a container that are seen (more of a bent shape), and that are painted over it."""
 
 _Cells = NDArray[np.bool_]
 
