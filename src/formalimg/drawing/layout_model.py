@@ -395,8 +395,9 @@ class LayoutModel:
                 self.model.add(box.measure("ymax") >= 2 * _GROUND)
 
     def _prefer_large(self) -> None:
-        """Prefer layouts whose smallest object is large."""
-        least = self.model.new_int_var(0, _LARGEST, "")
+        """Prefer layouts whose smallest object is large, up to a size that the seed decides: others look different."""
+        share = random.Random(f"drawn size {self.seed}").uniform(0.6, 1.0)
+        least = self.model.new_int_var(0, max(1, round(share * min(box.high for box in self.boxes))), "")
         for box in self.boxes:
             self.model.add(least <= box.scale)
         self.model.maximize(least)
