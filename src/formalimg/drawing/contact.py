@@ -158,6 +158,10 @@ _DEEPEST = 0.12
 """A place is looked for so far below the top, as a share of the height; for two things twice as far."""
 
 
+_GRIP_ROWS = 0.5, 0.8
+"""A hand grasps a thing in this part of its height."""
+
+
 @cache
 def standing_place(icon: Icon, height: float, count: int = 1) -> StandingPlace:
     """Return where things stand on an icon: the first broad part of it at or just below a height.
@@ -174,6 +178,23 @@ def standing_place(icon: Icon, height: float, count: int = 1) -> StandingPlace:
     broad = min(_BROADEST, count * _BROAD)
     widest = max(place.right - place.left for place in places)
     return next(place for place in places if place.right - place.left >= min(broad, 0.8 * widest))
+
+
+@cache
+def grip_places(icon: Icon) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return where a hand on the left and one on the right of a thing grasp it: its outermost part below its middle."""
+    side = 400
+    frame = PixelFrame(0, 0, max(8, round(side * min(1.0, icon.aspect))), max(8, round(side / max(1.0, icon.aspect))))
+    silhouette = icon_drawing(icon, frame, palette().paints(None, "teal"), 2).silhouette
+    cells = silhouette_mask(silhouette, frame).cells[1:-1, 1:-1]
+    top, bottom = (round(part * cells.shape[0]) for part in _GRIP_ROWS)
+    rows, columns = np.nonzero(cells[top:bottom])
+    if not len(rows):
+        return (0.1, 0.5), (0.9, 0.5)
+    left, right = int(columns.argmin()), int(columns.argmax())
+    height, width = cells.shape
+    first, last = ((float(columns[each]) / width, float(rows[each] + top) / height) for each in (left, right))
+    return first, last
 
 
 def _place_at(cells: _Cells, height: float) -> StandingPlace:

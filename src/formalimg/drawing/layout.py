@@ -125,9 +125,10 @@ def _grips(facts: DrawnFacts) -> tuple[float, ...]:
 
 def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
     """Return how each object is drawn: its class, and the natural width by height of its icon or shape."""
-    from formalimg.drawing.contact import standing_place
+    from formalimg.drawing.contact import grip_places, standing_place
 
     carriers = Counter(fact.second for fact in facts.facts if fact.predicate in ("On", "OnTopOf"))
+    held = {fact.second for fact in facts.facts if fact.predicate == "Holding"}
     containers = {fact.second for fact in facts.facts if fact.predicate == "In"}
     looks = []
     for number, obj in enumerate(facts.objects):
@@ -143,7 +144,8 @@ def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
             rim = None  # a front that begins above the window is a wall around it
         height = entry.on if obj.shape is None else 0.0
         stand = standing_place(icon, height, carriers[number]) if number in carriers else None
-        looks.append(DrawnLook(entry, icon, front, rim, stand, entry.hands(variant)))
+        grips = grip_places(icon) if number in held else ()
+        looks.append(DrawnLook(entry, icon, front, rim, stand, entry.hands(variant), grips))
     return looks
 
 

@@ -44,8 +44,8 @@ _STANCE = 250
 """The thousandths of the width of a thing, on each side of its middle, that has to be above where it stands."""
 _MOUTH = 550
 """What holds things above this share of its height has them in its mouth."""
-_HANGING, _HANDLED, _UPRIGHT = (20, 250), (80, 400), (250, 750)
-"""Where a mouth and a hand are on what they hold: across, from the holder, and for hands down, as shares of its box."""
+_HANGING = (20, 250)
+"""Where a mouth is on what it holds, from the holder and from the top, as shares of its box."""
 
 
 class LayoutAttempt(NamedTuple):
@@ -87,6 +87,7 @@ class DrawnLook(NamedTuple):
         rim: where the front of a container begins, as a fraction of its height; None if it is a wall around it.
         stand: where things on it stand, as fractions of its box.
         hands: where things that it holds are, as fractions of its box.
+        grips: where it is held, on its left and on its right, as fractions of its box.
     """
 
     entry: DrawnClass
@@ -95,6 +96,7 @@ class DrawnLook(NamedTuple):
     rim: float | None = None
     stand: StandingPlace | None = None
     hands: tuple[tuple[float, float], ...] = ()
+    grips: tuple[tuple[float, float], ...] = ()
 
 
 class _BoxVariables:
@@ -294,15 +296,25 @@ class LayoutModel:
         chosen = [self.model.new_bool_var("") for _ in hands]
         self.model.add_exactly_one(chosen)
         for number, (literal, (x, y)) in enumerate(zip(chosen, hands, strict=True)):
-            self._require_grasp(holder, thing, round(_SHARE * x), round(_SHARE * y), literal)
+            grip = self.looks[second].grips[0 if x >= 0.5 else 1]
+            self._require_grasp(holder, thing, (round(_SHARE * x), round(_SHARE * y)), grip, literal)
             self.held.setdefault((first, number), []).append(literal)
 
-    def _require_grasp(self, holder: _BoxVariables, thing: _BoxVariables, x: int, y: int, chosen: Any) -> None:
+    def _require_grasp(
+        self,
+        holder: _BoxVariables,
+        thing: _BoxVariables,
+        hand: tuple[int, int],
+        grip: tuple[float, float],
+        chosen: Any,
+    ) -> None:
+        x, y = hand
         at_x = _SHARE * holder.measure("xmin") + 2 * x * holder.across * holder.scale
         at_y = _SHARE * holder.measure("ymin") + 2 * y * holder.down * holder.scale
         # A hand is on the inner part of the thing. What a mouth holds hangs down from it, so that the face stays free.
         hangs = y < _MOUTH
-        least, most = _HANGING if hangs else _HANDLED
+        inner = round(_SHARE * (grip[0] if x >= _SHARE // 2 else 1 - grip[0]))
+        least, most = _HANGING if hangs else (inner + 20, inner + 200)
         width, height = 2 * thing.across * thing.scale, 2 * thing.down * thing.scale
         left, right = _SHARE * thing.measure("xmin"), _SHARE * thing.measure("xmax")
         middle = holder.measure("center_x")
@@ -313,7 +325,7 @@ class LayoutModel:
             self._between(at_x, right - most * width, right - least * width, chosen)
             self.model.add(thing.measure("xmax") <= middle).only_enforce_if(chosen)
         top = _SHARE * thing.measure("ymin")
-        upper, lower = (least, most) if hangs else _UPRIGHT
+        upper, lower = (least, most) if hangs else (round(_SHARE * grip[1]) - 120, round(_SHARE * grip[1]) + 120)
         self._between(at_y, top + upper * height, top + lower * height, chosen)
 
     def _require_occlusion(self, front: _BoxVariables, back: _BoxVariables) -> None:
