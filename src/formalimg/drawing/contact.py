@@ -17,7 +17,7 @@ from formalimg.drawing.coverage import coverage
 from formalimg.drawing.facts import DrawnFacts, Fact
 from formalimg.drawing.icon import Icon, PixelFrame, palette
 from formalimg.drawing.icon_drawing import icon_drawing
-from formalimg.drawing.layout_model import DrawnLook, StandingPlace
+from formalimg.drawing.layout_look import DrawnLook, StandingPlace
 from formalimg.drawing.outline import silhouette_mask
 from formalimg.drawing.render import paint_object
 from formalimg.drawing.space import OCCLUSION

@@ -13,7 +13,8 @@ from formalimg.drawing.catalog import FRONT, DrawnCatalog, drawn_catalog
 from formalimg.drawing.drawability import why_not_drawable
 from formalimg.drawing.facts import DrawnFacts, Fact, brief_facts, formula_facts
 from formalimg.drawing.icon import Icon
-from formalimg.drawing.layout_model import DrawnLook, LayoutAttempt, LayoutModel
+from formalimg.drawing.layout_look import DrawnLook, LayoutAttempt
+from formalimg.drawing.layout_model import LayoutModel
 from formalimg.drawing.polylines import polylines
 from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.space import OCCLUSION
