@@ -105,8 +105,8 @@ def test_anchors_lie_on_the_drawing() -> None:
     """A thing that is held, carried or inside touches what is painted of its holder."""
     for label, row in CLASSES.items():
         alpha = np.asarray(painted(ICONS[label], "black", PixelFrame(0, 0, 100, 100), 100).getchannel("A")) > 128
-        if hold := row.get("hold"):
-            x, y = (round(99 * part) for part in hold)
+        for hand in drawn_catalog().entry(label).hold:
+            x, y = (round(99 * part) for part in hand)
             assert alpha[max(0, y - 4) : y + 5, max(0, x - 4) : x + 5].any(), label
         on = round(99 * row.get("on", 0))
         assert alpha[max(0, on - 5) : on + 8, 25:76].any(), label

@@ -14,8 +14,10 @@ carrier = "lying"                  # the variant that is drawn when a thing is o
 inside = [0.1, 0.2, 0.9, 0.8]      # where things inside it are seen: left, top, right, bottom as fractions of its box
 container = "open"                 # the variant that is drawn when a thing is inside it
 front = true                       # icons/cat@front.svg is painted over what is inside, which may stick out at the top
-hold = [0.8, 0.5]                  # where things that it holds are
+hold = [0.8, 0.5]                  # where a thing that it holds is; a list of two such points for two hands
+poses = { running = [0.9, 0.5] }   # the same in states with an icon of their own; it holds nothing in the others
 length = 0.5                       # its usual longest side, in metres
+any_size = "reason"                # it has no usual size: nothing is tiny or huge beside it, nor is it itself
 undrawable = { wet = "reason" }    # words that it cannot have in a drawing; "inside" and "hold": relations
 
 [material.ceramic]                 # or shape, state, color, style, size, relation
@@ -50,8 +52,8 @@ OVERLAY_STATES = ("wet", "dirty", "rusty", "broken", "burning", "melting")
 """The states that are drawn over the icon of any class."""
 
 _CLASS_KEYS = frozenset(
-    {"icon", "tint", "variants", "shows", "also", "undrawable", "length", "glow", "lying"}
-    | {"on", "carrier", "inside", "container", "front", "hold"}
+    {"icon", "tint", "variants", "shows", "also", "undrawable", "length", "any_size", "glow", "lying"}
+    | {"on", "carrier", "inside", "container", "front", "hold", "poses"}
 )
 _MOVING_STATES = frozenset({"broken", "burning", "melting"})
 _WORD_KEYS = frozenset({"undrawable", "removes"})
@@ -59,6 +61,10 @@ _WORD_KEYS = frozenset({"undrawable", "removes"})
 
 class CatalogError(FormalimgError):
     """A file of the catalog that cannot be used."""
+
+
+Hands = tuple[tuple[float, float], ...]
+"""Where things are held, as fractions of a box."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +83,10 @@ class DrawnClass:
         inside: where things inside it are seen, as fractions of its box; None if nothing can be inside.
         container: the variant that is drawn when a thing is inside it; None: the icon of its state.
         front: whether a part of it is painted over what is inside.
-        hold: where things that it holds are, as fractions of its box; None if it cannot hold anything.
+        hold: its hands or its mouth: where things that it holds are, as fractions of its box; empty: it holds nothing.
+        poses: the same in its variants.
         length: its usual longest side in metres; None if nothing is known.
+        any_size: why it has no usual size; None if it has one.
         undrawable: words that it cannot have in a drawing, with the reason.
         options: flags for the renderers of states: `glow`, `lying`.
     """
@@ -94,10 +102,21 @@ class DrawnClass:
     inside: tuple[float, float, float, float] | None = None
     container: str | None = None
     front: bool = False
-    hold: tuple[float, float] | None = None
+    hold: Hands = ()
+    poses: Mapping[str, Hands] = field(default_factory=dict)
     length: float | None = None
+    any_size: str | None = None
     undrawable: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def usual_length(self) -> float | None:
+        """The usual longest side in metres; None if the class has no usual size."""
+        return None if self.any_size else self.length
+
+    def hands(self, variant: str | None) -> Hands:
+        """Return where things are that it holds in a variant; empty if it holds nothing then."""
+        return self.hold if variant is None else self.poses.get(variant, ())
 
     def variant(self, states: Iterable[str], *, carries: bool = False, contains: bool = False) -> str | None:
         """Return the variant that is drawn for these states, with things on or inside it; None for the plain icon."""
@@ -246,11 +265,18 @@ def _class(label: str, row: Mapping[str, Any], icons_folder: Traversable) -> Dra
         _fractions(row.get("inside"), 4, f"inside of {label!r}"),
         row.get("container"),
         row.get("front", (icons_folder / f"{stem}@{FRONT}.svg").is_file()),
-        _fractions(row.get("hold"), 2, f"hold of {label!r}"),
+        _hands(row.get("hold", []), label),
+        {variant: _hands(points, label) for variant, points in row.get("poses", {}).items()},
         row.get("length"),
+        row.get("any_size"),
         {"": undrawable} if isinstance(undrawable, str) else dict(undrawable),
         {key: row[key] for key in ("glow", "lying") if key in row},
     )
+
+
+def _hands(value: list[Any], label: str) -> Hands:
+    points = value if value and isinstance(value[0], list) else [value] if value else []
+    return tuple(_fractions(point, 2, f"hold of {label!r}") for point in points)
 
 
 def _number(value: Any) -> float:

@@ -10,6 +10,7 @@ from formalimg.drawing.catalog import OVERLAY_STATES, DrawnCatalog, DrawnClass, 
 from formalimg.drawing.icon import palette
 from formalimg.drawing.materials import MATERIALS
 from formalimg.drawing.shapes import SHAPES
+from formalimg.drawing.sizes import COMPARABLE, MOST_APART, size_limit
 from formalimg.drawing.space import OCCLUSION, material_word, relation_word
 from formalimg.logic.parser import parse
 from formalimg.logic.syntax import Formula, Value, Variable, atoms
@@ -21,13 +22,21 @@ _PLACES = {"In": "inside", "Holding": "hold"}
 """Relations that a class can declare undrawable, by their predicate, and how it calls them; "on" is a state."""
 
 
+_UPRIGHT_SHAPES = frozenset({"rectangle", "rectangular", "square"})
+"""Shapes that leave windows and doors where they are."""
+
+
 class _Asked:
     """One object of a request: its class, and the words of each kind that it must have."""
 
     def __init__(self, label: str) -> None:
         self.label = label
         self.words: list[tuple[str, str]] = []
-        self.contains = False
+
+    @property
+    def shapes(self) -> list[str]:
+        """The shapes that it must have."""
+        return [word for kind, word in self.words if kind == "shape"]
 
 
 def why_not_drawable(request: Formula | str | SceneBrief, catalog: DrawnCatalog | None = None) -> str | None:
@@ -65,9 +74,28 @@ def _brief_problems(brief: SceneBrief, catalog: DrawnCatalog) -> Iterator[str]:
         pairs.append((word.predicate, *(reversed(ends) if word.converse else ends)))
         if relation.name == "outside" and catalog.classes.get(ends[1].label, _NOTHING).inside is None:
             yield f"outside: a {ends[1].label} has no inside that a drawing could show"
-    if any(kind == "size" for obj in asked for kind, _ in obj.words) and len(set(labels)) == 1:
-        yield f"size: there is nothing to compare the {labels[0]} with"
+    yield from _size_problems(asked, catalog)
     yield from _problems(asked, pairs, brief.style, catalog)
+
+
+def _size_problems(asked: list[_Asked], catalog: DrawnCatalog) -> Iterator[str]:
+    """Yield what keeps sizes from being seen beside the objects of which no size is asked."""
+    sizes = {obj.label: word for obj in asked for kind, word in obj.words if kind == "size"}
+    references = {obj.label: catalog.classes.get(obj.label, _NOTHING).usual_length for obj in asked}
+    measures = {label: length for label, length in references.items() if length and label not in sizes}
+    for label, word in sizes.items():
+        entry = catalog.classes.get(label, _NOTHING)
+        if entry.any_size is not None:
+            yield f"size: {entry.any_size}"
+        own = entry.usual_length or 1.0
+        if not any(own <= COMPARABLE * length for length in measures.values()):
+            yield f"size: there is nothing of about its usual size to compare the {label} with"
+        for other, length in measures.items():
+            limit = size_limit(word, own, length)
+            if word == "tiny" and limit < 1 / MOST_APART:
+                yield f"size: beside a {other}, a tiny {label} would be too small to be seen"
+            elif word == "huge" and limit > MOST_APART:
+                yield f"size: a huge {label} leaves no room for a {other} that is seen"
 
 
 def _formula_problems(formula: Formula, catalog: DrawnCatalog) -> Iterator[str]:
@@ -123,8 +151,16 @@ def _relation_problems(predicate: str, one: _Asked, other: _Asked, catalog: Draw
         yield f"{predicate}: {reason}"
     elif predicate == "In" and entry.inside is None:
         yield f"{predicate}: a {holder.label} has no inside that a drawing could show"
-    elif predicate == "Holding" and entry.hold is None:
+    elif predicate == "Holding" and not entry.hold:
         yield f"{predicate}: a {holder.label} has nothing to hold things with"
+    elif predicate == "Holding":
+        variant = entry.variant(word for kind, word in one.words if kind == "state")
+        if not entry.hands(variant):
+            yield f"Holding: a {holder.label} that is {variant} is drawn without a free hand or mouth"
+        elif one.shapes:
+            yield f"Holding: a shape bends the hand or mouth of a {holder.label} out of place"
+    elif predicate == "In" and not _UPRIGHT_SHAPES.issuperset(holder.shapes):
+        yield f"In: a shape hides the opening of a {holder.label}"
     elif predicate in ("In", "On", "OnTopOf"):
         variant = entry.container if predicate == "In" else entry.carrier
         shown = (variant, *entry.also.get(variant, ())) if variant else ()
@@ -150,6 +186,11 @@ def _word_problems(obj: _Asked, catalog: DrawnCatalog) -> Iterator[str]:
             yield f"{word}: there is no drawing of this {kind}"
         elif kind == "state" and word not in (*entry.variants, *entry.shows, *OVERLAY_STATES):
             yield f"{word}: there is no drawing of a {obj.label} in this state"
+    shape = next((word for kind, word in obj.words if kind == "shape"), None)
+    if shape is not None and "black" in (
+        own if any(kind in ("color", "material") for kind, _ in obj.words) else [entry.tint]
+    ):
+        yield f"{shape}: the lines of what is bent into a shape are not seen on black"
     poses = [word for kind, word in obj.words if kind == "state" and word not in OVERLAY_STATES]
     for one, other in pairwise(poses):
         if other not in entry.also.get(one, ()) and one not in entry.also.get(other, ()) and one != other:

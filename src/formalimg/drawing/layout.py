@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING
 
 from formalimg.drawing import shapes
 from formalimg.drawing.brief import SceneBrief
 from formalimg.drawing.catalog import FRONT, DrawnCatalog, drawn_catalog
 from formalimg.drawing.drawability import why_not_drawable
 from formalimg.drawing.facts import DrawnFacts, Fact, brief_facts, formula_facts
-from formalimg.drawing.icon import Icon, PixelFrame, palette
-from formalimg.drawing.icon_drawing import icon_drawing
-from formalimg.drawing.layout_model import DrawnLook, LayoutAttempt, LayoutModel
+from formalimg.drawing.icon import Icon
+from formalimg.drawing.layout_look import DrawnLook, LayoutAttempt
+from formalimg.drawing.layout_model import LayoutModel
 from formalimg.drawing.polylines import polylines
 from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.space import OCCLUSION
@@ -24,9 +24,6 @@ from formalimg.scenes.objects import Box
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.results import Unsatisfiable
 from formalimg.scenes.solver.search import minimal_conflict
-
-if TYPE_CHECKING:
-    from formalimg.drawing.outline import SilhouetteMask
 
 _ATTEMPTS = (
     LayoutAttempt(0.30, 0.75, 1.3, True, 9, 0.04),
@@ -39,8 +36,8 @@ _ATTEMPTS = (
 _GRIPS = (0.6, 1.0, 0.3, 0.0)
 """How much things in front hide, in layouts that are tried until they visibly cover what is behind."""
 
-_LEAST_COVERED = 0.12
-"""The share of the smaller silhouette that both have in common."""
+_TURNS = 3
+"""So many layouts of each kind are tried where things touch, until they do so in pixels."""
 
 _PROOF = _ATTEMPTS[-1]._replace(effort=0.05)
 """What cannot be arranged so is a contradiction; with little effort, because it is only explained."""
@@ -101,45 +98,38 @@ def solve_drawn(
 
 def arrange(facts: DrawnFacts, *, seed: int = 0, catalog: DrawnCatalog | None = None) -> DrawnScene | NoDrawing:
     """Find places for the objects of some facts; all their classes must be in the catalog."""
+    from formalimg.drawing.contact import ContactCheck
+
     looks = object_looks(facts, catalog or drawn_catalog())
     places = [pair[0] for fact in facts.facts if (pair := fact.carried) is not None]
     twice = next((thing for thing in places if places.count(thing) > 1), None)
     if twice is not None:
         return NoDrawing(f"a {facts.objects[twice].label} has one place, and is on, in or held by one thing at most")
+    fault = None
     for attempt in _ATTEMPTS:
-        for turn, grip in enumerate(_GRIPS if any(fact.predicate == OCCLUSION for fact in facts.facts) else (0.0,)):
+        for turn, grip in enumerate(_grips(facts)):
             boxes = LayoutModel(facts, looks, attempt._replace(grip=grip), seed + turn).solve()
-            if isinstance(boxes, list) and _is_visible(facts, looks, boxes):
+            if not isinstance(boxes, list):
+                continue
+            fault = ContactCheck(facts, looks, boxes).find_fault()
+            if fault is None:
                 return _drawn(facts, boxes)
-    return _conflict(facts, looks, seed)
+    return _conflict(facts, looks, seed, fault)
 
 
-def _is_visible(facts: DrawnFacts, looks: Sequence[DrawnLook], boxes: Sequence[Box]) -> bool:
-    """Return whether things that are in front of others cover what is painted of them, and not only their boxes."""
-    from formalimg.drawing.outline import silhouette_mask
-
-    def mask(number: int) -> SilhouetteMask:
-        left, top, right, bottom = map(int, boxes[number])
-        frame = PixelFrame(left, top, right - left, bottom - top)
-        silhouette = icon_drawing(looks[number].icon, frame, palette().paints(None, "teal"), 2).silhouette
-        return silhouette_mask(silhouette, frame)
-
-    for fact in facts.facts:
-        if fact.predicate == OCCLUSION:
-            front, back = mask(fact.first), mask(fact.second)
-            left, top = back.frame.left - back.cell / 2, back.frame.top - back.cell / 2
-            rows, columns = back.cells.nonzero()
-            points = zip(left + columns * back.cell, top + rows * back.cell, strict=True)
-            covered = sum(front.contains(x, y) for x, y in points) * back.cell**2
-            smaller = min(len(rows) * back.cell**2, int(front.cells.sum()) * front.cell**2)
-            if covered < _LEAST_COVERED * smaller:
-                return False
-    return True
+def _grips(facts: DrawnFacts) -> tuple[float, ...]:
+    """Return how much things in front hide, for each layout of a kind that is tried."""
+    if any(fact.predicate == OCCLUSION for fact in facts.facts):
+        return _GRIPS
+    return (0.0,) * (_TURNS if facts.records else 1)
 
 
 def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
     """Return how each object is drawn: its class, and the natural width by height of its icon or shape."""
-    carriers = {fact.second for fact in facts.facts if fact.predicate in ("On", "OnTopOf")}
+    from formalimg.drawing.contact import grip_places, standing_place
+
+    carriers = Counter(fact.second for fact in facts.facts if fact.predicate in ("On", "OnTopOf"))
+    held = {fact.second for fact in facts.facts if fact.predicate == "Holding"}
     containers = {fact.second for fact in facts.facts if fact.predicate == "In"}
     looks = []
     for number, obj in enumerate(facts.objects):
@@ -151,8 +141,12 @@ def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
             icon = shapes.apply(icon, obj.shape)
         front = catalog.icon(obj.label, FRONT) if entry.paints_front(obj.shape, obj.states) else None
         rim = None if front is None or entry.inside is None else _top(front)
-        # A front that begins above the window is a wall around it.
-        looks.append(DrawnLook(entry, icon, rim if rim and entry.inside and rim > entry.inside[1] else None))
+        if not rim or not entry.inside or rim <= entry.inside[1]:
+            rim = None  # a front that begins above the window is a wall around it
+        height = entry.on if obj.shape is None else 0.0
+        stand = standing_place(icon, height, carriers[number]) if number in carriers else None
+        grips = grip_places(icon) if number in held else ()
+        looks.append(DrawnLook(entry, icon, front, rim, stand, entry.hands(variant), grips))
     return looks
 
 
@@ -185,14 +179,18 @@ def _painting_order(facts: DrawnFacts, boxes: Sequence[Box]) -> tuple[int, ...]:
     return tuple(order)
 
 
-def _conflict(facts: DrawnFacts, looks: Sequence[DrawnLook], seed: int) -> NoDrawing:
-    """Return which relations cannot hold together in a drawing of these objects."""
+def _conflict(facts: DrawnFacts, looks: Sequence[DrawnLook], seed: int, fault: Fact | None) -> NoDrawing:
+    """Return which relations cannot hold together in a drawing of these objects, or which no pixels show."""
 
     def impossible(kept: frozenset[int]) -> bool:
         some = replace(facts, facts=tuple(facts.facts[number] for number in sorted(kept)))
         return LayoutModel(some, looks, _PROOF, seed).solve() is None
 
     everything = frozenset(range(len(facts.facts)))
+    if fault is not None:
+        return NoDrawing(f"no layout was found whose pixels show {_text(fault, facts)}")
+    if any(facts.sizes) and impossible(frozenset()):
+        return NoDrawing("size: no layout shows objects of these sizes")
     if not impossible(everything):
         return NoDrawing(f"no layout of {len(looks)} objects of drawable sizes was found")
     conflict = [facts.facts[number] for number in minimal_conflict(len(facts.facts), impossible)]

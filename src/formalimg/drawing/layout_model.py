@@ -10,12 +10,11 @@ import random
 from collections.abc import Sequence
 from itertools import combinations
 from math import ceil, floor, log10, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
-from formalimg.drawing.catalog import DrawnClass
 from formalimg.drawing.facts import DrawnFacts, Fact
-from formalimg.drawing.icon import Icon
-from formalimg.drawing.sizes import HUGE, TINY
+from formalimg.drawing.layout_look import DrawnLook, LayoutAttempt, StandingPlace
+from formalimg.drawing.sizes import size_limit
 from formalimg.drawing.space import OCCLUSION
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import CANVAS, Box
@@ -26,50 +25,26 @@ MARGIN = 20
 
 _UNIT = 10
 """A box of scale k has the area of a square with this times k as its side."""
-_SMALLEST_INSIDE, _LARGEST = 6, 62  # scales
+_SMALLEST_INSIDE, _LARGEST, _LARGEST_MEASURED = 8, 62, 92  # scales
+_SMALLEST_SIZED = 7
+_SMALLEST_DETAILED = 12
+"""The smallest scale of what has a shape or a material, which would not be recognised otherwise."""
+_CLEARLY = 2.8
+"""How many times shorter or longer than usual what is tiny or huge is made at least."""
 _GAP = 24
 _GROUND = 560
 """In tidy layouts, what nothing carries stands below this line."""
 _SHARE = 1000  # fractions are counted in thousandths
 _SNUG = 4
 """How exactly things stand where they stand."""
-_MOUTH, _HANGING = 550, 250
-"""What holds things above this share of its height has them in its mouth, which grasps this share of their ends."""
-
-
-class LayoutAttempt(NamedTuple):
-    """How strict a layout is.
-
-    Attributes:
-        room: the share of the canvas that objects may fill.
-        low, high: bounds of the size of an object, as multiples of what its class suggests.
-        tidy: whether things stand on the ground, and are held at the hand.
-        smallest: the smallest scale of a box.
-        effort: the limit of the solver, in its own deterministic seconds.
-        grip: how much of others is hidden by what is in front of them, from 0 (as little as counts) to 1.
-    """
-
-    room: float
-    low: float
-    high: float
-    tidy: bool
-    smallest: int
-    effort: float
-    grip: float = 0.0
-
-
-class DrawnLook(NamedTuple):
-    """What a layout has to know of an object.
-
-    Attributes:
-        entry: how its class is drawn.
-        icon: its icon, in its shape.
-        rim: where the front of a container begins, as a fraction of its height; None if no front is painted.
-    """
-
-    entry: DrawnClass
-    icon: Icon
-    rim: float | None = None
+_OVERSIZED, _LIGHTEST, _HEAVIEST = 1.6, 0.42, 1.2
+"""What is carried may be so much larger than usual; up to and at most so long as a multiple of its carrier."""
+_STANCE = 250
+"""The thousandths of the width of a thing, on each side of its middle, that has to be above where it stands."""
+_MOUTH = 550
+"""What holds things above this share of its height has them in its mouth."""
+_HANGING = (20, 250)
+"""Where a mouth is on what it holds, from the holder and from the top, as shares of its box."""
 
 
 class _BoxVariables:
@@ -110,14 +85,18 @@ class LayoutModel:
             _BoxVariables(self.model, look.icon.aspect, *bounds)
             for look, bounds in zip(looks, self._scale_bounds(), strict=True)
         ]
+        self.held: dict[tuple[int, int], list[Any]] = {}
         for fact in facts.facts:
             self._require(fact)
+            if (pair := fact.carried) is not None:
+                self._require_light(*pair)
+        for literals in self.held.values():  # a hand holds one thing
+            self.model.add_at_most_one(literals)
         self._require_solid()
         self._require_sizes()
         if attempt.tidy:
             self._require_ground()
-        else:
-            self._prefer_large()
+        self._prefer_large()
         self._hint()
 
     def solve(self) -> list[Box] | bool | None:
@@ -144,41 +123,44 @@ class LayoutModel:
         bounds = []
         carriers = set(self.carrier.values())
         inside = {fact.first for fact in self.facts.facts if fact.predicate == "In"}
+        measured = any(self.facts.sizes)
         for number, side in enumerate(wanted):
-            size = self.facts.sizes[number]
+            obj = self.facts.objects[number]
             low, high = self.attempt.low, self.attempt.high
-            if number in carriers or size == "huge":
+            if number in carriers:
                 high *= 2
-            if number in self.carrier or size == "tiny":
-                low /= 2 if self.attempt.tidy and size is None else 4
-            least = _SMALLEST_INSIDE if size == "tiny" or number in inside else self.attempt.smallest
-            bounds.append(
-                (max(least, round(side * zoom * low / _UNIT)), min(_LARGEST, ceil(side * zoom * high / _UNIT)))
-            )
+            if number in self.carrier:
+                low /= 2 if self.attempt.tidy else 4
+            least = _SMALLEST_INSIDE if number in inside else self.attempt.smallest
+            if obj.shape is not None or obj.material is not None:
+                least = max(least, _SMALLEST_DETAILED)
+            most = _LARGEST
+            if measured:  # what is compared is as large or small as that needs
+                low, high, most = low / 8, high * 8, _LARGEST_MEASURED
+                least = max(_SMALLEST_SIZED, least if obj.shape or obj.material else 0)
+            bounds.append((max(least, round(side * zoom * low / _UNIT)), min(most, ceil(side * zoom * high / _UNIT))))
         return [(low, max(low, high)) for low, high in bounds]
 
     def _require_sizes(self) -> None:
-        """Require that tiny and huge things are so against every other class; areas are squares of scales."""
-        tiny, huge = ceil(_SHARE / sqrt(TINY)), ceil(_SHARE * sqrt(HUGE))
-        several_huge = (
-            len({obj.label for obj, size in zip(self.facts.objects, self.facts.sizes, strict=True) if size == "huge"})
-            > 1
-        )
-        sides = [round(_SHARE * sqrt(box.across * box.down)) for box in self.boxes]
+        """Require that tiny and huge things are so beside every other class of a usual size."""
+        sides = [max(box.across, box.down) for box in self.boxes]
+        labels = [obj.label for obj in self.facts.objects]
         for number, size in enumerate(self.facts.sizes):
-            if size is None:
+            length = self.looks[number].entry.usual_length
+            if size is None or length is None:
                 continue
             for other, other_size in enumerate(self.facts.sizes):
                 one, two = sides[number] * self.boxes[number].scale, sides[other] * self.boxes[other].scale
-                if self.facts.objects[other].label == self.facts.objects[number].label:
+                reference = self.looks[other].entry.usual_length
+                if labels[other] == labels[number]:
                     if other > number:
-                        self.model.add(one == two)
-                elif size == "tiny" and other_size != "tiny":
-                    self.model.add((tiny + _SNUG) * one <= _SHARE * two)
-                elif size == "huge" and other_size is None:
-                    self.model.add(_SHARE * one >= (huge + _SNUG) * two)
-                    if several_huge:  # beside two huge things, what is much smaller would be tiny
-                        self.model.add((tiny - 10 * _SNUG) * two >= _SHARE * one)
+                        self.model.add(self.boxes[number].scale == self.boxes[other].scale)
+                elif other_size is None and reference is not None:
+                    share = ceil(_SHARE * size_limit(size, length, reference, _CLEARLY))
+                    if size == "tiny":
+                        self.model.add(_SHARE * one <= share * two)
+                    else:
+                        self.model.add(_SHARE * one >= share * two)
 
     # --- relations
 
@@ -190,15 +172,12 @@ class LayoutModel:
         self._require_one(axiom_alternatives(name, MARGIN), first, second)
         one, other = self.boxes[first], self.boxes[second]
         if name in ("On", "OnTopOf"):
-            self._require_standing(one, other, self.looks[second].entry.on)
-            if sum(other.predicate == name and other.second == second for other in self.facts.facts) == 1:
-                aside = one.measure("center_x") - other.measure("center_x")
-                self.model.add(5 * aside <= other.across * other.scale)
-                self.model.add(5 * aside >= -other.across * other.scale)
+            alone = sum(each.predicate == name and each.second == second for each in self.facts.facts) == 1
+            self._require_standing(one, other, self.looks[second], alone)
         elif name == "In":
             self._require_inside(one, other, self.looks[second])
         elif name == "Holding":
-            self._require_held(one, other, self.looks[first].entry.hold)
+            self._require_held(first, second)
         elif name == "NextTo" and self.attempt.tidy and not {first, second} & self.carrier.keys():
             feet = other.measure("ymax") - one.measure("ymax")
             self.model.add_linear_constraint(feet, -60, 60)
@@ -216,13 +195,30 @@ class LayoutModel:
         if len(ways) > 1:
             self.model.add_bool_or(literals)
 
-    def _require_standing(self, thing: _BoxVariables, carrier: _BoxVariables, height: float) -> None:
-        """Require that a thing ends where things on its carrier stand, and does not dwarf it."""
+    def _require_light(self, thing: int, carrier: int) -> None:
+        """Require that what is carried is not much larger beside its carrier than it usually is, but is well seen."""
+        lengths = [self.looks[number].entry.length for number in (thing, carrier)]
+        if self.facts.sizes[thing] or self.facts.sizes[carrier]:
+            return
+        ratio = lengths[0] / lengths[1] if lengths[0] and lengths[1] else 1.0
+        share = round(_SHARE * min(_HEAVIEST, max(_LIGHTEST, _OVERSIZED * ratio)))
+        one, other = self.boxes[thing], self.boxes[carrier]
+        self.model.add(
+            _SHARE * max(one.across, one.down) * one.scale <= share * max(other.across, other.down) * other.scale
+        )
+
+    def _require_standing(self, thing: _BoxVariables, carrier: _BoxVariables, look: DrawnLook, alone: bool) -> None:
+        """Require that the middle of a thing is where things on its carrier stand, and that it does not dwarf it."""
+        place = look.stand or StandingPlace(look.entry.on, 0.3, 0.7)
+        aside = (place.right - place.left) / 4 if alone else 0
+        height, left, right = (round(_SHARE * part) for part in (place.height, place.left + aside, place.right - aside))
         foot, top = thing.measure("ymax"), carrier.measure("ymin")
-        at = 2 * round(_SHARE * height) * carrier.down * carrier.scale
+        at = 2 * height * carrier.down * carrier.scale
         self.model.add_linear_constraint(_SHARE * (foot - top) - at, 0, 2 * _SNUG * _SHARE)
-        if self.attempt.tidy:
-            self.model.add(10 * thing.scale * thing.across <= 14 * carrier.scale * carrier.across)
+        start, across = _SHARE * carrier.measure("xmin"), 2 * carrier.across * carrier.scale
+        reach = _STANCE * 2 * thing.across * thing.scale if self.attempt.tidy and not alone else 0
+        self.model.add(_SHARE * thing.measure("center_x") - reach >= start + left * across)
+        self.model.add(_SHARE * thing.measure("center_x") + reach <= start + right * across)
 
     def _require_inside(self, thing: _BoxVariables, container: _BoxVariables, look: DrawnLook) -> None:
         """Require that a thing is in the window of its container; behind a front, it stands out at the top."""
@@ -238,33 +234,47 @@ class LayoutModel:
             self.model.add(_SHARE * (thing.measure("center_y") - y) <= rim)
         else:
             self.model.add(_SHARE * (thing.measure("ymin") - y) >= top * down)
-            if self.attempt.tidy:  # it stands there, and does not float
-                self.model.add(_SHARE * (thing.measure("ymax") - y) >= bottom * down - 4 * _SNUG * _SHARE)
+            # It stands there, and does not float.
+            self.model.add(_SHARE * (thing.measure("ymax") - y) >= bottom * down - 4 * _SNUG * _SHARE)
 
-    def _require_held(self, holder: _BoxVariables, thing: _BoxVariables, hand: tuple[float, float] | None) -> None:
-        """Require that a thing leaves half of its holder free; if the layout is tidy, also that the hand is on it."""
-        x, y = (round(_SHARE * part) for part in hand or (0.9, 0.5))
-        right = thing.measure("xmin") - holder.measure("center_x")
-        left = holder.measure("center_x") - thing.measure("xmax")
-        if not self.attempt.tidy:
-            below = thing.measure("ymin") - holder.measure("center_y")
-            literals = [self.model.new_bool_var("") for _ in range(3)]
-            for literal, room in zip(literals, (right, left, below), strict=True):
-                self.model.add(room >= 0).only_enforce_if(literal)
-            self.model.add_bool_or(literals)
-            return
+    def _require_held(self, first: int, second: int) -> None:
+        """Require that a hand of the holder is on the thing, and that half of the holder stays free."""
+        holder, thing = self.boxes[first], self.boxes[second]
+        hands = self.looks[first].hands
+        chosen = [self.model.new_bool_var("") for _ in hands]
+        self.model.add_exactly_one(chosen)
+        for number, (literal, (x, y)) in enumerate(zip(chosen, hands, strict=True)):
+            grip = self.looks[second].grips[0 if x >= 0.5 else 1]
+            self._require_grasp(holder, thing, (round(_SHARE * x), round(_SHARE * y)), grip, literal)
+            self.held.setdefault((first, number), []).append(literal)
+
+    def _require_grasp(
+        self,
+        holder: _BoxVariables,
+        thing: _BoxVariables,
+        hand: tuple[int, int],
+        grip: tuple[float, float],
+        chosen: Any,
+    ) -> None:
+        x, y = hand
         at_x = _SHARE * holder.measure("xmin") + 2 * x * holder.across * holder.scale
         at_y = _SHARE * holder.measure("ymin") + 2 * y * holder.down * holder.scale
         # A hand is on the inner part of the thing. What a mouth holds hangs down from it, so that the face stays free.
-        inner_part, upper_part = (_HANGING, _HANGING) if y < _MOUTH else (_SHARE * 2 // 5, _SHARE)
-        inner = inner_part * 2 * thing.across * thing.scale
+        hangs = y < _MOUTH
+        inner = round(_SHARE * (grip[0] if x >= _SHARE // 2 else 1 - grip[0]))
+        least, most = _HANGING if hangs else (inner + 20, inner + 200)
+        width, height = 2 * thing.across * thing.scale, 2 * thing.down * thing.scale
+        left, right = _SHARE * thing.measure("xmin"), _SHARE * thing.measure("xmax")
+        middle = holder.measure("center_x")
         if x >= _SHARE // 2:
-            self._between(at_x, _SHARE * thing.measure("xmin"), _SHARE * thing.measure("xmin") + inner)
+            self._between(at_x, left + least * width, left + most * width, chosen)
+            self.model.add(thing.measure("xmin") >= middle).only_enforce_if(chosen)
         else:
-            self._between(at_x, _SHARE * thing.measure("xmax") - inner, _SHARE * thing.measure("xmax"))
+            self._between(at_x, right - most * width, right - least * width, chosen)
+            self.model.add(thing.measure("xmax") <= middle).only_enforce_if(chosen)
         top = _SHARE * thing.measure("ymin")
-        self._between(at_y, top, top + upper_part * 2 * thing.down * thing.scale)
-        self.model.add((right if x >= _SHARE // 2 else left) >= 0)
+        upper, lower = (least, most) if hangs else (round(_SHARE * grip[1]) - 120, round(_SHARE * grip[1]) + 120)
+        self._between(at_y, top + upper * height, top + lower * height, chosen)
 
     def _require_occlusion(self, front: _BoxVariables, back: _BoxVariables) -> None:
         """Require that one box hides a part of the other, and stands lower in the image, nearer to the viewer.
@@ -345,11 +355,11 @@ class LayoutModel:
                 self.model.add(box.measure("ymax") >= 2 * _GROUND)
 
     def _prefer_large(self) -> None:
-        """Prefer layouts whose smallest object is large."""
-        least = self.model.new_int_var(0, _LARGEST, "")
-        for number, box in enumerate(self.boxes):
-            if self.facts.sizes[number] is None:
-                self.model.add(least <= box.scale)
+        """Prefer layouts whose smallest object is large, up to a size that the seed decides: others look different."""
+        share = random.Random(f"drawn size {self.seed}").uniform(0.6, 1.0)
+        least = self.model.new_int_var(0, max(1, round(share * min(box.high for box in self.boxes))), "")
+        for box in self.boxes:
+            self.model.add(least <= box.scale)
         self.model.maximize(least)
 
     def _hint(self) -> None:

@@ -34,6 +34,9 @@ _PAINTERS: Mapping[str, Callable[[TextureCanvas], IconDrawing]] = {
 MATERIALS = tuple(_PAINTERS)
 """The materials that can be drawn."""
 
+LINED = ("glass", "stone", "brick")
+"""The materials over which the lines of an icon are seen, also of one that is bent into a shape."""
+
 ALIASES = {"metallic": "metal"}
 """Other words for them: as a concept, metal is called metallic."""
 

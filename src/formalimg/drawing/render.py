@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from formalimg.drawing import materials, shapes, states, styles
+from formalimg.drawing import materials, shapes, states, styles, textures
 from formalimg.drawing.catalog import FRONT, OVERLAY_STATES, DrawnCatalog, DrawnClass, drawn_catalog
 from formalimg.drawing.ground import render_on_ground
 from formalimg.drawing.icon import Icon, Tones, palette
@@ -109,9 +109,11 @@ def paint_object(obj: SceneObject, icon: Icon, entry: DrawnClass, size: int, key
     if obj.shape is not None and obj.shape != NO_WORD:
         icon = shapes.apply(icon, obj.shape)
     paints = {**palette().accents, **tones._asdict()}
-    drawing = icon_drawing(icon, frame, paints, outline_width(frame, size))
+    drawing = plain = icon_drawing(icon, frame, paints, outline_width(frame, size))
     if obj.material is not None and obj.material != NO_WORD:
         drawing = materials.apply(drawing, obj.material, tones, key)
+        if obj.shape is not None and obj.shape != NO_WORD and obj.material not in materials.LINED:
+            drawing = replace(drawing, body=drawing.body + textures.icon_lines(plain))
     for state in obj.states:
         if state in OVERLAY_STATES:
             drawing = states.apply(drawing, state, key)

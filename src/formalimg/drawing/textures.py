@@ -71,7 +71,7 @@ def brick(canvas: TextureCanvas) -> IconDrawing:
             size = f'width="{text(wide - joint)}" height="{text(high - joint)}" rx="{text(joint / 2)}"'
             edge = f'stroke="{tones.ink}" stroke-opacity="0.55" stroke-width="{text(max(0.7, joint * 0.4))}"'
             marks.append(f'<rect x="{text(x)}" y="{text(y)}" {size} fill="{shade}" {edge}/>')
-    return canvas.over("".join(marks) + _details(canvas))
+    return canvas.over("".join(marks) + icon_lines(canvas.drawing))
 
 
 def stone(canvas: TextureCanvas) -> IconDrawing:
@@ -108,7 +108,7 @@ def stone(canvas: TextureCanvas) -> IconDrawing:
             y = frame.top + canvas.random.random() * frame.height
             data += f"M{text(x, y)}l{text(unit * 0.06, unit * 0.04)}"
         marks.append(stroke(data, color, max(0.9, unit * 0.13), opacity))
-    return canvas.over("".join(marks) + _details(canvas))
+    return canvas.over("".join(marks) + icon_lines(canvas.drawing))
 
 
 def fabric(canvas: TextureCanvas) -> IconDrawing:
@@ -192,11 +192,10 @@ def paper(canvas: TextureCanvas) -> IconDrawing:
     return canvas.over("".join(marks))
 
 
-def _details(canvas: TextureCanvas) -> str:
-    """The icon once more over a texture that covers it: its parts see-through, and all of its lines."""
-    body = canvas.drawing.body
-    lines = _FILL.sub(' fill="none"', body)
-    return f'<g opacity="0.25">{body}</g><g opacity="0.8">{lines}</g>'
+def icon_lines(drawing: IconDrawing) -> str:
+    """Return an icon once more over a texture that covers it: its parts see-through, and all of its lines."""
+    lines = _FILL.sub(' fill="none"', drawing.body)
+    return f'<g opacity="0.25">{drawing.body}</g><g opacity="0.8">{lines}</g>'
 
 
 def _seam(canvas: TextureCanvas) -> str:

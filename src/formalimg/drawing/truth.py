@@ -6,6 +6,7 @@ and what the plain icon of a class shows (a man who stands) is true as well.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -13,12 +14,12 @@ from formalimg.drawing.brief import SceneBrief
 from formalimg.drawing.catalog import DrawnCatalog, DrawnClass, drawn_catalog
 from formalimg.drawing.icon import palette
 from formalimg.drawing.scene import DrawnScene
-from formalimg.drawing.sizes import size_words
+from formalimg.drawing.sizes import has_size, is_ordinary
 from formalimg.drawing.space import DrawnSpace, material_word, relation_word
 from formalimg.errors import FormalimgError
 from formalimg.logic.syntax import Atom, Formula
 from formalimg.logic.verification import Verification, verify
-from formalimg.scenes.objects import NO_WORD, SceneObject
+from formalimg.scenes.objects import NO_WORD, Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.spatial_axioms import ClearScene
 
@@ -27,7 +28,11 @@ PLAIN_STYLE = "plain drawing"
 
 
 class DrawnConcept(NamedTuple):
-    """A visual concept about the objects of these classes: one for an object or attribute, two for a relation."""
+    """A visual concept about the objects of these classes.
+
+    `items` is one for an object or attribute, and two for a relation. A size names the references after its own class:
+    the classes of which no size is asked.
+    """
 
     category: str
     value: str
@@ -114,8 +119,7 @@ def concept_holds(concept: DrawnConcept, drawn: DrawnScene, catalog: DrawnCatalo
     if concept.category == "number":
         return len(found) == int(concept.value)
     if concept.category == "size":
-        words = size_words([(obj.label, obj.box) for obj in drawn.scene.objects])
-        return bool(found) and all(words[number] == concept.value for number in found)
+        return _decide_size(has_size, concept, drawn, catalog)
     if concept.category not in ("object", "color", "shape", "texture"):
         raise FormalimgError(f"drawn scenes know no concepts of the category {concept.category!r}")
     objects = shown_scene(drawn, catalog).objects
@@ -123,18 +127,48 @@ def concept_holds(concept: DrawnConcept, drawn: DrawnScene, catalog: DrawnCatalo
     return bool(found) and (kind == "object" or all(getattr(objects[number], kind) == value for number in found))
 
 
+def concept_is_clear(concept: DrawnConcept, drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> bool:
+    """Return whether people would agree on a concept: not on a size between usual and tiny, or usual and huge."""
+    return concept.category != "size" or any(
+        _decide_size(decide, concept, drawn, catalog) for decide in (has_size, is_ordinary)
+    )
+
+
+def _decide_size(
+    decide: Callable[[str, Sequence[tuple[str, Box]], str, Sequence[str], DrawnCatalog], bool],
+    concept: DrawnConcept,
+    drawn: DrawnScene,
+    catalog: DrawnCatalog | None,
+) -> bool:
+    objects = [(obj.label, obj.box) for obj in drawn.scene.objects]
+    item, *references = concept.items
+    return decide(concept.value, objects, item, references, catalog or drawn_catalog())
+
+
+def size_items(objects: Iterable[tuple[str, str | None]], item: str) -> tuple[str, ...]:
+    """Return the classes that a size is about: the item's, and those of the objects of which no size is asked.
+
+    Args:
+        objects: the class and the asked size of each object of the request.
+        item: the class whose size is asked.
+    """
+    return (item, *dict.fromkeys(label for label, size in objects if size is None and label != item))
+
+
 def brief_concepts(brief: SceneBrief) -> tuple[DrawnConcept, ...]:
     """Return all concepts that a brief asks for: its objects, their attributes, the style and the relations."""
     concepts = [DrawnConcept("object", obj.item, (obj.item,)) for obj in brief.objects]
+    sizes = [(obj.item, obj.size) for obj in brief.objects]
     for obj in brief.objects:
         words = {
             "color": obj.color,
             "number": str(obj.number) if obj.number > 1 else None,
             "shape": obj.shape,
-            "size": obj.size,
             "texture": obj.material,
         }
         concepts += [DrawnConcept(kind, word, (obj.item,)) for kind, word in words.items() if word is not None]
+        if obj.size is not None:
+            concepts.append(DrawnConcept("size", obj.size, size_items(sizes, obj.item)))
     if brief.style is not None:
         concepts.append(DrawnConcept("style", brief.style))
     for name, first, second in ((each.name, each.first, each.second) for each in brief.relations):

@@ -31,7 +31,7 @@ DRAWN_NOTE = (
 )
 """What must be said wherever its verdicts are shown."""
 
-_VERSION = 1
+_VERSION = 2
 """The version of the rules by which drawn scenes are judged: raise it whenever a verdict may come out differently."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec, RequestedConcept
 from formalimg.drawing.scene import DrawnScene
-from formalimg.drawing.truth import DrawnConcept, concept_holds
+from formalimg.drawing.truth import DrawnConcept, concept_holds, concept_is_clear, size_items
 from formalimg.errors import FormalimgError
 from formalimg.judges.known_drawings import BOTTLE, BOTTLE_AND_FORK, FORK, KnownDrawing, bottle_and_fork
 from formalimg.types import Item, Part, Unscored, Verdict
@@ -20,11 +20,14 @@ def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
 
 
 def judge_drawn(item: Item[object], drawn: DrawnScene) -> Verdict | Unscored:
-    """Return the verdict on what a drawn scene shows, concept by concept."""
+    """Return the verdict on what a drawn scene shows, concept by concept.
+
+    Its evidence names under `unclear` the questions on which people would not agree: sizes between usual and tiny.
+    """
     spec = item.spec
     if not isinstance(spec, ConceptSpec) or not spec.concepts:
         return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
-    parts = []
+    parts, unclear = [], []
     for concept in spec.concepts:
         asked = _drawn_concept(concept, spec)
         if asked is None:
@@ -37,7 +40,9 @@ def judge_drawn(item: Item[object], drawn: DrawnScene) -> Verdict | Unscored:
         parts.append(
             Part(concept.question, concept.category, float(holds), about=(concept.value,), reason=_shown(asked, drawn))
         )
-    return Verdict(all(part.score == 1 for part in parts), tuple(parts))
+        if not concept_is_clear(asked, drawn):
+            unclear.append(concept.question)
+    return Verdict(all(part.score == 1 for part in parts), tuple(parts), {"unclear": unclear} if unclear else {})
 
 
 def _drawn_concept(concept: RequestedConcept, spec: ConceptSpec) -> DrawnConcept | None:
@@ -49,6 +54,8 @@ def _drawn_concept(concept: RequestedConcept, spec: ConceptSpec) -> DrawnConcept
     if spec.binding is None or not concept.objects:
         return None
     items = tuple(spec.binding.objects[number - 1].item for number in concept.objects)
+    if concept.category == "size":
+        items = size_items([(obj.item, obj.attributes.get("size")) for obj in spec.binding.objects], items[0])
     return DrawnConcept(concept.category, concept.value, items)
 
 

@@ -248,9 +248,9 @@ def _flip(
 
 
 def _only_false(item: Item[Any], drawn: DrawnScene, profile: str) -> str | None:
-    """Return the part that is false of a scene; None if it is not exactly one."""
+    """Return the part that is false of a scene; None if it is not exactly one, or people would not agree on it."""
     truth = judge_drawn_scene(item, drawn, profile)
-    if not isinstance(truth, Verdict) or truth.passed:
+    if not isinstance(truth, Verdict) or truth.passed or truth.evidence.get("unclear"):
         return None
     wrong = [part.name for part in truth.parts if part.score != 1]
     return wrong[0] if len(wrong) == 1 else None
