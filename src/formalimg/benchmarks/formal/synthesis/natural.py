@@ -118,7 +118,7 @@ def _fits_in(predicate: str, first: str, second: str, atoms: Sequence[Atom]) -> 
     hands = sum(other.predicate == "Holding" and other.variables[0] == atom.variables[0] for other in atoms)
     if ontology().is_also(first, "person"):
         return hands < 2
-    return hands < 1 and ontology().entry(second).size.low <= _BITE
+    return hands < 1 and ontology().entry(second).usual.length <= _BITE
 
 
 def _is_inside_fitting(first: str, second: str) -> bool:
