@@ -12,15 +12,8 @@ from formalimg.errors import FormalimgError
 from formalimg.logic.vocabulary import Vocabulary, closest_match
 from formalimg.scenes.objects import ATTRIBUTE_KINDS
 
-FIELDS = ("category", "broader", "size", "weight", "usual", "holds", "inside", "top", "worn", *ATTRIBUTE_KINDS)
+FIELDS = ("category", "broader", "size", "holds", "inside", "top", "worn", *ATTRIBUTE_KINDS)
 _PLURAL = frozenset({"shoes", "glasses", "headphones"})
-
-
-class SizeRange(NamedTuple):
-    """From the smallest to the largest usual specimen."""
-
-    low: float
-    high: float
 
 
 class UsualSize(NamedTuple):
@@ -71,16 +64,13 @@ class Worn(NamedTuple):
 class ClassEntry:
     """One class: what it is like, and what it can do.
 
-    Lengths are in cm, weights in kg. `size` is the longest side, from the smallest to the largest specimen; what is
-    held and what is inside goes by the `usual` one. `broader` names the classes that it also is: every man is a person.
+    `broader` names the classes that it also is: every man is a person.
     """
 
     name: str
     category: str
     broader: tuple[str, ...]
-    size: SizeRange
-    weight: SizeRange
-    usual: UsualSize
+    size: UsualSize
     holds: Grip | None
     inside: Inside | None
     top: Top | None
@@ -131,7 +121,7 @@ class OntologyData(NamedTuple):
 
 
 def load_ontology(folder: Traversable, vocabulary: Vocabulary) -> OntologyData:
-    """Load the ontology from a folder of TOML files: `groups.toml`, `clashes.toml`, `rules.toml`, and files of classes."""
+    """Load the ontology from a folder of TOML files: groups, clashes, rules, and files of classes."""
     tables = {entry.name: _table(entry) for entry in folder.iterdir() if entry.name.endswith(".toml")}
     for name in ("groups.toml", "clashes.toml", "rules.toml"):
         if name not in tables:
@@ -197,9 +187,7 @@ class _EntryReader:
             name=name,
             category=fields["category"],
             broader=self.words(f"{name}.broader", fields["broader"], "class"),
-            size=_extent(f"{name}.size", fields["size"]),
-            weight=_extent(f"{name}.weight", fields["weight"]),
-            usual=_usual_size(f"{name}.usual", fields["usual"]),
+            size=_usual_size(f"{name}.size", fields["size"]),
             holds=self.grip(f"{name}.holds", fields["holds"]),
             inside=self.inside(f"{name}.inside", fields["inside"]),
             top=self.top(f"{name}.top", fields["top"]),
@@ -303,15 +291,6 @@ def _flag(where: str, written: object) -> bool:
     if not isinstance(written, bool):
         raise OntologyError(f"{where} must be true or false")
     return written
-
-
-def _extent(where: str, written: object) -> SizeRange:
-    if not isinstance(written, list) or len(written) != 2:
-        raise OntologyError(f"{where} must be two numbers, [smallest, largest]")
-    low, high = (_number(where, number) for number in written)
-    if low > high:
-        raise OntologyError(f"{where}: the smallest, {low:g}, is above the largest, {high:g}")
-    return SizeRange(low, high)
 
 
 def _usual_size(where: str, written: object) -> UsualSize:
