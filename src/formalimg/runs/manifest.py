@@ -13,6 +13,8 @@ from typing import Any
 from formalimg._util.io import read_plain_bytes
 from formalimg._util.strict_json import is_text, is_utf8, parse_toml
 from formalimg._util.text import truncate
+from formalimg.benchmarks.loader import shipped_versions
+from formalimg.benchmarks.registry import suite_names
 from formalimg.errors import FormalimgError
 from formalimg.runs.folder import require_plain_run_files
 from formalimg.runs.image_store import write_run_file
@@ -39,7 +41,7 @@ _FIELDS = {
     "layouts": str,
 }
 """Fields of the manifest that are always written."""
-_OPTIONAL_FIELDS = {"images": str, "images_id": str, "odd": str, "matched": str, "adaptive": str, "imported": str}
+_OPTIONAL_FIELDS = dict.fromkeys(("images", "images_id", "odd", "matched", "adaptive", "imported", "origin"), str)
 """Fields that are written only if they are not empty."""
 
 MAX_MANIFEST_BYTES = 1_000_000
@@ -86,6 +88,7 @@ class RunManifest:
         matched: how the premade images that the last command asked for were matched to items; empty for a model.
         adaptive: the design of an adaptive run, whose looks are in `looks.jsonl`; empty for others.
         imported: where the answers of a run without images come from: file, digest and date of each; else empty.
+        origin: `authors` if the items were read from files as their authors publish them; else empty.
     """
 
     suite: str
@@ -109,6 +112,17 @@ class RunManifest:
     matched: str = ""
     adaptive: str = ""
     imported: str = ""
+    origin: str = ""
+
+    @property
+    def items_label(self) -> str:
+        """Whose items were run, in their version: `formalimg items v3`; empty where a suite has the user's alone."""
+        if self.origin == "authors":
+            return "authors' items"
+        shipped = shipped_versions(self.suite) if self.suite in suite_names() else ()
+        if not self.suite_version:
+            return "unversioned items" if shipped else ""
+        return f"{'formalimg ' if self.suite_version in shipped else ''}items v{self.suite_version}"
 
     @property
     def image_owner(self) -> str:

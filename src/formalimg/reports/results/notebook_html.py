@@ -33,7 +33,7 @@ def comparison_html(comparison: Comparison) -> str:
 
     sections = [
         {
-            "title": section.suite.title,
+            "title": section.title,
             "runs": ", ".join(row.name for row in section.rows),
             "judges": ", ".join(sorted({row.manifest.judge.name for row in section.rows if row.manifest.judge})),
             "table": Markup(main_table_html(section, comparison)),

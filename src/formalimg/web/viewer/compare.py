@@ -144,7 +144,7 @@ def _suite(section: Section, compared: Comparison, baseline: StoredRun | None) -
     folder = None if baseline is None else baseline.folder.resolve()
     name = next((row.name for row in section.rows if row.folder.resolve() == folder), "")
     return _Suite(
-        section.suite.title,
+        section.title,
         trusted_markup(curves_html(section)),
         trusted_markup(main_table_html(section, compared)),
         section.suite.tables_heading,

@@ -85,6 +85,12 @@ class Recipe:
     objects: int | None = None
     connectives: bool = False
 
+    @property
+    def version(self) -> str:
+        """The version of the items: that of the default ones; empty for others."""
+        default = Recipe(self.suite, suite(self.suite).bands["Overall"])
+        return VERSION if self == default else ""
+
     def __post_init__(self) -> None:
         if self.suite not in _SUITES:
             raise SynthesisError(f"unknown suite {self.suite!r}: items can be made of {', '.join(_SUITES)}")
@@ -193,7 +199,7 @@ def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
         except WordingError:
             given_up["wording"] += 1
             continue
-        item = Item(recipe.suite, str(slot.id), slot.level, prompt, spec, _tags(recipe), VERSION)
+        item = Item(recipe.suite, str(slot.id), slot.level, prompt, spec, _tags(recipe), recipe.version)
         return _SynthesisAttempt(item, draw, given_up)
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(given_up.items()))
     raise SynthesisError(
