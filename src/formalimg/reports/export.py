@@ -139,7 +139,6 @@ def _run(row: RunRow) -> dict[str, object]:
         "name": row.name,
         "folder": str(row.folder),
         "suite_version": manifest.suite_version,
-        "items_label": manifest.items_label,
         "items_digest": manifest.items_digest,
         "items": row.items,
         "pictures_of_each": row.images_of_each._asdict(),
