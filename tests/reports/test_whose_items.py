@@ -15,7 +15,7 @@ RUN = ("run", "knolling", "-m", "builtin/oracle", "--levels", "1", "--per-level"
 
 
 def report(cwd: Path, *options: str) -> str:
-    done = formalimg("report", "run", "--format", "markdown", *options, cwd=cwd)
+    done = formalimg("report", "run", "--format", "md", *options, cwd=cwd)
     assert done.code == 0, done.err
     return done.out
 
@@ -27,8 +27,8 @@ def test_shipped_items_are_named_with_their_version(tmp_path: Path) -> None:
     assert "on their items, which are others than those of the runs, and by their judge" in report(
         tmp_path, "--reference"
     )
-    assert formalimg("report", "run", "-o", "report.html", cwd=tmp_path).code == 0
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert formalimg("report", "run", "--format", "html", cwd=tmp_path).code == 0
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert f"<h1>FormalImg Knolling, formalimg items v{newest}" in page
 
 
@@ -44,8 +44,7 @@ def test_files_as_published_are_the_authors(tmp_path: Path) -> None:
         *("synth", "knolling", "--levels", "1", "--per-level", "1", "--out", "own", "--published"), cwd=tmp_path
     )
     assert done.code == 0, done.err
-    (tmp_path / "own" / "items.jsonl").unlink()
-    assert formalimg(*RUN, "--items", "own", cwd=tmp_path).code == 0
+    formalimg(*RUN[:3], "builtin/scatter", *RUN[4:], "--items", "own/published", cwd=tmp_path)
     assert "FormalImg Knolling, authors' items: pass rate" in report(tmp_path)
     assert "on their items and by their judge" in report(tmp_path, "--reference")
 
@@ -57,7 +56,7 @@ def test_runs_over_different_items_say_which(tmp_path: Path) -> None:
     (tmp_path / "mine" / "items.jsonl").write_text(text.replace(f'"version": "{version}"', '"version": "77"'))
     assert formalimg(*RUN[:-1], "one", cwd=tmp_path).code == 0
     assert formalimg(*RUN[:-1], "two", "--items", "mine", cwd=tmp_path).code == 0
-    done = formalimg("report", "one", "two", "--format", "markdown", cwd=tmp_path)
+    done = formalimg("report", "one", "two", "--format", "md", cwd=tmp_path)
     assert "FormalImg Knolling: pass rate" in done.out
     assert "The runs differ in their items: " in done.out
     assert f"formalimg items v{version} for" in done.out
