@@ -18,6 +18,7 @@ from formalimg.logic.parser import parse
 from formalimg.logic.prenex import complexity
 from formalimg.logic.syntax import Count, Formula, subformulas
 from formalimg.logic.verification import verify
+from formalimg.scenes.rules import AS_READ
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.margin import keeps_margin
 from formalimg.types import Item
@@ -42,7 +43,7 @@ def assert_sound(items: Sequence[Item[FormulaSpec]]) -> None:
         assert any(count.bound != "at-most" for count in counts)
         assert witness is not None
         assert verify(formula, witness)
-        assert keeps_margin(formula, witness)
+        assert keeps_margin(formula, witness, AS_READ)
         assert not verify(formula, Scene(()))
         assert is_equivalent_as_written(parse_prompt(item.prompt, "knolling"), formula), item.prompt
 

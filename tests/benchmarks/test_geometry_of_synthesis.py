@@ -19,7 +19,7 @@ from formalimg.benchmarks.formal.synthesis.geometry import (
 from formalimg.logic.parser import parse
 from formalimg.logic.syntax import Atom, Variable, atoms
 from formalimg.scenes.objects import Box, SceneObject
-from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
+from formalimg.scenes.rules import AS_READ, BINARY_RULES, UNARY_RULES
 from tests.support.brute_force import atom_truth
 from tests.support.sizes import tries
 
@@ -82,6 +82,17 @@ def test_what_is_impossible() -> None:
     assert not geometry.allows(_atom("(LeftOf ?c ?a)"))
     assert geometry.allows(_atom("(AlignedVertically ?a ?b)"))
     assert not GeometricFacts(_facts("(OnLeftSide ?a)")).allows(_atom("(OnRightSide ?a)"))
+
+
+def test_more_follows_and_less_is_possible_as_people_read_it() -> None:
+    column = _facts("(AlignedVertically ?a ?b)", "(AlignedVertically ?b ?c)")
+    halves = _facts("(OnLeftSide ?a)", "(AlignedVertically ?a ?b)")
+    assert GeometricFacts(column, AS_READ).implies(_atom("(AlignedVertically ?a ?c)"))
+    assert not GeometricFacts(column, AS_READ).allows(_atom("(LeftOf ?a ?c)"))
+    assert GeometricFacts(halves, AS_READ).implies(_atom("(OnLeftSide ?b)"))
+    assert not GeometricFacts(halves, AS_READ).allows(_atom("(OnRightSide ?b)"))
+    assert GeometricFacts(halves).allows(_atom("(OnRightSide ?b)")), "the evaluator has 100 units of slack"
+    assert find_redundant([*halves, _atom("(OnLeftSide ?b)")], AS_READ)
 
 
 def test_redundant_atoms_are_found() -> None:

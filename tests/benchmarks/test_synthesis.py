@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -13,8 +14,9 @@ import pytest
 from formalimg.benchmarks.formal.census import count_contents, pattern_of
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.formal.synthesis import generator
-from formalimg.benchmarks.formal.synthesis.generator import Recipe, SynthesisError, make_items
+from formalimg.benchmarks.formal.synthesis.generator import VERSION, Recipe, SynthesisError, make_items
 from formalimg.benchmarks.formal.synthesis.geometry import find_redundant
+from formalimg.benchmarks.formal.synthesis.knolling import draw_knolling
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import instruction_digest, load
 from formalimg.language.equivalence import is_equivalent_as_written
@@ -25,6 +27,7 @@ from formalimg.logic.parser import parse
 from formalimg.logic.prenex import complexity, component_sizes
 from formalimg.logic.syntax import And, Not, Or, atoms, subformulas
 from formalimg.logic.verification import verify
+from formalimg.scenes.rules import AS_READ
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.margin import keeps_margin
 from formalimg.scenes.spatial_axioms import is_natural_witness
@@ -53,9 +56,31 @@ def test_no_two_items_are_alike(made: list[Item[FormulaSpec]]) -> None:
     assert len({item.prompt for item in made}) == len({str(item.spec.formula) for item in made}) == len(made)
 
 
-def test_about_half_have_a_forall(made: list[Item[FormulaSpec]]) -> None:
+def test_about_two_thirds_have_a_forall_as_published(made: list[Item[FormulaSpec]]) -> None:
     share = sum(pattern_of(item.spec.formula) != "exists" for item in made) / len(made)
-    assert 0.35 < share < 0.65
+    assert 0.4 < share < 0.9
+
+
+def test_formulas_are_as_long_as_the_published_ones(made: list[Item[FormulaSpec]]) -> None:
+    for item in made:
+        most = 2.9 if item.suite == "knolling" else 2.5
+        assert len(list(atoms(item.spec.formula))) <= most * item.level + 1, str(item.spec.formula)
+
+
+def test_sizes_are_compared_as_in_nature() -> None:
+    bulky, tiny = {"monitor", "suitcase", "backpack", "shirt", "jeans"}, {"lighter", "keys", "pen", "lemon"}
+    compared = 0
+    for seed in range(tries(600, 3000)):
+        formula = draw_knolling(6, random.Random(f"sizes {seed}"))
+        spoken = list(atoms(formula)) if formula else []
+        classes = {atom.variables[0]: str(atom.arguments[1]).strip("'") for atom in spoken if atom.predicate == "Is"}
+        for atom in spoken:
+            if atom.predicate in ("LargerThan", "SmallerThan"):
+                first, second = (classes[name] for name in atom.variables)
+                large, small = (first, second) if atom.predicate == "LargerThan" else (second, first)
+                assert not (large in tiny and small in bulky), str(formula)
+                compared += large in bulky and small in tiny
+    assert compared > tries(3, 30)
 
 
 def test_the_words_say_what_the_formula_says(made: list[Item[FormulaSpec]]) -> None:
@@ -67,14 +92,14 @@ def test_items_are_proven_and_say_nothing_twice(made: list[Item[FormulaSpec]]) -
     for item in made:
         if item.suite != "knolling":
             assert item.spec.witness is not None
-            assert is_natural_witness(item.spec.formula, item.spec.witness, 20, style=item.spec.style)
+            assert is_natural_witness(item.spec.formula, item.spec.witness, AS_READ.margin, style=item.spec.style)
             continue
         formula, witness = item.spec.formula, item.spec.witness
         assert witness is not None
         assert verify(formula, witness)
-        assert keeps_margin(formula, witness)
+        assert keeps_margin(formula, witness, AS_READ)
         assert not verify(formula, Scene(()))
-        assert find_redundant([atom for atom in atoms(formula) if atom.predicate not in ("Is", "Has")]) == []
+        assert find_redundant([atom for atom in atoms(formula) if atom.predicate not in ("Is", "Has")], AS_READ) == []
 
 
 def test_natural_items_are_plausible(made: list[Item[FormulaSpec]]) -> None:
@@ -115,6 +140,12 @@ def test_the_same_bytes_under_another_hash_seed(tmp_path: Path) -> None:
     assert bytes_under("1") == bytes_under("2")
 
 
+def test_only_the_default_recipe_has_a_version() -> None:
+    assert Recipe("natural").version == Recipe("knolling-counts", (1, 2, 3, 4, 5)).version == VERSION
+    for other in (Recipe("natural", (1,)), Recipe("natural", per_level=3), Recipe("natural", seed=2)):
+        assert other.version == ""
+
+
 def test_another_seed_gives_other_items() -> None:
     one, other = (make_items(Recipe("natural", (3,), 5, seed=seed)).items for seed in (1, 2))
     assert not {item.prompt for item in one} & {item.prompt for item in other}
@@ -136,7 +167,7 @@ def test_components_are_plausible_together() -> None:
 
 def test_connectives_are_an_option() -> None:
     for suite in SUITES:
-        items = make_items(Recipe(suite, (3, 5), tries(8, 12), connectives=True)).items
+        items = make_items(Recipe(suite, (3, 5), tries(16, 24), connectives=True)).items
         used = {type(node) for item in items for node in subformulas(item.spec.formula)}
         assert {And, Or, Not} <= used
         for item in items:

@@ -249,7 +249,7 @@ def test_a_run_without_verdicts_has_no_empty_figure_and_no_failures_to_show(tmp_
     execute(RunConfig(concept_items(1), CallableModel(image, name="test/mute"), size=64), tmp_path / "mute")
     guest = visitor(tmp_path)
     page = guest.get("/run?run=mute").text
-    assert "ConceptMix, 1 image, 0 scored" in page
+    assert "ConceptMix, unversioned items: 1 image, 0 scored" in page
     assert "No image has a verdict yet." in page
     assert 'class="curve"' not in page
     assert not [link for link in _links(page, "/gallery") if "outcome=fail" in link]

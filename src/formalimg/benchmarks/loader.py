@@ -10,7 +10,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -54,11 +54,13 @@ class LoadedItems:
         items: sorted by id.
         skipped: the records of published data of which no item could be made.
         repairs: what was mended in published data, in lines of text.
+        origin: `authors` for items read from files as their authors publish them; else empty.
     """
 
     items: list[Item[Any]]
     skipped: tuple[SkippedRecord, ...] = ()
     repairs: tuple[str, ...] = ()
+    origin: str = ""
 
     @cached_property
     def odd(self) -> str:
@@ -102,10 +104,12 @@ def _read_items(
         return LoadedItems(read_default(suite, str(path)[1:]))
     findings = ItemFindings()
     place = Path(path)
+    origin = ""
     if lines := _items_file(place, other_lines=known.published_lines):
         items = read_file(lines, suite, findings)
     elif place.exists():
         items = known.read_published(place, findings)
+        origin = "authors" if known.source else ""  # of other suites, such files are the user's own
     else:
         raise FormalimgError(f"there is nothing at {place}: check the path")
     findings.raise_any()
@@ -113,7 +117,7 @@ def _read_items(
         raise ItemsError([f"{each.where}: {each.why}" for each in findings.skipped])
     if not items:
         raise FormalimgError(f"{path} holds no items of {suite}: give the folder with its items")
-    return LoadedItems(in_order(items), tuple(findings.skipped), tuple(findings.repairs))
+    return LoadedItems(in_order(items), tuple(findings.skipped), tuple(findings.repairs), origin)
 
 
 def _items_file(place: Path, *, other_lines: bool) -> Path | None:
@@ -195,9 +199,19 @@ def _default_data(suite: str, version: str) -> bytes:
     return gzip.decompress(data)
 
 
+@cache
+def shipped_versions(suite: str) -> tuple[str, ...]:
+    """Return the versions of the items of a suite that ship with formalimg, the newest last; none if none do."""
+    return (*_earlier_versions(suite), open_default(suite)[0].version) if suite in _digests()["files"] else ()
+
+
+def _earlier_versions(suite: str) -> list[str]:
+    return sorted(key.partition("@")[2] for key in _digests()["files"] if key.startswith(f"{suite}@"))
+
+
 def _require_version(suite: str, version: str, newest: str) -> None:
     if version not in ("", newest):
-        earlier = sorted(key.partition("@")[2] for key in _digests()["files"] if key.startswith(f"{suite}@"))
+        earlier = _earlier_versions(suite)
         raise FormalimgError(
             f"the items of {suite} that ship with formalimg have no version {version}: "
             f"give {' or '.join(f'@{each}' for each in (*earlier, newest))}"

@@ -185,6 +185,12 @@ class Section:
     pairs: tuple[RunPair, ...] = ()
 
     @property
+    def title(self) -> str:
+        """The suite, and whose items were run: `FormalImg Knolling, formalimg items v3`."""
+        labels = {row.manifest.items_label for row in self.rows}
+        return ", ".join(filter(None, [self.suite.title, *labels])) if len(labels) == 1 else self.suite.title
+
+    @property
     def shown_tables(self) -> tuple[Table, ...]:
         """The tables for people; others are in files for programs alone."""
         return tuple(table for table in self.tables if table.placement != "data")

@@ -104,7 +104,7 @@ def interval_note(section: Section, comparison: Comparison) -> str:
 
 
 def _rate_caption(section: Section, comparison: Comparison, intervals: str) -> Iterator[str]:
-    yield f"{section.suite.title}: pass rate in percent, by {section.suite.level}"
+    yield f"{section.title}: pass rate in percent, by {section.suite.level}"
     yield from _extent_and_judge(section)
     yield rule_text(comparison.missing)
     if intervals:
@@ -118,7 +118,7 @@ def _rate_caption(section: Section, comparison: Comparison, intervals: str) -> I
 
 def _score_caption(section: Section, comparison: Comparison, intervals: str) -> Iterator[str]:
     what = f" ({section.suite.levels_note})" if section.suite.levels_note else ""
-    yield f"{section.suite.title}: mean scores of images, from 0 to 1{what}"
+    yield f"{section.title}: mean scores of images, from 0 to 1{what}"
     yield from _extent_and_judge(section)
     yield from section.suite.score_rules(comparison.how) or ()
     if intervals:
@@ -272,8 +272,10 @@ def comparison_notes(
         yield "A layout that cannot be read or leaves the canvas counts as a failure of the model."
     if published:
         sources = list(dict.fromkeys(row.source for row in published))
+        theirs = all(row.manifest.origin == "authors" for row in rows)
+        items = "on their items" if theirs else "on their items, which are others than those of the runs,"
         yield (
-            "Published numbers are as their authors gave them, on their items and by their judge: "
+            f"Published numbers are as their authors gave them, {items} and by their judge: "
             f"{'; '.join(sources)}.{_note_on_computed(published, len(sources) > 1)}"
         )
 
@@ -341,7 +343,7 @@ _DIFFERENCES: dict[str, Callable[[RunRow], str]] = {
     "conditions": lambda row: row.manifest.condition or "words alone",
     "style texts": lambda row: row.manifest.style,
     "layouts": lambda row: row.manifest.layouts or "none",
-    "versions of the suite": lambda row: row.manifest.suite_version or "unknown",
+    "items": lambda row: row.manifest.items_label or "own items",
     "images per item": lambda row: str(row.manifest.samples),
     "sizes of images": lambda row: f"{row.manifest.size} px",
     "seeds": lambda row: str(row.manifest.seed),

@@ -83,14 +83,14 @@ def html_page(
             *_details(section, studies),
             _PagePart("runs", "Runs and their settings", _cards(section)),
         ]
-        found = _SuiteFindings(section.suite.title, find(section, comparison), _strip(section))
+        found = _SuiteFindings(section.title, find(section, comparison), _strip(section))
         sections.append((found, [part for part in parts if part.content]))
     rows = [row for section in comparison.sections for row in section.rows]
     expected, scored = (sum(getattr(row.summary.overall, of) for row in rows) for of in ("expected", "scored"))
     page = render_template(
         "formalimg.reports",
         "page.html",
-        title=join_names([section.suite.title for section in comparison.sections]),
+        title=join_names([section.title for section in comparison.sections]),
         lead=f"{_names(rows)}: {count_noun(expected, 'image')}, {scored:,} scored",
         sections=sections,
         policy=_policy(),
@@ -193,7 +193,7 @@ def _facts(row: RunRow) -> list[_Fact]:
         ("texts", manifest.prompts),
         ("seed", str(manifest.seed)),
         ("size", f"{manifest.size} px"),
-        ("suite", f"{manifest.suite} {manifest.suite_version}".strip()),
+        ("suite", ", ".join(filter(None, [manifest.suite, manifest.items_label]))),
         ("digest", manifest.items_digest),
         ("begun", manifest.created),
         ("made with", manifest.made_with),

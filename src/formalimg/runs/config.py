@@ -66,6 +66,7 @@ class RunConfig:
         rewriter: rewrites the prompts, if the condition says so.
         adaptive: the design of an adaptive run, for the record; empty for others.
         odd: the odd records of the data, counted by tag; None if they have not been counted.
+        origin: `authors` for items read from files as their authors publish them; else empty.
         selected: the selected items by their position in the suite; None if they have not been selected.
     """
 
@@ -85,6 +86,7 @@ class RunConfig:
     rewriter: Rewriter | None = None
     adaptive: str = ""
     odd: str | None = field(default=None, repr=False)
+    origin: str = ""
     selected: Mapping[int, Item[object]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -173,6 +175,7 @@ class RunConfig:
             images_id=secrets.token_hex(8) if self.images else "",
             odd=LoadedItems(list(self.items)).odd if self.odd is None else self.odd,
             adaptive=self.adaptive,
+            origin=self.origin,
         )
 
 
@@ -280,6 +283,7 @@ class RunOptions:
             images=images_url(self.images, self.folder_of(model)) if self.images else "",
             rewriter=self._rewriter(condition),
             odd=self.odd,
+            origin=self._loaded.origin,
             selected=self.selected,
         )
 

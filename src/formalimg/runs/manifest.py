@@ -13,6 +13,7 @@ from typing import Any
 from formalimg._util.io import read_plain_bytes
 from formalimg._util.strict_json import is_text, is_utf8, parse_toml
 from formalimg._util.text import truncate
+from formalimg.benchmarks.loader import shipped_versions
 from formalimg.errors import FormalimgError
 from formalimg.runs.folder import require_plain_run_files
 from formalimg.runs.image_store import write_run_file
@@ -39,7 +40,7 @@ _FIELDS = {
     "layouts": str,
 }
 """Fields of the manifest that are always written."""
-_OPTIONAL_FIELDS = {"images": str, "images_id": str, "odd": str, "matched": str, "adaptive": str, "imported": str}
+_OPTIONAL_FIELDS = dict.fromkeys(("images", "images_id", "odd", "matched", "adaptive", "imported", "origin"), str)
 """Fields that are written only if they are not empty."""
 
 MAX_MANIFEST_BYTES = 1_000_000
@@ -79,13 +80,13 @@ class RunManifest:
         prompts: the texts sent besides the items' own prompts, with their versions.
         task: what the model was asked for: an image, or a layout.
         layouts: where the layouts came from that were given to the model; empty if none were.
-        images: the URL on an object store where the images are; empty if they are in the run folder.
+        images: the URL on an object store where the images are; empty for the run folder.
         images_id: a random text, by which that place is known to belong to this run; empty in older runs.
-        odd: the odd records of the data, published or the user's own, that the run was given, counted by tag; empty if
-            there are none.
+        odd: the odd records of the data that the run was given, counted by tag; empty if there are none.
         matched: how the premade images that the last command asked for were matched to items; empty for a model.
         adaptive: the design of an adaptive run, whose looks are in `looks.jsonl`; empty for others.
         imported: where the answers of a run without images come from: file, digest and date of each; else empty.
+        origin: `authors` if the items were read from files as their authors publish them; else empty.
     """
 
     suite: str
@@ -109,6 +110,15 @@ class RunManifest:
     matched: str = ""
     adaptive: str = ""
     imported: str = ""
+    origin: str = ""
+
+    @property
+    def items_label(self) -> str:
+        """Whose items were run, in their version: `formalimg items v3`; empty where a suite has the user's alone."""
+        shipped, version = shipped_versions(self.suite), self.suite_version
+        if self.origin == "authors" or not version:
+            return "authors' items" if self.origin == "authors" else "unversioned items" if shipped else ""
+        return f"{'formalimg ' if version in shipped else ''}items v{version}"
 
     @property
     def image_owner(self) -> str:

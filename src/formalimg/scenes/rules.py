@@ -1,7 +1,8 @@
 """Geometric rules: the predicates of position, alignment and size, as data.
 
 Each rule is a strict comparison of measures, so that verifying, explaining and solving use the same definition. The
-numbers are those of the published evaluator (paper, appendix A.4).
+numbers are those of the published evaluator (paper, appendix A.4). A `Reading` says how clearly the rules hold: as the
+evaluator decides them, by a margin, or as a person reads the words of an instruction.
 """
 
 from __future__ import annotations
@@ -196,6 +197,29 @@ BINARY_RULES: dict[str, BinaryRule] = {
     "SmallerThan": Less("area", "area"),
 }
 """Rules of the predicates of two variables."""
+
+
+class Reading(NamedTuple):
+    """How clearly rules hold, and fail. Lengths are on the canvas of 1000.
+
+    Attributes:
+        margin: how far edges and centres are beyond their bounds.
+        area: by how many thousandths the larger of two areas exceeds the smaller.
+        alignment: centres of aligned objects are less than this apart; of others, at least `ALIGNMENT` and the margin.
+    """
+
+    margin: int
+    area: int
+    alignment: int
+
+    @classmethod
+    def by_margin(cls, margin: int) -> Reading:
+        """Return the rules of the evaluator by a margin; areas differ by half as many per cent."""
+        return cls(margin, 5 * margin, ALIGNMENT - margin)
+
+
+AS_READ = Reading(margin=40, area=500, alignment=1)
+"""As a person reads them: one row is one height, sides and directions are plain to see, and so is what is larger."""
 
 
 def _compared(first: Measure, one: float, sign: str, second: Measure, other: float) -> str:

@@ -12,15 +12,16 @@ from formalimg.errors import FormalimgError
 from formalimg.logic.vocabulary import Vocabulary, closest_match
 from formalimg.scenes.objects import ATTRIBUTE_KINDS
 
-FIELDS = ("category", "broader", "size", "across", "weight", "holds", "inside", "top", "worn", *ATTRIBUTE_KINDS)
+FIELDS = ("category", "broader", "size", "holds", "inside", "top", "worn", *ATTRIBUTE_KINDS)
 _PLURAL = frozenset({"shoes", "glasses", "headphones"})
 
 
-class SizeRange(NamedTuple):
-    """From the smallest to the largest usual specimen."""
+class UsualSize(NamedTuple):
+    """The longest and the second longest side (cm) and the weight (kg) of a usual specimen, as it is carried."""
 
-    low: float
-    high: float
+    length: float
+    across: float
+    weight: float
 
 
 class Grip(NamedTuple):
@@ -33,7 +34,7 @@ class Grip(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """The inside of a class: which classes go in, and the widest opening and longest room (cm) of a large specimen.
+    """The inside of a class: which classes go in, and its opening and its room (cm).
 
     `shallow`: what is in it is also on it, as in a boat or on a plate.
     """
@@ -63,16 +64,13 @@ class Worn(NamedTuple):
 class ClassEntry:
     """One class: what it is like, and what it can do.
 
-    Lengths are in cm, weights in kg. `size` is the longest side, `across` the second longest side of the smallest
-    specimen (what must pass an opening). `broader` names the classes that it also is: every man is a person.
+    `broader` names the classes that it also is: every man is a person.
     """
 
     name: str
     category: str
     broader: tuple[str, ...]
-    size: SizeRange
-    across: float
-    weight: SizeRange
+    size: UsualSize
     holds: Grip | None
     inside: Inside | None
     top: Top | None
@@ -123,12 +121,12 @@ class OntologyData(NamedTuple):
 
 
 def load_ontology(folder: Traversable, vocabulary: Vocabulary) -> OntologyData:
-    """Load the ontology from a folder of TOML files: `groups.toml`, `clashes.toml`, and files of classes."""
+    """Load the ontology from a folder of TOML files: groups, clashes, rules, and files of classes."""
     tables = {entry.name: _table(entry) for entry in folder.iterdir() if entry.name.endswith(".toml")}
-    for name in ("groups.toml", "clashes.toml"):
+    for name in ("groups.toml", "clashes.toml", "rules.toml"):
         if name not in tables:
             raise OntologyError(f"the ontology in {folder} has no {name}")
-    groups, clashes = tables.pop("groups.toml"), tables.pop("clashes.toml")
+    groups, clashes, rules = (tables.pop(name) for name in ("groups.toml", "clashes.toml", "rules.toml"))
     classes: dict[str, dict[str, Any]] = {}
     for file in sorted(tables):
         for name, fields in tables[file].items():
@@ -138,7 +136,7 @@ def load_ontology(folder: Traversable, vocabulary: Vocabulary) -> OntologyData:
                 raise OntologyError(f"{file}: {name} must be a table, [{name}]")
             classes[name] = fields
     _same_names("classes", classes, vocabulary.words["class"])
-    reader = _EntryReader(vocabulary, groups, classes)
+    reader = _EntryReader(vocabulary, groups, classes, rules)
     entries = {name: reader.entry(name, classes[name]) for name in vocabulary.words["class"]}
     return OntologyData(entries, reader.clashes(clashes))
 
@@ -162,7 +160,9 @@ def _same_names(where: str, found: Iterable[str], expected: Iterable[str]) -> No
 class _EntryReader:
     """Converts tables into entries, with lists that may name groups."""
 
-    def __init__(self, vocabulary: Vocabulary, groups: Mapping[str, Any], classes: Mapping[str, Any]) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, groups: Mapping[str, Any], classes: Mapping[str, Any], rules: Mapping[str, Any]
+    ) -> None:
         self.vocabulary = vocabulary
         _same_names("groups.toml", groups, ("class", *ATTRIBUTE_KINDS))
         self.groups: dict[str, dict[str, list[str]]] = {kind: dict(lists) for kind, lists in groups.items()}
@@ -175,23 +175,30 @@ class _EntryReader:
                 raise OntologyError(f"{name}: the category {category} is also the name of a group")
             class_with_article.setdefault(category, []).append(name)
         class_with_article["anything"] = list(vocabulary.words["class"])
+        _same_names("rules.toml", rules, ("shapeless", "immovable", "solid"))
+        self.shapeless, self.immovable, self.solid = (
+            self.words(f"rules.toml: {rule}", rules[rule], "class") for rule in ("shapeless", "immovable", "solid")
+        )
 
     def entry(self, name: str, fields: Mapping[str, Any]) -> ClassEntry:
         """Return the entry of one class."""
         _same_names(name, fields, FIELDS)
-        return ClassEntry(
+        entry = ClassEntry(
             name=name,
             category=fields["category"],
             broader=self.words(f"{name}.broader", fields["broader"], "class"),
-            size=_extent(f"{name}.size", fields["size"]),
-            across=_number(f"{name}.across", fields["across"]),
-            weight=_extent(f"{name}.weight", fields["weight"]),
+            size=_usual_size(f"{name}.size", fields["size"]),
             holds=self.grip(f"{name}.holds", fields["holds"]),
             inside=self.inside(f"{name}.inside", fields["inside"]),
             top=self.top(f"{name}.top", fields["top"]),
             worn=self.worn(f"{name}.worn", fields["worn"]),
             words={kind: self.words(f"{name}.{kind}", fields[kind], kind) for kind in ATTRIBUTE_KINDS},
         )
+        if name in self.shapeless and entry.words["shape"]:
+            raise OntologyError(f"{name}.shape: rules.toml says that it has none")
+        if name in self.solid and entry.inside is not None:
+            raise OntologyError(f"{name}.inside: rules.toml says that it is solid")
+        return entry
 
     def words(self, where: str, written: object, kind: str, trail: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Return a list of words with its groups expanded, in the order of the vocabulary."""
@@ -228,7 +235,7 @@ class _EntryReader:
         if table is None:
             return None
         limits = _number(f"{where}.length", table["length"]), _number(f"{where}.weight", table["weight"])
-        return Grip(str(table["with"]), self.admitted(where, table), *limits)
+        return Grip(str(table["with"]), self.admitted(where, table) - frozenset(self.immovable), *limits)
 
     def inside(self, where: str, written: object) -> Inside | None:
         """Read the field `inside`."""
@@ -286,13 +293,13 @@ def _flag(where: str, written: object) -> bool:
     return written
 
 
-def _extent(where: str, written: object) -> SizeRange:
-    if not isinstance(written, list) or len(written) != 2:
-        raise OntologyError(f"{where} must be two numbers, [smallest, largest]")
-    low, high = (_number(where, number) for number in written)
-    if low > high:
-        raise OntologyError(f"{where}: the smallest, {low:g}, is above the largest, {high:g}")
-    return SizeRange(low, high)
+def _usual_size(where: str, written: object) -> UsualSize:
+    if not isinstance(written, list) or len(written) != 3:
+        raise OntologyError(f"{where} must be three numbers, [length, across, weight]")
+    size = UsualSize(*(_number(where, number) for number in written))
+    if size.across > size.length:
+        raise OntologyError(f"{where}: the second side, {size.across:g}, is above the longest, {size.length:g}")
+    return size
 
 
 def _optional(

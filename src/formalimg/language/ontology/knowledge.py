@@ -81,9 +81,9 @@ class Ontology:
         return cls == other or other in self.entry(cls).broader
 
     def fits(self, cls_a: str, cls_b: str) -> bool:
-        """Return whether the smallest of the first class fits inside the largest of the second."""
-        inside, small = self.entry(cls_b).inside, self.entry(cls_a)
-        return inside is not None and small.across <= inside.across and small.size.low <= inside.length
+        """Return whether a usual object of the first class fits inside one of the second."""
+        inside, size = self.entry(cls_b).inside, self.entry(cls_a).size
+        return inside is not None and size.across <= inside.across and size.length <= inside.length
 
 
 def _why_not_in(obj: ClassEntry, place: ClassEntry) -> str | None:
@@ -91,7 +91,7 @@ def _why_not_in(obj: ClassEntry, place: ClassEntry) -> str | None:
         return None
     if place.inside is None:
         return f"nothing goes inside {class_with_article(place.name)}"
-    if obj.across > place.inside.across or obj.size.low > place.inside.length:
+    if obj.size.across > place.inside.across or obj.size.length > place.inside.length:
         return f"{class_with_article(obj.name)} would be too big"
     if obj.name not in place.inside.admits:
         return f"that is no place for {class_with_article(obj.name)}"
@@ -103,9 +103,9 @@ def _why_not_on(obj: ClassEntry, place: ClassEntry) -> str | None:
         return None
     if place.top is None:
         return f"nothing rests on {class_with_article(place.name)}"
-    if obj.size.low > place.top.length:
+    if obj.size.length > place.top.length:
         return f"{class_with_article(obj.name)} would be too big"
-    if obj.weight.low > place.top.weight:
+    if obj.size.weight > place.top.weight:
         return f"{class_with_article(obj.name)} would be too heavy"
     if obj.name not in place.top.admits:
         return f"that is no support for {class_with_article(obj.name)}"
@@ -115,9 +115,9 @@ def _why_not_on(obj: ClassEntry, place: ClassEntry) -> str | None:
 def _why_not_holding(holder: ClassEntry, obj: ClassEntry) -> str | None:
     if holder.holds is None:
         return "there is no hand, paw or mouth to hold with"
-    if obj.weight.low > holder.holds.weight:
+    if obj.size.weight > holder.holds.weight:
         return f"{class_with_article(obj.name)} would be too heavy"
-    if obj.size.low > holder.holds.length:
+    if obj.size.length > holder.holds.length:
         return f"{class_with_article(obj.name)} would be too big"
     if obj.name not in holder.holds.admits:
         return f"{holder.holds.limb} would not hold {class_with_article(obj.name)}"

@@ -16,8 +16,8 @@ from formalimg.logic.variables import rename_apart
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import ATTRIBUTE_PREDICATES
 
-MAX_SINGLE_HOLDER_CM = 25.0
-"""Objects that never get longer than this (cm) are held by one only: a key, but not a cake."""
+MAX_SINGLE_HOLDER_CM = 19.0
+"""Objects that are usually no longer than this (cm) are held by one only: a key, but not a cake."""
 
 
 def attribute_problems(situation: Situation, report: PlausibilityReport) -> None:
@@ -149,7 +149,7 @@ def _holders(situation: Situation, report: PlausibilityReport) -> None:
         first = held.setdefault(fact.other, fact)
         classes = situation.classes.get(fact.other, ())
         if first.obj != fact.obj and any(
-            situation.ontology.entry(c).size.high <= MAX_SINGLE_HOLDER_CM for c in classes
+            situation.ontology.entry(c).size.length <= MAX_SINGLE_HOLDER_CM for c in classes
         ):
             message = f"{situation.name(fact.other)} is too small to be held by two at once"
             report.add(message, first, fact)

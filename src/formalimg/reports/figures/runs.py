@@ -38,7 +38,7 @@ def rates_by_level(section: Section, comparison: Comparison) -> Chart:
         if row.rates and row.judge == section.published[0].judge
     ]
     return Chart(
-        f"{about.title}: {'mean scores' if of_scores else 'pass rate'}, by level",
+        f"{section.title}: {'mean scores' if of_scores else 'pass rate'}, by level",
         rules_of(section, comparison),
         tuple(level_head(about, level) for level in section.levels),
         (*runs, *published),
@@ -115,7 +115,7 @@ def panels_of(
     """Return panels over the levels of a suite, with numbers of the main table; those without any are left out."""
     of_scores = section.suite.has_scores
     return PanelChart(
-        f"{section.suite.title}: {'mean scores' if of_scores else 'pass rate'}, {by}",
+        f"{section.title}: {'mean scores' if of_scores else 'pass rate'}, {by}",
         rules_of(section, comparison),
         tuple(level_head(section.suite, level) for level in section.levels),
         tuple(panel for panel in panels if any(one.points for one in panel.series)),
@@ -140,7 +140,7 @@ def _failures(section: Section, by: str, of: Callable[[RunRow], Mapping[str, Tal
     labels = section.suite.terms
     failed = f"{labels.part}s {labels.failed}"
     return Chart(
-        f"{section.suite.title}: {failed}, by {by}",
+        f"{section.title}: {failed}, by {by}",
         FAILURES_COUNTED,
         _most_first(section, of),
         tuple(

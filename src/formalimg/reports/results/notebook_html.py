@@ -34,7 +34,7 @@ def comparison_html(comparison: Comparison) -> str:
 
     sections = [
         {
-            "title": section.suite.title,
+            "title": section.title,
             "runs": ", ".join(row.name for row in section.rows),
             "judges": ", ".join(sorted({row.manifest.judge.name for row in section.rows if row.manifest.judge})),
             "claims": claims(section, comparison) if section.pairs else [],

@@ -28,7 +28,7 @@ def data_card(
         images: how many of them are in the dataset.
         licence: the licence, as the Hub names it; empty if unknown.
     """
-    title = f"{manifest.model.name} on {suite(manifest.suite).title}"
+    title = ", ".join(filter(None, [f"{manifest.model.name} on {suite(manifest.suite).title}", manifest.items_label]))
     return "\n".join(
         [
             "---",

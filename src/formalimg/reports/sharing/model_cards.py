@@ -75,7 +75,7 @@ def model_card(
     shown = [path for path in written if path.suffix == f".{formats[0]}"]
     marks = "#" * (heading + 1)
     parts = [
-        f"{'#' * heading} {markdown_escape(section.suite.title)}\n",
+        f"{'#' * heading} {markdown_escape(section.title)}\n",
         f"{headline(row, section)}\n",
         _without_heading(render_markdown(plain_main_table(section, comparison))),
         *(_figure(path, figure, beside, is_whole(section)) for path, figure in zip(shown, drawn, strict=True)),

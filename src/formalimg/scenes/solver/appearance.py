@@ -14,6 +14,7 @@ from formalimg.drawing.icon_scene import drawable_classes, natural_aspect
 from formalimg.logic.syntax import Formula
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import CANVAS, Box, SceneObject
+from formalimg.scenes.rules import Reading
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.instantiation import OTHER_WORD
 from formalimg.scenes.solver.margin import keeps_margin
@@ -71,8 +72,8 @@ _SMALLEST_SIDE = 40
 _MAX_SIDE = 420
 
 
-def fit_aspects(formula: Formula, scene: Scene, margin: int, style: str | None) -> Scene:
-    """Return the scene with boxes in the natural aspect ratio of their class, as far as the formula keeps its margin.
+def fit_aspects(formula: Formula, scene: Scene, reading: Reading, style: str | None) -> Scene:
+    """Return the scene with boxes in the natural aspect ratio of their class, as far as the formula holds as clearly.
 
     Centres do not move, so rows and columns stay aligned; a pen becomes long and thin in its place.
     """
@@ -83,7 +84,7 @@ def fit_aspects(formula: Formula, scene: Scene, margin: int, style: str | None) 
                 continue
             objects = (*scene.objects[:number], replace(obj, box=box), *scene.objects[number + 1 :])
             reshaped = replace(scene, objects=objects)
-            if keeps_margin(formula, reshaped, margin, style=style):
+            if keeps_margin(formula, reshaped, reading, style=style):
                 scene = reshaped
                 break
     return scene

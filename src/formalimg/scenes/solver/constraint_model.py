@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple
 from formalimg.logic.syntax import DISTINCT
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import Box
+from formalimg.scenes.rules import Reading
 from formalimg.scenes.solver.inequalities import (
     OrderClosure,
     alternatives,
@@ -45,10 +46,10 @@ class Arrangement(NamedTuple):
 
 
 class SolverAttempt(NamedTuple):
-    """One call of the solver: layout, margin, seed, and time limit (in deterministic solver time)."""
+    """One call of the solver: layout, reading, seed, and time limit (in deterministic solver time)."""
 
     layout: Layout
-    margin: int
+    reading: Reading
     seed: int
     effort: float
 
@@ -184,7 +185,7 @@ class _ConstraintModel:
             self.require_difference(atom, when)
             return
         self.require_order(atom, when)
-        found = alternatives(atom.predicate, atom.holds, self.attempt.margin)
+        found = alternatives(atom.predicate, atom.holds, self.attempt.reading)
         same = self.same_literal(atom)
         if len(found) == 1 and same is None:
             self.require_way(found[0], atom, when)
@@ -226,7 +227,7 @@ class _ConstraintModel:
 
         None where the atom would not then be true whatever the margin.
         """
-        if not self.attempt.margin or len(atom.objects) != 2 or holds_reflexively(atom.predicate) != atom.holds:
+        if not self.attempt.reading.margin or len(atom.objects) != 2 or holds_reflexively(atom.predicate) != atom.holds:
             return None
         match atom.objects:
             case (int(one), int(other)):

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import Box
-from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, Between, Greater, Less, Near
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, Between, Greater, Less, Near, Reading
 
 DEFAULT_MARGIN = 20
 """How far relations are kept from flipping: this much on the canvas, half as many per cent in area."""
@@ -51,17 +51,17 @@ Alternatives: TypeAlias = tuple[tuple[Inequality, ...], ...]
 
 
 @cache
-def alternatives(predicate: str, holds: bool, margin: int) -> Alternatives:
-    """Return the ways in which a geometric predicate holds, or fails, by at least a margin."""
+def alternatives(predicate: str, holds: bool, reading: Reading) -> Alternatives:
+    """Return the ways in which a geometric predicate holds, or fails, as clearly as a reading demands."""
     if predicate in UNARY_RULES:
-        return _between(UNARY_RULES[predicate], holds, margin)
+        return _between(UNARY_RULES[predicate], holds, reading.margin)
     match BINARY_RULES[predicate]:
         case Less(first, second):
-            return ((_less(Term(1, 0, first), Term(1, 1, second), holds, margin),),)
+            return ((_less(Term(1, 0, first), Term(1, 1, second), holds, reading),),)
         case Greater(first, second):
-            return ((_less(Term(1, 1, second), Term(1, 0, first), holds, margin),),)
+            return ((_less(Term(1, 1, second), Term(1, 0, first), holds, reading),),)
         case Near(measure, bound):
-            return _near(measure, bound, holds, margin)
+            return _near(measure, reading.alignment if holds else bound + reading.margin, holds)
 
 
 @cache
@@ -77,21 +77,21 @@ def _doubled(box: Box, measure: Measure) -> float:
     return value if measure == "area" else 2 * value
 
 
-def _less(small: Term, large: Term, holds: bool, margin: int) -> Inequality:
+def _less(small: Term, large: Term, holds: bool, reading: Reading) -> Inequality:
     """Return the inequality "small term < large term"; if not `holds`, its negation."""
     if not holds:
         small, large = large, small
     if small.measure == "area":
-        terms = (large._replace(factor=_WHOLE), small._replace(factor=-_WHOLE - _WHOLE * margin // 200))
+        terms = (large._replace(factor=_WHOLE), small._replace(factor=-_WHOLE - reading.area))
         return Inequality(terms, int(holds))
-    return Inequality((large, small._replace(factor=-1)), max(int(holds), 2 * margin))
+    return Inequality((large, small._replace(factor=-1)), max(int(holds), 2 * reading.margin))
 
 
-def _near(measure: Measure, bound: float, holds: bool, margin: int) -> Alternatives:
+def _near(measure: Measure, bound: float, holds: bool) -> Alternatives:
     apart = ((Term(1, 0, measure), Term(-1, 1, measure)), (Term(-1, 0, measure), Term(1, 1, measure)))
     if holds:  # neither is past the other by the bound or more
-        return (tuple(_at_least(terms, -Fraction(bound) + margin, strict=True) for terms in apart),)
-    return tuple((_at_least(terms, Fraction(bound) + margin, strict=False),) for terms in apart)
+        return (tuple(_at_least(terms, -Fraction(bound), strict=True) for terms in apart),)
+    return tuple((_at_least(terms, Fraction(bound), strict=False),) for terms in apart)
 
 
 def _between(rule: Between, holds: bool, margin: int) -> Alternatives:

@@ -7,7 +7,7 @@ from formalimg.logic.syntax import DISTINCT, And, Atom, Count, Exists, Forall, F
 from formalimg.logic.variables import rename_apart
 from formalimg.logic.verification import verify
 from formalimg.logic.world import members
-from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, Reading
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.inequalities import DEFAULT_MARGIN, Alternatives, alternatives, holds_reflexively
 from formalimg.scenes.solver.nnf import AllBut, AllOf, AnyOf, AtomClaim, Claim, Each, Every, Many, Some, build_claim
@@ -16,12 +16,12 @@ _NOT = "not "
 
 
 def keeps_margin(
-    formula: Formula | str, scene: Scene, margin: int = DEFAULT_MARGIN, *, style: str | None = None
+    formula: Formula | str, scene: Scene, margin: int | Reading = DEFAULT_MARGIN, *, style: str | None = None
 ) -> bool:
     """Return whether a formula holds (strictly), and still would if every relation were a margin less clear.
 
     This is about the relations that its truth depends on; those that must fail are kept from holding in the same way.
-    The margin is a length on the canvas; areas are compared with half as many per cent.
+    The margin is a length on the canvas; areas are compared with half as many per cent. A reading has its own margins.
     """
     if isinstance(formula, str):
         formula = parse(formula)
@@ -29,8 +29,9 @@ def keeps_margin(
         return False
     if margin == 0 or not scene.objects:
         return True
+    reading = Reading.by_margin(margin) if isinstance(margin, int) else margin
     spelt_out = _claim_formula(build_claim(rename_apart(formula)), style)
-    return verify(spelt_out, _MarginWorld(scene, margin), "classical").passed
+    return verify(spelt_out, _MarginWorld(scene, reading), "classical").passed
 
 
 def _claim_formula(claim: Claim, style: str | None) -> Formula:
@@ -66,11 +67,11 @@ _ANY = Variable("any object")
 
 
 class _MarginWorld:
-    """A world over a scene in which a relation holds, or fails, only by a margin."""
+    """A world over a scene in which a relation holds, or fails, only as clearly as a reading demands."""
 
-    def __init__(self, scene: Scene, margin: int) -> None:
+    def __init__(self, scene: Scene, reading: Reading) -> None:
         self.scene = scene
-        self.margin = margin
+        self.reading = reading
 
     def __len__(self) -> int:
         return len(self.scene)
@@ -86,7 +87,7 @@ class _MarginWorld:
         if name in ("True", "False"):
             return everything & among if name == "True" else 0
         if name in UNARY_RULES:
-            found = alternatives(name, holds, self.margin)
+            found = alternatives(name, holds, self.reading)
             objects = self.scene.objects
             return sum(1 << i for i in members(everything & among) if _holds_with_margin(found, objects[i].box))
         having = self.scene.having(name, value, among)
@@ -116,7 +117,7 @@ class _MarginWorld:
         if a == b:
             return holds_reflexively(name) == holds  # no detector error separates an object from itself
         return _holds_with_margin(
-            alternatives(name, holds, self.margin), self.scene.objects[a].box, self.scene.objects[b].box
+            alternatives(name, holds, self.reading), self.scene.objects[a].box, self.scene.objects[b].box
         )
 
 

@@ -17,7 +17,7 @@ from formalimg.logic.parser import parse
 from formalimg.logic.syntax import DISTINCT, Atom, Formula, Value, atoms
 from formalimg.logic.variables import rename_apart
 from formalimg.logic.verification import STYLE_PREDICATE, verify
-from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
+from formalimg.scenes.rules import AS_READ, BINARY_RULES, UNARY_RULES, Reading
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.appearance import assign_words, fit_aspects, unmentioned_style
 from formalimg.scenes.solver.constraint_model import Arrangement, NoSolution, SolverAttempt, arrange
@@ -53,6 +53,9 @@ _MAX_CHECKS = 150
 _NEAT, _FREE, _PROOF, _PIECE = 0.1, 1.0, 10.0, 1.0
 _MAX_SPENT = 15.0
 
+_BARE = Reading.by_margin(0)
+"""The rules as they are."""
+
 _MAX_MARGIN = 60
 _MAX_INSTANCES = 12
 _MAX_OBJECTS = 20
@@ -67,6 +70,7 @@ def solve(
     max_objects: int = 6,
     effort: float = 1.0,
     allow_fallback: bool = True,
+    as_read: bool = False,
 ) -> Witness | Unsatisfiable:
     """Find a scene that satisfies a formula (strictly), or prove that there is none.
 
@@ -80,6 +84,8 @@ def solve(
         effort: multiplies the time limits; 1 decides nearly everything.
         allow_fallback: whether to fall back to a smaller margin, fewer instances, a crowded scene or a proof. If not,
             only a comfortable scene with the full margin is searched for, which is quick either way.
+        as_read: whether relations must hold as a person reads them (`AS_READ`) and not just by `margin`; nothing less
+            is fallen back to.
 
     Raises:
         FormulaError: if a variable is unbound or a predicate is not decided by boxes and colours.
@@ -96,7 +102,9 @@ def solve(
             f"instances must be 1 to {_MAX_INSTANCES}, max_objects 1 to {_MAX_OBJECTS}, and effort more than 0"
         )
     try:
-        return Search(formula, instances, margin, seed, max_objects, effort, allow_fallback).run()
+        reading = AS_READ if as_read else Reading.by_margin(margin)
+        fallback = allow_fallback and not as_read
+        return Search(formula, instances, reading, seed, max_objects, effort, fallback).run()
     except TooHardError as error:
         message = f"a scene was found, but whether it is a witness is unknown: {error.problems[0].message}"
         raise SolverLimitError(message) from error
@@ -138,7 +146,7 @@ class Search:
 
     formula: Formula
     instances: int
-    margin: int
+    reading: Reading
     seed: int
     max_objects: int
     effort: float
@@ -180,33 +188,34 @@ class Search:
     def neat(self, claim: Claim, count: int, instances: int) -> Witness | None:
         """Return a scene in rows and columns, or at least a comfortable one, with the full margin."""
         for grid in _grids(count):
-            witness = self.separate(claim, count, instances, grid, self.margin, _NEAT)
+            witness = self.separate(claim, count, instances, grid, self.reading, _NEAT)
             if witness is not None:
                 return witness
-        return self.separate(claim, count, instances, comfortable_layout(count), self.margin, _FREE)
+        return self.separate(claim, count, instances, comfortable_layout(count), self.reading, _FREE)
 
     def with_some_margin(self, claim: Claim, instances: int, max_count: int) -> Witness | None:
         """Return a scene with the fewest objects that are enough, and the largest margin for these."""
         min_count = max(1, distinct_slots(claim, instances).count)
         for count in range(min_count, max(min_count, max_count) + 1):
-            barely = self.separate(claim, count, instances, TIGHT_LAYOUT, 0, _FREE)
+            barely = self.separate(claim, count, instances, TIGHT_LAYOUT, _BARE, _FREE)
             if barely is None:
                 continue
             witness = self.neat(claim, count, instances)
             if witness is not None:
                 return witness
-            margin = self.margin
+            margin = self.reading.margin
             while margin:
                 margin //= 2
+                reading = Reading.by_margin(margin)
                 for layout in (comfortable_layout(count), TIGHT_LAYOUT):
-                    witness = self.separate(claim, count, instances, layout, margin, _FREE)
+                    witness = self.separate(claim, count, instances, layout, reading, _FREE)
                     if witness is not None:
                         return witness
             return barely
         return None
 
     def separate(
-        self, claim: Claim, count: int, instances: int, layout: Layout, margin: int, effort: float
+        self, claim: Claim, count: int, instances: int, layout: Layout, reading: Reading, effort: float
     ) -> Witness | None:
         """Return a scene of this many objects, with a different object for each variable."""
         instance = self.instantiated.get((count, instances))
@@ -217,30 +226,31 @@ class Search:
             instance = self.instantiated[count, instances] = _InstantiatedClaim(
                 slots, instantiate(claim, slots, instances)
             )
-        found = self.arranged(instance, layout, margin, effort)
-        return None if isinstance(found, str) else self.witness(found, instance.slots, margin, instances)
+        found = self.arranged(instance, layout, reading, effort)
+        return None if isinstance(found, str) else self.witness(found, instance.slots, reading, instances)
 
     def witness_that_coincides(self, claim: Claim, proof: Arrangement) -> Witness:
         """Return a scene in which variables share objects, since they must."""
         slots = self.shared(claim)[0]
         instance = _InstantiatedClaim(slots, instantiate(claim, slots, 1))
-        margin = self.margin
+        margin = self.reading.margin
         while margin:
+            reading = Reading.by_margin(margin)
             for layout in (comfortable_layout(slots.count), TIGHT_LAYOUT):
-                found = self.arranged(instance, layout, margin, _FREE)
+                found = self.arranged(instance, layout, reading, _FREE)
                 if not isinstance(found, str):
-                    return self.witness(found, slots, margin, 1)
+                    return self.witness(found, slots, reading, 1)
             margin //= 2
-        return self.witness(proof, slots, 0, 1)
+        return self.witness(proof, slots, _BARE, 1)
 
     def arranged(
-        self, instance: _InstantiatedClaim, layout: Layout, margin: int, effort: float
+        self, instance: _InstantiatedClaim, layout: Layout, reading: Reading, effort: float
     ) -> Arrangement | NoSolution:
         """Make one attempt, unless too much has been spent on attempts that failed."""
         slots, claim = instance
         if claim is None or self.spent > _MAX_SPENT:
             return "undecided"
-        found = arrange(claim, slots, SolverAttempt(layout, margin, self.seed, effort * self.effort))
+        found = arrange(claim, slots, SolverAttempt(layout, reading, self.seed, effort * self.effort))
         self.spent += effort * (found == "undecided")
         return found
 
@@ -249,7 +259,7 @@ class Search:
     def refute(self, claim: Claim, effort: float = _PROOF) -> Arrangement | NoSolution:
         """Try to satisfy a claim under the loosest rules: if this is impossible, so is the claim."""
         slots, _ = self.shared(claim)
-        return self.arranged(_InstantiatedClaim(slots, instantiate(claim, slots, 1)), PROOF_LAYOUT, 0, effort)
+        return self.arranged(_InstantiatedClaim(slots, instantiate(claim, slots, 1)), PROOF_LAYOUT, _BARE, effort)
 
     def shared(self, claim: Claim) -> tuple[ObjectSlots, int | None]:
         """Return slots that may coincide, enough for a proof, and how many objects it covers (None: any number)."""
@@ -284,7 +294,7 @@ class Search:
         if slots.count > grid.columns * grid.rows:
             return False
         return not isinstance(
-            self.arranged(_InstantiatedClaim(slots, instantiate(claim, slots, 1)), grid, 0, _NEAT), str
+            self.arranged(_InstantiatedClaim(slots, instantiate(claim, slots, 1)), grid, _BARE, _NEAT), str
         )
 
     # --- results
@@ -295,10 +305,10 @@ class Search:
         styles = mentioned_styles(self.formula)
         for style in [*styles, unmentioned_style(styles)] if styles else [None]:
             if verify(self.formula, scene, style=style):
-                return Witness(scene, self.formula, self.margin, 0, {}, style)
+                return Witness(scene, self.formula, self.reading.margin, 0, {}, style)
         return None
 
-    def witness(self, found: Arrangement, slots: ObjectSlots, margin: int, instances: int) -> Witness:
+    def witness(self, found: Arrangement, slots: ObjectSlots, reading: Reading, instances: int) -> Witness:
         """Return the scene that was found, without objects that are not needed; verified, not trusted."""
         styles = mentioned_styles(self.formula)
         style = found.style or (unmentioned_style(styles) if styles else None)
@@ -306,17 +316,17 @@ class Search:
         needed = {found.same_as[slot] for slot in slots.certain}
         boxes, words = [found.boxes[slot] for slot in kept], [found.words[slot] for slot in kept]
         objects = dict(zip(kept, assign_words(boxes, words, slots.mentioned, self.seed), strict=True))
-        if not keeps_margin(self.renamed, Scene.of(objects.values()), margin, style=style):
+        if not keeps_margin(self.renamed, Scene.of(objects.values()), reading, style=style):
             raise AssertionError(f"not a witness of {self.formula}: {objects}")  # a bug, never an answer
         for slot in reversed(kept) if slots.may_coincide else ():
             fewer = {other: obj for other, obj in objects.items() if other != slot}
             spare = slot not in needed and fewer
-            if spare and keeps_margin(self.renamed, Scene.of(fewer.values()), margin, style=style):
+            if spare and keeps_margin(self.renamed, Scene.of(fewer.values()), reading, style=style):
                 objects = fewer
         numbers = {slot: number for number, slot in enumerate(objects)}
         bindings = {name: numbers[found.same_as[slot]] for name, slot in slots.names.items()}
-        scene = fit_aspects(self.formula, Scene.of(objects.values()), margin, style)
-        return Witness(scene, self.formula, margin, instances, bindings, style)
+        scene = fit_aspects(self.formula, Scene.of(objects.values()), reading, style)
+        return Witness(scene, self.formula, reading.margin, instances, bindings, style)
 
 
 def _grids(count: int) -> Iterator[GridLayout]:

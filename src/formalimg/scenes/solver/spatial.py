@@ -17,6 +17,7 @@ from formalimg.logic.syntax import Count, Formula, atoms, subformulas
 from formalimg.logic.variables import rename_apart
 from formalimg.logic.verification import STYLE_PREDICATE
 from formalimg.scenes.objects import ATTRIBUTE_PREDICATES, SceneObject
+from formalimg.scenes.rules import Reading
 from formalimg.scenes.scene import Scene, SceneRelation
 from formalimg.scenes.solver.inequalities import Alternatives, alternatives
 from formalimg.scenes.solver.instantiation import (
@@ -124,7 +125,7 @@ def _arrange(
 
 def _unclear(predicate: str, margin: int) -> Alternatives:
     """Return the ways in which a direction fails by at least a margin."""
-    return alternatives(predicate, False, margin)
+    return alternatives(predicate, False, Reading.by_margin(margin))
 
 
 def _is_about_slots(claim: GroundClaim) -> bool:

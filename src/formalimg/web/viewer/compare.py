@@ -149,7 +149,7 @@ def _suite(section: Section, compared: Comparison, baseline: StoredRun | None) -
     name = next((row.name for row in section.rows if row.folder.resolve() == folder), "")
     headline, *reasons = claims(section, compared)
     return _Suite(
-        section.suite.title,
+        section.title,
         headline,
         tuple(reasons),
         trusted_markup(curves_html(section)),

@@ -70,6 +70,7 @@ def gallery_page(site: Site, request: Request) -> Response:
         "gallery.html",
         view=view,
         suite=section.suite,
+        title=section.title,
         row=row,
         terms=section.suite.terms,
         tiles=tiles,

@@ -55,6 +55,7 @@ def run_page(site: Site, request: Request) -> Response:
         "run.html",
         view=view,
         suite=section.suite,
+        title=section.title,
         row=row,
         fields=manifest_fields(row.manifest, row.items, row.spent),
         without_verdict=without_verdict,
@@ -160,7 +161,7 @@ def manifest_fields(manifest: RunManifest, items: int, spent: RunCost) -> list[M
     fields = [
         ManifestField("model", identity_text(manifest.model)),
         ManifestField("judge", identity_text(manifest.judge) if manifest.judge else "none yet"),
-        ManifestField("suite", f"{manifest.suite} {manifest.suite_version}".strip()),
+        ManifestField("suite", ", ".join(filter(None, [manifest.suite, manifest.items_label]))),
         ManifestField("items", f"{items:,}, {manifest.samples} image{'s' * (manifest.samples != 1)} of each"),
         ManifestField("task", manifest.task if manifest.task != "image" else ""),
         ManifestField("condition", manifest.condition),

@@ -35,7 +35,7 @@ class RunSummary:
     """What the runs page shows of a run, and what runs are compared by.
 
     Attributes:
-        model, condition, suite, suite_version, created, digest: as in the manifest.
+        model, condition, suite, items_label, created, digest: as in the manifest.
         judges: the names of all judges, in the order in which they first ran.
         fields: the manifest as labelled texts.
         curve: the rates by level.
@@ -50,7 +50,7 @@ class RunSummary:
     model: str
     condition: str
     suite: str
-    suite_version: str
+    items_label: str
     created: str
     digest: str
     judges: tuple[str, ...]
@@ -104,7 +104,7 @@ def _summary(run: StoredRun) -> RunSummary:
         manifest.model.name,
         manifest.condition,
         manifest.suite,
-        manifest.suite_version,
+        manifest.items_label,
         manifest.created,
         manifest.items_digest,
         tuple(dict.fromkeys(judge.name for judge in run.judges())),

@@ -34,6 +34,7 @@ from formalimg.logic.parser import parse
 from formalimg.logic.syntax import And, Formula, atoms
 from formalimg.logic.variables import rename_apart
 from formalimg.logic.verification import verify
+from formalimg.scenes.rules import AS_READ
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.results import SolverLimitError, Witness
 from formalimg.scenes.solver.search import solve
@@ -43,11 +44,10 @@ from formalimg.types import Item
 COUNTS = "knolling-counts"
 """The suite whose formulas count objects, in the words of knolling."""
 
-VERSIONS = {"knolling": "1", COUNTS: "1", "natural": "2"}
-"""Version of the default items of each suite: to be raised whenever a change gives other items."""
+VERSION = "3"
+"""Version of the default items of these suites, and part of every seed: raised whenever a change gives other items."""
 
-_DRAWS = "1"
-"""Part of every seed. Version 2 of natural is drawn like version 1, and only rejects more."""
+_SUITES = ("knolling", COUNTS, "natural")
 
 _MAX_DRAWS = 4000
 """Limit for one item; most draws are rejected where many components must each have classes of their own."""
@@ -85,9 +85,15 @@ class Recipe:
     objects: int | None = None
     connectives: bool = False
 
+    @property
+    def version(self) -> str:
+        """The version of the items: that of the default ones; empty for others."""
+        default = Recipe(self.suite, suite(self.suite).bands["Overall"])
+        return VERSION if self == default else ""
+
     def __post_init__(self) -> None:
-        if self.suite not in VERSIONS:
-            raise SynthesisError(f"unknown suite {self.suite!r}: items can be made of {', '.join(VERSIONS)}")
+        if self.suite not in _SUITES:
+            raise SynthesisError(f"unknown suite {self.suite!r}: items can be made of {', '.join(_SUITES)}")
         if not self.levels or any(not 1 <= level <= _MAX_LEVEL for level in self.levels):
             raise SynthesisError(f"levels must lie between 1 and {_MAX_LEVEL}, as in --levels 1-10")
         if self.per_level < 1:
@@ -179,7 +185,7 @@ def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
     for draw in range(slot.first_draw, slot.first_draw + _MAX_DRAWS):
         if given_up.total() - given_up["draw"] >= _MAX_PROOFS:
             break
-        rng = random.Random(f"{recipe.suite} {_DRAWS} {recipe.seed} {slot.level} {slot.id} {draw}")
+        rng = random.Random(f"{recipe.suite} {VERSION} {recipe.seed} {slot.level} {slot.id} {draw}")
         formula = _draw(recipe, slot.level, rng)
         if formula is None:
             given_up["draw"] += 1
@@ -193,7 +199,7 @@ def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
         except WordingError:
             given_up["wording"] += 1
             continue
-        item = Item(recipe.suite, str(slot.id), slot.level, prompt, spec, _tags(recipe), VERSIONS[recipe.suite])
+        item = Item(recipe.suite, str(slot.id), slot.level, prompt, spec, _tags(recipe), recipe.version)
         return _SynthesisAttempt(item, draw, given_up)
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(given_up.items()))
     raise SynthesisError(
@@ -238,13 +244,14 @@ def _classes_repeat(formula: Formula) -> bool:
 def _prove(name: str, formula: Formula, seed: int) -> FormulaSpec | str:
     """Return the spec of a satisfiable formula with its witness; else the reason of rejection.
 
-    A formula that only a scene on a knife's edge satisfies is rejected too: no model could be blamed for missing it.
+    A formula that holds only by the slack of the rules, or in a scene on a knife's edge, is rejected too: no model
+    could be blamed for missing it.
     """
     try:
         if suite(name).vocabulary in COVERED:
-            result = solve_natural(formula, seed=seed)
+            result = solve_natural(formula, margin=AS_READ.margin, seed=seed)
         else:
-            result = solve(formula, seed=seed, allow_fallback=False)
+            result = solve(formula, seed=seed, as_read=True)
     except SolverLimitError:
         return "tight"
     if not isinstance(result, Witness):

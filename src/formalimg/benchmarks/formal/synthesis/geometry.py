@@ -4,7 +4,8 @@ All geometric rules compare two measures, so that what follows from what among t
 x - y <= 3 and y - z <= 4 give x - z <= 7, and nothing else can. Coordinates are counted in halves, so that centres are
 whole numbers and strict comparisons are exact. Two facts are left out on purpose: that boxes must not overlap, because
 the image demands it and not the prompt, and that a centre is the mean of its edges, which is kept only as lying between
-them. So nothing is called a consequence that is none.
+them. So nothing is called a consequence that is none. Facts hold as a reading says: where one row is one height, more
+follows, and more is contradictory.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from typing import NamedTuple, TypeAlias
 
 from formalimg.logic.syntax import Atom
 from formalimg.scenes.objects import CANVAS
-from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, Between, Greater, Less, Near
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, Between, Greater, Less, Near, Reading
 
 Quantity: TypeAlias = tuple[str, str]
 """A measure of an object, such as `("cup", "center_x")`."""
 
 ZERO: Quantity = ("", "zero")
 """The quantity that is 0, for bounds on single quantities."""
+
+_BARE = Reading.by_margin(0)
 
 _AXES = (("xmin", "center_x", "xmax"), ("ymin", "center_y", "ymax"))
 
@@ -97,7 +100,8 @@ def follows_from(bounds: Sequence[DifferenceBound], target: DifferenceBound) -> 
 class GeometricFacts:
     """Geometric facts about objects, named by their variables."""
 
-    def __init__(self, atoms: Iterable[Atom] = ()) -> None:
+    def __init__(self, atoms: Iterable[Atom] = (), reading: Reading = _BARE) -> None:
+        self._reading = reading
         self._known = DifferenceConstraints()
         self._named: set[str] = set()
         for atom in atoms:
@@ -105,7 +109,7 @@ class GeometricFacts:
 
     def add(self, atom: Atom) -> None:
         """Add an atom as a fact. Atoms without a geometric rule are ignored."""
-        for bound in self._introduced(atom):
+        for bound in self._introduced(atom, self._reading):
             self._known.add(bound)
 
     @property
@@ -115,32 +119,33 @@ class GeometricFacts:
 
     def allows(self, atom: Atom) -> bool:
         """Return whether the atom is consistent with the facts."""
-        return all(self._known.allows(bound) for bound in self._introduced(atom))
+        return all(self._known.allows(bound) for bound in self._introduced(atom, self._reading))
 
     def implies(self, atom: Atom) -> bool:
-        """Return whether the atom follows from the facts."""
-        bounds = self._introduced(atom)
+        """Return whether the atom follows from the facts, however clearly."""
+        bounds = self._introduced(atom, _BARE)
         return bool(bounds) and all(self._known.follows(bound) for bound in bounds)
 
-    def _introduced(self, atom: Atom) -> list[DifferenceBound]:
+    def _introduced(self, atom: Atom, reading: Reading) -> list[DifferenceBound]:
         """Return the bounds of an atom, after adding what is true of the boxes of its objects."""
         for name in atom.variables:
             if name not in self._named:
                 self._named.add(name)
                 for bound in _of_every_box(name):
                     self._known.add(bound)
-        return _bounds(atom)
+        return _bounds(atom, reading)
 
 
-def find_redundant(atoms: list[Atom]) -> list[Atom]:
-    """Return the atoms that follow from the others, given consistent atoms."""
+def find_redundant(atoms: list[Atom], reading: Reading = _BARE) -> list[Atom]:
+    """Return the atoms that follow from the others as they are read, given consistent atoms."""
     names = dict.fromkeys(name for atom in atoms for name in atom.variables)
     certain = [bound for name in names for bound in _of_every_box(name)]
-    stated = [_bounds(atom) for atom in atoms]
+    stated = [_bounds(atom, reading) for atom in atoms]
     found = []
     for place, atom in enumerate(atoms):
         others = [bound for other, bounds in enumerate(stated) if other != place for bound in bounds]
-        if stated[place] and all(follows_from([*certain, *others], bound) for bound in stated[place]):
+        bounds = _bounds(atom, _BARE)
+        if bounds and all(follows_from([*certain, *others], bound) for bound in bounds):
             found.append(atom)
     return found
 
@@ -154,28 +159,32 @@ def _of_every_box(name: str) -> Iterator[DifferenceBound]:
         yield DifferenceBound((name, high), ZERO, 2 * CANVAS)
 
 
-def _bounds(atom: Atom) -> list[DifferenceBound]:
-    """Return the bounds of an atom that holds; none if it has no geometric rule."""
+def _bounds(atom: Atom, reading: Reading) -> list[DifferenceBound]:
+    """Return the bounds of an atom that holds as it is read; none if it has no geometric rule."""
+    beyond = -max(1, 2 * reading.margin)
     if atom.predicate in UNARY_RULES:
         rule = UNARY_RULES[atom.predicate]
         quantities = [(atom.variables[0], measure) for measure in rule.measures]
-        return [bound for quantity in quantities for bound in _inside(quantity, rule)]
+        return [bound for quantity in quantities for bound in _inside(quantity, rule, reading.margin)]
     match BINARY_RULES.get(atom.predicate):
         case Less(first, second):
-            return [DifferenceBound((atom.variables[0], first), (atom.variables[1], second), -1)]
+            limit = -1 if first == "area" else beyond
+            return [DifferenceBound((atom.variables[0], first), (atom.variables[1], second), limit)]
         case Greater(first, second):
-            return [DifferenceBound((atom.variables[1], second), (atom.variables[0], first), -1)]
-        case Near(measure, distance):
+            limit = -1 if first == "area" else beyond
+            return [DifferenceBound((atom.variables[1], second), (atom.variables[0], first), limit)]
+        case Near(measure, _):
             a, b = ((name, measure) for name in atom.variables)
-            return [DifferenceBound(a, b, ceil(2 * distance) - 1), DifferenceBound(b, a, ceil(2 * distance) - 1)]
+            limit = ceil(2 * reading.alignment) - 1
+            return [DifferenceBound(a, b, limit), DifferenceBound(b, a, limit)]
         case _:
             return []
 
 
-def _inside(quantity: Quantity, rule: Between) -> list[DifferenceBound]:
+def _inside(quantity: Quantity, rule: Between, margin: int) -> list[DifferenceBound]:
     bounds = []
     if rule.high != float("inf"):
-        bounds.append(DifferenceBound(quantity, ZERO, ceil(2 * rule.high) - 1))
+        bounds.append(DifferenceBound(quantity, ZERO, ceil(2 * rule.high) - 1 - 2 * margin))
     if rule.low != -float("inf"):
-        bounds.append(DifferenceBound(ZERO, quantity, -floor(2 * rule.low) - 1))
+        bounds.append(DifferenceBound(ZERO, quantity, -floor(2 * rule.low) - 1 - 2 * margin))
     return bounds

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 
 from formalimg.benchmarks.formal.synthesis.counted_skeleton import draw_counted_skeleton
 from formalimg.benchmarks.formal.synthesis.geometry import GeometricFacts, find_redundant
 from formalimg.benchmarks.formal.synthesis.skeleton import Skeleton, draw_skeleton
 from formalimg.logic.syntax import Atom, Formula, Value, Variable
 from formalimg.logic.vocabulary import vocabulary
-from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
+from formalimg.scenes.rules import AS_READ, BINARY_RULES, UNARY_RULES
 
 _TRIES_PER_RELATION = 12
 
 _COLOR_WEIGHT = 0.75
 """A colour goes with everything and is never given up; drawn less often, it is said about as often as the rest."""
+
+_ABOUT_THE_SAME = 1.25
+"""Up to this factor, nature has no order of two sizes, and either object may be called the larger one."""
+
+_MORE_RELATIONS, _PROPERTIES = 0.2, 0.42
+"""How many relations beyond those that connect the variables, and properties, there are for each variable.
+
+Chosen so that formulas are about as long as the published ones of their level.
+"""
 
 _SAME_PAIR: tuple[frozenset[str], ...] = (
     frozenset({"LeftOf", "RightOf", "AlignedVertically"}),
@@ -35,24 +47,27 @@ _SAME_THING: tuple[frozenset[str], ...] = (
 def draw_knolling(level: int, rng: random.Random, *, counting: bool = False) -> Formula | None:
     """Draw a formula of the given level, with counts or without; None if this draw is rejected.
 
-    It hangs together in one component, and says nothing that follows from the rest of it.
+    It hangs together in one component, says nothing that follows from the rest of it as people read it, and calls
+    nothing larger than what is larger by nature.
     """
     words = vocabulary("knolling").words
     skeleton = (draw_counted_skeleton if counting else draw_skeleton)(level, rng.sample(words["class"], level), rng)
     if skeleton is None:
         return None
     atoms: list[Atom] = []
-    geometry = GeometricFacts()
+    geometry = GeometricFacts(reading=AS_READ)
     for candidates in [*_ties(skeleton, rng), *_extras(skeleton, rng)]:
         for atom in candidates:
-            if _speaks_anew(atom, atoms) and geometry.allows(atom) and not geometry.implies(atom):
+            if not _speaks_anew(atom, atoms) or _is_against_nature(atom, skeleton):
+                continue
+            if geometry.allows(atom) and not geometry.implies(atom):
                 geometry.add(atom)
                 atoms.append(atom)
                 break
     needed = {frozenset(atom.variables) for atom in atoms if len(atom.variables) == 2}
     if (
         not _hangs_together(skeleton.names, needed)
-        or find_redundant(atoms)
+        or find_redundant(atoms, AS_READ)
         or not skeleton.says_something_of_each(atoms)
     ):
         return None
@@ -71,18 +86,15 @@ def _ties(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
 
 
 def _extras(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
-    """Yield relations and properties beyond those that connect the variables.
-
-    Their numbers are chosen so that, over all levels, each predicate is said about equally often.
-    """
+    """Yield relations and properties beyond those that connect the variables."""
     names = skeleton.names
     level = len(names)
-    for _ in range(round(level * 0.35 + rng.random() - 0.5)):
+    for _ in range(round(level * _MORE_RELATIONS + rng.random() - 0.5)):
         if level > 1:
             one, other = rng.sample(names, 2)
             if one not in skeleton.amounts or other not in skeleton.amounts:
                 yield _relations(one, other, skeleton, rng)
-    for _ in range(max(1, round(level * 0.85 + rng.random() - 0.5))):
+    for _ in range(max(1, round(level * _PROPERTIES + rng.random() - 0.5))):
         yield _properties(names, rng)
 
 
@@ -101,6 +113,25 @@ def _properties(names: tuple[str, ...], rng: random.Random) -> Iterator[Atom]:
         predicate = rng.choices(["Has", *UNARY_RULES], [_COLOR_WEIGHT] + [1] * len(UNARY_RULES))[0]
         value = (Value(rng.choice(colors)),) if predicate == "Has" else ()
         yield Atom(predicate, (variable, *value))
+
+
+def _is_against_nature(atom: Atom, skeleton: Skeleton) -> bool:
+    """Return whether an object is called larger than another that is clearly longer, or clearly covers more."""
+    if atom.predicate not in ("LargerThan", "SmallerThan"):
+        return False
+    classes = dict(zip(skeleton.names, skeleton.classes, strict=True))
+    large, small = (classes[name] for name in atom.variables[:: 1 if atom.predicate == "LargerThan" else -1])
+    length, width = _sizes()[large]
+    other_length, other_width = _sizes()[small]
+    return other_length > _ABOUT_THE_SAME * length or other_length * other_width > _ABOUT_THE_SAME * length * width
+
+
+@cache
+def _sizes() -> Mapping[str, Sequence[float]]:
+    """Return the usual length and width of each class, in cm."""
+    text = (files("formalimg.benchmarks.formal.synthesis") / "knolling.toml").read_text(encoding="utf-8")
+    sizes: Mapping[str, Sequence[float]] = tomllib.loads(text)["sizes"]
+    return sizes
 
 
 def _speaks_anew(atom: Atom, atoms: list[Atom]) -> bool:

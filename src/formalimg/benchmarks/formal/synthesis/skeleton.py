@@ -29,7 +29,11 @@ from formalimg.logic.vocabulary import vocabulary
 Pattern = Literal["exists", "exists-forall", "forall"]
 """All variables exist; some exist around a `forall`; a `forall` comes first."""
 
-_HALF_WITH_FORALL: dict[Pattern, float] = {"exists": 0.5, "exists-forall": 0.3, "forall": 0.2}
+_PATTERN_SHARES: dict[Pattern, float] = {"exists": 0.3, "exists-forall": 0.36, "forall": 0.34}
+"""Two thirds of the formulas have a `forall`, as the published ones."""
+
+_SHARES_OF_ONE: dict[Pattern, float] = {"exists": 0.65, "forall": 0.35}
+"""Of one variable only, a third."""
 
 _COLORS = {"knolling": "Has", "natural": "HasColor"}
 
@@ -118,7 +122,8 @@ class Skeleton:
 
 def draw_skeleton(level: int, classes: Sequence[str], rng: random.Random) -> Skeleton:
     """Draw a skeleton with `level` variables of the given classes."""
-    pattern = rng.choices(list(_HALF_WITH_FORALL), list(_HALF_WITH_FORALL.values()))[0]
+    shares = _PATTERN_SHARES if level > 1 else _SHARES_OF_ONE
+    pattern = rng.choices(list(shares), list(shares.values()))[0]
     forall_at = {"exists": None, "forall": 0, "exists-forall": rng.randrange(1, level) if level > 1 else 0}[pattern]
     names = tuple(word.replace(" ", "_") for word in classes)
     return Skeleton(names, tuple(classes), forall_at)
