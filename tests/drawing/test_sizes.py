@@ -108,7 +108,7 @@ def test_solved_sizes_are_right_by_the_published_table_of_lengths_too() -> None:
 
 
 def test_the_lengths_of_the_catalog_agree_with_those_of_the_suites() -> None:
-    """One table for drawings, compared with the lengths of ConceptMix and the ranges of the ontology of Natural."""
+    """One table for drawings, compared with the lengths of ConceptMix and of the ontology of Natural."""
     for thing in (*pool_objects(), *reference_objects()):
         entry = CATALOG.classes.get(thing.name)
         if thing.name == "fence":
@@ -117,5 +117,7 @@ def test_the_lengths_of_the_catalog_agree_with_those_of_the_suites() -> None:
             assert 1 / 1.8 <= entry.usual_length / thing.size <= 1.8, thing.name
     for known in ontology().entries.values():
         drawn = CATALOG.classes.get(known.name)
+        if known.name in ("shirt", "jacket"):
+            continue  # which the ontology knows folded, as they are carried
         if drawn is not None and drawn.usual_length is not None:
-            assert known.size.low / 1.5 <= 100 * drawn.usual_length <= known.size.high * 1.5, known.name
+            assert 1 / 1.7 <= 100 * drawn.usual_length / known.size.length <= 1.7, known.name
