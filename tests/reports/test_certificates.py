@@ -11,12 +11,14 @@ import pytest
 
 from formalimg.judges.certificates.certificate import AnswerCounts, InvarianceCounts, JudgeCertificate
 from formalimg.judges.observations import served_models
-from formalimg.reports.certificate_tables import certificate_table, with_certificates
+from formalimg.reports.certificate_tables import certificate_table
 from formalimg.reports.comparison import compare
+from formalimg.reports.findings import claims
 from formalimg.reports.tables.model import number_in
 from formalimg.runs.reader import open_run
 from formalimg.stats.judge_error import RoganGladen, rogan_gladen
 from formalimg.types import Setting, Verdict
+from tests.reports.drawn_runs import plain_run
 from tests.support.command import formalimg
 
 SCENES = 50
@@ -69,7 +71,7 @@ def test_every_format_shows_certificates(form: str, run: Path, tmp_path: Path) -
 
 def test_the_rate_is_corrected_by_the_counts_of_the_certificate(run: Path) -> None:
     with closing(open_run(run)) as record:
-        [section] = with_certificates(compare([record]), [GOOD]).sections
+        [section] = compare([record], certificates=[GOOD]).sections
     table = section.tables[-1]
     [row] = table.rows
     sensitivity, specificity, raw, corrected = (number_in(table, row, n) for n in range(3, 7))
@@ -124,3 +126,26 @@ def test_what_is_no_certificate_is_refused(run: Path, tmp_path: Path) -> None:
     assert "it is not a certificate of a judge" in done.err
     assert done.err.count("\n") == 1
     assert formalimg("report", str(run), "--certificate", str(tmp_path / "nowhere.json")).code == 2
+
+
+def test_a_certificate_sharpens_what_would_overturn_a_difference() -> None:
+    runs = [
+        plain_run(name, {level: [n < passing for n in range(8)] for level in range(1, 11)})
+        for name, passing in (("good", 6), ("bad", 2))
+    ]
+    judge = runs[0].manifest.judge
+    assert judge is not None
+    fitting = replace(GOOD, judge=judge.name, settings=dict(judge.settings))
+    ((alone,), (certified,), (unfit,)) = (
+        compare(runs, certificates=certificates).sections[0].pairs
+        for certificates in ([], [fitting], [replace(fitting, settings={"other": 1})])
+    )
+    assert alone.tipping is not None
+    assert certified.tipping is not None
+    # Rates of .75 and .25 by a judge that passes .2 of what is wrong, and fails .1 of what is right: .0714 are right.
+    assert alone.tipping.false_pass == pytest.approx(0.5 / 0.75)
+    assert certified.tipping.false_pass == pytest.approx(0.5 / (1 - 0.05 / 0.7))
+    assert unfit.tipping == alone.tipping, "a certificate of other settings is none of this judge"
+    comparison = compare(runs, certificates=[fitting])
+    line = claims(comparison.sections[0], comparison)[1]
+    assert "by its certificate passes 20 % of wrong drawings and fails 10 % of right ones, passed wrong images" in line

@@ -150,7 +150,6 @@ def report_command(
     from formalimg._util.io import atomic_write
     from formalimg.human_eval.agreement.studies import human_study_table
     from formalimg.judges.certificates.certificate import read_certificate
-    from formalimg.reports.certificate_tables import with_certificates
     from formalimg.reports.comparison import compare
     from formalimg.reports.formats import format_of
     from formalimg.reports.main_table import terminal_table
@@ -182,8 +181,8 @@ def report_command(
             threshold=gate,
             labels=said.labels,
             baseline=baseline,
+            certificates=certificates,
         )
-        comparison = with_certificates(comparison, certificates)
         if form == "html":
             path = out or runs[0] / "report.html"
             write_page(

@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.certificates.certificate import CountedShare, JudgeCertificate
+from formalimg.judges.certificates.certified_errors import certified_errors
 from formalimg.reports.comparison_model import Comparison, RunRow, Section
 from formalimg.reports.tables.format import join_names
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
 from formalimg.stats.judge_error import rogan_gladen
 from formalimg.stats.observations import Interval
+from formalimg.stats.tipping_point import ErrorRates
 from formalimg.types import Table
 
 _SHOWN_SETTINGS = 4
@@ -33,6 +35,15 @@ def with_certificates(comparison: Comparison, certificates: Sequence[JudgeCertif
         for section in comparison.sections
     )
     return replace(comparison, sections=sections)
+
+
+def certified_rates(run: RunRow, certificates: Sequence[JudgeCertificate]) -> ErrorRates | None:
+    """Return the error rates of a run's judge on drawings; None without a certificate of just this judge."""
+    for certificate in certificates:
+        if _is_of(certificate, run) and not any(_differences(run, certificate)):
+            errors = certified_errors(certificate)
+            return None if errors is None else errors.rates
+    return None
 
 
 def certificate_table(section: Section, certificates: Sequence[JudgeCertificate], confidence: float) -> Table:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from formalimg.human_eval.agreement.image_labels import RunLabels
+    from formalimg.judges.certificates.certificate import JudgeCertificate
     from formalimg.reports.corrected import CorrectedRun
     from formalimg.runs.looks import AdaptiveLooks
 
@@ -54,6 +55,7 @@ def compare(
     threshold: float = 0.5,
     labels: Mapping[Path, RunLabels] | None = None,
     baseline: Path | None = None,
+    certificates: Sequence[JudgeCertificate] = (),
 ) -> Comparison:
     """Compare runs side by side, suite by suite.
 
@@ -67,6 +69,7 @@ def compare(
         threshold: the score of its first level that opens the gate of a group, for suites that have one.
         labels: human labels of images, by the resolved folders of the runs; they correct the numbers of the judge.
         baseline: the folder of the run that the others are compared with; by default each is compared with each.
+        certificates: certificates of judges, for a table, and for what would overturn a difference.
 
     Raises:
         FormalimgError: if there is no run, the baseline is not one of them, or an image has no verdict and
@@ -78,18 +81,24 @@ def compare(
         raise FormalimgError(f"the baseline {baseline} is not among the runs: name it with them")
     names = list(dict.fromkeys(run.manifest.suite for run in runs))
     how = HowCounted(missing, CONFIDENCE, profile, references, threshold)
-    return Comparison(
-        tuple(
-            _section(
-                suite(name), [run for run in runs if run.manifest.suite == name], epsilon, how, baseline, labels or {}
-            )
-            for name in names
-        ),
-        missing,
-        CONFIDENCE,
-        threshold,
-        profile,
+    sections = tuple(
+        _section(
+            suite(name),
+            [run for run in runs if run.manifest.suite == name],
+            epsilon,
+            how,
+            baseline,
+            labels or {},
+            certificates,
+        )
+        for name in names
     )
+    comparison = Comparison(sections, missing, CONFIDENCE, threshold, profile)
+    if not certificates:
+        return comparison
+    from formalimg.reports.certificate_tables import with_certificates  # here: few reports have certificates
+
+    return with_certificates(comparison, certificates)
 
 
 def _section(
@@ -99,6 +108,7 @@ def _section(
     how: HowCounted,
     baseline: Path | None,
     labels: Mapping[Path, RunLabels],
+    certificates: Sequence[JudgeCertificate],
 ) -> Section:
     # A mean of scores holds no rate.
     held = None if about.has_scores else about.epsilon if epsilon is None else epsilon
@@ -121,7 +131,8 @@ def _section(
 
         section = replace(first, tables=adaptive_tables(about, rows))
     else:  # a difference that was looked at before its run was stopped has another p than one that was not
-        section = _with_pairs(first, seen, how, baseline, {run.folder: labels[run.folder] for run in by_people.runs})
+        corrected = {run.folder: labels[run.folder] for run in by_people.runs}
+        section = _with_pairs(first, seen, how, baseline, corrected, certificates)
     people = by_people.tables
     if by_people.runs:
         from formalimg.reports.corrected_tables import by_people_table  # here: few reports have labels
@@ -166,6 +177,7 @@ def _with_pairs(
     how: HowCounted,
     baseline: Path | None,
     labels: Mapping[Path, RunLabels],
+    certificates: Sequence[JudgeCertificate],
 ) -> Section:
     """Return the section with tables of paired differences, and ranks."""
     if len(seen) < 2:
@@ -174,7 +186,13 @@ def _with_pairs(
     from formalimg.reports.paired_runs import compare_in_pairs
     from formalimg.reports.paired_tables import paired_tables
 
-    found = compare_in_pairs(section.suite, seen, how, baseline, labels)
+    errors = {}
+    if certificates:
+        from formalimg.reports.certificate_tables import certified_rates  # here: few reports have certificates
+
+        rates = {row.folder.resolve(): certified_rates(row, certificates) for row in section.rows}
+        errors = {folder: rate for folder, rate in rates.items() if rate is not None}
+    found = compare_in_pairs(section.suite, seen, how, baseline, labels, errors)
     tables = paired_tables(section.suite, seen, found, how)
     return replace(section, tables=tables, ranks=found.ranks, ranked_by=found.headline[0].number, pairs=found.headline)
 

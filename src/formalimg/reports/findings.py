@@ -17,6 +17,7 @@ from formalimg.reports.tables.format import count_noun, format_interval, format_
 from formalimg.reports.tables.model import ColumnType, Number
 from formalimg.stats.comparison import is_significant
 from formalimg.stats.observations import Band, Interval, Rate
+from formalimg.stats.tipping_point import NO_ERRORS
 
 _MAX_LINES = 4
 """So many lines each question has; the tables have all."""
@@ -305,10 +306,17 @@ def _certainty(difference: _Difference, section: Section, confidence: float) -> 
         texts.append(f"the judge alone: {format_value(difference.by_judge, scale)}")
     elif pair.is_certain and pair.tipping is not None:
         leader, other = (difference.first, difference.second)[:: 1 if (difference.estimate or 0) > 0 else -1]
+        errors = pair.judge_errors
+        certified = (
+            f", which by its certificate passes {100 * errors.false_pass:.0f} % of wrong drawings and fails "
+            f"{100 * errors.false_fail:.0f} % of right ones,"
+            if errors != NO_ERRORS
+            else ""
+        )
         texts.append(
-            f"it would vanish if {pair.by} passed wrong images of {leader} {100 * pair.tipping.false_pass:.0f} points "
-            f"more often than those of {other}, or failed right images of {other} "
-            f"{100 * pair.tipping.false_fail:.0f} points more often"
+            f"it would vanish if {pair.by}{certified} passed wrong images of {leader} "
+            f"{100 * pair.tipping.false_pass:.0f} points more often than those of {other}, or failed right images of "
+            f"{other} {100 * pair.tipping.false_fail:.0f} points more often"
         )
     if pair.is_undone and pair.bounds is not None:
         low, high = pair.bounds if pair.first == difference.first else (-pair.bounds.high, -pair.bounds.low)

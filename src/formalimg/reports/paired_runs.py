@@ -33,7 +33,7 @@ from formalimg.stats.comparison import (
 from formalimg.stats.corrected_difference import PairedItem, corrected_difference
 from formalimg.stats.labelled_pairs import LabelledImage, pair_groups, pair_labelled
 from formalimg.stats.observations import Interval, Observation, ScoreObservation
-from formalimg.stats.tipping_point import MEASURED_GAPS, TippingPoint, tipping_point
+from formalimg.stats.tipping_point import MEASURED_GAPS, NO_ERRORS, ErrorRates, TippingPoint, tipping_point
 from formalimg.types import Benchmark, RunRecord
 
 PUBLIC_GAPS = (
@@ -59,6 +59,7 @@ class RunPair(NamedTuple):
         is_undone: whether it would be certain on what has a verdict, and is not with the verdicts that are missing.
         tipping: how unequally the judge would have to treat the two models to explain the difference; None where
             people decide, the judge makes no errors, or the suite has scores.
+        judge_errors: the judge's errors by its certificate, with which the tipping point was computed.
     """
 
     first: str
@@ -71,6 +72,7 @@ class RunPair(NamedTuple):
     best: PairedDifference | None = None
     is_undone: bool = False
     tipping: TippingPoint | None = None
+    judge_errors: ErrorRates = NO_ERRORS
 
     @property
     def bounds(self) -> Interval | None:
@@ -110,6 +112,7 @@ def compare_in_pairs(
     how: HowCounted,
     baseline: Path | None,
     labels: Mapping[Path, RunLabels] | None = None,
+    errors: Mapping[Path, ErrorRates] | None = None,
 ) -> PairedRuns:
     """Compare runs in pairs.
 
@@ -119,6 +122,7 @@ def compare_in_pairs(
         how: the rules by which numbers are made; they hold for comparisons too.
         baseline: the folder of the run that the others are compared with; by default all are compared with all.
         labels: human labels that can correct the runs, by their resolved folders.
+        errors: the error rates of the judges of runs, as far as they are certified, by the same folders.
     """
     reader = _PairReader(runs, how, labels or {}, of_groups=suite.has_scores)
     every = list(combinations(range(len(runs)), 2))
@@ -128,7 +132,10 @@ def compare_in_pairs(
     headline, *details = numbers
 
     def compared(name: str, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], RunPair]:
-        single = [_compare(suite, runs, pair, paired[pair], name, numbers[name], how) for pair in pairs]
+        single = [
+            _compare(suite, [runs[n] for n in pair], paired[pair], name, numbers[name], how, errors or {})
+            for pair in pairs
+        ]
         adjusted = adjust_for_all([each.found for each in single])
         by_judge = adjust_for_all([each.judge or each.found for each in single])
         return {
@@ -208,14 +215,14 @@ class _Pair(NamedTuple):
 def _compare(
     suite: Benchmark,
     runs: Sequence[SeenRun],
-    numbers: tuple[int, int],
     pair: _Pair,
     name: str,
     number: _ComparedNumber,
     how: HowCounted,
+    errors: Mapping[Path, ErrorRates],
 ) -> RunPair:
     """Return the difference of two runs, by people or by the judge, not adjusted for others."""
-    first, second = (runs[each] for each in numbers)
+    first, second = runs
     plain = number.difference(pair.items, how.confidence)
     judged = RunPair(first.name, second.name, name, plain, judge_text([first, second]))
     if pair.worst is not None and pair.best is not None:
@@ -228,11 +235,13 @@ def _compare(
     if by_people is not None:
         is_undone = _is_undone(corrected_difference(labelled, number.levels), by_people)
         return judged._replace(found=by_people, by="people", judge=by_judge, is_undone=is_undone)
-    tipping = None
-    if not suite.has_scores and not _makes_no_errors(first) and by_judge.estimate:
-        rates = sorted(_rate(run, name, number) for run in (first, second))
-        tipping = tipping_point(rates[1], rates[0])
-    return judged._replace(is_undone=_is_undone(plain, by_judge), tipping=tipping)
+    judged = judged._replace(is_undone=_is_undone(plain, by_judge))
+    if suite.has_scores or _makes_no_errors(first) or not by_judge.estimate:
+        return judged
+    other, leader = sorted(_rate(run, name, number) for run in runs)
+    certified = {errors.get(run.record.folder.resolve(), NO_ERRORS) for run in runs}
+    judge_errors = certified.pop() if len(certified) == 1 else NO_ERRORS
+    return judged._replace(tipping=tipping_point(leader, other, judge_errors), judge_errors=judge_errors)
 
 
 def _is_undone(before: PairedDifference | None, after: PairedDifference) -> bool:
