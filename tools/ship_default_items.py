@@ -60,15 +60,12 @@ def main(names: Sequence[str]) -> None:
 
 
 def _keep_earlier(name: str, version: str) -> None:
-    """Keep the items that are shipped now as `name@version`, if they have another version; still earlier ones go."""
+    """Keep the items that are shipped now as `name@version`, if they have another version."""
     if not (SHIPPED / f"{name}.jsonl.gz").exists():
         return  # a new suite
     shipped = load(name)[0].version
     if shipped == version:
         return
-    for path in SHIPPED.glob(f"{name}@*.jsonl.gz"):
-        path.unlink()
-        _remove_digests(path.name.removesuffix(".jsonl.gz"))
     data = (SHIPPED / f"{name}.jsonl.gz").read_bytes()
     (SHIPPED / f"{name}@{shipped}.jsonl.gz").write_bytes(data)
     digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
@@ -76,18 +73,10 @@ def _keep_earlier(name: str, version: str) -> None:
 
 
 def _write_digests(name: str, instructions: str, file: str) -> None:
-    text = _remove_digests(name).replace("[instructions]\n", f'[instructions]\n{_key(name)} = "{instructions}"\n')
-    DIGESTS.write_text(text.replace("[files]\n", f'[files]\n{_key(name)} = "{file}"\n'), encoding="utf-8")
-
-
-def _remove_digests(name: str) -> str:
-    text = re.sub(rf"^{_key(name)} = .*\n", "", DIGESTS.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    DIGESTS.write_text(text, encoding="utf-8")
-    return text
-
-
-def _key(name: str) -> str:
-    return f'"{name}"' if "@" in name else name
+    key = f'"{name}"' if "@" in name else name
+    text = re.sub(rf"^{key} = .*\n", "", DIGESTS.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    text = text.replace("[instructions]\n", f'[instructions]\n{key} = "{instructions}"\n')
+    DIGESTS.write_text(text.replace("[files]\n", f'[files]\n{key} = "{file}"\n'), encoding="utf-8")
 
 
 if __name__ == "__main__":
