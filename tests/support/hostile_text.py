@@ -297,6 +297,7 @@ _LATEX_COMMANDS = {
     "begin", "end", "centering", "footnotesize", "setlength", "tabcolsep", "caption", "toprule", "midrule",
     "bottomrule", "multicolumn", "cmidrule", "scriptsize", "usepackage", "textbackslash", "textasciitilde",
     "textasciicircum", "textless", "textgreater", "textbar", "textquotedbl", "textdagger", "varepsilon", "pm", "surd",
+    "downarrow", "uparrow",
 }  # fmt: skip
 
 
