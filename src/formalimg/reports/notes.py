@@ -182,7 +182,7 @@ def extent(row: RunRow) -> str:
 
 def remarks(section: Section) -> list[str]:
     """Return remarks on the main table: how runs differ, what is unscored, what failed by rule, how judges did."""
-    found = [*section.notes, *_unscored_remarks(section.rows)]
+    found = [*section.notes, *_unscored_remarks(section)]
     for row in section.rows:
         if row.looks is not None:
             from formalimg.reports.adaptive_tables import adaptive_remark  # here: few runs are adaptive
@@ -211,16 +211,27 @@ def _note_on_ranks(section: Section) -> str:
     )
 
 
-def _unscored_remarks(rows: Sequence[RunRow]) -> Iterator[str]:
+def _unscored_remarks(section: Section) -> Iterator[str]:
     """Yield how many images are unscored and why; what is the same for several runs is said once."""
     named: dict[str, list[str]] = {}
-    for row in rows:
+    for row in section.rows:
         if row.unscored:
             overall = row.summary.overall
             missing = f"{overall.expected - overall.scored:,} of {count_noun(overall.expected, 'image')}"
-            named.setdefault(f"{missing} unscored: {_reasons(row)}.", []).append(row.name)
+            remark = f"{missing} unscored: {_reasons(row)}{_headline_bounds(row, section.suite)}."
+            named.setdefault(remark, []).append(row.name)
     for remark, names in named.items():
         yield f"{join_names(names)}{', each' if len(names) > 1 else ''}: {remark}"
+
+
+def _headline_bounds(row: RunRow, suite: Benchmark) -> str:
+    """Return between which values the headline rate lies, whatever the unscored images show."""
+    *_, band = suite.bands or [""]
+    bounds = row.band_bounds(band) if band else row.overall_bounds()
+    if suite.has_scores or bounds is None:
+        return ""
+    low, high = (format_value(end, suite.scale) for end in bounds)
+    return f"; {band or 'the rate'} lies from {low} (all of these fail) to {high} (all pass)"
 
 
 def _reasons(row: RunRow) -> str:

@@ -138,16 +138,17 @@ def cell_text(
     return " ".join(filter(None, [text, f"({interval})" if interval else "", missing]))
 
 
-def notes_of(table: Table, *, compact: bool = False) -> tuple[str, ...]:
+def notes_of(table: Table, *, compact: bool = False, bounds: bool = True) -> tuple[str, ...]:
     """Return the caption and the remarks of a table; the caption also explains intervals and marks that are shown.
 
     Args:
         table: the table.
         compact: whether compact intervals are shown too.
+        bounds: whether the bounds for missing verdicts are shown.
     """
     more = [table.interval_note] if table.interval_note and _has_intervals(table, compact=compact) else []
     if is_incomplete(table):
-        more.append(BOUNDS_NOTE if _has_bounds(table) else INCOMPLETE_NOTE)
+        more.append(BOUNDS_NOTE if bounds and _has_bounds(table) else INCOMPLETE_NOTE)
     return (" ".join([*table.notes[:1], *more]), *table.notes[1:]) if more else table.notes
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 _DEFAULT_WIDTH = 100
-_MAX_COMPACT_BLOCKS = 2
+_MAX_COMPACT_BLOCKS = 3
 
 
 def render_terminal(tables: Iterable[Table]) -> ConsoleRenderable:
@@ -45,7 +45,7 @@ class _TerminalTables(NamedTuple):
             grids = list(_grids(table, console, options))
             yield Text(_visible(table.title), style="bold")
             yield from grids or _row_by_row(table)
-            for note in notes_of(table, compact=not grids):
+            for note in notes_of(table, compact=not grids, bounds=not (grids and _is_main(table))):
                 yield Text(_visible(note), style="dim")
             yield ""
 
@@ -125,9 +125,12 @@ def _grid(table: Table, columns: Sequence[int], *, wrap: bool = False) -> RichTa
 
 
 def _grid_cell(table: Table, row: TableRow, number: int) -> str:
-    """Return a cell of a grid: there is room for intervals and bounds of the numbers that matter most."""
-    column = table.columns[number]
-    return cell_text(row.cells[number], column, mark_first=True, bounds=column.interval == "full")
+    return cell_text(row.cells[number], table.columns[number], mark_first=True, bounds=not _is_main(table))
+
+
+def _is_main(table: Table) -> bool:
+    """Return whether this is the main table of a report, whose notes have the bounds of the headline number."""
+    return any(column.figure for column in table.columns)
 
 
 def _row_by_row(table: Table) -> Iterator[ConsoleRenderable]:
