@@ -180,8 +180,9 @@ def test_nothing_is_left_to_be_guessed_about_what_is_inside() -> None:
 def test_nothing_is_added_for_a_conflict_that_was_given() -> None:
     given = (SpatialRelation("left", "", 1, 2), SpatialRelation("right", "", 1, 2), SpatialRelation("behind", ""))
     for seed in range(5):
-        done = complete_binding(Binding((BoundObject("bee"), BoundObject("highway")), None, given), random.Random(seed))
-        assert len(done.objects) == 2
+        objects = tuple(map(BoundObject, ("cat", "dog", "cow")))
+        done = complete_binding(Binding(objects, None, given), random.Random(seed))
+        assert len(done.objects) == 3
 
 
 def test_added_objects_stand_in_relation_to_drawn_ones() -> None:

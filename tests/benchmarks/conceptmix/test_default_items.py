@@ -35,8 +35,8 @@ STEMS = {
     "triangle": "triang",
     "top": "on top of|atop",
     "bottom": "directly (underneath|beneath)",
-    "left": "(to|on) the left (side )?of",
-    "right": "(to|on) the right (side )?of",
+    "left": "(to|on) the left of",
+    "right": "(to|on) the right of",
     "behind": "behind|in back of",
     "inside": "inside|within",
     "tiny": "tiny|minuscule|(very|extremely) small|diminutive|miniature",
@@ -195,9 +195,9 @@ def test_version_1_stays_and_most_items_ask_for_the_same_concepts() -> None:
     assert load("conceptmix", "@3") == ITEMS
 
 
-def test_version_3_asks_for_the_same_as_version_2_in_twice_as_many_words() -> None:
+def test_version_3_asks_for_nearly_the_same_as_version_2_in_twice_as_many_words() -> None:
     earlier = load("conceptmix", "@2")
-    assert [item.spec for item in earlier] == [item.spec for item in ITEMS]
+    assert sum(a.spec == b.spec for a, b in zip(ITEMS, earlier, strict=True)) > 0.95 * 2100
     assert {item.version for item in earlier} == {"2"}
     before, after = ({word for item in items for word in words_of(item.prompt)} for items in (earlier, ITEMS))
     assert len(after) >= 2 * len(before)
@@ -208,6 +208,25 @@ def test_version_3_asks_for_the_same_as_version_2_in_twice_as_many_words() -> No
 
 def words_of(text: str) -> list[str]:
     return re.findall("[a-z]+", text.lower())
+
+
+def test_no_words_leave_open_what_they_are_about() -> None:
+    """What strangers stumbled over: a distance that could be a besides, a contact with whom, a place said twice."""
+    stumbling = re.compile(
+        r"without contact|beyond that|built of|\b(left|right) side of|\bwork of|"
+        r"there (is|are) [^,.]* (seen|shown|depicted|pictured) [^,.]*, (without|not) touching",
+        re.IGNORECASE,
+    )
+    assert not [item.prompt for item in ITEMS if stumbling.search(item.prompt)]
+    for item in ITEMS:
+        assert item.spec.binding is not None
+        pairs = [
+            frozenset((each.first, each.second))
+            for each in item.spec.binding.relations
+            if each.name not in ("inside", "outside")
+        ]
+        assert len(pairs) == len(set(pairs)), item.prompt
+        assert not any(obj.item == "dirt road" and "texture" in obj.attributes for obj in item.spec.binding.objects)
 
 
 def test_no_attribute_hangs_on_two_nouns() -> None:

@@ -60,6 +60,7 @@ class ObjectFacts:
         aloft: does it fly or float?
         flat: does it lie on the ground and hide nothing?
         rooted: does it stay where it stands, so that nothing else carries it?
+        named_after_material: does its name say what it consists of?
         is_a: another object whose name fits it too, as a corgi is a dog.
         rests: verbs for how it holds itself on the ground or on something.
         aloft_as: verbs for how it holds itself in the air.
@@ -76,6 +77,7 @@ class ObjectFacts:
     aloft: bool = False
     flat: bool = False
     rooted: bool = False
+    named_after_material: bool = False
     is_a: str | None = None
     rests: tuple[str, ...] = ()
     aloft_as: tuple[str, ...] = ()

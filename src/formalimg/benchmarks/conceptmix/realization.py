@@ -88,6 +88,7 @@ class _PromptWriter:
     placed: set[int] = field(default_factory=set)
     mentions: list[int] = field(default_factory=list)
     deferred: dict[int, tuple[AttributePhrase, ...]] = field(default_factory=dict)
+    names: dict[int, str | None] = field(default_factory=dict)  # what else an object is called, once and for all
 
     def write(self, relations: Sequence[PlacedRelation], styles: Sequence[str]) -> str:
         style = styles[0] if len(styles) == 1 else None
@@ -382,8 +383,10 @@ class _PromptWriter:
     def _refer_back(self, obj: ObjectPhrase) -> str:
         alike = [number for number in self.introduced if self.nouns[number].item == obj.item]
         if len(alike) == 1:
-            others = [each.item for each in self.nouns.values() if each.id != obj.id]
-            name = find_other_name(obj.item, others) if self.rng.random() < 0.45 else None
+            if obj.id not in self.names:
+                others = [each.item for each in self.nouns.values() if each.id != obj.id]
+                self.names[obj.id] = find_other_name(obj.item, others) if self.rng.random() < 0.45 else None
+            name = self.names[obj.id]
             return f"the {obj.noun if name is None else plural_of(name) if obj.is_plural else name}"
         mark = "other" if len(alike) == 2 and alike.index(obj.id) else _ordinal(alike.index(obj.id) + 1)
         return f"the {mark} {obj.noun}"
