@@ -30,7 +30,6 @@ from formalimg.drawing.render import draw_scene
 from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.sizes import is_ordinary
 from formalimg.drawing.space import DrawnSpace
-from formalimg.drawing.truth import size_items
 from formalimg.judges.certificates.scene_changes import changed_scenes, drawn_vocabulary
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.scene import SceneRelation
@@ -192,7 +191,7 @@ def _find_usual(drawing: Drawing, rng: Random) -> tuple[Drawing, Target] | None:
         return None
     (label,) = drawing.sizes
     labels = [obj.label for obj in drawing.drawn.scene.objects]
-    _, *references = size_items([(each, drawing.sizes.get(each)) for each in labels], label)
+    references = sorted({*labels} - {label})
     for changed in islice(changed_scenes(drawing.drawn, drawn_vocabulary(get_suite("conceptmix")), rng), 60):
         objects = [(obj.label, obj.box) for obj in changed.scene.objects]
         same = [name for name, _ in objects] == labels

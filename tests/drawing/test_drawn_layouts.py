@@ -114,7 +114,7 @@ def test_contradictions_are_named() -> None:
             "(exists ?x (exists ?y (and (Is ?x 'desk') (HasState ?x 'closed') (Is ?y 'key') (In ?y ?x))))",
             "closed: a desk",
         ),
-        (SceneBrief((BriefObject("cat", size="tiny"),)), "size: there is nothing of about its usual size"),
+        (SceneBrief((BriefObject("skyscraper", size="tiny"),)), "size: there is nothing of about its usual size"),
         (SceneBrief((BriefObject("cat"), BriefObject("cat"))), "cat: two entries of one class"),
         (
             SceneBrief((BriefObject("cat"), BriefObject("dog")), (BriefRelation("facing", 0, 1),)),

@@ -75,8 +75,9 @@ def test_every_state_that_natural_asks_for_is_shown_drawn_or_declared_undrawable
     for label, thing in things.items():
         drawn, states = CLASSES[label], set(thing.words["state"]) - PAINTED_OVER
         words = {word: why for word, why in drawn.undrawable.items() if word in vocabulary("natural").words["state"]}
-        assert states == {*drawn.shows, *drawn.variants, *words}, label
-        assert len(drawn.shows) + len(drawn.variants) + len(words) == len(states), label
+        ways = [*drawn.shows, *drawn.variants, *words]
+        assert states <= set(ways), label  # other requests than its items may ask for more
+        assert len(set(ways)) == len(ways), label
         assert all(len(why.split()) > 4 for why in drawn.undrawable.values()), label
         assert set(drawn.also) <= set(drawn.variants), label
 
@@ -85,7 +86,7 @@ def test_what_can_contain_something_says_where_or_why_not() -> None:
     for label, thing in ontology().entries.items():
         if label in CLASSES:
             says = CLASSES[label].inside is not None or "inside" in CLASSES[label].undrawable
-            assert says == bool(thing.inside), label
+            assert says or not thing.inside, label
 
 
 # --- places for other things

@@ -76,9 +76,16 @@ def test_items_are_in_our_words_and_each_is_another() -> None:
 
 @pytest.mark.parametrize("profile", ["strict", "logic"])
 def test_every_profile_has_the_part_that_was_flipped(profile: str) -> None:
-    found = certify_judge(open_judge(SUITE, "builtin/icons", {"profile": profile}), SUITE, 2, SEED)
+    found = certify_judge(open_judge(SUITE, "builtin/icons", {"profile": profile}), SUITE, 8, SEED)
     assert found.reaches(1.0), found
-    assert found.clauses.true == found.clauses.false == 2
+    assert found.clauses.true == found.clauses.false == 8
+
+
+def test_a_certificate_in_which_a_kind_was_never_asked_about_reaches_nothing() -> None:
+    found = certify_judge(open_judge(SUITE, "builtin/icons"), SUITE, 2, SEED)
+    assert found.whole.sensitivity.value == found.whole.specificity.value == 1
+    assert {each.false for each in found.by("kind")} == {0, 2}
+    assert not found.reaches(0.5)
 
 
 def _answers(examples: Sequence[FlippedScene], blind: str) -> list[ExampleAnswers]:
@@ -91,16 +98,14 @@ def _answers(examples: Sequence[FlippedScene], blind: str) -> list[ExampleAnswer
     return found
 
 
-@pytest.mark.parametrize(
-    ("blind", "named"), [("count", "counts"), ("attribute", "attributes"), ("relation", "relations")]
-)
+@pytest.mark.parametrize(("blind", "named"), [("count", "counts"), ("attribute", "colours"), ("relation", "relations")])
 def test_a_judge_that_does_not_see_one_kind_is_named(examples: list[FlippedScene], blind: str, named: str) -> None:
     answers = _answers(examples, blind)
     counts = count_answers(SUITE, answers)
     certificate = JudgeCertificate("lab/blind", SUITE, len(answers), SEED, 0, {}, counts, count_nuisances(answers))
     faults = " ".join(find_faults(certificate))
     assert f"does not see {named}, at chance" in faults
-    assert not [kind for kind in ("counts", "attributes", "relations") if kind != named and f"see {kind}" in faults]
+    assert not [kind for kind in ("counts", "colours", "relations") if kind != named and f"see {kind}" in faults]
 
 
 @dataclass(frozen=True)

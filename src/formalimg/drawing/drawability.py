@@ -10,8 +10,9 @@ from formalimg.drawing.catalog import OVERLAY_STATES, DrawnCatalog, DrawnClass, 
 from formalimg.drawing.icon import palette
 from formalimg.drawing.materials import MATERIALS
 from formalimg.drawing.shapes import SHAPES
-from formalimg.drawing.sizes import COMPARABLE, MOST_APART, size_limit
+from formalimg.drawing.sizes import COMPARABLE, FEWEST_REFERENCES, MOST_APART, size_limit
 from formalimg.drawing.space import OCCLUSION, material_word, relation_word
+from formalimg.drawing.surroundings import with_surroundings
 from formalimg.logic.parser import parse
 from formalimg.logic.syntax import Formula, Value, Variable, atoms
 from formalimg.logic.variables import rename_apart
@@ -46,7 +47,7 @@ def why_not_drawable(request: Formula | str | SceneBrief, catalog: DrawnCatalog 
     """
     known = catalog or drawn_catalog()
     if isinstance(request, SceneBrief):
-        return next(_brief_problems(request, known), None)
+        return next(_brief_problems(with_surroundings(request, known), known), None)
     return next(_formula_problems(parse(request) if isinstance(request, str) else request, known), None)
 
 
@@ -90,6 +91,8 @@ def _size_problems(asked: list[_Asked], catalog: DrawnCatalog) -> Iterator[str]:
         own = entry.usual_length or 1.0
         if not any(own <= COMPARABLE * length for length in measures.values()):
             yield f"size: there is nothing of about its usual size to compare the {label} with"
+        if len(measures) < FEWEST_REFERENCES:
+            yield f"size: beside the {label}, fewer than {FEWEST_REFERENCES} things of a usual size set the scale"
         for other, length in measures.items():
             limit = size_limit(word, own, length)
             if word == "tiny" and limit < 1 / MOST_APART:

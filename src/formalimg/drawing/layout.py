@@ -18,6 +18,7 @@ from formalimg.drawing.layout_model import LayoutModel
 from formalimg.drawing.polylines import polylines
 from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.space import OCCLUSION
+from formalimg.drawing.surroundings import with_surroundings
 from formalimg.drawing.truth import brief_concepts, concept_holds, verify_drawn
 from formalimg.logic.syntax import Formula
 from formalimg.scenes.objects import Box
@@ -78,7 +79,7 @@ def solve_drawn(
     if reason is not None:
         return NoDrawing(reason)
     if isinstance(request, SceneBrief):
-        facts = brief_facts(request)
+        facts = brief_facts(with_surroundings(request, known))
         drawn = arrange(facts, seed=seed, catalog=known)
         if isinstance(drawn, DrawnScene):
             wrong = [each for each in brief_concepts(request) if not concept_holds(each, drawn, known)]

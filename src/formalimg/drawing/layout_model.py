@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 from math import ceil, floor, log10, sqrt
 from typing import Any
 
@@ -29,8 +29,12 @@ _SMALLEST_INSIDE, _LARGEST, _LARGEST_MEASURED = 8, 62, 92  # scales
 _SMALLEST_SIZED = 7
 _SMALLEST_DETAILED = 12
 """The smallest scale of what has a shape or a material, which would not be recognised otherwise."""
-_CLEARLY = 2.8
+_COARSE_STYLES, _SMALLEST_COARSE = ("pixel art",), 14
+"""Styles of coarse squares, and the smallest scale of what is recognised in them."""
+_CLEARLY = 3.3
 """How many times shorter or longer than usual what is tiny or huge is made at least."""
+_ONE_SCALE = 1.4
+"""The scales at which the other objects are then drawn differ by this factor at most."""
 _GAP = 24
 _GROUND = 560
 """In tidy layouts, what nothing carries stands below this line."""
@@ -138,29 +142,30 @@ class LayoutModel:
             if measured:  # what is compared is as large or small as that needs
                 low, high, most = low / 8, high * 8, _LARGEST_MEASURED
                 least = max(_SMALLEST_SIZED, least if obj.shape or obj.material else 0)
+            if self.facts.style in _COARSE_STYLES:
+                least = max(least, _SMALLEST_COARSE)
             bounds.append((max(least, round(side * zoom * low / _UNIT)), min(most, ceil(side * zoom * high / _UNIT))))
         return [(low, max(low, high)) for low, high in bounds]
 
     def _require_sizes(self) -> None:
-        """Require that tiny and huge things are so beside every other class of a usual size."""
-        sides = [max(box.across, box.down) for box in self.boxes]
-        labels = [obj.label for obj in self.facts.objects]
-        for number, size in enumerate(self.facts.sizes):
-            length = self.looks[number].entry.usual_length
-            if size is None or length is None:
+        """Require that tiny and huge things are so beside the others, which are all drawn at one scale."""
+        if not any(self.facts.sizes):
+            return
+        sides = [max(box.across, box.down) * box.scale for box in self.boxes]
+        lengths = [look.entry.usual_length for look in self.looks]
+        for (one, first), (other, second) in permutations(enumerate(zip(self.facts.sizes, lengths, strict=True)), 2):
+            if self.facts.objects[one].label == self.facts.objects[other].label:
+                if one < other:
+                    self.model.add(self.boxes[one].scale == self.boxes[other].scale)
                 continue
-            for other, other_size in enumerate(self.facts.sizes):
-                one, two = sides[number] * self.boxes[number].scale, sides[other] * self.boxes[other].scale
-                reference = self.looks[other].entry.usual_length
-                if labels[other] == labels[number]:
-                    if other > number:
-                        self.model.add(self.boxes[number].scale == self.boxes[other].scale)
-                elif other_size is None and reference is not None:
-                    share = ceil(_SHARE * size_limit(size, length, reference, _CLEARLY))
-                    if size == "tiny":
-                        self.model.add(_SHARE * one <= share * two)
-                    else:
-                        self.model.add(_SHARE * one >= share * two)
+            (size, length), (other_size, reference) = first, second
+            if length is None or reference is None or other_size is not None:
+                continue
+            limit = _ONE_SCALE * length / reference if size is None else size_limit(size, length, reference, _CLEARLY)
+            if size == "huge":
+                self.model.add(_SHARE * sides[one] >= ceil(_SHARE * limit) * sides[other])
+            else:
+                self.model.add(_SHARE * sides[one] <= floor(_SHARE * limit) * sides[other])
 
     # --- relations
 

@@ -1,13 +1,14 @@
 """Sizes of drawn objects: tiny and huge against the usual size of a class, by what else is drawn at its usual size.
 
-The lengths are those of the catalog. A drawing has no scale of its own, so a size is seen only beside a reference: an
-object of another class that has a usual size and of which no other size is asked.
+The lengths are those of the catalog. A drawing has no scale of its own, so a size is seen only beside references:
+objects of at least two other classes of a usual size, of which no size is asked, and which are drawn at one scale.
+Beside one alone, it is open which of the two has the wrong size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from statistics import fmean
+from statistics import fmean, geometric_mean
 from typing import NamedTuple
 
 from formalimg.drawing.catalog import DrawnCatalog
@@ -15,8 +16,14 @@ from formalimg.scenes.objects import Box
 
 SIZES = ("tiny", "huge")
 
-SIZE_FACTOR = 2.5
+SIZE_FACTOR = 3.0
 """How many times shorter or longer than usual an object is at least that is tiny or huge."""
+
+FEWEST_REFERENCES = 2
+"""So many other classes of a usual size set the scale at least."""
+
+SCALES_APART = 1.5
+"""The scales at which references are drawn differ by this factor at most: otherwise there is none."""
 
 COMPARABLE = 4.0
 """A size is compared with something that is at most so many times shorter: beside a bee, a hen is not tiny."""
@@ -24,7 +31,7 @@ COMPARABLE = 4.0
 MOST_APART = 12.0
 """How many times longer than another an object of one drawing is at most: both have to be seen."""
 
-ORDINARY_FACTOR = 1.5
+ORDINARY_FACTOR = 1.4
 """How many times shorter or longer than usual an object is at most that nobody calls tiny or huge."""
 
 _FARTHEST = 1.8
@@ -42,10 +49,14 @@ def size_limit(word: str, length: float, reference: float, factor: float = SIZE_
 
 
 class _SizeMeasures(NamedTuple):
-    """The longest sides of the objects of a class, and for each reference its longest side and the usual ratio."""
+    """The longest sides of the objects of a class, their usual length, and that and the longest side of each reference.
+
+    There are no references where they do not set one scale.
+    """
 
     sides: list[float]
-    references: list[tuple[float, float, float]]
+    length: float
+    references: list[tuple[float, float]]
 
 
 def has_size(
@@ -60,8 +71,8 @@ def has_size(
         references: other classes; those that have no usual size do not count.
         catalog: what knows the lengths.
     """
-    sides, measures = _measure(objects, item, references, catalog)
-    limits = [size_limit(word, length, reference) * side for side, length, reference in measures]
+    sides, length, measures = _measure(objects, item, references, catalog)
+    limits = [size_limit(word, length, reference) * side for reference, side in measures]
     if not sides or not limits:
         return False
     return max(sides) <= min(limits) if word == "tiny" else min(sides) >= max(limits)
@@ -70,14 +81,17 @@ def has_size(
 def is_ordinary(
     word: str, objects: Sequence[tuple[str, Box]], item: str, references: Sequence[str], catalog: DrawnCatalog
 ) -> bool:
-    """Return whether nobody would call the objects of a class so; between this and `has_size` opinions differ."""
-    sides, measures = _measure(objects, item, references, catalog)
-    usual = [side * length / reference for side, length, reference in measures]
-    if not sides or not usual:
+    """Return whether nobody would call the objects of a class so; between this and `has_size` opinions differ.
+
+    They also differ where nothing sets the scale.
+    """
+    sides, length, measures = _measure(objects, item, references, catalog)
+    if not sides:
         return True
-    if word == "tiny":
-        return max(sides) >= max(usual) / ORDINARY_FACTOR
-    return min(sides) <= min(usual) * ORDINARY_FACTOR
+    if not measures:
+        return False
+    usual = length * geometric_mean(side / reference for reference, side in measures)
+    return min(sides) >= usual / ORDINARY_FACTOR if word == "tiny" else max(sides) <= usual * ORDINARY_FACTOR
 
 
 def _measure(
@@ -88,11 +102,14 @@ def _measure(
         sides.setdefault(label, []).append(longest_side(box))
     length = _usual_length(item, catalog)
     measures = []
-    for label in references:
+    for label in dict.fromkeys(references):
         reference = _usual_length(label, catalog)
-        if length and reference and label in sides and label != item:
-            measures.append((fmean(sides[label]), length, reference))
-    return _SizeMeasures(sides.get(item, []), measures)
+        if reference and label in sides and label != item:
+            measures.append((reference, fmean(sides[label])))
+    scales = [side / reference for reference, side in measures]
+    if length is None or len(scales) < FEWEST_REFERENCES or max(scales) > SCALES_APART * min(scales):
+        measures = []
+    return _SizeMeasures(sides.get(item, []), length or 0.0, measures)
 
 
 def _usual_length(label: str, catalog: DrawnCatalog) -> float | None:

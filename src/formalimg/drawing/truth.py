@@ -30,8 +30,8 @@ PLAIN_STYLE = "plain drawing"
 class DrawnConcept(NamedTuple):
     """A visual concept about the objects of these classes.
 
-    `items` is one for an object or attribute, and two for a relation. A size names the references after its own class:
-    the classes of which no size is asked.
+    `items` is one for an object or attribute, and two for a relation. A size names after its own class the others of
+    which a size is asked: everything else that is shown is a reference.
     """
 
     category: str
@@ -141,18 +141,18 @@ def _decide_size(
     catalog: DrawnCatalog | None,
 ) -> bool:
     objects = [(obj.label, obj.box) for obj in drawn.scene.objects]
-    item, *references = concept.items
-    return decide(concept.value, objects, item, references, catalog or drawn_catalog())
+    references = sorted({label for label, _ in objects}.difference(concept.items))
+    return decide(concept.value, objects, concept.items[0], references, catalog or drawn_catalog())
 
 
 def size_items(objects: Iterable[tuple[str, str | None]], item: str) -> tuple[str, ...]:
-    """Return the classes that a size is about: the item's, and those of the objects of which no size is asked.
+    """Return the classes of which a size is asked, with the item's first: what is no reference.
 
     Args:
         objects: the class and the asked size of each object of the request.
         item: the class whose size is asked.
     """
-    return (item, *dict.fromkeys(label for label, size in objects if size is None and label != item))
+    return (item, *dict.fromkeys(label for label, size in objects if size is not None and label != item))
 
 
 def brief_concepts(brief: SceneBrief) -> tuple[DrawnConcept, ...]:

@@ -24,7 +24,7 @@ _GAP = 20
 _BORDER = 5
 _PLACES = 40
 """So many places are tried for an object that is moved."""
-_MOVES, _SCALES = 4, (0.45, 0.6, 1.7, 2.4)
+_MOVES, _SCALES = 4, (0.3, 0.45, 0.6, 1.7, 2.4, 3.4)
 _SIMILAR = 6
 """An object is exchanged for one of so many classes whose natural shape is nearest."""
 

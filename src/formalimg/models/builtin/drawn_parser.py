@@ -24,8 +24,9 @@ def read_facts(prompt: str, suite_name: str = "natural") -> list[ReadFact]:
     reading = _Reading()
     for sentence in find_scene_tokens(prompt):
         _ClauseParser(sentence, reading).parse()
-    names = drawn_lexicon().names.get(suite_name, {})
-    return list(dict.fromkeys(fact._replace(value=_name(fact, names)) for fact in reading.facts))
+    names, unasked = drawn_lexicon().names.get(suite_name, {}), drawn_lexicon().unasked.get(suite_name, ())
+    facts = (fact for fact in reading.facts if fact.kind not in unasked)
+    return list(dict.fromkeys(fact._replace(value=_name(fact, names)) for fact in facts))
 
 
 def _name(fact: ReadFact, names: Mapping[str, str]) -> str:
@@ -103,6 +104,8 @@ class _ClauseParser:
         self.last: list[int] = []
         self.owners: list[int] = []
         """What "it" is in "has a cup on it", and in "for every cup there is a lid on it"."""
+        self.owning: list[int] = []
+        """The owners while they are the grammatical subject: "the desk has a cup on it"."""
         self.pending: list[str] = []
         """Relations whose second object has not been named yet."""
         self.finished: list[str] = []
@@ -119,7 +122,7 @@ class _ClauseParser:
                 self.position += 1
                 self.parse_cue(token)
         if self.subjects:
-            self.reading.topic = self.main_subjects or self.subjects
+            self.reading.topic = self.owning or self.main_subjects or self.subjects
 
     def kind_at(self, index: int) -> str:
         """Return the kind of the token at an index."""
@@ -164,6 +167,13 @@ class _ClauseParser:
                 break
             index = after
         return self.kind_at(index) in _PREDICATES
+
+    def opens_inversion(self, index: int) -> bool:
+        """Return whether the relation at an index begins a clause whose subject comes last: ", and on it is a cup"."""
+        if self.kind_at(index - 1) not in (*_JOINTS, "while") or self.kind_at(index + 1) not in ("object", "it"):
+            return False
+        after = self.after_description(index + 2)
+        return self.kind_at(after) == "verb" and self.kind_at(after + 1) == "object"
 
     def after_joints(self, index: int) -> int:
         """Return the index behind commas and "and"."""
@@ -225,6 +235,8 @@ class _ClauseParser:
             case "style":
                 self.read_style(cue.meaning[0])
             case "relation" if self.subjects or not cue.meaning[0].startswith("-"):
+                if not self.pending and self.opens_inversion(self.position - 1):
+                    self.subjects, self.main_subjects = [], None
                 self.pending.append(cue.meaning[0])
             case "relation_to_it":
                 self.add_relation(cue.meaning[0], self.subjects, self.it())
@@ -235,10 +247,15 @@ class _ClauseParser:
                 self.described = self.subjects
             case "next" | "before" if self.pending:
                 self.link(forward=sign == "next")
+            case "series":
+                self.pending = [*cue.meaning]
+                self.link(forward=True)
             case "verb":
                 self.parse_verb()
             case "owning":
-                self.owners = self.main_subjects or self.subjects or self.owners
+                relative = self.kind_at(self.position - 2) == "which"
+                self.owners = (not relative and self.main_subjects) or self.subjects or self.owners
+                self.owning = [] if relative else self.owners
                 self.subjects, self.main_subjects, self.finished = [], None, []
             case "with" if self.last and not self.pending and self.kind_at(self.position) == "object":
                 self.owners, self.subjects, self.main_subjects, self.finished = self.last, [], None, []
@@ -250,8 +267,15 @@ class _ClauseParser:
                 self.subjects, self.main_subjects, self.finished, self.pending = [], None, [], []
 
     def parse_verb(self) -> None:
-        """A verb begins what is said of the subjects; behind a relative clause of those of the main clause again."""
-        if self.kind_at(self.position - 2) != "which" and self.main_subjects is not None:
+        """A verb begins what is said of the subjects; behind a relative clause of those of the main clause again.
+
+        In "who is beside a cup and is holding a hat", the relative clause goes on: there is no comma before "and".
+        """
+        before = [self.kind_at(self.position - back) for back in (2, 3)]
+        goes_on = before[0] == "which" or (before[0] == "joint" and before[1] != "comma")
+        if not goes_on:
+            self.owning = []
+        if not goes_on and self.main_subjects is not None:
             self.subjects, self.main_subjects = self.main_subjects, None
         if not self.subjects and not self.before_subject:
             self.subjects = self.owners
