@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from itertools import combinations
 
+import pytest
 import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -69,7 +69,7 @@ def test_only_one_thing_is_in_the_center() -> None:
 
 def test_natural_formulas_say_nothing_odd_of_a_class() -> None:
     """Lists by hand, not the data that formulas are drawn from."""
-    living = "person man woman child cat dog bird horse elephant lion butterfly".split()
+    living = ["person", "man", "woman", "child", "cat", "dog", "bird", "horse", "elephant", "lion", "butterfly"]
     kinds = [{"fruit", word} for word in ("apple", "banana", "orange")]
     kinds += [{"person", word} for word in ("man", "woman", "child")] + [{"plant", word} for word in ("tree", "flower")]
     drawn = 0
