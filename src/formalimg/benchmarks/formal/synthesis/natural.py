@@ -160,7 +160,7 @@ def _draw_attributes(skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
             words = [
                 word
                 for word in ontology().words_for(cls, kind)
-                if word not in _data()["unsaid"].get(cls, ())
+                if not _is_unsaid(cls, word)
                 and all(
                     kind != other and ontology().agree((kind, word), (other, taken))
                     for other, taken in attributes[name]
@@ -171,6 +171,12 @@ def _draw_attributes(skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
                 attributes[name].append((kind, word))
                 yield Atom(predicate, (Variable(name), Value(word)))
                 break
+
+
+def _is_unsaid(cls: str, word: str) -> bool:
+    """Return whether it would be odd to say this of a class, though it may be true."""
+    is_living = ontology().entry(cls).category in ("people", "animals")
+    return word in _data()["unsaid"].get(cls, ()) or (not is_living and word in _data()["of_the_living"])
 
 
 def _relation(predicate: str, first: str, second: str) -> Atom:
