@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from formalimg.benchmarks.formal.synthesis import generator
 from formalimg.benchmarks.formal.synthesis.generator import VERSION, Recipe, SynthesisError, make_items
 from formalimg.benchmarks.formal.synthesis.geometry import find_redundant
 from formalimg.benchmarks.formal.synthesis.knolling import draw_knolling
+from formalimg.benchmarks.formal.synthesis.natural import draw_natural
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import instruction_digest, load
 from formalimg.language.equivalence import is_equivalent_as_written
@@ -50,6 +52,41 @@ def test_items_are_well_formed_and_exact(made: list[Item[FormulaSpec]]) -> None:
         assert check(formula, item.suite, k=item.level, single_component=True) == []
         assert complexity(formula) == item.level
         assert int(item.id) // PER_LEVEL + 1 == item.level
+
+
+def test_prompts_have_no_words_that_join_nothing(made: list[Item[FormulaSpec]]) -> None:
+    for item in made:
+        for words in ("in each case", "finally", "additionally", "furthermore", " while "):
+            assert words not in item.prompt.lower(), item.prompt
+
+
+def test_only_one_thing_is_in_the_center() -> None:
+    for seed in range(tries(200, 2000)):
+        formula = draw_knolling(seed % 10 + 1, random.Random(seed))
+        if formula is not None:
+            assert str(formula).count("(InCenter ") <= 1, formula
+
+
+def test_natural_formulas_say_nothing_odd_of_a_class() -> None:
+    """Lists by hand, not the data that formulas are drawn from."""
+    living = ["person", "man", "woman", "child", "cat", "dog", "bird", "horse", "elephant", "lion", "butterfly"]
+    kinds = [{"fruit", word} for word in ("apple", "banana", "orange")]
+    kinds += [{"person", word} for word in ("man", "woman", "child")] + [{"plant", word} for word in ("tree", "flower")]
+    drawn = 0
+    for seed in range(tries(300, 3000)):
+        formula = draw_natural(seed % 10 + 1, random.Random(seed))
+        if formula is None:
+            continue
+        drawn += 1
+        text = str(formula)
+        classes = set(re.findall(r"\(Is \?\w+ '([\w ]+)'\)", text))
+        assert not any(pair <= classes for pair in kinds), text
+        for name, _ in re.findall(r"\(HasState \?(\w+) '(standing|sitting|lying|kneeling)'\)", text):
+            assert name in living, text
+        assert "(HasShape ?orange 'round')" not in text
+        assert "(HasColor ?orange 'orange')" not in text
+        assert not re.search(r"\(In \?(fork|knife|spoon) \?bottle\)|\(In \?\w+ \?tree\)", text), text
+    assert drawn > tries(150, 1500)
 
 
 def test_no_two_items_are_alike(made: list[Item[FormulaSpec]]) -> None:

@@ -152,3 +152,35 @@ def test_words_and_patterns_of_earlier_versions_are_read() -> None:
         " (Has ?h 'red') (Above ?c ?h) (Is ?b 'bowl') (Below ?b ?p)))))))))"
     )
     assert reads_as(text, formula)
+
+
+def test_an_adjective_stands_before_the_words_that_count_a_thing() -> None:
+    fruit = "(exists ?f (and (Is ?f 'fruit') (HasShape ?f 'round') (HasColor ?f 'red')))"
+    glasses = "(exists ?g (and (Is ?g 'glasses') (HasShape ?g 'round')))"
+    assert "a round red piece of fruit" in realize(parse(fruit), "natural").lower()
+    assert "a pair of round glasses" in realize(parse(glasses), "natural").lower()
+    for words in ("round red piece of fruit", "piece of round red fruit"):
+        assert reads_as(f"There is a {words}.", fruit, "natural")
+
+
+def test_one_relation_to_two_objects_is_said_once() -> None:
+    names = "(Is ?b 'bowl') (Is ?r 'remote')"
+    relations = "(Below ?f ?b) (AlignedVertically ?f ?b) (AlignedVertically ?f ?r)"
+    text = f"(exists ?b (exists ?r (and {names} (forall ?f (implies (Is ?f 'fork') (and {relations}))))))"
+    for seed in range(20):
+        words = realize(parse(text), "knolling", seed=seed)
+        assert len(re.findall("aligned with|in one column with", words)) == 1, words
+
+
+def test_it_is_not_said_where_it_could_be_another_thing() -> None:
+    inside = "(exists ?b (exists ?s (and (Is ?b 'bus') (In ?j ?b) (Is ?s 'spoon') (In ?s ?j))))"
+    jackets = parse(f"(forall ?j (implies (Is ?j 'jacket') {inside}))")
+    texts = {realize(jackets, "natural", seed=seed) for seed in range(40)}
+    assert not any("bus and has" in text or "bus, and has" in text for text in texts)
+
+
+def test_the_next_sentence_says_it_only_of_the_one_thing_named() -> None:
+    body = "(Is ?l 'lion') (Is ?t 'toy car') (Holding ?l ?t) (Is ?h 'hat') (On ?h ?l) (HasColor ?l 'brown')"
+    formula = parse(f"(exists ?l (exists ?t (exists ?h (and {body}))))")
+    for seed in range(40):
+        assert "It " not in realize(formula, "natural", seed=seed)

@@ -8,7 +8,7 @@ case".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from formalimg.language.description import Rule
 from formalimg.language.lexicon import PRONOUNS
@@ -48,6 +48,8 @@ class Sentence:
     """Whether it ends with several objects, so that "and a cup" would seem to go on with them."""
     pronouns: int = 0
     """How many sentences in a row have a pronoun as their subject."""
+    mentioned: set[str] = field(default_factory=set)
+    """The objects that a pronoun after it could stand for."""
 
 
 def write_rule(rule: Rule, beginning: RuleBeginning, phrases: PhraseBuilder) -> list[str]:
@@ -110,9 +112,8 @@ def _write_clause(
     subjects = tuple(clause.subjects) if isinstance(clause, Statement) else ()
     is_new = not any(obj in phrases.known for obj in subjects)
     also = subjects == before.subjects if subjects else isinstance(clause, Enumeration) and bool(before.text)
-    # "They" could be all that the sentence before names.
     pronoun = also and not is_new and len(subjects) == 1 and before.pronouns < 2
-    pronoun = pronoun and phrases.subject_pronoun(subjects[0]) != "they"
+    pronoun = pronoun and _is_clear_pronoun(subjects[0], before, phrases)
     text = realize_clause(clause, phrases, rule=rule, also=also, first=first, pronoun=pronoun)
     words = text.split()
     is_subject_first = bool(subjects) and words[0] in _SUBJECT_WORDS
@@ -125,7 +126,18 @@ def _write_clause(
         phrases.tail if is_subject_first else None,
         phrases.ends_in_list,
         before.pronouns + 1 if pronoun else 0,
+        {*mentioned_objects(clause), *(before.mentioned if pronoun else ())},
     )
+
+
+def _is_clear_pronoun(obj: str, before: Sentence, phrases: PhraseBuilder) -> bool:
+    """Return whether a pronoun is plainly an object: none of the objects of a rule, nor one of two that it could be.
+
+    "They" could be all that the sentence before names.
+    """
+    pronoun = phrases.subject_pronoun(obj)
+    others = {phrases.subject_pronoun(other) for other in before.mentioned - {obj}}
+    return pronoun != "they" and obj not in phrases.ruled and pronoun not in others
 
 
 def _extends(clause: Clause, before: Sentence, phrases: PhraseBuilder) -> bool:
@@ -153,9 +165,7 @@ def _pair(sentences: list[Sentence], phrases: PhraseBuilder) -> list[Sentence]:
     for sentence in sentences:
         before = paired[-1] if paired else Sentence("")
         if _can_join(before, sentence) and phrases.rng.likely(_PAIRED):
-            joint = phrases.rng.one_of(("and", "while") if _is_contrast(before, sentence) else ("and",))
-            joint = "while" if before.ends_in_list else joint
-            paired[-1] = Sentence(f"{before.text}, {joint} {sentence.text}", sentence.subjects)
+            paired[-1] = Sentence(f"{before.text}, and {sentence.text}", sentence.subjects)
         else:
             paired.append(sentence)
     return paired
@@ -166,10 +176,4 @@ def _can_join(before: Sentence, sentence: Sentence) -> bool:
     words = len(before.text.split()) + len(sentence.text.split())
     is_short = words <= _MAX_WORDS and "," not in before.text
     is_other = not {*before.first_subjects} & {*sentence.first_subjects}
-    is_clear = not before.ends_in_list or _is_contrast(before, sentence)
-    return bool(before.first_subjects) and sentence.is_joinable and is_short and is_other and is_clear
-
-
-def _is_contrast(before: Sentence, sentence: Sentence) -> bool:
-    """Return whether "while" can join two sentences: the second begins with its subject, and that is another object."""
-    return bool(sentence.subjects) and (not before.tail or sentence.subjects != (before.tail.obj,))
+    return bool(before.first_subjects) and sentence.is_joinable and is_short and is_other and not before.ends_in_list

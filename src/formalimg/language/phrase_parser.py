@@ -160,24 +160,32 @@ class NounPhraseParser:
         """Parse ordinal, measure, adjectives and noun."""
         mark = self.reader.take_one_of((PARTICULAR, *self.lexicon.ordinals))
         measured = self._measure(plural)
-        fitting = (reading for reading in self._readings((), plural) if measured in (None, reading[1].measure))
-        found = next(fitting, None)
+        cores = (
+            NounPhraseCore(mark, bool(measured or inner), adjectives, noun)
+            for adjectives, inner, noun in self._readings((), plural)
+            if {measured, inner} <= {None, noun.measure} and not (measured and inner)
+        )
+        found = next(cores, None)
         if found is None:
             self.reader.fail("a noun")
-        return NounPhraseCore(mark, measured is not None, *found)
+        return found
 
     def _readings(
         self, before: tuple[tuple[AdjectiveEntry, ...], ...], plural: bool
-    ) -> Iterator[tuple[tuple[tuple[AdjectiveEntry, ...], ...], Noun]]:
-        """Yield adjectives and a noun, for every reading of the next words ("orange" is both), the longest first."""
+    ) -> Iterator[tuple[tuple[tuple[AdjectiveEntry, ...], ...], str | None, Noun]]:
+        """Yield adjectives, a measure if there is one behind them, and a noun, for every reading of the next words.
+
+        "Orange" is an adjective and a noun. The longest comes first.
+        """
         place = self.reader.place
         group = self._alternatives()
         if group:
             yield from self._readings((*before, group), plural)
             self.reader.place = place
+        measure = self._measure(plural) if before else None
         noun = self.reader.take_meaning(self.lexicon.plurals if plural else self.lexicon.singulars)
         if noun:
-            yield before, noun
+            yield before, measure, noun
 
     def _alternatives(self) -> tuple[AdjectiveEntry, ...]:
         """Parse one adjective or several: "red or blue"."""

@@ -81,16 +81,14 @@ class PhraseBuilder:
         """Return the same in the plural: "all red cups"."""
         self.known.add(obj)
         name = self.names[obj]
-        counted = [plural_measure(name.noun.measure)] if name.noun.measure else []
-        return " ".join(["all", *counted, *self._adjectives(name), name.noun.plural])
+        return f"all {self._plural_core(name)}"
 
     def counted(self, obj: str, *, singular: bool) -> str:
         """Return the noun of counted objects, with its adjectives: "red cup", "pairs of black jeans"."""
         name = self.names[obj]
         if singular:
             return self._core(name)
-        counted = [plural_measure(name.noun.measure)] if name.noun.measure else []
-        return " ".join([*counted, *self._adjectives(name), name.noun.plural])
+        return self._plural_core(name)
 
     def pronoun(self, obj: str) -> Pronoun:
         """Return the pronoun of an object; the object of a rule is one pair, not many jeans."""
@@ -104,8 +102,18 @@ class PhraseBuilder:
         return next(name for name, forms in PRONOUNS.items() if forms is pronoun)
 
     def _core(self, name: ObjectName) -> str:
-        words = [name.mark, name.noun.measure, *self._adjectives(name), name.noun.text]
-        return " ".join(word for word in words if word)
+        marks = [name.mark] if name.mark else []
+        return " ".join([*marks, *self._described(name, name.noun.measure), name.noun.text])
+
+    def _plural_core(self, name: ObjectName) -> str:
+        measure = plural_measure(name.noun.measure) if name.noun.measure else None
+        return " ".join([*self._described(name, measure), name.noun.plural])
+
+    def _described(self, name: ObjectName, measure: str | None) -> list[str]:
+        """Return what stands before a noun: "pair of red" jeans, but a "red piece of" fruit."""
+        measures = [measure] if measure else []
+        adjectives = self._adjectives(name)
+        return [*measures, *adjectives] if name.noun.many else [*adjectives, *measures]
 
     def _adjectives(self, name: ObjectName) -> list[str]:
         return [" or ".join(adjective.before or "" for adjective in group) for group in name.adjectives]
@@ -170,7 +178,7 @@ class PhraseBuilder:
                 obj = part.rest[0]
                 name = self.names[obj]
                 if part.positive and obj != it and (obj in self.known or not name.clause):
-                    tail = Tail(obj, obj in self.known and name.noun.many and not name.mark)
+                    tail = Tail(obj, name.noun.many and not name.mark)
                 pronoun = self.pronoun(obj) if obj == it else None
                 rendered.append(PropertyPhrase(self.part_text(part, pronoun), self.kind_of(part)))
                 it = obj
@@ -218,12 +226,11 @@ class PhraseBuilder:
 def _group_relations(properties: list[tuple[ClaimPart, ...]], it: str | None) -> list[list[tuple[ClaimPart, ...]]]:
     """Return groups of properties: one relation to several objects, which come last but for choices; each other alone.
 
-    An object that is named more than once stays apart, since a pronoun stands for it.
+    What `it` stands for stays apart.
     """
-    objects = [it, *(obj for prop in properties for part in prop if is_relation(part) for obj in part.rest)]
     groups: dict[str, list[tuple[ClaimPart, ...]]] = {}
     for prop in properties:
-        if len(prop) == 1 and prop[0].positive and is_relation(prop[0]) and objects.count(prop[0].rest[0]) == 1:
+        if len(prop) == 1 and prop[0].positive and is_relation(prop[0]) and prop[0].rest[0] != it:
             groups.setdefault(prop[0].predicate, []).append(prop)
     several = [group for group in groups.values() if len(group) > 1]
     alone = [prop for prop in properties if not any(prop in group for group in several)]

@@ -113,8 +113,13 @@ class Planner:
         disjunctions: Iterable[Disjunction],
         objects: Iterable[str],
         known: Iterable[str],
+        *,
+        rule_objects: Iterable[str] | None = None,
     ) -> list[Clause]:
-        """Return clauses that express all claims and introduce all objects that are not known yet."""
+        """Return clauses that express all claims and introduce all objects that are not known yet.
+
+        Those of a rule go on from its objects, so that each is plainly about them.
+        """
         left = list(claims)
         clauses: list[Clause] = [*self._groups(left), *self._orderings(left), *self._shared(left)]
         subjects = list(dict.fromkeys(claim.subject for claim in left))
@@ -123,7 +128,8 @@ class Planner:
             clauses += [Statement([subject], portion) for portion in self.split_properties(properties)]
         order = {obj: place for place, obj in enumerate([*objects, *subjects])}
         clauses.sort(key=lambda clause: min(order.get(obj, 0) for obj in mentioned_objects(clause)[:1]))
-        return self._ordered([*clauses, *disjunctions], list(objects), set(known))
+        anchors = None if rule_objects is None else set(rule_objects)
+        return self._ordered([*clauses, *disjunctions], list(objects), set(known), anchors)
 
     # --- what is said together
 
@@ -208,7 +214,9 @@ class Planner:
 
     # --- the order
 
-    def _ordered(self, clauses: list[Clause], objects: list[str], known: set[str]) -> list[Clause]:
+    def _ordered(
+        self, clauses: list[Clause], objects: list[str], known: set[str], anchors: set[str] | None
+    ) -> list[Clause]:
         """Order clauses so that each continues from what is known, and introduce objects that no clause introduces."""
         spoken = {obj for clause in clauses for obj in mentioned_objects(clause)}
         ordered: list[Clause] = []
@@ -217,7 +225,8 @@ class Planner:
             ordered.append(Enumeration(unspoken))
             known.update(unspoken)
         while clauses:
-            clause = self._next(clauses, known, mentioned_objects(ordered[-1]) if ordered else [])
+            recent = mentioned_objects(ordered[-1]) if ordered else []
+            clause = self._next(clauses, known, recent, known if anchors is None else known & anchors)
             missing = [obj for obj in dict.fromkeys(required_objects(clause, self.with_clause)) if obj not in known]
             if missing:
                 ordered.append(Enumeration(missing))
@@ -228,8 +237,8 @@ class Planner:
                 ordered.append(clause)
         return ordered
 
-    def _next(self, clauses: list[Clause], known: set[str], recent: list[str]) -> Clause:
-        """Take the first clause about something known that needs nothing unknown, or the best alternative.
+    def _next(self, clauses: list[Clause], known: set[str], recent: list[str], anchors: set[str]) -> Clause:
+        """Take the first clause about one of the anchors that needs nothing unknown, or the best alternative.
 
         Of several, one with the subject of the last clause is best, then one about what that clause ended with.
         """
@@ -239,7 +248,7 @@ class Planner:
             unready = any(obj not in known for obj in required_objects(clause, self.with_clause))
             subject = clause.subjects[0] if isinstance(clause, Statement) and len(clause.subjects) == 1 else None
             distance = 0 if subject in recent[:1] else 1 if subject in recent[-1:] else 2
-            return (unready, bool(known) and not known & set(mentioned_objects(clause)), distance, place)
+            return (unready, bool(anchors) and not anchors & set(mentioned_objects(clause)), distance, place)
 
         return clauses.pop(min(range(len(clauses)), key=strangeness))
 
@@ -256,7 +265,8 @@ class Planner:
             return clause
         for other in list(clauses):
             claim = self._neighbors(other, known | set(mentioned_objects(clause)))
-            if claim and claim.parts[0].rest[0] == subject and len(neighbors) < 2:
+            is_by_subject = claim and claim.parts[0].rest[0] == subject and len(neighbors) < 2
+            if claim and is_by_subject and claim in clear_neighbors(self.lexicon, properties, [*neighbors, claim]):
                 clauses.remove(other)
                 neighbors.append(claim)
         return Statement([subject], properties, neighbors)
@@ -269,6 +279,8 @@ class Planner:
         is_clear = not before.neighbors and not any(obj in self.with_clause for obj in objects)
         is_repeated = any(claim.subject in objects for claim in clause.neighbors)
         if clause.properties or not is_clear or is_repeated or len(before.properties) > 2 or len(before.subjects) > 1:
+            return False
+        if len(clear_neighbors(self.lexicon, before.properties, clause.neighbors)) < len(clause.neighbors):
             return False
         before.neighbors = clause.neighbors
         return True
@@ -290,6 +302,22 @@ class Planner:
         if subject in known or subject in self.never_neighbors or not claim.single or not is_relation(claim.single):
             return None
         return claim if self.lexicon.relations[claim.single.predicate].near else None
+
+
+def clear_neighbors(
+    lexicon: SuiteLexicon, properties: list[tuple[ClaimPart, ...]], neighbors: list[ObjectClaim]
+) -> list[ObjectClaim]:
+    """Return the neighbors that a subject can have, in different places.
+
+    Not "is inside a bus and has a spoon inside it", where "it" could be either.
+    """
+    by_place = {claim.parts[0].predicate: claim for claim in neighbors[::-1]}
+    is_unclear = any(is_relation(part) for prop in properties for part in prop)
+    return [
+        claim
+        for predicate, claim in reversed(by_place.items())
+        if not (is_unclear and "{it}" in (lexicon.relations[predicate].near or ""))
+    ]
 
 
 def _pairs(claims: list[ObjectClaim], predicate: str) -> list[tuple[str, str]]:

@@ -27,9 +27,6 @@ LISTED_FIRST = {"knolling": 35, "natural": 15}
 _NOT_SHOWN = ("there is no ", "there is not ", "there are not ")
 """How sentences begin that do not say what a picture is of."""
 
-CONNECTED = 30
-"""In how many cases of a hundred a word such as "finally" stands before a rule that is not the first sentence."""
-
 
 def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
     """Write the prompt of a formula: English that says exactly what the formula says.
@@ -73,7 +70,7 @@ def _written(formula: Formula, suite: str, seed: int, words: SuiteLexicon) -> st
     clauses = _planned(description.block, naming, words, rng, listed_first)
     there = description.style is not None and rng.likely(90)
     sentences = write_clauses([*clauses, *description.block.counts], phrases, there=there)
-    sentences += _rules(description.block, naming, phrases, follows=bool(sentences))
+    sentences += _rules(description.block, naming, phrases)
     if description.style:
         sentences = _styled(words.styles[description.style], sentences, rng)
     opening = _opening(formula, suite, words)
@@ -108,7 +105,7 @@ def _left_to_rule(block: DescriptionBlock, naming: Naming) -> str | None:
     return None if any(turned.subject in claim_objects(claim) for claim in naming.left[""]) else turned.subject
 
 
-def _rules(block: DescriptionBlock, naming: Naming, phrases: PhraseBuilder, *, follows: bool) -> list[str]:
+def _rules(block: DescriptionBlock, naming: Naming, phrases: PhraseBuilder) -> list[str]:
     """Return the sentences of all rules; what a rule introduces ends with it."""
     planner = Planner(phrases.lexicon, phrases.rng, naming.with_clause, set(naming.names))
     outside = set(phrases.known)
@@ -116,11 +113,7 @@ def _rules(block: DescriptionBlock, naming: Naming, phrases: PhraseBuilder, *, f
     for rule in block.rules:
         phrases.known = set(outside)
         beginning = begin_rule(rule, naming.left[rule.variable], planner, phrases)
-        first, *others = write_rule(rule, beginning, phrases)
-        if (follows or sentences) and phrases.rng.likely(CONNECTED):
-            connectives = phrases.lexicon.connectives[: None if rule is block.rules[-1] and not others else -1]
-            first = f"{phrases.rng.one_of(connectives)}, {first}"
-        sentences += [first, *others]
+        sentences += write_rule(rule, beginning, phrases)
     return sentences
 
 

@@ -14,6 +14,7 @@ from formalimg.language.planning import (
     Ordering,
     Planner,
     Statement,
+    clear_neighbors,
     required_objects,
 )
 
@@ -218,11 +219,15 @@ def begin_rule(rule: Rule, claims: list[ObjectClaim], planner: Planner, phrases:
     related = [other for claim in claims for part in claim.parts for other in _pair(claim.subject, part, obj)]
     neighbors = [claim for claim in neighbors if related.count(claim.subject) == 1][:2]
     portions = planner.split_properties([claim.parts for claim in about])
-    main = Statement([obj], portions[0] if portions else [], neighbors if len(about) < 3 else [])
+    properties = portions[0] if portions else []
+    neighbors = clear_neighbors(planner.lexicon, properties, neighbors)
+    main = Statement([obj], properties, neighbors if len(about) < 3 else [])
     unclear = any(other not in phrases.known for other in required_objects(main, planner.with_clause))
     # "Every cup is not red" could mean that not every cup is.
     denied = bool(about) and not any(part.positive for part in main.properties[0])
-    if unclear or denied or (not about and (not neighbors or rng.likely(40))):
+    # "For every cup there is a fork to its left", but not "For every cup, the fork is to the left of the cup".
+    has_known = any(claim.subject in phrases.known for claim in neighbors)
+    if unclear or denied or (not about and (not neighbors or (not has_known and rng.likely(40)))):
         return _begin_for_every(rule, claims, planner, phrases)
     rest = [claim for claim in claims if claim not in main.neighbors and claim not in _claims_of(main)]
     more = rule.body.objects or rule.body.disjunctions or rule.body.counts
@@ -248,7 +253,9 @@ def subject_of(clause: Clause) -> str | None:
 
 
 def _plan(rule: Rule, claims: list[ObjectClaim], planner: Planner, phrases: PhraseBuilder) -> list[Clause]:
-    return [*planner.plan(claims, rule.body.disjunctions, rule.body.objects, phrases.known), *rule.body.counts]
+    body, rule_objects = rule.body, {rule.variable, *rule.body.objects}
+    clauses = planner.plan(claims, body.disjunctions, body.objects, phrases.known, rule_objects=rule_objects)
+    return [*clauses, *body.counts]
 
 
 def _claims_of(statement: Statement) -> list[ObjectClaim]:

@@ -206,20 +206,32 @@ class Reading(NamedTuple):
         margin: how far edges and centres are beyond their bounds.
         area: by how many thousandths the larger of two areas exceeds the smaller.
         alignment: centres of aligned objects are less than this apart; of others, at least `ALIGNMENT` and the margin.
+        middle: what is in the center is less than this from the middle, and what is in a half is more; 0: as the rules
+            and the margin have it.
     """
 
     margin: int
     area: int
     alignment: int
+    middle: int = 0
 
     @classmethod
     def by_margin(cls, margin: int) -> Reading:
         """Return the rules of the evaluator by a margin; areas differ by half as many per cent."""
         return cls(margin, 5 * margin, ALIGNMENT - margin)
 
+    def interval(self, rule: Between) -> tuple[float, float]:
+        """Return the bounds between which the measures of a rule lie where it holds."""
+        is_half = _INFINITY in (-rule.low, rule.high)
+        if self.middle and not is_half:
+            return _HALF - self.middle, _HALF + self.middle
+        beyond = max(self.margin, self.middle)
+        return rule.low + beyond, rule.high - beyond
 
-AS_READ = Reading(margin=40, area=500, alignment=1)
-"""As a person reads them: one row is one height, sides and directions are plain to see, and so is what is larger."""
+
+AS_READ = Reading(margin=40, area=500, alignment=1, middle=60)
+"""As a person reads them: one row is one height, the center is the middle and in no half, sides and directions are
+plain to see, and so is what is larger."""
 
 
 def _compared(first: Measure, one: float, sign: str, second: Measure, other: float) -> str:

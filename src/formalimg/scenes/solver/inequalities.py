@@ -54,7 +54,7 @@ Alternatives: TypeAlias = tuple[tuple[Inequality, ...], ...]
 def alternatives(predicate: str, holds: bool, reading: Reading) -> Alternatives:
     """Return the ways in which a geometric predicate holds, or fails, as clearly as a reading demands."""
     if predicate in UNARY_RULES:
-        return _between(UNARY_RULES[predicate], holds, reading.margin)
+        return _between(UNARY_RULES[predicate], holds, reading)
     match BINARY_RULES[predicate]:
         case Less(first, second):
             return ((_less(Term(1, 0, first), Term(1, 1, second), holds, reading),),)
@@ -94,17 +94,19 @@ def _near(measure: Measure, bound: float, holds: bool) -> Alternatives:
     return tuple((_at_least(terms, Fraction(bound), strict=False),) for terms in apart)
 
 
-def _between(rule: Between, holds: bool, margin: int) -> Alternatives:
+def _between(rule: Between, holds: bool, reading: Reading) -> Alternatives:
+    low, high = reading.interval(rule) if holds else (rule.low, rule.high)
     sides: list[tuple[Term, Fraction]] = []  # the term is above the bound
     for measure in rule.measures:
-        if rule.low > -inf:
-            sides.append((Term(1, 0, measure), Fraction(rule.low)))
-        if rule.high < inf:
-            sides.append((Term(-1, 0, measure), -Fraction(rule.high)))
+        if low > -inf:
+            sides.append((Term(1, 0, measure), Fraction(low)))
+        if high < inf:
+            sides.append((Term(-1, 0, measure), -Fraction(high)))
     if holds:
-        return (tuple(_at_least((term,), bound + margin, strict=True) for term, bound in sides),)
+        return (tuple(_at_least((term,), bound, strict=True) for term, bound in sides),)
     return tuple(
-        (_at_least((term._replace(factor=-term.factor),), -bound + margin, strict=False),) for term, bound in sides
+        (_at_least((term._replace(factor=-term.factor),), -bound + reading.margin, strict=False),)
+        for term, bound in sides
     )
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import permutations
 from typing import Any, NamedTuple
 
 from formalimg._util.processes import spawn_context
@@ -25,8 +26,8 @@ from formalimg.benchmarks.formal.synthesis.skeleton import with_connectives
 from formalimg.benchmarks.registry import suite
 from formalimg.benchmarks.synthesis import SampledItems, Synthesis, SynthesisPlan
 from formalimg.errors import FormalimgError
-from formalimg.language.lexicon import WordingError
-from formalimg.language.ontology.knowledge import COVERED
+from formalimg.language.lexicon import WordingError, lexicon
+from formalimg.language.ontology.knowledge import COVERED, ontology
 from formalimg.language.ontology.plausibility import find_implausible
 from formalimg.language.realization import realize
 from formalimg.logic.checks import check
@@ -195,7 +196,7 @@ def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
             if isinstance(spec, str):
                 given_up[spec] += 1
                 continue
-            prompt = realize(formula, suite(recipe.suite).vocabulary, seed=rng.randrange(2**31))
+            prompt = _write(formula, suite(recipe.suite).vocabulary, rng.randrange(2**31))
         except WordingError:
             given_up["wording"] += 1
             continue
@@ -238,7 +239,11 @@ def _conjuncts(formulas: Iterable[Formula]) -> Iterator[Formula]:
 
 
 def _classes_repeat(formula: Formula) -> bool:
-    return len(FormulaSpec(formula).object_classes) < sum(atom.predicate == "Is" for atom in atoms(formula))
+    classes = FormulaSpec(formula).object_classes
+    if len(classes) < sum(atom.predicate == "Is" for atom in atoms(formula)):
+        return True
+    known = [cls for cls in classes if cls in ontology().entries]
+    return any(ontology().is_also(one, other) for one, other in permutations(known, 2))
 
 
 def _prove(name: str, formula: Formula, seed: int) -> FormulaSpec | str:
@@ -257,6 +262,15 @@ def _prove(name: str, formula: Formula, seed: int) -> FormulaSpec | str:
     if not isinstance(result, Witness):
         return "unsatisfiable"
     return FormulaSpec.of(formula, result.scene)
+
+
+def _write(formula: Formula, words: str, seed: int) -> str:
+    """Return the prompt of a formula; a WordingError where a sentence of it does not follow from those before."""
+    prompt = realize(formula, words, seed=seed)
+    each_case = lexicon(words).each_case
+    if f"{each_case}," in prompt.lower():
+        raise WordingError(f"a sentence with {each_case!r} joins nothing: draw another formula")
+    return prompt
 
 
 def _tags(recipe: Recipe) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 
 from formalimg.logic.syntax import Atom
 from formalimg.scenes.objects import CANVAS
-from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, Between, Greater, Less, Near, Reading
+from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, Greater, Less, Near, Reading
 
 Quantity: TypeAlias = tuple[str, str]
 """A measure of an object, such as `("cup", "center_x")`."""
@@ -165,7 +165,7 @@ def _bounds(atom: Atom, reading: Reading) -> list[DifferenceBound]:
     if atom.predicate in UNARY_RULES:
         rule = UNARY_RULES[atom.predicate]
         quantities = [(atom.variables[0], measure) for measure in rule.measures]
-        return [bound for quantity in quantities for bound in _inside(quantity, rule, reading.margin)]
+        return [bound for quantity in quantities for bound in _inside(quantity, *reading.interval(rule))]
     match BINARY_RULES.get(atom.predicate):
         case Less(first, second):
             limit = -1 if first == "area" else beyond
@@ -181,10 +181,10 @@ def _bounds(atom: Atom, reading: Reading) -> list[DifferenceBound]:
             return []
 
 
-def _inside(quantity: Quantity, rule: Between, margin: int) -> list[DifferenceBound]:
+def _inside(quantity: Quantity, low: float, high: float) -> list[DifferenceBound]:
     bounds = []
-    if rule.high != float("inf"):
-        bounds.append(DifferenceBound(quantity, ZERO, ceil(2 * rule.high) - 1 - 2 * margin))
-    if rule.low != -float("inf"):
-        bounds.append(DifferenceBound(ZERO, quantity, -floor(2 * rule.low) - 1 - 2 * margin))
+    if high != float("inf"):
+        bounds.append(DifferenceBound(quantity, ZERO, ceil(2 * high) - 1))
+    if low != -float("inf"):
+        bounds.append(DifferenceBound(ZERO, quantity, -floor(2 * low) - 1))
     return bounds

@@ -36,6 +36,9 @@ _SAME_PAIR: tuple[frozenset[str], ...] = (
 )
 """Of these, at most one is said of the same two objects: more would be odd to read, even where the rules allow it."""
 
+_WITHOUT_HAVE = frozenset({"AlignedHorizontally", "AlignedVertically", "LargerThan", "SmallerThan"})
+"""Said of "every cup" with the cup as the subject: it cannot have something smaller as it has something above it."""
+
 _SAME_THING: tuple[frozenset[str], ...] = (
     frozenset({"Has"}),
     frozenset({"OnLeftSide", "OnRightSide", "InCenter"}),
@@ -58,7 +61,7 @@ def draw_knolling(level: int, rng: random.Random, *, counting: bool = False) -> 
     geometry = GeometricFacts(reading=AS_READ)
     for candidates in [*_ties(skeleton, rng), *_extras(skeleton, rng)]:
         for atom in candidates:
-            if not _speaks_anew(atom, atoms) or _is_against_nature(atom, skeleton):
+            if not _speaks_anew(atom, atoms) or _is_against_nature(atom, skeleton) or _crowds(atom, atoms, skeleton):
                 continue
             if geometry.allows(atom) and not geometry.implies(atom):
                 geometry.add(atom)
@@ -79,8 +82,8 @@ def _ties(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
     names = skeleton.names
     for place in range(1, len(names)):
         nearest = place - 1 if rng.random() < 0.5 else rng.randrange(place)
-        if skeleton.forall_at is not None and skeleton.forall_at < place and rng.random() < 0.7:
-            nearest = max(nearest, skeleton.forall_at)  # what exists for each instance is mostly about the instance
+        if skeleton.forall_at is not None and skeleton.forall_at < place:
+            nearest = max(nearest, skeleton.forall_at)  # what exists for each instance is about the instance
         nearest = min(nearest, len(skeleton.plain) - 1)
         yield _relations(names[place], names[nearest], skeleton, rng)
 
@@ -99,11 +102,15 @@ def _extras(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
 
 
 def _relations(one: str, other: str, skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
+    every = None if skeleton.forall_at is None else skeleton.names[skeleton.forall_at]
     for _ in range(_TRIES_PER_RELATION):
         first, second = (one, other) if rng.random() < 0.5 else (other, one)
         if second in skeleton.amounts:  # "two forks that the plate is above" is hard to read
             first, second = second, first
-        yield Atom(rng.choice(list(BINARY_RULES)), (Variable(first), Variable(second)))
+        predicate = rng.choice(list(BINARY_RULES))
+        if second == every and first not in skeleton.amounts and predicate in _WITHOUT_HAVE:
+            first, second = second, first
+        yield Atom(predicate, (Variable(first), Variable(second)))
 
 
 def _properties(names: tuple[str, ...], rng: random.Random) -> Iterator[Atom]:
@@ -124,6 +131,15 @@ def _is_against_nature(atom: Atom, skeleton: Skeleton) -> bool:
     length, width = _sizes()[large]
     other_length, other_width = _sizes()[small]
     return other_length > _ABOUT_THE_SAME * length or other_length * other_width > _ABOUT_THE_SAME * length * width
+
+
+def _crowds(atom: Atom, atoms: list[Atom], skeleton: Skeleton) -> bool:
+    """Return whether an atom puts a second object in the center: two cannot both be in the middle."""
+    if atom.predicate != "InCenter":
+        return False
+    name = atom.variables[0]
+    is_several = name in skeleton.amounts and skeleton.amounts[name].number > 1
+    return is_several or any(other.predicate == "InCenter" for other in atoms)
 
 
 @cache

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 from formalimg.benchmarks.formal.synthesis.skeleton import Skeleton, draw_skeleton
 from formalimg.language.ontology.knowledge import ontology
@@ -39,12 +41,12 @@ def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) 
     ties = _draw_ties(level, rng)
     if ties is None:
         return None
-    skeleton = draw_skeleton(level, [cls for cls, _ in ties], rng)
     atoms = [atom for _, atom in ties if atom is not None]
+    skeleton = _draw_skeleton(level, [cls for cls, _ in ties], atoms, rng)
     atoms += _draw_attributes(skeleton, rng)
     if level == 1 and not atoms:
         return None
-    if not skeleton.says_something_of_each(atoms) or _is_in_many_places(skeleton, atoms):
+    if not skeleton.says_something_of_each(atoms) or _is_in_many_places(skeleton, atoms) or _overfills(atoms):
         return None
     formula = skeleton.formula(atoms)
     if find_implausible(formula):
@@ -55,6 +57,15 @@ def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) 
     return And((style, *(formula.parts if isinstance(formula, And) else (formula,))))
 
 
+def _draw_skeleton(level: int, classes: Sequence[str], ties: Sequence[Atom], rng: random.Random) -> Skeleton:
+    """Draw a skeleton; a `forall` inside comes where what follows it is tied to it."""
+    skeleton = draw_skeleton(level, classes, rng)
+    if skeleton.pattern != "exists-forall":
+        return skeleton
+    places = [replace(skeleton, forall_at=place) for place in range(1, level)]
+    return rng.choice([shifted for shifted in places[:-1] if shifted.says_something_of_each(ties)] + places[-1:])
+
+
 def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
     """Return whether one object is in, on or held by every object of a class."""
     if skeleton.forall_at is None:
@@ -62,6 +73,21 @@ def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
     every = skeleton.names[skeleton.forall_at]
     single = skeleton.names[: skeleton.forall_at]
     return any(_placed(atom) in single and every in atom.variables for atom in atoms if atom.predicate in _PLACED)
+
+
+def _overfills(ties: Sequence[Atom]) -> bool:
+    """Return whether something on or beside what is inside a place does not fit in there: a bench on a rug in a car."""
+    inside = {atom.variables[0]: atom.variables[1] for atom in ties if atom.predicate == "In"}
+    pairs = [atom.variables for atom in ties if atom.predicate in ("On", "NextTo")]
+    pairs += [atom.variables[::-1] for atom in ties if atom.predicate == "NextTo"]
+    return any(
+        base in inside and top != inside[base] and not ontology().fits(_class(top), _class(inside[base]))
+        for top, base in pairs
+    )
+
+
+def _class(name: str) -> str:
+    return name.replace("_", " ")
 
 
 def _draw_ties(level: int, rng: random.Random) -> list[tuple[str, Atom | None]] | None:
@@ -74,7 +100,7 @@ def _draw_ties(level: int, rng: random.Random) -> list[tuple[str, Atom | None]] 
             predicate = rng.choices(list(_RELATION_WEIGHTS), list(_RELATION_WEIGHTS.values()))[0]
             partner = taken[place - 1 if rng.random() < 0.5 else rng.randrange(place)]
             comes_first = rng.random() < 0.5
-            free = [cls for cls in _partners(predicate, partner, comes_first) if cls not in taken]
+            free = [cls for cls in _partners(predicate, partner, comes_first) if not _overlaps(cls, taken)]
             if not free:
                 continue
             cls = rng.choices(free, _weights(free))[0]
@@ -85,6 +111,11 @@ def _draw_ties(level: int, rng: random.Random) -> list[tuple[str, Atom | None]] 
         else:
             return None
     return ties
+
+
+def _overlaps(cls: str, taken: Iterable[str]) -> bool:
+    """Return whether an object of a class may be one of another: "a piece of fruit and an orange" are two or one."""
+    return any(ontology().is_also(cls, other) or ontology().is_also(other, cls) for other in taken)
 
 
 def _fits_in(predicate: str, first: str, second: str, atoms: Sequence[Atom]) -> bool:
@@ -108,7 +139,7 @@ def _is_inside_fitting(first: str, second: str) -> bool:
     is_seat_or_dish = (
         place.inside is not None and place.inside.shallow and place.category in ("furniture", "kitchenware")
     )
-    return not is_seat_or_dish and not ontology().wears(first, second)
+    return not (is_seat_or_dish or second in _data()["never_inside"] or ontology().wears(first, second))
 
 
 def _placed(atom: Atom) -> str:
@@ -129,7 +160,8 @@ def _draw_attributes(skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
             words = [
                 word
                 for word in ontology().words_for(cls, kind)
-                if all(
+                if not _is_unsaid(cls, word)
+                and all(
                     kind != other and ontology().agree((kind, word), (other, taken))
                     for other, taken in attributes[name]
                 )
@@ -139,6 +171,12 @@ def _draw_attributes(skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
                 attributes[name].append((kind, word))
                 yield Atom(predicate, (Variable(name), Value(word)))
                 break
+
+
+def _is_unsaid(cls: str, word: str) -> bool:
+    """Return whether it would be odd to say this of a class, though it may be true."""
+    is_living = ontology().entry(cls).category in ("people", "animals")
+    return word in _data()["unsaid"].get(cls, ()) or (not is_living and word in _data()["of_the_living"])
 
 
 def _relation(predicate: str, first: str, second: str) -> Atom:
@@ -151,16 +189,15 @@ def _partners(predicate: str, cls: str, other_first: bool) -> tuple[str, ...]:
 
 
 @cache
-def _class_weights() -> Mapping[str, float]:
-    """Return the weight of each class when drawing.
+def _data() -> Mapping[str, Any]:
+    """Return the weight of each class when drawing, and what is not said of it.
 
     Few classes can hold or contain objects, so that relations bring these up all the time. The weights, which were
     fitted to many draws, make up for that: in the end all classes come up about equally often.
     """
     text = (files("formalimg.benchmarks.formal.synthesis") / "natural.toml").read_text(encoding="utf-8")
-    weights: Mapping[str, float] = tomllib.loads(text)["class_weights"]
-    return weights
+    return tomllib.loads(text)
 
 
 def _weights(classes: Sequence[str]) -> list[float]:
-    return [_class_weights()[cls] for cls in classes]
+    return [_data()["class_weights"][cls] for cls in classes]

@@ -78,11 +78,25 @@ class Skeleton:
         return max(self.names.index(name) for name in atom.variables)
 
     def says_something_of_each(self, atoms: Sequence[Atom]) -> bool:
-        """Return whether something is asserted of the instances of the `forall`, if there is one."""
+        """Return whether something is asserted of the instances of the `forall`, if there is one.
+
+        What exists for each instance is tied to it, and not only by what exists once: else it would read as a sentence
+        about the whole image.
+        """
         split = self.forall_at
-        if self.amounts and split is not None:
+        if split is None:
+            return True
+        inner = set(self.plain[split:])
+        reached, before = {self.names[split]}, 0
+        while len(reached) > before:
+            before = len(reached)
+            pairs = [set(atom.variables) for atom in atoms if inner.issuperset(atom.variables)]
+            reached |= {name for pair in pairs if pair & reached for name in pair}
+        if reached != inner:
+            return False
+        if self.amounts:
             return any(self.names[split] in atom.variables for atom in atoms)
-        return split is None or split < len(self.names) - 1 or any(self.depth(atom) == split for atom in atoms)
+        return len(inner) > 1 or any(self.depth(atom) == split for atom in atoms)
 
     def formula(self, atoms: Sequence[Atom]) -> Formula:
         """Return the formula of the classes and the atoms, each as far out as possible."""
