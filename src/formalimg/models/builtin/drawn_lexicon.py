@@ -126,8 +126,10 @@ def _attributes(tables: Mapping[str, Any], place: str) -> Iterator[tuple[str, At
 def _cues(table: Mapping[str, Any]) -> dict[str, TextCue]:
     found = {",": TextCue("comma")}
     found.update((phrase, TextCue("attribute", of)) for phrase, of in _attributes(table["attributes"], "behind"))
-    for kind in ("relation", "relation_to_it", "style"):
+    for kind in ("relation", "relation_to_it", "sequence", "style"):
         found.update((phrase, TextCue(kind, (meaning,))) for phrase, meaning in table[kind].items())
     for kind, phrases in table["sign"].items():
-        found.update((phrase, TextCue(kind)) for phrase in phrases)
+        for phrase in phrases:
+            verbs = table["sign"]["verb"] if "{verb}" in phrase else ("",)
+            found.update((phrase.format(verb=verb), TextCue(kind)) for verb in verbs)
     return found

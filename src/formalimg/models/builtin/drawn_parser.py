@@ -98,11 +98,15 @@ class _ClauseParser:
         self.subjects: list[int] = []
         self.main_subjects: list[int] | None = None
         """The subjects of the main clause, while a relative clause is about another object."""
+        self.is_aside = False
+        """Whether the relative clause stands behind a comma, so that "and is" goes on with it."""
         self.described: list[int] = []
         """What an attribute is said of: the last object, or after a verb the subjects."""
         self.last: list[int] = []
         self.owners: list[int] = []
         """What "it" is in "has a cup on it", and in "for every cup there is a lid on it"."""
+        self.possessors: list[int] = []
+        """The subjects of "has", of which the next sentence may go on."""
         self.pending: list[str] = []
         """Relations whose second object has not been named yet."""
         self.finished: list[str] = []
@@ -119,7 +123,7 @@ class _ClauseParser:
                 self.position += 1
                 self.parse_cue(token)
         if self.subjects:
-            self.reading.topic = self.main_subjects or self.subjects
+            self.reading.topic = self.possessors or self.main_subjects or self.subjects
 
     def kind_at(self, index: int) -> str:
         """Return the kind of the token at an index."""
@@ -211,6 +215,8 @@ class _ClauseParser:
 
     def begin_clause(self, subjects: list[int]) -> None:
         self.subjects, self.main_subjects, self.finished = subjects, None, []
+        if self.kind_at(self.position) == "verb":
+            self.possessors = []
         for relation, other in self.before_subject:
             self.add_relation(relation, subjects, [other])
         self.before_subject = []
@@ -225,6 +231,8 @@ class _ClauseParser:
             case "style":
                 self.read_style(cue.meaning[0])
             case "relation" if self.subjects or not cue.meaning[0].startswith("-"):
+                if self.precedes_subject():
+                    self.leave_clause()
                 self.pending.append(cue.meaning[0])
             case "relation_to_it":
                 self.add_relation(cue.meaning[0], self.subjects, self.it())
@@ -237,21 +245,39 @@ class _ClauseParser:
                 self.link(forward=sign == "next")
             case "verb":
                 self.parse_verb()
+            case "sequence":
+                self.pending.append(cue.meaning[0])
+                self.link(forward=True)
             case "owning":
-                self.owners = self.main_subjects or self.subjects or self.owners
+                is_relative = self.kind_at(self.position - 2) == "which"
+                self.owners = (self.main_subjects if not is_relative else None) or self.subjects or self.owners
+                self.possessors = [] if is_relative else self.owners
                 self.subjects, self.main_subjects, self.finished = [], None, []
             case "with" if self.last and not self.pending and self.kind_at(self.position) == "object":
                 self.owners, self.subjects, self.main_subjects, self.finished = self.last, [], None, []
             case "which":
                 if self.main_subjects is None:
                     self.main_subjects = self.subjects
+                self.is_aside = self.kind_at(self.position - 2) == "comma"
                 self.subjects, self.described, self.finished = self.last, self.last, []
-            case "there":
-                self.subjects, self.main_subjects, self.finished, self.pending = [], None, [], []
+            case "there" | "while":
+                self.leave_clause()
+
+    def leave_clause(self) -> None:
+        self.subjects, self.main_subjects, self.finished, self.pending = [], None, [], []
+
+    def precedes_subject(self) -> bool:
+        """Return whether a relation behind "and" opens a clause whose subject comes last: "and on the bed is a cup"."""
+        if self.kind_at(self.position - 2) not in _JOINTS or self.kind_at(self.position) != "object":
+            return False
+        verb = self.after_description(self.position + 1)
+        return self.kind_at(verb) == "verb" and self.kind_at(verb + 1) == "object"
 
     def parse_verb(self) -> None:
         """A verb begins what is said of the subjects; behind a relative clause of those of the main clause again."""
-        if self.kind_at(self.position - 2) != "which" and self.main_subjects is not None:
+        before = self.kind_at(self.position - 2)
+        goes_on = before == "joint" and self.is_aside and self.kind_at(self.position - 3) != "comma"
+        if self.main_subjects is not None and before != "which" and not goes_on:
             self.subjects, self.main_subjects = self.main_subjects, None
         if not self.subjects and not self.before_subject:
             self.subjects = self.owners
