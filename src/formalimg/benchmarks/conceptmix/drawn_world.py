@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from formalimg.benchmarks.conceptmix.plausibility import pool_objects, reference_objects
 from formalimg.benchmarks.conceptmix.pools import load_pools
-from formalimg.benchmarks.conceptmix.words import noun_forms
+from formalimg.benchmarks.conceptmix.words import noun_forms, plural_of
 from formalimg.drawing.catalog import drawn_catalog
 from formalimg.models.builtin.drawn_world import DrawnWorld, Meaning, WorldNoun
 from formalimg.models.builtin.misreading import MisreadRates
@@ -14,7 +14,8 @@ from formalimg.models.builtin.misreading import MisreadRates
 
 def _nouns() -> Iterator[WorldNoun]:
     for thing in (*pool_objects(), *reference_objects()):
-        yield WorldNoun(thing.name, *noun_forms(thing.name))
+        one, many, also = noun_forms(thing.name)
+        yield WorldNoun(thing.name, one, many, (*also, *thing.names, *map(plural_of, thing.names)))
 
 
 def _phrases() -> Iterator[tuple[str, Meaning]]:

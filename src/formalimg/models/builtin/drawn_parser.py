@@ -25,7 +25,8 @@ def read_facts(prompt: str, suite_name: str = "natural") -> list[ReadFact]:
     for sentence in find_scene_tokens(prompt):
         _ClauseParser(sentence, reading).parse()
     names = drawn_lexicon().names.get(suite_name, {})
-    return list(dict.fromkeys(fact._replace(value=_name(fact, names)) for fact in reading.facts))
+    facts = dict.fromkeys(fact._replace(value=_name(fact, names)) for fact in reading.facts)
+    return [fact for fact in facts if fact.value]
 
 
 def _name(fact: ReadFact, names: Mapping[str, str]) -> str:
