@@ -31,13 +31,19 @@ from formalimg.types import Item, Unscored, Verdict
 
 ITEMS = [item for item in load("knolling") if item.level in (2, 6)][::100]
 ITEM = ITEMS[0]
-WRONG = next(  # one that has an object in common with it
-    item for item in load("knolling") if item.level == 6 and item.spec.object_classes[0] in ITEM.spec.object_classes
-)
 assert ITEM.spec.witness is not None
 SHOWN = draw(ITEM.spec.witness, 384)
 PIXELS = np.asarray(SHOWN)
 SCORER = Scorer()
+
+
+def earns_something(item: Item[Any]) -> bool:
+    """Whether the scene of the other item has some of what this one asks for, but not all."""
+    [result] = SCORER.score_all([(ITEM.spec.witness, item)])
+    return 0 < (result.score or 0) < 1
+
+
+WRONG = next(item for item in load("knolling") if item.level == 6 and earns_something(item))
 
 
 def png(image: Image.Image) -> bytes:
