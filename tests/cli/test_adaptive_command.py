@@ -16,7 +16,7 @@ from tests.support.ladders import looks_in
 from tests.support.run_contents import contents, until
 from tests.support.sizes import only_in_full
 
-SMALL = ("--size", "256", "--per-level", "20", "--levels", "1-3")
+SMALL = ("--items", "@1", "--size", "256", "--per-level", "20", "--levels", "1-3")
 
 
 def _command(model: str, folder: Path, *more: str) -> list[str]:
@@ -58,7 +58,7 @@ def test_a_reader_is_held_at_the_first_level(tmp_path: Path) -> None:
 
 
 def test_against_a_worse_model_it_stops_early(tmp_path: Path) -> None:
-    few, other = ("--levels", "1-2", "--per-level", "15", "--size", "256"), tmp_path / "other"
+    few, other = ("--items", "@1", "--levels", "1-2", "--per-level", "15", "--size", "256"), tmp_path / "other"
     assert formalimg("run", "knolling", "-m", "builtin/scatter", *few, "--out", str(other)).code == 0
     done = formalimg(*_command("builtin/oracle", tmp_path / "run", *few, "--against", str(other)))
     assert done.code == 0, done.err

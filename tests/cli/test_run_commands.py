@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from formalimg.benchmarks.loader import load
 from formalimg.runs.config import MAX_SIZE, MIN_SIZE
 from formalimg.runs.reader import open_run
 from tests.support.command import formalimg, formalimg_process
@@ -161,7 +162,7 @@ def test_a_dry_run_does_nothing(tmp_path: Path) -> None:
     code, out, err = formalimg("run", *ORACLE, "--dry-run", cwd=tmp_path)
     assert code == 0, err
     assert "images to make         4" in out
-    assert "Make an image in the knolling style" in out
+    assert load("knolling")[0].prompt in " ".join(out.split())
     assert list(tmp_path.iterdir()) == []
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from formalimg.benchmarks.loader import load
 from formalimg.cli.options import read_levels
 from formalimg.errors import FormalimgError
 from tests.support.command import formalimg
@@ -69,9 +70,10 @@ def test_synth_writes_items_that_show_and_census_read(tmp_path: Path) -> None:
     assert "9 items of knolling" in formalimg("census", "knolling", "--items", str(tmp_path)).out
 
     image = tmp_path / "item.png"
-    code, out, _ = formalimg("show", "knolling/7", "--items", str(tmp_path), "--draw", str(image))
+    item = next(item for item in load("knolling", tmp_path) if item.spec.text.startswith("(exists"))
+    code, out, _ = formalimg("show", f"knolling/{item.id}", "--items", str(tmp_path), "--draw", str(image))
     assert code == 0
-    assert out.startswith("knolling/7, K = 4\n")
+    assert out.startswith(f"knolling/{item.id}, K = {item.level}\n")
     assert "object     (Is ?" in out
     assert image.exists()
     assert formalimg("check", str(tmp_path / "published" / "benchmarks" / "knolling")).code == 0

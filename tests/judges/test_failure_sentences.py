@@ -172,7 +172,7 @@ def lone(scene: Scene) -> list[int]:
 
 def test_an_object_that_was_removed_is_not_found_and_nothing_is_framed_in_its_place() -> None:
     seen = 0
-    for item, witness in witnessed("knolling", 40):
+    for item, witness in witnessed("knolling", 25):
         for number in lone(witness)[:2]:
             scene = removed(witness, number, random.Random(0))
             said = failure_sentences(judged(item.spec.text, scene), KNOLLING, item.spec.text)

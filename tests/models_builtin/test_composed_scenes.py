@@ -45,7 +45,7 @@ def _passed(compose: Compose, level: int) -> float:
 
 def test_scatter_is_at_the_level_of_chance() -> None:
     assert 0.25 < _passed(scatter, 1) < 0.75
-    assert _passed(scatter, 2) < 0.2
+    assert _passed(scatter, 2) < 0.25  # two facts or more, each of them a toss of a coin at best
     assert _passed(scatter, 6) < 0.03
 
 
@@ -53,7 +53,7 @@ def test_the_reader_understands_simple_instructions_and_loses_the_thread_of_long
     rates = [_passed(read, level) for level in (1, 2, 5, 10)]
     assert rates[0] > 0.95
     assert rates[1] > 0.85
-    assert 0.03 < rates[3] < 0.4
+    assert 0.03 < rates[3] < 0.5
     assert rates == sorted(rates, reverse=True)
 
 

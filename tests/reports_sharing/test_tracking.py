@@ -97,7 +97,7 @@ def test_logging_again_replaces(reader_run: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_logs_when_it_is_done(tmp_path: Path) -> None:
-    run = ["run", "knolling", "--model", "builtin/scatter", "--levels", "1-2", "--per-level", "1", "--size", "64"]
+    run = ["run", "knolling", "--model", "builtin/scatter", "--levels", "1-2", "--per-level", "1", "--size", "512"]
     said = command(*run, "--out", "here", "--log-to", "tensorboard:logs", cwd=tmp_path)
     assert said.code == 0, said.err
     assert {step for tag, step in scalars(tmp_path / "logs") if tag == "by_K/coverage"} == {1, 2}

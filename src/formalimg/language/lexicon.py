@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.language.ontology.knowledge import COVERED, ontology
 from formalimg.logic.syntax import DISTINCT, Atom, Formula, Value, Variable, atoms
 from formalimg.logic.vocabulary import Vocabulary, vocabulary
 
@@ -105,6 +104,7 @@ class Corner(NamedTuple):
 class SuiteLexicon:
     """All words of a suite."""
 
+    suite: str
     nouns: Mapping[str, Noun]
     adjectives: Mapping[tuple[str, str], AdjectiveEntry]
     relations: Mapping[str, RelationEntry]
@@ -118,8 +118,6 @@ class SuiteLexicon:
     ordinals: tuple[str, ...]
     verbs: Mapping[str, str]
     """Verbs for "is" before a place, with their plurals."""
-    living: frozenset[str]
-    """The classes of which such a verb could be a state: what can sit, stand or lie, and hold something."""
 
     @property
     def unnamed(self) -> Noun:
@@ -142,6 +140,15 @@ class SuiteLexicon:
         allowed = self.relations[predicate].verb if predicate in self.relations else None
         special = {relation.verb for relation in self.relations.values()} - {allowed}
         return [verb for verb in self.verbs if verb not in special]
+
+    @cached_property
+    def living(self) -> frozenset[str]:
+        """The classes of which such a verb could be a state: what can sit, stand or lie, and hold something."""
+        from formalimg.language.ontology.knowledge import COVERED, ontology  # here, so that a run need not load it
+
+        entries = [ontology().entry(word) for word in vocabulary(self.suite).words["class"] if self.suite in COVERED]
+        living = ("people", "animals")
+        return frozenset(entry.name for entry in entries if entry.category in living or entry.holds is not None)
 
     # --- from words back to meanings
 
@@ -231,6 +238,7 @@ def _loaded(suite: str) -> SuiteLexicon:
     if missing:
         raise WordingError(f"nouns.toml: add an entry for {missing[0]!r}")
     found = SuiteLexicon(
+        suite=suite,
         nouns={word: _noun(word, nouns[word]) for word in (*known.words["class"], UNNAMED)},
         adjectives=_adjectives(known, phrases["adjectives"]),
         relations={
@@ -250,7 +258,6 @@ def _loaded(suite: str) -> SuiteLexicon:
         each_case=phrases["each_case"],
         ordinals=tuple(phrases["ordinals"]),
         verbs=phrases["verbs"][suite],
-        living=frozenset(_living(suite)),
     )
     missing_phrases = (
         set(known.predicates)
@@ -261,14 +268,6 @@ def _loaded(suite: str) -> SuiteLexicon:
     if missing_phrases:
         raise WordingError(f"phrases.toml: add a phrase for {min(missing_phrases)}")
     return found
-
-
-def _living(suite: str) -> Iterator[str]:
-    """Yield the classes that can hold something, and sit or lie as a state."""
-    for word in vocabulary(suite).words["class"] if suite in COVERED else ():
-        entry = ontology().entry(word)
-        if entry.category in ("people", "animals") or entry.holds is not None:
-            yield word
 
 
 def with_classes(words: SuiteLexicon, classes: Iterable[str]) -> SuiteLexicon:

@@ -15,8 +15,7 @@ from formalimg.models.builtin.misreading import MisreadRates
 def _nouns() -> Iterator[WorldNoun]:
     for thing in (*pool_objects(), *reference_objects()):
         one, many, also = noun_forms(thing.name)
-        others = (text for name in thing.names for text in (name, plural_of(name)))
-        yield WorldNoun(thing.name, one, many, (*also, *others))
+        yield WorldNoun(thing.name, one, many, (*also, *thing.names, *map(plural_of, thing.names)))
 
 
 def _phrases() -> Iterator[tuple[str, Meaning]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple, TypeAlias
@@ -41,7 +41,6 @@ class DrawnLexicon(NamedTuple):
         cues: everything that is no noun phrase; attributes behind a noun are of the kind "attribute".
         every, known, pairs, marks, fillers: what may stand before a noun, by what it says.
         numbers: the numbers, as words and digits.
-        unasked: the kinds of facts that suites never ask for.
         names: what suites call the words of the vocabulary `natural`, where that is something else.
     """
 
@@ -55,7 +54,6 @@ class DrawnLexicon(NamedTuple):
     marks: frozenset[str]
     fillers: frozenset[str]
     numbers: Mapping[str, int]
-    unasked: Mapping[str, Sequence[str]]
     names: Mapping[str, Mapping[str, str]]
 
 
@@ -76,7 +74,6 @@ def drawn_lexicon() -> DrawnLexicon:
         marks=frozenset(before["marks"]),
         fillers=frozenset([*before["new"], *before["between"]]),
         numbers={text: n for n, word in enumerate(before["numbers"], start=2) for text in (word, str(n))},
-        unasked=table["unasked"],
         names=table["names"],
     )
 
@@ -129,8 +126,10 @@ def _attributes(tables: Mapping[str, Any], place: str) -> Iterator[tuple[str, At
 def _cues(table: Mapping[str, Any]) -> dict[str, TextCue]:
     found = {",": TextCue("comma")}
     found.update((phrase, TextCue("attribute", of)) for phrase, of in _attributes(table["attributes"], "behind"))
-    for kind in ("relation", "relation_to_it", "series", "style"):
+    for kind in ("relation", "relation_to_it", "sequence", "style"):
         found.update((phrase, TextCue(kind, (meaning,))) for phrase, meaning in table[kind].items())
     for kind, phrases in table["sign"].items():
-        found.update((phrase, TextCue(kind)) for phrase in phrases)
+        for phrase in phrases:
+            verbs = table["sign"]["verb"] if "{verb}" in phrase else ("",)
+            found.update((phrase.format(verb=verb), TextCue(kind)) for verb in verbs)
     return found

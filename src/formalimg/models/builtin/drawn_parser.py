@@ -24,9 +24,9 @@ def read_facts(prompt: str, suite_name: str = "natural") -> list[ReadFact]:
     reading = _Reading()
     for sentence in find_scene_tokens(prompt):
         _ClauseParser(sentence, reading).parse()
-    names, unasked = drawn_lexicon().names.get(suite_name, {}), drawn_lexicon().unasked.get(suite_name, ())
-    facts = (fact for fact in reading.facts if fact.kind not in unasked)
-    return list(dict.fromkeys(fact._replace(value=_name(fact, names)) for fact in facts))
+    names = drawn_lexicon().names.get(suite_name, {})
+    facts = dict.fromkeys(fact._replace(value=_name(fact, names)) for fact in reading.facts)
+    return [fact for fact in facts if fact.value]
 
 
 def _name(fact: ReadFact, names: Mapping[str, str]) -> str:
@@ -99,13 +99,15 @@ class _ClauseParser:
         self.subjects: list[int] = []
         self.main_subjects: list[int] | None = None
         """The subjects of the main clause, while a relative clause is about another object."""
+        self.is_aside = False
+        """Whether the relative clause stands behind a comma, so that "and is" goes on with it."""
         self.described: list[int] = []
         """What an attribute is said of: the last object, or after a verb the subjects."""
         self.last: list[int] = []
         self.owners: list[int] = []
         """What "it" is in "has a cup on it", and in "for every cup there is a lid on it"."""
-        self.owning: list[int] = []
-        """The owners while they are the grammatical subject: "the desk has a cup on it"."""
+        self.possessors: list[int] = []
+        """The subjects of "has", of which the next sentence may go on."""
         self.pending: list[str] = []
         """Relations whose second object has not been named yet."""
         self.finished: list[str] = []
@@ -122,7 +124,7 @@ class _ClauseParser:
                 self.position += 1
                 self.parse_cue(token)
         if self.subjects:
-            self.reading.topic = self.owning or self.main_subjects or self.subjects
+            self.reading.topic = self.possessors or self.main_subjects or self.subjects
 
     def kind_at(self, index: int) -> str:
         """Return the kind of the token at an index."""
@@ -167,13 +169,6 @@ class _ClauseParser:
                 break
             index = after
         return self.kind_at(index) in _PREDICATES
-
-    def opens_inversion(self, index: int) -> bool:
-        """Return whether the relation at an index begins a clause whose subject comes last: ", and on it is a cup"."""
-        if self.kind_at(index - 1) not in (*_JOINTS, "while") or self.kind_at(index + 1) not in ("object", "it"):
-            return False
-        after = self.after_description(index + 2)
-        return self.kind_at(after) == "verb" and self.kind_at(after + 1) == "object"
 
     def after_joints(self, index: int) -> int:
         """Return the index behind commas and "and"."""
@@ -221,6 +216,8 @@ class _ClauseParser:
 
     def begin_clause(self, subjects: list[int]) -> None:
         self.subjects, self.main_subjects, self.finished = subjects, None, []
+        if self.kind_at(self.position) == "verb":
+            self.possessors = []
         for relation, other in self.before_subject:
             self.add_relation(relation, subjects, [other])
         self.before_subject = []
@@ -235,8 +232,8 @@ class _ClauseParser:
             case "style":
                 self.read_style(cue.meaning[0])
             case "relation" if self.subjects or not cue.meaning[0].startswith("-"):
-                if not self.pending and self.opens_inversion(self.position - 1):
-                    self.subjects, self.main_subjects = [], None
+                if self.precedes_subject():
+                    self.leave_clause()
                 self.pending.append(cue.meaning[0])
             case "relation_to_it":
                 self.add_relation(cue.meaning[0], self.subjects, self.it())
@@ -247,35 +244,41 @@ class _ClauseParser:
                 self.described = self.subjects
             case "next" | "before" if self.pending:
                 self.link(forward=sign == "next")
-            case "series":
-                self.pending = [*cue.meaning]
-                self.link(forward=True)
             case "verb":
                 self.parse_verb()
+            case "sequence":
+                self.pending.append(cue.meaning[0])
+                self.link(forward=True)
             case "owning":
-                relative = self.kind_at(self.position - 2) == "which"
-                self.owners = (not relative and self.main_subjects) or self.subjects or self.owners
-                self.owning = [] if relative else self.owners
+                is_relative = self.kind_at(self.position - 2) == "which"
+                self.owners = (self.main_subjects if not is_relative else None) or self.subjects or self.owners
+                self.possessors = [] if is_relative else self.owners
                 self.subjects, self.main_subjects, self.finished = [], None, []
             case "with" if self.last and not self.pending and self.kind_at(self.position) == "object":
                 self.owners, self.subjects, self.main_subjects, self.finished = self.last, [], None, []
             case "which":
                 if self.main_subjects is None:
                     self.main_subjects = self.subjects
+                self.is_aside = self.kind_at(self.position - 2) == "comma"
                 self.subjects, self.described, self.finished = self.last, self.last, []
-            case "there":
-                self.subjects, self.main_subjects, self.finished, self.pending = [], None, [], []
+            case "there" | "while":
+                self.leave_clause()
+
+    def leave_clause(self) -> None:
+        self.subjects, self.main_subjects, self.finished, self.pending = [], None, [], []
+
+    def precedes_subject(self) -> bool:
+        """Return whether a relation behind "and" opens a clause whose subject comes last: "and on the bed is a cup"."""
+        if self.kind_at(self.position - 2) not in _JOINTS or self.kind_at(self.position) != "object":
+            return False
+        verb = self.after_description(self.position + 1)
+        return self.kind_at(verb) == "verb" and self.kind_at(verb + 1) == "object"
 
     def parse_verb(self) -> None:
-        """A verb begins what is said of the subjects; behind a relative clause of those of the main clause again.
-
-        In "who is beside a cup and is holding a hat", the relative clause goes on: there is no comma before "and".
-        """
-        before = [self.kind_at(self.position - back) for back in (2, 3)]
-        goes_on = before[0] == "which" or (before[0] == "joint" and before[1] != "comma")
-        if not goes_on:
-            self.owning = []
-        if not goes_on and self.main_subjects is not None:
+        """A verb begins what is said of the subjects; behind a relative clause of those of the main clause again."""
+        before = self.kind_at(self.position - 2)
+        goes_on = before == "joint" and self.is_aside and self.kind_at(self.position - 3) != "comma"
+        if self.main_subjects is not None and before != "which" and not goes_on:
             self.subjects, self.main_subjects = self.main_subjects, None
         if not self.subjects and not self.before_subject:
             self.subjects = self.owners

@@ -207,10 +207,17 @@ class Entity:
 
 @dataclass
 class EntityTracker:
-    """Track which objects have been mentioned. `several` is how many "every cup" or "cups" are taken to be."""
+    """Track which objects have been mentioned.
+
+    Attributes:
+        several: how many "every cup" or "cups" are taken to be.
+        entities: what has been mentioned, in order.
+        topic: the subjects of the latest clause, which a sentence that begins with "it" is about.
+    """
 
     several: int = 1
     entities: list[Entity] = field(default_factory=list)
+    topic: list[ObjectGroup] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[tuple[int, Entity]]:
         return ((obj, entity) for entity in self.entities for obj in entity.group)

@@ -49,6 +49,8 @@ class _SentenceParser:
         """The objects of the clause besides its subjects."""
         self.owners: list[ObjectGroup] = []
         """Whose surroundings are described: "it" in "has a cup to its left"."""
+        self.possessors: list[ObjectGroup] = []
+        """The subjects of "has", of which the next sentence may go on."""
         self.pending: list[str] = []
         """Relations whose second object has not been mentioned yet."""
         self.places_before_subject: list[str] = []
@@ -66,6 +68,7 @@ class _SentenceParser:
             else:
                 self.position += 1
                 self.parse_cue(token)
+        self.entities.topic = self.possessors or self.subjects or self.entities.topic
 
     def kind_at(self, index: int) -> str:
         """Return the kind of the token at an index."""
@@ -117,12 +120,18 @@ class _SentenceParser:
 
     def begin_clause(self, subjects: list[ObjectGroup]) -> None:
         self.subjects, self.objects, self.links = subjects, [], []
+        if self.kind_at(self.position) == "verb":
+            self.possessors = []
         self.put(self.places_before_subject, subjects)
         for relation, others in self.relations_before_subject:
             self.relate([relation], subjects, others)
         self.places_before_subject, self.relations_before_subject = [], []
-        if self.sequence and len(subjects) > 1:
-            self.link(self.sequence, list(pairwise(subjects)))
+        self.order_subjects()
+
+    def order_subjects(self) -> None:
+        """Relate each subject to the next, if an order and several subjects have been named, whichever came first."""
+        if self.sequence and len(self.subjects) > 1:
+            self.link(self.sequence, list(pairwise(self.subjects)))
             self.sequence = None
 
     # --- cues
@@ -145,14 +154,21 @@ class _SentenceParser:
                 self.parse_alignment(cue.meaning[0])
             case "sequence":
                 self.sequence = cue.meaning[0]
+                self.order_subjects()
             case "it" if self.pending:
                 self.relate_to_it()
+            case "it" if not self.subjects:
+                self.subjects = self.entities.topic
+            case "for" if self.kind_at(self.position) == "object":
+                self.owners = [self.take_object()]
+                self.subjects, self.objects, self.links = [], [], []
             case "next" | "before" if self.pending:
                 forward = sign == "next"
                 self.links = [(a, b) if forward else (b, a) for a, b in pairwise(self.subjects)]
                 self.relate_to_it()
             case "owning" | "there" | "with":
-                self.owners = (self.objects or self.subjects) if sign == "with" else self.subjects
+                self.owners = (self.objects if sign == "with" else []) or self.subjects or self.owners
+                self.possessors = self.subjects if sign == "owning" else []
                 self.subjects, self.objects, self.links = [], [], []
             case "which":
                 self.subjects, self.objects = self.objects or self.subjects, []
