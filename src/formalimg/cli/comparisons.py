@@ -1,4 +1,4 @@
-"""Comparisons for `agree` and `report`: two judges, or human ratings and a judge."""
+"""Comparisons for `agree`, `report` and `gate`: two judges, or human ratings and a judge; and their options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import csv
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
+
+import typer
 
 from formalimg.errors import FormalimgError
 
@@ -21,6 +23,35 @@ if TYPE_CHECKING:
     from formalimg.runs.reader import StoredRun
     from formalimg.stats.agreement import ComplianceRule
     from formalimg.stats.observations import Profile
+
+HumanRatingFiles: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--human",
+        "--ratings",
+        metavar="STUDY|FILE",
+        help="Correct the judge by human ratings, and compare it with them: the folder of a study by `formalimg "
+        "annotate`, or a CSV file with votes, scores, or ratings from 1 to 5; again for other runs.",
+        show_default=False,
+    ),
+]
+LabelFiles: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        metavar="FILE",
+        help="Correct the judge by human labels in a CSV file with the columns item, sample, label (yes or no), "
+        "and run, where there are several.",
+        show_default=False,
+    ),
+]
+ExcludeInattentive: TypeAlias = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="With --human: exclude raters who missed more than this share of their attention checks.",
+        show_default=False,
+    ),
+]
 
 
 def compare_judge_pairs(

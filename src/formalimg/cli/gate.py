@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from formalimg.cli.comparisons import read_human_ratings
+from formalimg.cli.comparisons import ExcludeInattentive, HumanRatingFiles, LabelFiles, read_human_ratings
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 
@@ -34,31 +34,9 @@ def gate_command(
             show_default=False,
         ),
     ] = None,
-    human: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="STUDY|FILE",
-            help="Decide by human ratings of both runs: the folder of a study by `formalimg annotate`, or a CSV file; "
-            "repeatable.",
-            show_default=False,
-        ),
-    ] = None,
-    labels: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Decide by human labels in a CSV file with the columns run, item, sample, label (yes or no).",
-            show_default=False,
-        ),
-    ] = None,
-    exclude_inattentive: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="With --human: exclude raters who missed more than this share of their attention checks.",
-            show_default=False,
-        ),
-    ] = None,
+    human: HumanRatingFiles = None,
+    labels: LabelFiles = None,
+    exclude_inattentive: ExcludeInattentive = None,
     json_file: Annotated[
         Path | None,
         typer.Option(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from formalimg.cli.comparisons import read_human_ratings
+from formalimg.cli.comparisons import ExcludeInattentive, HumanRatingFiles, LabelFiles, read_human_ratings
 from formalimg.cli.options import MAX_COUNT, MinCoverage
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
 from formalimg.cli.run_output import exit_if_uncovered, uncovered_runs
@@ -93,34 +93,9 @@ def report_command(
         Literal["last", "all"],
         typer.Option(help="Which verdicts: those of the last judge, or a row for each judge of a run."),
     ] = "last",
-    human: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--human",
-            "--ratings",
-            metavar="STUDY|FILE",
-            help="Correct the judge by human ratings, and compare it with them: the folder of a study by `formalimg "
-            "annotate`, or a CSV file with votes, scores, or ratings from 1 to 5; again for other runs.",
-            show_default=False,
-        ),
-    ] = None,
-    labels: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE",
-            help="Correct the judge by human labels in a CSV file with the columns item, sample, label (yes or no), "
-            "and run, where there are several.",
-            show_default=False,
-        ),
-    ] = None,
-    exclude_inattentive: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="With --human: exclude raters who missed more than this share of their attention checks.",
-            show_default=False,
-        ),
-    ] = None,
+    human: HumanRatingFiles = None,
+    labels: LabelFiles = None,
+    exclude_inattentive: ExcludeInattentive = None,
     certificate: Annotated[
         list[Path] | None,
         typer.Option(
