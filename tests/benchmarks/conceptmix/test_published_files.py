@@ -53,7 +53,7 @@ def test_blank_lines_ids_in_quotes_and_edge_blanks_are_read_as_meant(tmp_path: P
     assert (item.id, item.level, item.prompt, item.tags) == ("k3-001", 3, SENTENCE["sentence"], ())
     fork, _, red, top = item.spec.concepts
     assert (fork.question, fork.statement, fork.objects) == (
-        "Is there a fork?",
+        "Is there a fork?  ",
         "the image contains one or more forks",
         (1,),
     )
@@ -65,10 +65,10 @@ def test_blank_lines_ids_in_quotes_and_edge_blanks_are_read_as_meant(tmp_path: P
 
 
 @pytest.mark.parametrize("numbered", ["1. {}", "2) {}", "Question 3: {}", "#4: {}"])
-def test_numbers_and_preambles_of_chat_models_are_no_questions(numbered: str, tmp_path: Path) -> None:
+def test_numbers_of_questions_are_kept_and_preambles_left_out(numbered: str, tmp_path: Path) -> None:
     lines = ["Here are the questions:", *(numbered.format(line) for line in SENTENCE["question"] if line)]  # type: ignore[attr-defined]
     (item,) = load("conceptmix", published(tmp_path, {**SENTENCE, "question": lines}))
-    assert [asked.question for asked in item.spec.concepts][1:3] == ["Is there a novel?", "Is the fork red?"]
+    assert [asked.question for asked in item.spec.concepts] == lines[1:]
     assert (item.spec.binding, item.tags) == (None, ("line-without-question",))
 
 
@@ -106,7 +106,7 @@ def test_every_question_of_an_odd_record_is_asked_and_every_concept_is_listed(tm
     lines = ["Is the sky blue?", "Is there a novel?", "Does the fork lie on the novel?", "Is there a fork?"]
     (item,) = load("conceptmix", published(tmp_path, {**SENTENCE, "question": lines}, BINDING))
     assert item.tags == ("questions-moved", "concept-without-question", "question-without-concept")
-    assert sorted(asked.question for asked in item.spec.concepts) == sorted(lines)
+    assert [asked.question for asked in item.spec.concepts] == lines
     assert {asked.value: asked.question for asked in item.spec.concepts} == {
         "fork": "Is there a fork?",
         "novel": "Is there a novel?",
@@ -118,6 +118,10 @@ def test_every_question_of_an_odd_record_is_asked_and_every_concept_is_listed(tm
     write_items([item], tmp_path / "ours")
     assert load("conceptmix", tmp_path / "ours") == [item]
     entry = json.loads((tmp_path / "ours" / "items.jsonl").read_text())
+    assert [each["value"] for each in entry["order"]] == SENTENCE["skills"]
+    for order in ([], entry["order"][1:], [*entry["unasked"], *entry["concepts"][1:]], "fork"):
+        with pytest.raises(FormalimgError, match="order must"):
+            decode_item(json.dumps({**entry, "order": order}), "conceptmix")
     for tag, message in (
         ("concept-without-question", "unasked must be"),
         ("question-without-concept", "concepts must"),

@@ -100,14 +100,12 @@ def write_published_prompts(items: Iterable[Item[ConceptSpec]], folder: str | Pa
 
 
 def _sentence(item: Item[ConceptSpec], index: int) -> dict[str, object]:
-    asked = item.spec.concepts
-    concepts = [*(each.concept for each in asked if each.value), *item.spec.unasked]
     return {
         "index": index,
         "sentence": item.prompt,
-        "categories": [concept.category for concept in concepts],
-        "skills": [concept.value for concept in concepts],
-        "question": [each.question for each in asked],
+        "categories": [concept.category for concept in item.spec.drawn],
+        "skills": [concept.value for concept in item.spec.drawn],
+        "question": [each.question for each in item.spec.concepts],
     }
 
 
