@@ -121,7 +121,7 @@ def agree_command(
         raise FormalimgError("these are different studies: give --votes, --scores or --ratings, not both")
     if judge is not None and (judges or not (votes or scores or ratings)):
         raise FormalimgError(
-            "--judge compares one judge with raters: give it with --votes, --scores or --ratings, or two as --judges A B"
+            "--judge compares one judge with raters: give it with --votes, --scores or --ratings; two are --judges A B"
         )
     options = {"--exclude-inattentive": exclude_inattentive, "--rule": rule, "--iou": iou}
     option = next((name for name, value in options.items() if value is not None), "")
