@@ -231,6 +231,10 @@ def test_scores_are_worked_out_from_the_records_and_not_believed(tmp_path: Path)
     path.write_text(format_scores([whole, half]))
     assert read_scores(path) == [whole, half]
     assert json.loads(path.read_text())[-1] == {"proportion_all_correct": 0.5, "average_score_per_image": 0.75}
+    # As the published code counts: 4 of 6 questions. The mean of the fractions would be 5 of 8.
+    longer = ScoredImage("3.png", ("a?", "b?", "c?", "d?"), (1, 1, 1, 0))
+    totals = json.loads(format_scores([half, longer]))[-1]
+    assert totals == {"proportion_all_correct": 0.0, "average_score_per_image": 4 / 6}
     # The published code leaves out what was not answered, and takes the image as wholly correct.
     records = [{"image_path": "3.png", "questions": ["a?", " ", "b?"], "scores": [1]}, {"proportion_all_correct": 1}]
     path.write_text(json.dumps(records))
