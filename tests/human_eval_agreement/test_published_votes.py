@@ -18,7 +18,7 @@ from formalimg.types import Item
 from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_run
 from tests.support.published import published_concepts
 
-_ERRORS = {category: number / 16 for number, category in enumerate(CATEGORIES)}
+_ERRORS: dict[str, float] = {category: number / 16 for number, category in enumerate(CATEGORIES)}
 """How often the judge errs, by category."""
 
 
