@@ -92,7 +92,7 @@ def outcomes() -> dict[str, tuple[bool | None, str, str]]:
 def test_every_record_is_scored_or_unscored_with_the_reason(odd_folder: Path, server: Loopback) -> None:
     done = run("natural", odd_folder, server, "-J", "answers=published")
     assert done.code == 0, done.err
-    told = f"odd records in the data: {ODD}; `formalimg census natural --items {odd_folder}` lists them"
+    told = f"odd records among the items: {ODD}; `formalimg census natural --items {odd_folder}` lists them"
     assert done.err.splitlines().count(told) == 1
     found = outcomes()
     assert [name for name, (passed, _, _) in found.items() if passed] == ["1", "2", "3", "4"]
@@ -107,9 +107,18 @@ def test_every_record_is_scored_or_unscored_with_the_reason(odd_folder: Path, se
     with closing(open_run("run")) as stored:
         assert {item.id: item.level for item in stored.items.values()}["4"] == 5
     report = formalimg("report", "run")
-    assert f"The data given with --items has odd records: {ODD} for" in " ".join(report.out.split())
+    assert f"The items given with --items have odd records: {ODD} for" in " ".join(report.out.split())
     again = run("natural", odd_folder, server, "-J", "answers=published")  # resuming changes nothing
     assert (again.code, outcomes()) == (0, found)
+
+
+def test_remarks_count_the_items_of_a_run_and_not_all_of_the_data(odd_folder: Path, server: Loopback) -> None:
+    done = run("natural", odd_folder, server, "-J", "answers=published", "--levels", "5")
+    own = "k-differs 1, skipped 1"
+    assert f"odd records among the items: {own};" in done.err
+    assert f"The items given with --items have odd records: {own} for" in " ".join(
+        formalimg("report", "run").out.split()
+    )
 
 
 def test_the_judge_gets_clauses_of_unknown_predicates(odd_folder: Path, server: Loopback) -> None:
@@ -162,5 +171,5 @@ def test_all_published_natural_instances_run(server: Loopback) -> None:
     published_instances()
     done = run("natural", FOLDER.parent, server, "-J", "answers=published")
     assert done.code == 0, done.err
-    assert "odd records in the data: unknown-predicate 2;" in done.err
+    assert "odd records among the items: unknown-predicate 2;" in done.err
     assert [passed for passed, _, _ in outcomes().values()] == [True] * 32

@@ -199,7 +199,7 @@ def test_what_the_judge_left_unscored_is_no_answer_to_votes(folder: Path, tmp_pa
         assert people[cases]["with_judge"]["value"] is None
 
 
-def test_votes_are_compared_with_the_last_judge_or_with_both(folder: Path, tmp_path: Path) -> None:
+def test_votes_are_compared_with_the_last_judge_one_or_both(folder: Path, tmp_path: Path) -> None:
     votes = tmp_path / "votes.csv"
     votes.write_text("model,item,rater,vote\nrun,a,ann,1\nrun,b,ann,0\nrun,d,ann,0\nrun,a,bob,1\n")
     data = json.loads(_agree(folder, "--votes", votes, "--format", "json").stdout)
@@ -210,6 +210,14 @@ def test_votes_are_compared_with_the_last_judge_or_with_both(folder: Path, tmp_p
     data = json.loads(_agree(folder, "--votes", votes, "--judges", "2", "3", "--format", "json").stdout)
     assert [it["whole"]["with_judge"]["equal"] for it in data["people"]] == [3, 1]
     assert len(data["judges"]) == 1
+    for name in ("2", "test/one"):
+        data = json.loads(_agree(folder, "--votes", votes, "--judge", name, "--format", "json").stdout)
+        (people,) = data["people"]
+        assert (data["judges"], people["judges"]["run"]["name"]) == ([], "test/one")
+        assert people["whole"]["with_judge"]["equal"] == 3
+    for wrong in (["--judge", "2"], ["--votes", votes, "--judge", "2", "--judges", "2", "3"]):
+        assert "--judge compares one judge with raters" in str(_agree(folder, *wrong).exception)
+    assert "no judge of" in str(_agree(folder, "--votes", votes, "--judge", "test/nobody").exception)
     for form in ("terminal", "md", "csv"):
         shown = _agree(folder, "--votes", votes, "--format", form)
         assert shown.exit_code == 0

@@ -13,6 +13,7 @@ from formalimg.human_eval.agreement.studies import agreement_text, human_study_t
 from formalimg.human_eval.agreement.vote_study import VoteStudy
 from formalimg.reports.tables.format import cell_text
 from formalimg.stats.agreement import Consistency
+from formalimg.stats.correlation import pearson
 from formalimg.stats.intervals import clopper_pearson
 from formalimg.types import Table
 from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_run
@@ -243,13 +244,17 @@ def test_a_study_begins_with_what_a_reader_needs(study: VoteStudy) -> None:
     assert rows["within levels"].startswith("r = ")
 
 
-def test_no_number_from_level_to_level_is_left(study: VoteStudy) -> None:
-    """It is near 1 for a judge that knows how hard an item is, and nothing of the image."""
-    for form in ("terminal", "md", "csv", "json"):
+def test_both_correlations_are_named(study: VoteStudy) -> None:
+    """That over levels is near 1 for a judge that knows how hard an item is, and nothing of the image."""
+    for form in ("terminal", "md"):
         text = agreement_text([study], form)
-        assert "r from level to level" not in text
-        assert "r_by_level" not in text
-        assert "within" in text
+        assert "within k, one" in text
+        assert "over k, one" in text
+        assert "near 1 for such a judge" in " ".join(text.split())
+    assert study.whole is not None
+    scores = [(it.human_of_both.value, it.judge_of_both.value) for it in study.whole.scores if it.run == "one"]
+    assert study.whole.over_levels_by_run["one"] == pearson(scores[:3])
+    assert study.whole.over_levels_by_run["three"].value is None  # of one level
     rows = list(csv.DictReader(agreement_text([study], "csv").splitlines()))
     (within,) = [it for it in rows if (it["figure"], it["of"], it["run"]) == ("r within levels", "whole pictures", "")]
     assert float(within["low"]) < float(within["value"]) < float(within["high"])

@@ -90,7 +90,7 @@ def test_one_more_concept_by_category(run: StoredRun) -> None:
         ["object", "1", "1", "100.0 (2.5–100.0)", "0.0 (0.0–97.5)"],  # the second object
         ["color", "2", "2", "50.0 (1.3–98.7)", "50.0 (1.3–98.7)"],
         ["style", "1", "0†", "–", "–"],
-        ["averaged", "4", "3†", "–", "–"],  # nobody knows the style
+        ["averaged", "3", "2†", "–", "–"],  # without objects; nobody knows the style
     ]
     assert notes_of(table)[0].endswith("† not all images were scored.")
 
@@ -151,13 +151,16 @@ def test_the_cost_of_grading_names_unknown_prices(run: StoredRun, tmp_path: Path
 
 
 def test_categories_are_averaged_over_runs_and_over_categories(tmp_path: Path) -> None:
-    items = ITEMS[:3]
-    first = concept_run(tmp_path / "1", "lab/one", items, {"a": [True, True], "b": [True, False], "c": [True, True]})
-    second = concept_run(tmp_path / "2", "lab/two", items, {"a": [True, False], "b": [True, False], "c": [False, True]})
+    items = [*ITEMS[:2], concept_item("s", ("object", "dog"), ("size", "tiny")), ITEMS[2]]
+    red: dict[str, Answers] = {"a": [True, True], "b": [True, False]}
+    none: dict[str, Answers] = {"a": [True, False], "b": [True, False]}
+    first = concept_run(tmp_path / "1", "lab/one", items, {**red, "s": [True, True], "c": [False, False]})
+    second = concept_run(tmp_path / "2", "lab/two", items, {**none, "s": [False, True], "c": [False, True]})
     rows = {tuple(line[:2]): line[2:] for line in texts(tables(first, second)["categories at k = 1"])}
-    # colours: 1 of 2 and 0 of 2; second objects: both; full marks of objects: 1 of 1 and 0 of 1
-    assert rows["object", "averaged"] == ["2", "2", "100.0", "50.0"]
+    # colours: 1 of 2 and 0 of 2; sizes: both; full marks of sizes: 1 of 1 and 0 of 1; objects are no category there
+    assert rows["object", "averaged"] == ["2", "2", "50.0", "0.0"]
     assert rows["color", "averaged"] == ["4", "4", "25.0", "25.0"]
+    assert rows["size", "averaged"] == ["2", "2", "100.0", "50.0"]
     assert rows["averaged", "lab/one"] == ["3", "3", "75.0", "75.0"]
     assert rows["averaged", "lab/two"] == ["3", "3", "50.0", "0.0"]
     assert rows["averaged", "averaged"] == ["6", "6", "62.5", "37.5"]

@@ -175,11 +175,12 @@ def test_a_part_of_the_items_comes_back_under_the_published_indexes(tmp_path: Pa
     assert [name.endswith("_1.png") for name in names] == [False, True, True]
 
 
-def test_concepts_without_a_question_are_in_the_results(tmp_path: Path) -> None:
+def test_concepts_without_a_question_are_in_the_results_where_they_were_drawn(tmp_path: Path) -> None:
     (cat, red) = ITEMS[0].spec.concepts
     stray = RequestedConcept(NO_CATEGORY, "", "", "Is the sky blue?")
     tags = ("concept-without-question", "question-without-concept")
-    item = Item("conceptmix", "k1-009", 1, "A cat.", ConceptSpec((cat, stray), unasked=(red.concept,)), tags)
+    spec = ConceptSpec((cat, stray), unasked=(red.concept,), order=(cat.concept, red.concept))
+    item = Item("conceptmix", "k1-009", 1, "A cat.", spec, tags)
     run = concept_run(tmp_path / "run", "m", [item], {"k1-009": [True, False]})
     export_conceptmix(run, tmp_path / "out", "m")
     (record,) = json.loads((tmp_path / "out" / "m" / "1" / "result.json").read_text("utf-8"))
@@ -188,3 +189,11 @@ def test_concepts_without_a_question_are_in_the_results(tmp_path: Path) -> None:
     assert Path(record["image_path"]).name == "9A_cat.png"
     (scored,) = read_scores(tmp_path / "out" / "all_ind_scores" / "k_results_1" / "m_k=1_score.json")
     assert scored.scores == (1, 0)
+
+
+def test_two_questions_of_the_same_words_keep_their_own_scores(tmp_path: Path) -> None:
+    item = concept_item("twice", ("object", "cat"), ("color", "red"), ("color", "red"))
+    run = concept_run(tmp_path / "run", "m", [item], {"twice": [True, True, False]})
+    export_conceptmix(run, tmp_path / "out", "m")
+    (scored,) = read_scores(tmp_path / "out" / "all_ind_scores" / "k_results_1" / "m_k=2_score.json")
+    assert scored.scores == (1, 1, 0)

@@ -129,6 +129,16 @@ def test_rates_of_people_and_judge_are_those_of_the_study(people: VoteStudy) -> 
         assert share == pytest.approx(float(title.rsplit(" ", 1)[1]), abs=0.01)
 
 
+def test_a_single_run_has_both_correlations_named(tmp_path: Path) -> None:
+    folder = voted_runs(tmp_path)["one"]
+    votes = [Vote("one", item.id, 0, None, "ann", item.id not in ("b2", "c1", "c2"), 0) for item in ITEMS]
+    with closing(open_run(folder)) as run:
+        study = study_votes(votes, [run])
+    # People: 1, ½, 0 of the images of k 1, 2, 3; the judge: ½, ½, 0.
+    labels = words(drawn(study)["conceptmix-people-whole-rates"])
+    assert "one, r = 0.71 within, r = 0.87 over k" in labels
+
+
 def test_the_shade_spans_from_person_to_person(people: VoteStudy) -> None:
     assert people.whole is not None
     drawing = drawn(people)["conceptmix-people-whole-rates"]

@@ -87,7 +87,7 @@ ODD_TAGS: Mapping[str, str] = {
     # concepts with a question each
     ODD_INDEX: "no index of its own: the id has an x and the place in the file, and there is no binding",
     COUNTS_DIFFER: "not k + 1 categories, concepts and questions: all questions are asked, and the level is k",
-    QUESTIONS_MOVED: "a question stands in another place than its concept: paired by content",
+    QUESTIONS_MOVED: "a question stands in another place than its concept: paired by content, and kept in its place",
     NOT_A_QUESTION: "a line that is no question about the image: left out",
     NO_QUESTION: "a concept that no question asks for: listed, and images are judged without it",
     NO_CONCEPT: "a question for none of the concepts: asked like the others, as the published code does",

@@ -39,6 +39,15 @@ def agree_command(
             show_default=False,
         ),
     ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JUDGE",
+            help="With --votes, --scores or --ratings: one judge to compare raters with, by name or by number. "
+            "Default: the last.",
+            show_default=False,
+        ),
+    ] = None,
     votes: Annotated[
         Path | None,
         typer.Option(
@@ -110,17 +119,22 @@ def agree_command(
     formats = figure_formats(figures, figures_as)
     if sum(map(bool, (votes, scores, ratings))) > 1:
         raise FormalimgError("these are different studies: give --votes, --scores or --ratings, not both")
+    if judge is not None and (judges or not (votes or scores or ratings)):
+        raise FormalimgError(
+            "--judge compares one judge with raters: give it with --votes, --scores or --ratings; two are --judges A B"
+        )
     options = {"--exclude-inattentive": exclude_inattentive, "--rule": rule, "--iou": iou}
     option = next((name for name, value in options.items() if value is not None), "")
     if option and not ratings:
         raise FormalimgError(f"{option} applies to a rating study: give it with --ratings")
+    chosen = judges or (() if judge is None else (judge,))
     if ratings:
         from formalimg.human_eval.agreement.studies import (
             human_study_table,
             human_study_text,
         )  # here, so that other commands start faster
 
-        studies_of_ratings = compare_with_ratings(runs, judges, ratings, exclude_inattentive, iou, profile, rule)
+        studies_of_ratings = compare_with_ratings(runs, chosen, ratings, exclude_inattentive, iou, profile, rule)
         write_output(
             form, out, lambda: human_study_text(studies_of_ratings, form), lambda: human_study_table(studies_of_ratings)
         )
@@ -128,7 +142,7 @@ def agree_command(
     elif scores:
         from formalimg.human_eval.agreement.consistency_tables import human_scores_table, human_scores_text
 
-        found = compare_with_scores(runs, judges, scores, profile)
+        found = compare_with_scores(runs, chosen, scores, profile)
         write_output(form, out, lambda: human_scores_text(found, form), lambda: human_scores_table(found))
         _draw(found, figures, formats)
     else:
@@ -136,7 +150,7 @@ def agree_command(
 
         studies: list[JudgeAgreement | JudgeScoreAgreement | VoteStudy] = [
             *(compare_judge_pairs(runs, judges, profile) if judges or not votes else []),
-            *(compare_with_votes(runs, judges, votes) if votes else []),
+            *(compare_with_votes(runs, chosen, votes) if votes else []),
         ]
         write_output(form, out, lambda: agreement_text(studies, form), lambda: agreement_table(studies))
         _draw(studies, figures, formats)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
@@ -73,7 +73,7 @@ def compare_judge_pairs(
             yield of_scores.make(folder, first, second, profile=profile)
 
 
-def compare_with_votes(runs: list[Path], judges: tuple[str, str] | None, votes: Path) -> list[VoteStudy]:
+def compare_with_votes(runs: list[Path], judges: Sequence[str], votes: Path) -> list[VoteStudy]:
     """Compare human votes with each judge."""
     from formalimg.human_eval.agreement.vote_study import study_votes
 
@@ -81,7 +81,7 @@ def compare_with_votes(runs: list[Path], judges: tuple[str, str] | None, votes: 
 
 
 def compare_with_scores(
-    runs: list[Path], judges: tuple[str, str] | None, scores: Path, profile: Profile
+    runs: list[Path], judges: Sequence[str], scores: Path, profile: Profile
 ) -> list[HumanScoreStudy]:
     """Compare human scores with each judge."""
     from formalimg.human_eval.agreement.studies import study_human_scores
@@ -91,7 +91,7 @@ def compare_with_scores(
 
 def compare_with_ratings(
     runs: list[Path],
-    judges: tuple[str, str] | None,
+    judges: Sequence[str],
     ratings: Path,
     exclude_inattentive: float | None,
     iou: float | None,
@@ -117,7 +117,7 @@ def compare_with_ratings(
     if iou is not None and not boxes:
         raise FormalimgError(f"only boxes overlap, and {ratings} has none: leave --iou out")
     if judges and boxes:
-        raise FormalimgError("raters corrected the boxes of one judge: leave --judges out")
+        raise FormalimgError("raters corrected the boxes of one judge: name no judges")
     return found
 
 
@@ -145,15 +145,15 @@ def read_human_ratings(
     found: list[dict[Path, RunLabels]] = []
     for path in ratings:
         rated = runs_of_rated_suite(runs, path)
-        (studied,) = compare_with_ratings(rated, None, path, exclude_inattentive, None, profile)
+        (studied,) = compare_with_ratings(rated, (), path, exclude_inattentive, None, profile)
         studies.append(studied)
         found += [
             human_labels(path, opened, exclude_inattentive, profile, studied)
-            for opened in _runs_by_judge([folder.resolve() for folder in rated], None)
+            for opened in _runs_by_judge([folder.resolve() for folder in rated], ())
         ]
     for path in labels:
         found += [
-            read_image_labels(path, opened) for opened in _runs_by_judge([folder.resolve() for folder in runs], None)
+            read_image_labels(path, opened) for opened in _runs_by_judge([folder.resolve() for folder in runs], ())
         ]
     return SaidByPeople(studies, merge_labels(*found))
 
@@ -191,15 +191,16 @@ def _rated_runs(ratings: Path) -> set[str]:
         return set()
 
 
-def _runs_by_judge(runs: list[Path], judges: tuple[str, str] | None) -> Iterator[list[StoredRun]]:
-    """Yield the runs opened with the last judge; or once with each of two judges."""
+def _runs_by_judge(runs: list[Path], judges: Sequence[str]) -> Iterator[list[StoredRun]]:
+    """Yield the runs opened with the last judge; or once with each of the judges that are named."""
+    from formalimg.human_eval.agreement.run_judges import find_judge
     from formalimg.runs.reader import open_run
 
-    for which in range(2 if judges else 1):
+    for name in judges or (None,):
         with ExitStack() as stack:
             by_judge = [stack.enter_context(closing(open_run(folder))) for folder in runs]
-            if judges:
-                chosen = [_judge_pair(run, judges)[which] for run in by_judge]
+            if name is not None:
+                chosen = [find_judge(run, name) for run in by_judge]
                 by_judge = [stack.enter_context(closing(open_run(*pair))) for pair in zip(runs, chosen, strict=True)]
             yield by_judge
 

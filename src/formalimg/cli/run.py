@@ -374,8 +374,8 @@ def execute_all(asked: RunArguments, *, judging: bool) -> Judged:
         *unknown_class_warnings(judges, selected),
     ):
         warn(warning)
-    if asked_runs.odd:
-        warn(f"odd records in the data: {asked_runs.odd}; {census} lists them")
+    if odd := asked_runs.selected_odd:
+        warn(f"odd records among the items: {odd}; {census} lists them")
     done: Judged = []
     for model in models:
         run = prepare_run(asked_runs, model, by_model.get(model.instance.name, []))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from formalimg._util.text import truncate
+from formalimg.benchmarks.odd_records import SKIPPED, count_odd, odd_text
 from formalimg.judges.factory import DRAWN
 from formalimg.reports.comparison_model import Comparison, PublishedRow, RunRow, Section, name_with_task
 from formalimg.reports.judge_quality import SOFT_SCORE, quality_remarks
@@ -272,10 +273,11 @@ def comparison_notes(
         if row.manifest.judge is None:
             yield f"{row.name}: the images have not been judged yet."
     yield from _note_on_hidden_judges(runs, rows)
-    if any(row.manifest.odd for row in rows):
-        found = _by_value([row for row in rows if row.manifest.odd], lambda row: row.manifest.odd)
+    odd = {row.name: _odd_among_items(run) for run, row in zip(runs, rows, strict=True)}
+    if any(odd.values()):
+        found = _by_value([row for row in rows if odd[row.name]], lambda row: odd[row.name])
         # Published data or the user's own, in the same layout: nothing tells which.
-        yield f"The data given with --items has odd records: {found}. List them with formalimg census --items."
+        yield f"The items given with --items have odd records: {found}. List them with formalimg census --items."
     for run, row in zip(runs, rows, strict=True):
         if run.manifest.matched and isinstance(run, StoredRun):
             yield f"{row.name}: the images were made elsewhere, and matched to the items: {run.matched()}."
@@ -296,6 +298,12 @@ def setting_differences(rows: Sequence[RunRow]) -> Iterator[str]:
     for what, value_of in _DIFFERENCES.items():
         if len({value_of(row) for row in rows}) > 1:
             yield f"The runs differ in their {what}: {_by_value(rows, value_of)}."
+
+
+def _odd_among_items(run: RunRecord) -> str:
+    """Return the odd records among the items of a run, and how many of the data were skipped."""
+    skipped = (count for count in run.manifest.odd.split(", ") if count.startswith(f"{SKIPPED} "))
+    return ", ".join(filter(None, (odd_text(count_odd(item.tags for item in run.items.values())), *skipped)))
 
 
 def _note_on_computed(published: Sequence[PublishedRow], names_source: bool) -> str:

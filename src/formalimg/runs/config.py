@@ -15,6 +15,7 @@ from formalimg import __version__
 from formalimg.benchmarks.conditions import Condition, StyleText
 from formalimg.benchmarks.filed_items import require_valid
 from formalimg.benchmarks.loader import LoadedItems, open_items
+from formalimg.benchmarks.odd_records import count_odd, odd_text
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
 from formalimg.models.base import PremadeImageModel
@@ -242,6 +243,11 @@ class RunOptions:
     def odd(self) -> str:
         """The odd records of the data, counted by tag, as one line; empty if there are none."""
         return self._loaded.odd
+
+    @property
+    def selected_odd(self) -> str:
+        """The odd records among the selected items, and what was skipped, as one line; empty if there are none."""
+        return odd_text(count_odd((item.tags for item in self.selected.values()), len(self._loaded.skipped)))
 
     @property
     def selection(self) -> Selection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def test_blank_lines_ids_in_quotes_and_edge_blanks_are_read_as_meant(tmp_path: P
     assert (item.id, item.level, item.prompt, item.tags) == ("k3-001", 3, SENTENCE["sentence"], ())
     fork, _, red, top = item.spec.concepts
     assert (fork.question, fork.statement, fork.objects) == (
-        "Is there a fork?",
+        "Is there a fork?  ",
         "the image contains one or more forks",
         (1,),
     )
@@ -65,10 +66,10 @@ def test_blank_lines_ids_in_quotes_and_edge_blanks_are_read_as_meant(tmp_path: P
 
 
 @pytest.mark.parametrize("numbered", ["1. {}", "2) {}", "Question 3: {}", "#4: {}"])
-def test_numbers_and_preambles_of_chat_models_are_no_questions(numbered: str, tmp_path: Path) -> None:
+def test_numbers_of_questions_are_kept_and_preambles_left_out(numbered: str, tmp_path: Path) -> None:
     lines = ["Here are the questions:", *(numbered.format(line) for line in SENTENCE["question"] if line)]  # type: ignore[attr-defined]
     (item,) = load("conceptmix", published(tmp_path, {**SENTENCE, "question": lines}))
-    assert [asked.question for asked in item.spec.concepts][1:3] == ["Is there a novel?", "Is the fork red?"]
+    assert [asked.question for asked in item.spec.concepts] == lines[1:]
     assert (item.spec.binding, item.tags) == (None, ("line-without-question",))
 
 
@@ -106,7 +107,7 @@ def test_every_question_of_an_odd_record_is_asked_and_every_concept_is_listed(tm
     lines = ["Is the sky blue?", "Is there a novel?", "Does the fork lie on the novel?", "Is there a fork?"]
     (item,) = load("conceptmix", published(tmp_path, {**SENTENCE, "question": lines}, BINDING))
     assert item.tags == ("questions-moved", "concept-without-question", "question-without-concept")
-    assert sorted(asked.question for asked in item.spec.concepts) == sorted(lines)
+    assert [asked.question for asked in item.spec.concepts] == lines
     assert {asked.value: asked.question for asked in item.spec.concepts} == {
         "fork": "Is there a fork?",
         "novel": "Is there a novel?",
@@ -118,6 +119,10 @@ def test_every_question_of_an_odd_record_is_asked_and_every_concept_is_listed(tm
     write_items([item], tmp_path / "ours")
     assert load("conceptmix", tmp_path / "ours") == [item]
     entry = json.loads((tmp_path / "ours" / "items.jsonl").read_text())
+    assert [each["value"] for each in entry["order"]] == SENTENCE["skills"]
+    for order in ([], entry["order"][1:], [*entry["unasked"], *entry["concepts"][1:]], "fork"):
+        with pytest.raises(FormalimgError, match="order must"):
+            decode_item(json.dumps({**entry, "order": order}), "conceptmix")
     for tag, message in (
         ("concept-without-question", "unasked must be"),
         ("question-without-concept", "concepts must"),
@@ -125,6 +130,24 @@ def test_every_question_of_an_odd_record_is_asked_and_every_concept_is_listed(tm
         untagged = {**entry, "tags": [other for other in entry["tags"] if other != tag]}
         with pytest.raises(FormalimgError, match=message):
             decode_item(json.dumps(untagged), "conceptmix")
+
+
+def test_items_of_earlier_versions_in_the_order_of_the_concepts_are_read_as_they_are(tmp_path: Path) -> None:
+    lines = ["Is there a fork?", "Is there a novel?", "Is the novel red?", "Is the fork red?"]
+    sentence = {**SENTENCE, "categories": ["object", "object", "color", "color"], "question": [*lines, "Is it nice?"]}
+    sentence |= {"skills": ["fork", "novel", "red", "red"]}
+    objects = [{"id": 1, "item": "fork", "color": "red"}, {"id": 2, "item": "novel", "color": "red"}]
+    (item,) = load("conceptmix", published(tmp_path, sentence, {"objects": objects, "index": 1}))
+    assert [one.objects for one in item.spec.concepts] == [(1,), (2,), (2,), (1,), ()]
+    fork, novel, of_novel, of_fork, stray = item.spec.concepts
+    for concepts, unasked in (
+        ((fork, novel, of_fork, of_novel, stray), ()),
+        ((fork, novel, of_novel, stray), (of_fork.concept,)),
+    ):
+        tags = ("counts-differ-from-k", "concept-without-question", "question-without-concept")
+        earlier = replace(item, spec=ConceptSpec(concepts, item.spec.binding, unasked), tags=tags)
+        assert decode_item(encode_item(earlier), "conceptmix") == earlier
+        assert "order" not in json.loads(encode_item(earlier))
 
 
 @pytest.mark.parametrize("indexes", [(1, 1), ([1],), (True,), ("1",), (2,)])
@@ -227,6 +250,10 @@ def test_scores_are_worked_out_from_the_records_and_not_believed(tmp_path: Path)
     path.write_text(format_scores([whole, half]))
     assert read_scores(path) == [whole, half]
     assert json.loads(path.read_text())[-1] == {"proportion_all_correct": 0.5, "average_score_per_image": 0.75}
+    # As the published code counts: 4 of 6 questions. The mean of the fractions would be 5 of 8.
+    longer = ScoredImage("3.png", ("a?", "b?", "c?", "d?"), (1, 1, 1, 0))
+    totals = json.loads(format_scores([half, longer]))[-1]
+    assert totals == {"proportion_all_correct": 0.0, "average_score_per_image": 4 / 6}
     # The published code leaves out what was not answered, and takes the image as wholly correct.
     records = [{"image_path": "3.png", "questions": ["a?", " ", "b?"], "scores": [1]}, {"proportion_all_correct": 1}]
     path.write_text(json.dumps(records))

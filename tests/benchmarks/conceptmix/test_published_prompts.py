@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from formalimg import load
+from formalimg.benchmarks.conceptmix.published import write_published_prompts
 from formalimg.benchmarks.items_file import decode_item, encode_item, write_items
 from formalimg.benchmarks.odd_records import ODD_TAGS
 from tests.support.published import published_concept_items, published_concepts
@@ -21,9 +22,8 @@ ODD = {
     "counts-differ-from-k": "k5-277 k6-158 k6-253 k7-063 k7-183 k7-269 k7-273",
     "questions-moved": "k2-022 k3-026 k3-087 k3-198 k3-244 k4-111 k5-023 k5-043 k5-087 k5-205 k5-232 k5-292 k6-053 "
     "k6-128 k6-158 k6-218 k6-291",
-    "line-without-question": "k6-053",
     "concept-without-question": "k6-053 k6-158 k6-283 k6-291",
-    "question-without-concept": "k6-283 k6-291",
+    "question-without-concept": "k6-053 k6-283 k6-291",
     "duplicate-prompt": "k1-070 k1-210",
     "binding-changed": "k4-101 k6-276 k7-020",
 }
@@ -33,7 +33,7 @@ ODD = {
 def test_all_published_prompts_are_read_and_the_odd_ones_tagged(tmp_path: Path) -> None:
     items = published_concept_items()
     assert len(items) == 2_100
-    assert sum(len(item.spec.concepts) for item in items) == 10_502  # one of 10,503 lines is no question
+    assert sum(len(item.spec.concepts) for item in items) == 10_503
     assert {level: sum(item.level == level for item in items) for level in range(1, 8)} == dict.fromkeys(
         range(1, 8), 300
     )
@@ -44,6 +44,31 @@ def test_all_published_prompts_are_read_and_the_odd_ones_tagged(tmp_path: Path) 
     assert found == {tag: ids.split() for tag, ids in ODD.items()}
     write_items(items, tmp_path)
     assert load("conceptmix", tmp_path) == items
+
+
+def test_questions_and_concepts_stay_as_published_word_for_word(tmp_path: Path) -> None:
+    items = [item for item in published_concept_items() if item.spec.binding is not None]
+    assert len(items) == 2_097
+    levels: dict[int, dict[int, Any]] = {}
+    for path in (published_concepts() / "sentence_collection").glob("*_sentences_k=*.json"):
+        records = json.loads(path.read_text(encoding="utf-8"))
+        levels[int(path.stem[-1])] = {record["index"]: record for record in records}
+    write_published_prompts(items, tmp_path / "copy")
+    for level in levels:
+        (path,) = (tmp_path / "copy").glob(f"*_sentences_k={level}.json")
+        indexes = (int(item.id[3:]) for item in items if item.level == level)
+        for index, copied in zip(indexes, json.loads(path.read_text(encoding="utf-8")), strict=True):
+            published = levels[level][index]
+            asked = [line for line in published["question"] if line.strip()]
+            assert {**copied, "index": index} == {**published, "question": asked}
+
+
+def test_equal_concepts_have_the_objects_that_their_questions_are_about() -> None:
+    # The example of appendix A.5: the necklace is asked about first, and drawn second.
+    (item,) = (item for item in published_concept_items() if item.id == "k4-002")
+    reds = [(one.question.strip(), one.objects) for one in item.spec.concepts if one.value == "red"]
+    assert reds == [("Is the color of the necklace red?", (2,)), ("Is the color of the table red?", (1,))]
+    assert (item.tags, item.spec.order) == ((), ())
 
 
 def test_questions_of_odd_records_belong_to_their_concepts() -> None:

@@ -126,7 +126,7 @@ class ConceptMix(Benchmark):
         from formalimg.judges.clause_sentences import SceneSentence
 
         is_missing = part.kind == "object" and part.about
-        return [SceneSentence(f"no {part.about[0]} found" if is_missing else f"{part.name} No")]
+        return [SceneSentence(f"no {part.about[0]} found" if is_missing else f"{part.name.strip()} No")]
 
     # --- reports
 

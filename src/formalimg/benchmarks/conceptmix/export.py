@@ -14,6 +14,7 @@ from formalimg.benchmarks.conceptmix.published import ScoredImage, format_scores
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
+from formalimg.human_eval.agreement.judge_agreement import question_keys
 from formalimg.reports.run_export import ExportedRun, copy_image, require_model_name
 from formalimg.runs.reader import Judged, StoredRun
 from formalimg.types import Item, Verdict
@@ -110,8 +111,7 @@ def _write_images(kept: Sequence[_ExportedImage], new: Path, place: Path) -> Non
     for entry in kept:
         assert entry.judged.image is not None
         copy_image(entry.judged.image, new / entry.name)
-        asked = entry.spec.concepts
-        concepts = [*(each.concept for each in asked if each.value), *entry.spec.unasked]
+        concepts = entry.spec.drawn
         records.setdefault(entry.level, []).append(
             {
                 "num_skills": entry.level,
@@ -119,7 +119,7 @@ def _write_images(kept: Sequence[_ExportedImage], new: Path, place: Path) -> Non
                 "image_path": str(place / entry.name),
                 "categories": [concept.category for concept in concepts],
                 "skill": [concept.value for concept in concepts],
-                "question": [each.question for each in asked],
+                "question": [each.question for each in entry.spec.concepts],
             }
         )
     for level, those in records.items():
@@ -131,8 +131,9 @@ def _scores(entry: _ExportedImage) -> tuple[int, ...] | None:
     verdict = entry.judged.verdict
     if not isinstance(verdict, Verdict):
         return None
-    asked = [each.question for each in entry.spec.concepts]
-    shown = {part.name: int(part.score >= 1) for part in verdict.parts}
+    asked = question_keys(each.question for each in entry.spec.concepts)
+    keys = question_keys(part.name for part in verdict.parts)
+    shown = {key: int(part.score >= 1) for key, part in zip(keys, verdict.parts, strict=True)}
     if not verdict.parts and (verdict.passed or "rule" in verdict.evidence):
         # What passes shows all; what fails by rule, such as one flat colour, shows nothing, without a question.
         return (int(verdict.passed),) * len(asked)

@@ -100,14 +100,12 @@ def write_published_prompts(items: Iterable[Item[ConceptSpec]], folder: str | Pa
 
 
 def _sentence(item: Item[ConceptSpec], index: int) -> dict[str, object]:
-    asked = item.spec.concepts
-    concepts = [*(each.concept for each in asked if each.value), *item.spec.unasked]
     return {
         "index": index,
         "sentence": item.prompt,
-        "categories": [concept.category for concept in concepts],
-        "skills": [concept.value for concept in concepts],
-        "question": [each.question for each in asked],
+        "categories": [concept.category for concept in item.spec.drawn],
+        "skills": [concept.value for concept in item.spec.drawn],
+        "question": [each.question for each in item.spec.concepts],
     }
 
 
@@ -197,20 +195,22 @@ def read_scores(path: str | Path) -> list[ScoredImage]:
 
 
 def format_scores(images: Iterable[ScoredImage]) -> str:
-    """Return a score file for images with complete scores, with recomputed totals.
+    """Return a score file for images with complete scores, with the totals of the published code.
+
+    Its `average_score_per_image` is the share of all questions that have a yes; the paper's concept fraction, the mean
+    over images of their shares, is another number where images have unequally many questions.
 
     Raises:
         FormalimgError: if there is none, or one lacks a score.
     """
     listed = list(images)
     passed = [image.passed for image in listed]
-    fractions = [image.fraction for image in listed]
-    known = [fraction for fraction in fractions if fraction is not None]
-    if not listed or len(known) < len(listed):
+    if not listed or None in passed:
         raise FormalimgError("only images with complete scores can be written in this format")
     totals = {
         "proportion_all_correct": sum(map(bool, passed)) / len(listed),
-        "average_score_per_image": sum(known) / len(known),
+        "average_score_per_image": sum(sum(image.scores) for image in listed)
+        / sum(len(image.scores) for image in listed),
     }
     records = [
         {"image_path": image.image_path, "questions": list(image.questions), "scores": list(image.scores)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -95,29 +96,26 @@ class _Tags:
 
 
 def _spec(concepts: Sequence[Concept], lines: QuestionLines, bound: object, tags: _Tags) -> ConceptSpec:
-    """Return what the record asks for, with its questions paired by content."""
+    """Return what the record asks for: its questions in their order, each paired with its concept by content."""
     binding, objects = _bound_or_none(concepts, bound)
     paired = pair_questions(objects, lines.questions, binding)
-    unasked = tuple(concept for concept, place in zip(concepts, paired.questions, strict=True) if place is None)
-    asked = [concept for concept, place in zip(concepts, paired.questions, strict=True) if place is not None]
-    if unasked and binding is not None:
-        # As in `ConceptSpec.drawn`: equal concepts have their objects in this order.
-        binding, objects = _bound_or_none([*unasked, *asked], bound)
-        objects = objects[len(unasked) :]
-    else:
-        objects = [one for one, place in zip(objects, paired.questions, strict=True) if place is not None]
-    stated = concept_statements(objects, binding, load_pools(profile="official-code")) if binding else [""] * len(asked)
-    places = [place for place in paired.questions if place is not None]
+    stated = concept_statements(objects, binding, load_pools(profile="official-code")) if binding else None
+    statements = stated or [""] * len(objects)
+    by_question = {
+        place: RequestedConcept(*concept, statement, lines.questions[place], ids)
+        for (concept, ids), statement, place in zip(objects, statements, paired.questions, strict=True)
+        if place is not None
+    }
     requested = [
-        RequestedConcept(concept.category, concept.value, statement, lines.questions[place], ids)
-        for (concept, ids), statement, place in zip(objects, stated, places, strict=True)
+        by_question.get(place) or RequestedConcept(NO_CATEGORY, "", "", question)
+        for place, question in enumerate(lines.questions)
     ]
-    requested += [RequestedConcept(NO_CATEGORY, "", "", lines.questions[place]) for place in paired.unpaired]
+    unasked = tuple(concept for concept, place in zip(concepts, paired.questions, strict=True) if place is None)
     tags.add(QUESTIONS_MOVED, bool(paired.moved))
-    tags.add(NOT_A_QUESTION, bool(paired.echoes))
     tags.add(NO_QUESTION, bool(unasked))
     tags.add(NO_CONCEPT, bool(paired.unpaired))
-    return ConceptSpec(tuple(requested), binding, unasked)
+    spec = ConceptSpec(tuple(requested), binding, unasked)
+    return spec if spec.drawn == tuple(concepts) else replace(spec, order=tuple(concepts))
 
 
 def _bound_or_none(concepts: Sequence[Concept], data: object) -> tuple[Binding | None, Sequence[BoundConcept]]:

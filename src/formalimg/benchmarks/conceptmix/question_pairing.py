@@ -18,8 +18,6 @@ from formalimg.benchmarks.conceptmix.spec import CATEGORIES, Binding, BoundConce
 
 _NUMBERING = re.compile(r"^\s*(?:[-*•]\s+|(?:question\s*)?#?\d+\s*[.):]\s*)", re.IGNORECASE)
 _ASKING = frozenset({"is", "are", "does", "do", "can", "has", "have", "was", "were"})
-_NOT_OF_IMAGES = frozenset({"json", "properties", "statements", "instructions"})
-"""Words of the task that the chat model was given; a line with one of them that fits no concept is an echo of it."""
 
 # How much a hit counts. Whole numbers, for the solver; a value outweighs what a wrong pair can collect without it.
 _VALUE, _HINT, _OBJECT, _PRESENCE, _CATEGORY, _DIRECTION, _WORDING, _SAME_PLACE = 40, 24, 16, 16, 8, 4, 1, 2
@@ -49,21 +47,24 @@ _RELATION_WORDS: Mapping[str, frozenset[str]] = {
 
 
 class QuestionLines(NamedTuple):
-    """The lines of a record: questions, and lines that are none; blank lines are left out."""
+    """The lines of a record, word for word: questions, and lines that are none; blank lines are left out."""
 
     questions: tuple[str, ...]
     others: tuple[str, ...]
 
 
 def split_lines(lines: Iterable[str]) -> QuestionLines:
-    """Return the questions among the lines of a chat model's answer, without their numbering, and the other lines."""
+    """Return the questions among the lines of a chat model's answer, and the other lines.
+
+    Nothing of a question is changed: the published code sends it with its number and the blanks at its end.
+    """
     questions: list[str] = []
     others: list[str] = []
     for line in filter(str.strip, lines):
-        text = " ".join(_NUMBERING.sub("", line).split())
+        text = _NUMBERING.sub("", line).strip()
         words = tokenize(text)
         is_question = bool(words) and (text.endswith("?") or (words[0] in _ASKING and not text.endswith(":")))
-        (questions if is_question else others).append(text if is_question else line.strip())
+        (questions if is_question else others).append(line)
     return QuestionLines(tuple(questions), tuple(others))
 
 
@@ -74,13 +75,11 @@ class QuestionPairing(NamedTuple):
         questions: the question of each concept, in the order of the concepts; None for a concept without one.
         moved: concepts whose question stands in another place. Equal concepts, such as two tiny things, have no order.
         unpaired: questions that ask for none of the concepts.
-        echoes: lines in the form of questions that are about the task and not the image.
     """
 
     questions: tuple[int | None, ...]
     moved: tuple[int, ...] = ()
     unpaired: tuple[int, ...] = ()
-    echoes: tuple[int, ...] = ()
 
 
 def pair_questions(
@@ -96,17 +95,12 @@ def pair_questions(
         return QuestionPairing(tuple(found), unpaired=tuple(range(len(concepts), len(questions))))
     read = [tokenize(question) for question in questions]
     scores = [[_score(concept, words, binding) for words in read] for concept in concepts]
-    echoes = [
-        number
-        for number, words in enumerate(read)
-        if not _NOT_OF_IMAGES.isdisjoint(words) and not any(row[number] for row in scores)
-    ]
     totals = [
         [score + _SAME_PLACE * (row == column) for column, score in enumerate(line)] for row, line in enumerate(scores)
     ]
     paired: list[int | None] = [None] * len(concepts)
     for row, column in enumerate(_best_columns(totals)):
-        if column is not None and column not in echoes:
+        if column is not None:
             category, score = concepts[row].concept.category, scores[row][column]
             rivals = (line[column] for one, line in zip(concepts, scores, strict=True) if one.concept[0] == category)
             if score >= _HINT or (row == column and score == max(rivals)):
@@ -116,8 +110,8 @@ def pair_questions(
         for row, column in enumerate(paired)
         if column is not None and (column >= len(concepts) or concepts[column].concept != concepts[row].concept)
     )
-    unpaired = tuple(number for number in range(len(questions)) if number not in paired and number not in echoes)
-    return QuestionPairing(tuple(paired), moved, unpaired, tuple(echoes))
+    unpaired = tuple(number for number in range(len(questions)) if number not in paired)
+    return QuestionPairing(tuple(paired), moved, unpaired)
 
 
 def _best_columns(totals: Sequence[Sequence[int]]) -> list[int | None]:

@@ -149,23 +149,26 @@ class ConceptSpec:
     """What an item of ConceptMix asks for.
 
     Attributes:
-        concepts: k + 1 concepts: the objects first, the spatial ones last, the others in the order drawn.
+        concepts: k + 1 concepts in the order of their questions: the objects first, the spatial ones last, the others
+            in the order drawn; in published data, any order.
         binding: which belongs to which; None for data that was published without it.
         unasked: concepts of published data for which there is no question; no image is judged by them.
+        order: all concepts in the order drawn, where published questions have another one; else empty.
     """
 
     concepts: tuple[RequestedConcept, ...]
     binding: Binding | None = None
     unasked: tuple[Concept, ...] = ()
+    order: tuple[Concept, ...] = ()
 
     @property
     def drawn(self) -> tuple[Concept, ...]:
-        """All concepts that the prompt was written for, those without a question first.
+        """All concepts that the prompt was written for, in the order drawn.
 
         Of several styles the last is that of the binding, and it is the one that is asked for.
         """
         asked = (each.concept for each in self.concepts if each.category != NO_CATEGORY or each.value)
-        return (*self.unasked, *asked)
+        return self.order or (*self.unasked, *asked)
 
     def scene_brief(self) -> SceneBrief:
         """Return what the binding asks to be drawn.

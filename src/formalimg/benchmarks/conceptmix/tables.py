@@ -80,7 +80,11 @@ _by_value = _Grouping(
 
 
 _AVERAGED = "averaged"
-"""The label of means over runs, or over categories, as the web page of ConceptMix adds them to Figure 4."""
+"""The label of means over runs, or over categories, as in Figure 4 on the web page of ConceptMix."""
+_AVERAGED_NOTE = (
+    f" {_AVERAGED}: the mean of the rates above it, each counting the same; over categories, without object, which "
+    "the authors' figure does not have."
+)
 
 
 class _ImageAnswer(NamedTuple):
@@ -128,25 +132,29 @@ def _one_more_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedR
         rows,
         "shown: the images that show the concept; for objects, the second object. full mark: those that show both. "
         f"In percent, with the {100 * how.confidence:g} % interval. {rule_text(how.missing)}."
-        + (f" {_AVERAGED}: the mean of the rates above it, each counting the same." if by is _by_category else ""),
+        + (_AVERAGED_NOTE if by is _by_category else ""),
     )
 
 
 def _averaged(
     rates: Mapping[tuple[str, ...], Mapping[str, tuple[Rate, Rate]]], runs: Sequence[str]
 ) -> Iterator[TableRow]:
-    """Yield the means over all runs of each category, and over all categories of each run, where there are several."""
+    """Yield the means over all runs of each category, and over the categories of each run, where there are several.
+
+    A second object is no category of the authors' figure.
+    """
     # Only over the same runs or categories: others would not compare.
     if len(runs) > 1:
         for labels, by_run in rates.items():
             if len(by_run) == len(runs):
                 yield _averaged_row((*labels, _AVERAGED), list(by_run.values()))
-    if len(rates) > 1:
-        whole = [run for run in runs if all(run in by_run for by_run in rates.values())]
+    others = [by_run for (category, *_), by_run in rates.items() if category != "object"]
+    if len(others) > 1:
+        whole = [run for run in runs if all(run in by_run for by_run in others)]
         for run in whole:
-            yield _averaged_row((_AVERAGED, *run_cell(run, runs)), [by_run[run] for by_run in rates.values()], run)
+            yield _averaged_row((_AVERAGED, *run_cell(run, runs)), [by_run[run] for by_run in others], run)
         if len(whole) == len(runs) > 1:
-            every = [both for by_run in rates.values() for both in by_run.values()]
+            every = [both for by_run in others for both in by_run.values()]
             yield _averaged_row((_AVERAGED, _AVERAGED), every)
 
 

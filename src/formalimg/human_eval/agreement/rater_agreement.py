@@ -201,6 +201,7 @@ class Panel:
         within_levels: the correlation of the answers of majority and judge within the levels of each run: 0 for a judge
             who knows how hard an item is, and nothing of the image.
         within_levels_by_run: the same for each run.
+        over_levels_by_run: for each run, the correlation of their scores over its levels: near 1 for such a judge, too.
         r_by_run: for each level, their correlation across runs.
         ranks: for each level, the rank correlation of human and judge scores of the runs, and its mean.
         by_rater: the share of yes of each rater, run by run, each level and then all of them.
@@ -224,6 +225,7 @@ class Panel:
     scores: tuple[PanelScore, ...]
     within_levels: Correlation
     within_levels_by_run: Mapping[str, Correlation]
+    over_levels_by_run: Mapping[str, Correlation]
     r_by_run: Mapping[int, Correlation]
     ranks: RankAgreement
     by_rater: tuple[RaterScore, ...]
@@ -291,6 +293,7 @@ def build_panel(
         tuple(scores),
         within_levels(cases),
         {run: within_levels(case for case in cases if case.run == run) for run in runs},
+        {run: correlation(it for it in scores if it.run == run and it.level is not None) for run in runs},
         {level: correlation(it for it in scores if it.level == level) for level in levels},
         rank_agreement({level: _score_pairs(it for it in scores if it.level == level) for level in levels}, confidence),
         tuple(score for who, own in raters.items() for score in _rater_scores(who, own, info, confidence)),

@@ -183,6 +183,8 @@ def panel_rows(panel: Panel) -> Iterator[dict[str, object]]:
     yield {"figure": "r within levels", **pair, **estimate_columns(panel.within_levels)}
     for run, r in panel.within_levels_by_run.items():
         yield {"figure": "r within levels", "run": run, **pair, **estimate_columns(r)}
+    for run, r in panel.over_levels_by_run.items():
+        yield {"figure": "r over levels", "run": run, **pair, **estimate_columns(r)}
     for level, r in panel.r_by_run.items():
         yield {"figure": "r from run to run", "level": level, **pair, **estimate_columns(r)}
     yield from rank_rows(panel.ranks)

@@ -79,7 +79,7 @@ def _tables(found: VoteStudy) -> Iterator[Table]:
             "Correlation of human and judge scores",
             f"Pearson's r on what both decided, {intervals} from four points on. Within {level}: of single answers, "
             f"relative to the mean of their {level}; 0 for a judge who knows the {level} and nothing of the image. "
-            "Across runs: of their scores.",
+            f"Over {level}: of their scores at each {level}; near 1 for such a judge. Across runs: of their scores.",
             ("on", "", Column("r", "number"), *count_columns("points", "left out")),
             correlations,
             "detail",
@@ -191,6 +191,7 @@ def _correlations(name: str, panel: Panel, level: str) -> Iterator[tuple[Cell, .
     sources: dict[str, Correlation] = {f"within {level}, {run}": r for run, r in panel.within_levels_by_run.items()}
     if len(sources) > 1:
         sources[f"within {level}, all runs"] = panel.within_levels
+    sources |= {f"over {level}, {run}": r for run, r in panel.over_levels_by_run.items()}
     sources |= {f"across runs, {level} {at}": r for at, r in panel.r_by_run.items()}
     for source, r in sources.items():
         if r.n > 2:

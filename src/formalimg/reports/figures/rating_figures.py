@@ -94,10 +94,16 @@ def _by_level(panel: Panel, suite: Benchmark, title: str, measure: str, people: 
         series = (Series(people, PEOPLE, known_points(rated)), Series("judge", JUDGE, known_points(judged)))
         shades = {people: spread} if spread else {}
         panels.append(LinePanel(run, series, shades, _r(panel.within_levels_by_run.get(run))))
+    word = level_word(suite) or "levels"
+    over = {run: r for run, found in panel.over_levels_by_run.items() if (r := _r(found))}
+    if len(panels) == 1 and over:  # only a single panel has room for both
+        within = f"{panels[0].remark} within, " if panels[0].remark else ""
+        panels = [panels[0]._replace(remark=f"{within}{over[panels[0].title]} over {word}")]
+    over_text = f" Over {word}: {', '.join(f'{run} {r}' for run, r in over.items())}." if over else ""
     return PanelChart(
         title,
         f"Over what both decided; hollow: not all cases. Thin lines: {100 * confidence:g} % intervals of the judge. "
-        f"{_SHADED_BY_TURN if panel.by_turn else _SHADED} r is that of single answers within levels.",
+        f"{_SHADED_BY_TURN if panel.by_turn else _SHADED} r is that of single answers within levels.{over_text}",
         tuple(level_head(suite, level) for level in levels),
         tuple(panels),
         measure,
