@@ -98,7 +98,7 @@ NAMES = {
     "geneval2": r"geneval.?2",
     "t2i_compbench": r"comp.?bench",
 }
-"""What each benchmark is called in code, comments and docstrings, by its folder."""
+"""What benchmarks are called in code, comments and docstrings, by their folder; the names of others are strings."""
 
 NAMED_BY_OTHERS = {
     "rewards/trainers/flow_grpo.py": "geneval",  # the trainer calls this reward so
@@ -106,6 +106,9 @@ NAMED_BY_OTHERS = {
 
 
 def test_no_code_outside_of_its_folder_names_a_benchmark() -> None:
+    shared = {name.split(".")[2] for name in SHARED_SPECS}  # formulas and questions are asked for everywhere
+    quoted = {folder: f"[\"']({'|'.join(names)})[\"']" for folder, names in FOLDERS.items() if folder not in shared}
+    named = quoted | NAMES
     for path in sorted(SOURCE.rglob("*.py")):
         place = path.relative_to(SOURCE)
         if place.as_posix() == "benchmarks/registry.py" or (
@@ -113,13 +116,17 @@ def test_no_code_outside_of_its_folder_names_a_benchmark() -> None:
         ):
             continue
         text = path.read_text(encoding="utf-8")
-        for folder, pattern in NAMES.items():
+        for folder, pattern in named.items():
             if NAMED_BY_OTHERS.get(place.as_posix()) != folder:
                 assert not (found := re.search(pattern, text, re.IGNORECASE)), f"{place}: {found and found[0]}"
 
 
 def test_no_code_asks_for_the_name_or_kind_of_a_benchmark() -> None:
-    asking = re.compile(r"\b(suite|suite_of|get_suite|about|benchmark)(\([^()]*\))?\.(name|kind) (==|!=|in|not in)\b")
+    asking = re.compile(
+        r"\b(suite|suite_of|get_suite|about|benchmark)(\([^()]*\))?\.(name|kind) (==|!=|in\b|not in\b)"
+        r"|\bmatch .*\b(suite|suite_of|get_suite|about|benchmark)(\([^()]*\))?\.(name|kind):"
+        r"|\bsuite(_name)? (==|!=|not in) [\[({]?['\"]"
+    )
     for path in sorted(SOURCE.rglob("*.py")):
         if _package(path.relative_to(SOURCE).parts) == "benchmarks folders":
             continue

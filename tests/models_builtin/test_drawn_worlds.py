@@ -16,7 +16,7 @@ from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.signed_png import read_signed_png
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.base import Failed, Generated, ImageRequest, Refused
-from formalimg.models.builtin.baselines import Baseline, open_baseline
+from formalimg.models.builtin.baselines import _DRAWN_VERSION, Baseline, open_baseline
 from formalimg.models.builtin.drawn_oracle import compose_drawn_solution
 from formalimg.models.builtin.drawn_scatter import compose_drawn_scatter
 from formalimg.runs.plan import image_key
@@ -194,7 +194,7 @@ def test_other_drawings_are_other_images_but_not_in_knolling(monkeypatch: pytest
         return {suite: image_key(item, asked(suite=suite), opened("scatter")) for suite, item in items.items()}
 
     before = keys()
-    monkeypatch.setattr("formalimg.models.builtin.baselines._DRAWN_VERSION", 2)
+    monkeypatch.setattr("formalimg.models.builtin.baselines._DRAWN_VERSION", _DRAWN_VERSION + 1)
     after = keys()
     assert (before["knolling"] == after["knolling"], before["natural"] == after["natural"]) == (True, False)
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from formalimg import load
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Refused
 from formalimg.runs.config import run_name
@@ -202,3 +203,12 @@ def test_the_queries_in_the_docs_work(tmp_path: Path) -> None:
     ]
     assert {clause for _, clause, _ in clauses} == {"shown"}
     assert len(slowest) == 10
+
+
+def test_a_run_of_an_earlier_version_of_items_is_resumed_with_it(tmp_path: Path) -> None:
+    execute(order(items=load("knolling", "@1")[:2]), tmp_path)
+    with pytest.raises(FormalimgError, match=r"was 1, now \d.*: resume it with --items @1, or choose another folder"):
+        execute(order(items=load("knolling")[:2]), tmp_path)
+    with pytest.raises(FormalimgError, match=r"seed: .*\): choose another folder"):  # the version alone is not enough
+        execute(order(items=load("knolling")[:2], seed=2), tmp_path)
+    assert execute(order(items=load("knolling", "@1")[:2]), tmp_path).images == 0

@@ -202,7 +202,11 @@ def _default_data(suite: str, version: str) -> bytes:
 @cache
 def shipped_versions(suite: str) -> tuple[str, ...]:
     """Return the versions of the items of a suite that ship with formalimg, the newest last; none if none do."""
-    return (*_earlier_versions(suite), open_default(suite)[0].version) if suite in _digests()["files"] else ()
+    if suite not in _digests()["files"]:
+        return ()
+    with (_default_items() / f"{suite}.jsonl.gz").open("rb") as packed, gzip.open(packed) as lines:
+        first = open_known_lines(lines.readline(), suite)[0]  # all have the same version
+    return (*_earlier_versions(suite), first.version)
 
 
 def _earlier_versions(suite: str) -> list[str]:

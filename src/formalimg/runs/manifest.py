@@ -263,9 +263,9 @@ def require_same_settings(new: RunManifest, stored: RunManifest, folder: Path) -
     if new.images and new.images != stored.images:  # by default, images go where the others are
         found.append(f"images: were kept {stored.images or 'in the run folder'}, now {new.images}")
     if found:
-        raise FormalimgError(
-            f"{folder} holds a run of other settings ({'; '.join(found)}): choose another folder or name"
-        )
+        is_older = len(found) == 1 and new.suite_version != stored.suite_version in shipped_versions(stored.suite)
+        advice = f"resume it with --items @{stored.suite_version}, or choose" if is_older else "choose"
+        raise FormalimgError(f"{folder} holds a run of other settings ({'; '.join(found)}): {advice} another folder")
 
 
 def require_images(manifest: RunManifest, folder: Path) -> None:

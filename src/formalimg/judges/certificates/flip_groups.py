@@ -43,9 +43,8 @@ def part_words(item: Item[Any], part: Part) -> tuple[str, ...]:
     if isinstance(item.spec, FormulaSpec):
         predicates = [name for name in part.about if name != "Is"]
         return ("Is",) if not predicates else (predicates[0],) if len(predicates) == 1 else (part.kind,)
-    if part.kind == "count":
-        return TOO_FEW, TOO_MANY
-    return (part.about[0],) if part.kind in _WORD_KINDS else (part.kind,)
+    words = {"count": (TOO_FEW, TOO_MANY), **dict.fromkeys(_WORD_KINDS, part.about[:1])}
+    return words.get(part.kind, (part.kind,))
 
 
 def item_groups(item: Item[Any]) -> frozenset[Group]:
