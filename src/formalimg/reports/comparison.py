@@ -193,6 +193,8 @@ def _with_pairs(
         rates = {row.folder.resolve(): certified_rates(row, certificates) for row in section.rows}
         errors = {folder: rate for folder, rate in rates.items() if rate is not None}
     found = compare_in_pairs(section.suite, seen, how, baseline, labels, errors)
+    if not found.headline:
+        return section
     tables = paired_tables(section.suite, seen, found, how)
     return replace(section, tables=tables, ranks=found.ranks, ranked_by=found.headline[0].number, pairs=found.headline)
 
