@@ -75,6 +75,15 @@ ProtocolName = Annotated[
         rich_help_panel=_JUDGE,
     ),
 ]
+SumProfile = Annotated[
+    Literal["paper", "official-code"] | None,
+    typer.Option(
+        "--profile",
+        help="Sum up as the paper or as its code. Default: as --protocol.",
+        show_default=False,
+        rich_help_panel=_JUDGE,
+    ),
+]
 ItemsPath = Annotated[
     Path | None,
     typer.Option(
