@@ -11,7 +11,7 @@ import pytest
 
 from formalimg.benchmarks.cfworld.questions import pair_spec
 from formalimg.benchmarks.cfworld.score_files import read_cf_scores
-from formalimg.benchmarks.cfworld.spec import CounterfactualSpec
+from formalimg.benchmarks.cfworld.spec import CounterfactualSpec, Dimension
 from formalimg.models.folder.folder_model import open_folder
 from formalimg.reports.run_export import export_run
 from formalimg.runs.config import RunConfig
@@ -186,7 +186,7 @@ def _summed_up(folder: Path, judge: str) -> dict[str, float]:
 
 def test_each_judge_of_a_run_is_exported_for_its_scorer_and_read_back_by_its_rule(tmp_path: Path) -> None:
     """Some factual image fails for one judge only, one has no score, and some items have two questions of logic."""
-    kinds = ["integrity", "logic", "logic", "assessment"]
+    kinds: list[Dimension] = ["integrity", "logic", "logic", "assessment"]
     items = [
         *PUBLISHED,
         *(scored_item("biology-8", level, kinds, tags=("biology",)) for level in (1, 2, 3)),
