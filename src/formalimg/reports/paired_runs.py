@@ -168,8 +168,7 @@ def compare_in_pairs(
 
 def rows_by_judge(runs: Sequence[SeenRun | RunRow]) -> list[list[int]]:
     """Return the numbers of runs that can be compared: those of one judge where a run is listed for several of them."""
-    folders = [_folder(run).resolve() for run in runs]
-    if len({*folders}) == len(folders):
+    if len({_folder(run) for run in runs}) == len(runs):
         return [[*range(len(runs))]]
     rows: dict[str, list[int]] = {}
     for number, run in enumerate(runs):
