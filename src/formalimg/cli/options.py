@@ -79,7 +79,8 @@ SumProfile = Annotated[
     Literal["paper", "official-code"] | None,
     typer.Option(
         "--profile",
-        help="Sum up as the paper or as its code. Default: as --protocol.",
+        metavar="NAME",
+        help="Sum up by paper or official-code. Default: as --protocol.",
         show_default=False,
         rich_help_panel=_JUDGE,
     ),

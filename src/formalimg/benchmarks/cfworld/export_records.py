@@ -203,7 +203,7 @@ def _rule_records(images: Sequence[ExportedImage], judge: str) -> Iterator[dict[
                 "rule_id": number_of(one.item.spec.group.removeprefix("rule-")),
                 "category": _category(one, "rules"),
                 "question_type": PUBLISHED_TYPES[asked.dimension],
-                "image_filename": f"{one.name}.png",
+                "image_filename": f"{one.name}{one.judged.image.suffix if one.judged.image else '.png'}",
                 "question": asked.question,
                 "weight": whole_weight(asked.weight),
                 "score": score,
