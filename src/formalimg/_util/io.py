@@ -247,6 +247,39 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
         raise FormalimgError(f"cannot write {folder}: {error.strerror}") from error
 
 
+@contextmanager
+def merged_folder(folder: Path) -> Iterator[Path]:
+    """Yield a new folder whose files move into `folder` when everything is written; none may be there already.
+
+    Raises:
+        FileExistsError: if one is there, before anything is moved.
+        FormalimgError: if they cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as made:
+            new = Path(made)
+            yield new
+            for path in new.rglob("*"):
+                target = folder / path.relative_to(new)
+                if os.path.lexists(target) and not (path.is_dir() and target.is_dir()):
+                    raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
+            _move(new, folder)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise FormalimgError(f"cannot write {folder}: {error.strerror}") from error
+
+
+def _move(source: Path, target: Path) -> None:
+    """Move what is in a folder into another: whole folders where they are new."""
+    for entry in [*source.iterdir()]:
+        if (target / entry.name).is_dir():
+            _move(entry, target / entry.name)
+        else:
+            entry.rename(target / entry.name)
+
+
 def write_folder(folder: Path, files: Mapping[str, str]) -> None:
     """Create a folder with these texts as files, all of them or none; names may contain folders.
 

@@ -37,9 +37,13 @@ def calibrate_command(
         ),
     ] = None,
     profile: Annotated[
-        Literal["paper", "official-code"],
-        typer.Option(help="official-code: scores in which each question has its full weight."),
-    ] = "paper",
+        Literal["paper", "official-code"] | None,
+        typer.Option(
+            help="official-code: scores in which each question has its full weight. "
+            "Default: official-code if all judges followed it, else paper.",
+            show_default=False,
+        ),
+    ] = None,
     format: OutputFormat = None,  # noqa: A002  # what users call it
     out: OutputFile = None,
     figures: Figures = None,
@@ -50,12 +54,13 @@ def calibrate_command(
     Raters label whether a factual image is recognisable; the gate should open for exactly those images.
     """
     from formalimg.human_eval.agreement.own_studies import find_study  # here, so that other commands start faster
+    from formalimg.runs.manifest import profile_of_judges
 
     formats = figure_formats(figures, figures_as)
     form = output_format(format, out, "a calibration")
     with open_runs(runs, judge) as opened:
         study = find_study("calibrate", (run.manifest.suite for run in opened))
-        found = study.make(labels, opened, profile=profile)
+        found = study.make(labels, opened, profile=profile or profile_of_judges(run.manifest for run in opened))
     if figures is not None:
         from formalimg.reports.figures.studies import study_figures
 

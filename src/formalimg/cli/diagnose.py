@@ -44,9 +44,13 @@ def diagnose_command(
         ),
     ] = None,
     profile: Annotated[
-        Literal["paper", "official-code"],
-        typer.Option(help="official-code: each question has its full weight, and an unknown gate counts as closed."),
-    ] = "paper",
+        Literal["paper", "official-code"] | None,
+        typer.Option(
+            help="official-code: each question has its full weight, and an unknown gate counts as closed. "
+            "Default: official-code if all judges followed it, else paper.",
+            show_default=False,
+        ),
+    ] = None,
     format: OutputFormat = None,  # noqa: A002  # what users call it
     out: OutputFile = None,
 ) -> None:
@@ -55,9 +59,15 @@ def diagnose_command(
     Compares changed rules, rare pairs of objects, and prompts without names.
     """
     from formalimg.human_eval.agreement.own_studies import find_study  # here, so that other commands start faster
+    from formalimg.runs.manifest import profile_of_judges
 
     form = output_format(format, out, "a diagnosis")
     with open_runs(runs, judge) as opened:
         study = find_study("diagnose", (run.manifest.suite for run in opened))
-        found = study.make(opened, model=model, threshold=threshold, profile=profile)
+        found = study.make(
+            opened,
+            model=model,
+            threshold=threshold,
+            profile=profile or profile_of_judges(run.manifest for run in opened),
+        )
     write_output(form, out, lambda: study.text(found, form), lambda: study.table(found))

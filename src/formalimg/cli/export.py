@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -94,6 +93,14 @@ def export_command(
         str | None,
         typer.Option(metavar="NAME", help="Run: name of the model in the export. Default: the name of the run folder."),
     ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="JUDGE",
+            help="Run: the judge whose verdicts are exported, by name or by number. Default: the last.",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Export a suite with metadata, its prompts, files for a trainer, or a run in the layout of its authors.
 
@@ -127,22 +134,22 @@ def export_command(
         _refuse(
             "files for a trainer",
             {**of_suites, "--items": None, "--prompts-only": prompts_only, "--format": form, "--name": name}
-            | {"--samples": samples > 1},
+            | {"--judge": judge, "--samples": samples > 1},
         )
         chosen = Selected(levels, per_level, samples)
         _export_for_trainer(what, _required(out), trainer, split or "formula", items, style, chosen)
     elif split is not None:
         raise FormalimgError("--split is for train and test files: add --trainer")
     elif what in suite_names() and prompts_only:
-        _refuse("prompts", {**of_suites, "--items": None, "--name": name})
+        _refuse("prompts", {**of_suites, "--items": None, "--name": name, "--judge": judge})
         _export_prompts(what, out, items, form, style, Selected(levels, per_level, samples))
     elif what in suite_names():
-        _refuse("a suite", {"--name": name})
+        _refuse("a suite", {"--name": name, "--judge": judge})
         _refuse("a suite without --prompts-only", of_prompts)
         _export_suite(what, _required(out), items, published, (licence, creator, made, url, date))
     elif Path(what).is_dir():
         _refuse("a run", of_suites | of_prompts | {"--trainer": trainer})
-        _export_run(Path(what), _required(out), name)
+        _export_run(Path(what), _required(out), name, judge)
     else:
         raise FormalimgError(
             f"{what} is neither a suite nor a run folder: check the path, or name one of {', '.join(suite_names())}"
@@ -254,13 +261,18 @@ def _export_suite(
         echo(f"before you publish croissant.json, it needs: {', '.join(done.missing)}")
 
 
-def _export_run(run: Path, out: Path, name: str | None) -> None:
+def _export_run(run: Path, out: Path, name: str | None, judge: str | None) -> None:
+    from formalimg.cli.output import open_runs
     from formalimg.reports.run_export import export_run
-    from formalimg.runs.reader import open_run
+    from formalimg.reports.tables.format import join_names
 
     called = name or run.resolve().name
-    with closing(open_run(run)) as opened:
+    with open_runs([run], judge) as (opened,):
         done = export_run(opened, out, called)
+        chosen, judges = opened.manifest.judge, opened.judges()
+    if chosen is not None and len(judges) > 1:
+        others = join_names([f"{number} {each.name}" for number, each in enumerate(judges, 1) if each != chosen])
+        echo(f"verdicts of {chosen.name}; the run has others, see --judge: {others}")
     echo(f"{done.images:,} images in {done.folder}, {done.scored:,} with scores")
     for reason, count in sorted(done.without.items()):
         echo(f"{count:,} without scores: {reason}")

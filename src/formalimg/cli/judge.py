@@ -39,6 +39,7 @@ def judge_command(
     judge: options.JudgeNames = None,
     judge_option: options.JudgeOptions = None,
     protocol: options.ProtocolName = "default",
+    profile: options.SumProfile = None,
     prompts: options.Prompts = None,
     price: options.Prices = None,
     budget: options.Budget = None,
@@ -90,7 +91,7 @@ def judge_command(
         }
         _refuse({**given, "--protocol": None if protocol == "default" else protocol}, "--groundings")
         place = default_runs(runs, needed=out is None)
-        print_rates(_judge_groundings(groundings, items, task, name, place, out), min_coverage)
+        print_rates(_judge_groundings(groundings, items, task, name, place, out), min_coverage, profile)
         return
     _refuse({"--items": items, "--name": name, "--out": out}, "a run")
     if folder is None:
@@ -128,7 +129,7 @@ def judge_command(
         guards = guarded.safeguards(others, warn)
         done = judge_images(folder, one, title, console_output(), budget=budget, engine=where, safeguards=guards)
         finish_run(done, folder)
-    print_rates([(folder, one.instance) for one in judges], min_coverage)
+    print_rates([(folder, one.instance) for one in judges], min_coverage, profile)
 
 
 def _judge_groundings(

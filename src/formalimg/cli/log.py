@@ -13,6 +13,7 @@ from formalimg.cli.streams import echo
 if TYPE_CHECKING:
     from formalimg.reports.sharing.trackers import Tracker
     from formalimg.runs.manifest import Identity
+    from formalimg.stats.observations import Profile
 
 
 def log_command(
@@ -54,7 +55,10 @@ def read_trackers(names: Sequence[str] | None) -> list[Tracker]:
 
 
 def log_runs(
-    judged: Sequence[tuple[Path, Identity | None]], trackers: Sequence[Tracker], failures: int | None = None
+    judged: Sequence[tuple[Path, Identity | None]],
+    trackers: Sequence[Tracker],
+    failures: int | None = None,
+    profile: Profile | None = None,
 ) -> None:
     """Log runs, each with the verdicts of a judge, and print where they are."""
     if not trackers:
@@ -63,6 +67,6 @@ def log_runs(
     from formalimg.reports.sharing.trackers import log_run
 
     for folder, judge in judged:
-        run = tracked_run(folder, judge, max_failures=MAX_FAILURES if failures is None else failures)
+        run = tracked_run(folder, judge, max_failures=MAX_FAILURES if failures is None else failures, profile=profile)
         for tracker in trackers:
             echo(f"{run.name} in {tracker.name}: {log_run(run, tracker)}", err=True)

@@ -75,6 +75,16 @@ ProtocolName = Annotated[
         rich_help_panel=_JUDGE,
     ),
 ]
+SumProfile = Annotated[
+    Literal["paper", "official-code"] | None,
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help="Sum up by paper or official-code. Default: as --protocol.",
+        show_default=False,
+        rich_help_panel=_JUDGE,
+    ),
+]
 ItemsPath = Annotated[
     Path | None,
     typer.Option(

@@ -67,9 +67,13 @@ def report_command(
         ),
     ] = False,
     profile: Annotated[
-        Profile,
-        typer.Option(help="Which rules apply where a paper and its published code aggregate differently."),
-    ] = "paper",
+        Profile | None,
+        typer.Option(
+            help="Which rules apply where a paper and its published code aggregate differently. Default: official-code "
+            "if all judges followed it (--protocol published), else paper.",
+            show_default=False,
+        ),
+    ] = None,
     threshold: Annotated[
         float | None,
         typer.Option(
@@ -129,6 +133,7 @@ def report_command(
     from formalimg.reports.formats import format_of
     from formalimg.reports.main_table import terminal_table
     from formalimg.reports.report import render, write_page
+    from formalimg.runs.manifest import profile_of_judges
 
     if not human and exclude_inattentive is not None:
         raise FormalimgError("--exclude-inattentive applies to a rating study: give it with --human")
@@ -144,6 +149,7 @@ def report_command(
         for note in _without_effect({record.manifest.suite for record in records}, epsilon, threshold):
             echo(note, err=True)
         uncovered = uncovered_runs(records, min_coverage)
+        profile = profile or profile_of_judges(record.manifest for record in records)
         gate = _DEFAULT_THRESHOLD if threshold is None else threshold
         said = read_human_ratings(runs, human or [], labels or [], exclude_inattentive, profile)
         studies = said.studies

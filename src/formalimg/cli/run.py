@@ -82,6 +82,7 @@ class RunArguments:
     model_option: options.ModelOptions = None
     judge_option: options.JudgeOptions = None
     protocol: options.ProtocolName = "default"
+    profile: options.SumProfile = None
     min_coverage: options.MinCoverage = None
     items: options.ItemsPath = None
     levels: options.Levels = None
@@ -405,16 +406,23 @@ def run_command(asked: RunArguments) -> None:
     if asked.adaptive:
         print_adaptive(folder for folder, _ in judged)
     try:
-        print_rates(judged, asked.min_coverage)
+        print_rates(judged, asked.min_coverage, asked.profile)
     finally:  # what could not be scored is a result too
         if trackers:
             from formalimg.cli.log import log_runs
             from formalimg.runs.manifest import Identity
 
-            log_runs([(folder, Identity(judge.name, judge.settings)) for folder, judge in judged], trackers)
+            log_runs(
+                [(folder, Identity(judge.name, judge.settings)) for folder, judge in judged],
+                trackers,
+                None,
+                asked.profile,
+            )
 
 
-@parameters_of(RunArguments, without=("judge", "judge_option", "min_coverage", "adaptive", "against", "log_to"))
+@parameters_of(
+    RunArguments, without=("judge", "judge_option", "profile", "min_coverage", "adaptive", "against", "log_to")
+)
 def generate_command(asked: RunArguments) -> None:
     """Generate the images of a suite, to be judged later with `judge`.
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from formalimg.runs.cost_estimate import RunEstimate
     from formalimg.runs.progress import Progress
     from formalimg.runs.reader import StoredRun
+    from formalimg.stats.observations import Profile
     from formalimg.types import Item, Judge
 
 _MAX_SHOWN = 5
@@ -195,7 +196,9 @@ def print_adaptive(folders: Iterable[Path]) -> None:
             echo(f"{folder}: {adaptive_text(looks)}")
 
 
-def print_rates(judged: Sequence[tuple[Path, Judge]], min_coverage: float | None = None) -> None:
+def print_rates(
+    judged: Sequence[tuple[Path, Judge]], min_coverage: float | None = None, profile: Profile | None = None
+) -> None:
     """Print the table of these runs, each with the verdicts of its judge, and their folders.
 
     Exit code 1 if nothing is scored, or less than the share that is asked for.
@@ -211,7 +214,7 @@ def print_rates(judged: Sequence[tuple[Path, Judge]], min_coverage: float | None
             opened.enter_context(closing(open_run(folder, Identity(judge.name, judge.settings))))
             for folder, judge in judged
         ]
-        comparison = compare(runs)
+        comparison = compare(runs, profile=profile)
         print_table(terminal_table(comparison))
         unscored = {run.folder: _remedy(run) for run in runs if all(one.reason for one in run.outcomes())}
         uncovered = uncovered_runs(runs, min_coverage)

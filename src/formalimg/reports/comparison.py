@@ -33,6 +33,7 @@ from formalimg.reports.run_numbers import (
     run_numbers,
 )
 from formalimg.reports.tables.format import count_noun
+from formalimg.runs.manifest import profile_of_judges
 from formalimg.stats.observations import MissingPolicy, Observation, Profile
 from formalimg.types import Benchmark, RunRecord, Table
 
@@ -51,7 +52,7 @@ def compare(
     missing: MissingPolicy = "exclude",
     epsilon: float | None = None,
     references: bool = False,
-    profile: Profile = "paper",
+    profile: Profile | None = None,
     threshold: float = 0.5,
     labels: Mapping[Path, RunLabels] | None = None,
     baseline: Path | None = None,
@@ -65,7 +66,8 @@ def compare(
             (`fail`), or an error (`error`).
         epsilon: the rate that a model has to hold for its generalizability. Default: that of the suite.
         references: whether published numbers of other models stand beside the runs.
-        profile: whose rules apply where a paper and its published code differ: `paper`, or `official-code`.
+        profile: whose rules apply where a paper and its published code differ: `paper`, or `official-code`. Default:
+            those that the judges of all runs followed, else the paper's.
         threshold: the score of its first level that opens the gate of a group, for suites that have one.
         labels: human labels of images, by the resolved folders of the runs; they correct the numbers of the judge.
         baseline: the folder of the run that the others are compared with; by default each is compared with each.
@@ -80,6 +82,7 @@ def compare(
     if baseline is not None and baseline.resolve() not in {run.folder.resolve() for run in runs}:
         raise FormalimgError(f"the baseline {baseline} is not among the runs: name it with them")
     names = list(dict.fromkeys(run.manifest.suite for run in runs))
+    profile = profile or profile_of_judges(run.manifest for run in runs)
     how = HowCounted(missing, CONFIDENCE, profile, references, threshold)
     sections = tuple(
         _section(
@@ -193,6 +196,8 @@ def _with_pairs(
         rates = {row.folder.resolve(): certified_rates(row, certificates) for row in section.rows}
         errors = {folder: rate for folder, rate in rates.items() if rate is not None}
     found = compare_in_pairs(section.suite, seen, how, baseline, labels, errors)
+    if not found.headline:
+        return section
     tables = paired_tables(section.suite, seen, found, how)
     return replace(section, tables=tables, ranks=found.ranks, ranked_by=found.headline[0].number, pairs=found.headline)
 

@@ -168,7 +168,8 @@ class Section:
         notes: what a reader must know before comparing the rows.
         tables: the tables below the main one.
         corrected: the numbers of the runs that have human labels, corrected by them.
-        ranks: the ranks that each run may have, in the order of rows; none where runs cannot be ranked.
+        ranks: the ranks that each run may have, in the order of rows; none where runs cannot be ranked. Rows of several
+            judges are ranked judge by judge; None for the only row of its judge.
         ranked_by: the number that runs are ranked by.
         pairs: the paired differences of that number, as they are shown.
     """
@@ -180,7 +181,7 @@ class Section:
     notes: tuple[str, ...]
     tables: tuple[Table, ...] = ()
     corrected: tuple[CorrectedRun, ...] = ()
-    ranks: tuple[RankRange, ...] = ()
+    ranks: tuple[RankRange | None, ...] = ()
     ranked_by: str = ""
     pairs: tuple[RunPair, ...] = ()
 

@@ -7,12 +7,13 @@ and no sentence says more than who said it: people, or a judge.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from formalimg.reports.comparison_model import Comparison, RunRow, Section, Tally
 from formalimg.reports.figures.series import CEILING, FLOOR
 from formalimg.reports.labels import join_counts, level_name, level_word, unit_of
-from formalimg.reports.paired_runs import PUBLIC_GAPS, RunPair, judge_text
+from formalimg.reports.paired_runs import PUBLIC_GAPS, RunPair, judge_text, rows_by_judge
 from formalimg.reports.tables.format import count_noun, format_interval, format_value, join_names
 from formalimg.reports.tables.model import ColumnType, Number
 from formalimg.stats.comparison import is_significant
@@ -45,20 +46,37 @@ def find(section: Section, comparison: Comparison) -> Findings:
     scored = [row for row in section.rows if row.summary.overall.scored]
     if not scored:
         return Findings("No image has a verdict yet.", tuple(_answers([("Not scored", _unscored(section))])))
-    found = _Ranking.of(section, scored)
+    found = [
+        _Ranking.of(own, there) for own in _by_judge(section) if (there := [row for row in own.rows if row in scored])
+    ]
+    rated = [row for each in found for row in each.rated]
     return Findings(
-        found.headline(),
+        " ".join(_headline(each, is_single=len(found) == 1) for each in found),
         tuple(
             _answers(
                 [
-                    ("Is it certain?", found.certainty(comparison.confidence)),
-                    ("What fails", _failures(found.rated, section)),
+                    ("Is it certain?", (line for each in found for line in each.certainty(comparison.confidence))),
+                    ("What fails", _failures(rated, section)),
                     ("Not scored", _unscored(section)),
                     ("With care", (note for note in section.notes if note.startswith("The runs "))),
                 ]
             )
         ),
     )
+
+
+def _headline(ranking: _Ranking, *, is_single: bool) -> str:
+    """Return the headline; of several judges each is named once, at its beginning."""
+    said = ranking.headline()
+    return said if is_single else said.replace(f", by {judge_text(ranking.rated)}", "")
+
+
+def _by_judge(section: Section) -> Iterator[Section]:
+    """Yield the section, or where runs are listed once for each judge, the part of each judge."""
+    for numbers in rows_by_judge(section.rows):
+        rows = tuple(section.rows[number] for number in numbers)
+        names = {row.name for row in rows}
+        yield replace(section, rows=rows, pairs=tuple(pair for pair in section.pairs if pair.first in names))
 
 
 def claims(section: Section, comparison: Comparison) -> list[str]:

@@ -21,6 +21,8 @@ from formalimg.types import Table
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
 
+    from formalimg.stats.comparison import RankRange
+
 
 class _MainColumn(NamedTuple):
     """A column of the main table, and how its cells follow from a run and from published numbers.
@@ -72,7 +74,7 @@ def _columns(section: Section) -> Iterator[_MainColumn]:
         is_by_people = any(pair.is_by_people for pair in section.pairs)
         yield _MainColumn(
             Column("rank by people" if is_by_people else "rank", "rank", figure="rank", name=section.ranked_by),
-            lambda row: Number(ranks[row.name].best, Interval(*ranks[row.name])),
+            lambda row: _rank_number(ranks[row.name]),
             lambda _: NOTHING,
         )
     if any(row.quality.soft_score for row in section.rows):
@@ -136,6 +138,10 @@ def _band(row: RunRow, name: str) -> Cell:
 def _published_band(row: PublishedRow, name: str) -> Cell:
     value = row.bands[name]
     return NOTHING if value is None else Number(value, digits=row.digits)
+
+
+def _rank_number(rank: RankRange | None) -> Number:
+    return Number(rank.best, Interval(*rank)) if rank else Number(None)
 
 
 def _soft_score(row: RunRow) -> Cell:

@@ -205,8 +205,11 @@ def remarks(section: Section) -> list[str]:
 
 
 def _note_on_ranks(section: Section) -> str:
+    from formalimg.reports.paired_runs import rows_by_judge  # here: reports of one run have no ranks
+
+    who = ", among the runs with the same judge" if len(rows_by_judge(section.rows)) > 1 else ""
     return (
-        f"rank: by {section.ranked_by}, from 1 + the number of runs that are significantly better to the number "
+        f"rank: by {section.ranked_by}{who}, from 1 + the number of runs that are significantly better to the number "
         "that are not significantly worse; runs with several ranks are tied. Significant: the p of their paired "
         "difference, adjusted for all pairs of runs by Holm's method, is at most 0.05."
     )

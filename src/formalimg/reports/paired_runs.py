@@ -13,6 +13,7 @@ from formalimg.judges.factory import DRAWN
 from formalimg.reports.comparison_model import GradedImage, HowCounted, RunRow, SeenRun
 from formalimg.reports.labels import level_name
 from formalimg.runs.manifest import RunManifest
+from formalimg.runs.plan import judge_key
 from formalimg.runs.reader import StoredRun
 from formalimg.runs.rows import PlannedItem
 from formalimg.stats.comparison import (
@@ -98,12 +99,13 @@ class PairedRuns(NamedTuple):
     Attributes:
         headline: one for each pair: the number that runs are ranked by.
         details: the other bands, and the levels.
-        ranks: the rank of each run, from all pairs; none where no pair has items in common.
+        ranks: the rank of each run, from all pairs; none where no pair has items in common. Where runs are listed once
+            for each judge, the rank among those with the same judge, and None for the only one with its judge.
     """
 
     headline: tuple[RunPair, ...]
     details: tuple[RunPair, ...]
-    ranks: tuple[RankRange, ...]
+    ranks: tuple[RankRange | None, ...]
 
 
 def compare_in_pairs(
@@ -114,7 +116,7 @@ def compare_in_pairs(
     labels: Mapping[Path, RunLabels] | None = None,
     errors: Mapping[Path, ErrorRates] | None = None,
 ) -> PairedRuns:
-    """Compare runs in pairs.
+    """Compare runs in pairs. Where runs are listed once for each judge, only those with the same judge are compared.
 
     Args:
         suite: the suite.
@@ -125,8 +127,12 @@ def compare_in_pairs(
         errors: the error rates of the judges of runs, as far as they are certified, by the same folders.
     """
     reader = _PairReader(runs, how, labels or {}, of_groups=suite.has_scores)
-    every = list(combinations(range(len(runs)), 2))
-    shown = (baseline and _pairs_with(runs, baseline)) or every
+    by_judge = rows_by_judge(runs)
+    every = [pair for rows in by_judge for pair in combinations(rows, 2)]
+    if not every:
+        return PairedRuns((), (), ())
+    with_baseline = _pairs_with(runs, baseline) if baseline else []
+    shown = [pair for pair in with_baseline if any({*pair} <= {*rows} for rows in by_judge)] or sorted(every)
     paired = {pair: reader.pair(*pair) for pair in {*every, *shown}}
     numbers = _numbers(suite, [each.items for each in paired.values()])
     headline, *details = numbers
@@ -137,22 +143,38 @@ def compare_in_pairs(
             for pair in pairs
         ]
         adjusted = adjust_for_all([each.found for each in single])
-        by_judge = adjust_for_all([each.judge or each.found for each in single])
+        judged = adjust_for_all([each.judge or each.found for each in single])
         return {
             pair: each._replace(found=found, judge=each.judge and judge)
-            for pair, each, found, judge in zip(pairs, single, adjusted, by_judge, strict=True)
+            for pair, each, found, judge in zip(pairs, single, adjusted, judged, strict=True)
         }
 
-    # What is shown is adjusted for all that is shown; ranks need all pairs, and are adjusted for them.
-    ranked = {pair: each.found for pair, each in compared(headline, every).items()}
+    # What is shown is adjusted for all that is shown; ranks need all pairs of a judge, and are adjusted for them.
+    ranks: list[RankRange | None] = [None] * len(runs)
+    for rows in by_judge:
+        found = compared(headline, list(combinations(rows, 2)))
+        differences = {(rows.index(one), rows.index(other)): each.found for (one, other), each in found.items()}
+        if any(difference.estimate is not None for difference in differences.values()):
+            for row, rank in zip(rows, rank_ranges(len(rows), differences, confidence=how.confidence), strict=True):
+                ranks[row] = rank
     of_details = [compared(name, shown) for name in details]
     known = [found for found in of_details if any(each.found.estimate is not None for each in found.values())]
-    has_any = any(found.estimate is not None for found in ranked.values())
     return PairedRuns(
         tuple(compared(headline, shown).values()),
         tuple(found[pair] for pair in shown for found in known),
-        rank_ranges(len(runs), ranked, confidence=how.confidence) if has_any else (),
+        tuple(ranks) if any(ranks) else (),
     )
+
+
+def rows_by_judge(runs: Sequence[SeenRun | RunRow]) -> list[list[int]]:
+    """Return the numbers of runs that can be compared: those of one judge where a run is listed for several of them."""
+    if len({_folder(run) for run in runs}) == len(runs):
+        return [[*range(len(runs))]]
+    rows: dict[str, list[int]] = {}
+    for number, run in enumerate(runs):
+        judge = _manifest(run).judge
+        rows.setdefault(judge_key(judge) if judge else "", []).append(number)
+    return [*rows.values()]
 
 
 def _pairs_with(runs: Sequence[SeenRun], baseline: Path) -> list[tuple[int, int]]:
@@ -258,6 +280,10 @@ def judge_text(runs: Sequence[SeenRun | RunRow]) -> str:
 
 def _manifest(run: SeenRun | RunRow) -> RunManifest:
     return run.record.manifest if isinstance(run, SeenRun) else run.manifest
+
+
+def _folder(run: SeenRun | RunRow) -> Path:
+    return run.record.folder if isinstance(run, SeenRun) else run.folder
 
 
 def _makes_no_errors(run: SeenRun) -> bool:

@@ -120,7 +120,7 @@ def write_html(
     gallery: int = 24,
     images: Images = "embed",
     most_megabytes: float = 15,
-    profile: Profile = "paper",
+    profile: Profile | None = None,
     threshold: float = 0.5,
     studied: Sequence[HumanStudy] = (),
 ) -> None:

@@ -13,6 +13,7 @@ from formalimg.logic.parser import try_parse
 from formalimg.logic.syntax import Not, Or, atoms
 from formalimg.reports.comparison_model import Detail, GradedImage, HowCounted, SeenImage, Tally
 from formalimg.reports.judge_quality import JudgeQuality
+from formalimg.runs.manifest import profile_of_judges
 from formalimg.runs.reader import Judged
 from formalimg.runs.rows import RunCost
 from formalimg.stats.observations import Observation, ScoreObservation, Summary
@@ -239,7 +240,7 @@ def run_figures(run: RunRecord) -> RunFigures:
     from formalimg.stats.comparison import group_means, item_rates  # here, because a report of one run compares none
 
     about, looks = suite(run.manifest.suite), read_run_looks(run)
-    how = HowCounted("exclude", CONFIDENCE, "paper", False, 0.5)
+    how = HowCounted("exclude", CONFIDENCE, profile_of_judges([run.manifest]), False, 0.5)
     found = read_images(run, about) if about.has_scores else _outcomes_only(run)
     numbers = run_numbers(run, found, about, looks.epsilon if looks else None, how, looks)
     if about.has_scores:

@@ -17,6 +17,7 @@ from formalimg.benchmarks.loader import shipped_versions
 from formalimg.errors import FormalimgError
 from formalimg.runs.folder import require_plain_run_files
 from formalimg.runs.image_store import write_run_file
+from formalimg.stats.observations import Profile
 from formalimg.types import Setting
 
 MANIFEST_FILE = "run.toml"
@@ -398,3 +399,10 @@ def _with_settings(judge: Identity, keys: Iterable[str]) -> str:
     shown = [str(settings["persona"])] if "persona" in settings and "persona" in keys else []
     shown += [f"{key}={settings[key]}" for key in keys if key in settings and key != "persona"]
     return f"{judge.name} ({', '.join(shown) or 'without'})"
+
+
+def profile_of_judges(manifests: Iterable[RunManifest]) -> Profile:
+    """Return whose rules sum up these runs: the published code's if all their judges followed it, else the paper's."""
+    judges = [manifest.judge for manifest in manifests]
+    as_code = all(judge is not None and judge.settings.get("protocol") == "official-code" for judge in judges)
+    return "official-code" if judges and as_code else "paper"

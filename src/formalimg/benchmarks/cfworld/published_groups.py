@@ -271,7 +271,7 @@ def _note_duplicates(groups: Iterable[PublishedGroup], repairs: list[DataRepair]
 
 
 _GENERATOR = "formalimg"
-_TYPE_OF = {QUESTION_TYPES[name]: name for name in QUESTION_TYPES if name != "Logic Consistency"}
+PUBLISHED_TYPES = {QUESTION_TYPES[name]: name for name in QUESTION_TYPES if name != "Logic Consistency"}
 
 _Levels = Mapping[int, Item[CounterfactualSpec]]
 
@@ -341,7 +341,7 @@ def _questions(groups: Mapping[str, _Levels]) -> list[dict[str, Any]]:
             "source_id": number,
             "prompt_level": f"l{item.level}",
             "category": plain_tags(item.tags)[-1],
-            "question_type": _TYPE_OF[question.dimension],
+            "question_type": PUBLISHED_TYPES[question.dimension],
             "question": question.question,
             "evaluation_criteria": question.criteria,
             "weight": question.weight,

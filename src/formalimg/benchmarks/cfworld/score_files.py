@@ -17,13 +17,16 @@ from formalimg.benchmarks.cfworld.spec import CounterfactualSpec, WeightedQuesti
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
-_GATE_NOTE = "[System: Zeroed because L1 image score "
+GATE_NOTE = "[System: Zeroed because L1 image score "
+GATE_REASON = "Skipped due to L1 score < 0.5"
+"""What the published scorers say of a score that the gate made 0: the one for Qwen at the end, the other as a whole."""
+
 _ENDING = re.compile(r"(_gemini|_eval)*(_scores|_qwen235b)?$")
 _LEVEL = re.compile(r"l([123])", re.IGNORECASE)
 
 NO_SCORE = {
     "Image missing": "the picture was missing",
-    "Skipped due to L1 score < 0.5": "not judged, because L1 of its group scored below 0.5",
+    GATE_REASON: "not judged, because L1 of its group scored below 0.5",
     "API Failed": "no answer from the judge",
     "FAILED": "no answer from the judge that could be read",
 }
@@ -86,6 +89,9 @@ def _scored(record: Any, slug: str, where: str) -> ScoredQuestion:
     number, named = fields.get("source_id"), fields.get("item")
     item = named if isinstance(named, str) else "" if number is None else f"{slug}-{number}-l{level[1]}"
     reasoning = reason if isinstance(reason, str) else ""
+    if "judge_score" in fields:  # what we export behind a closed gate
+        given = fields.get("judge_reasoning")
+        score, reasoning = fields["judge_score"], given if isinstance(given, str) else ""
     found = _score_or_reason(score, reasoning)
     value, unscored = (None, found) if isinstance(found, str) else (found, "")
     return ScoredQuestion(item, int(level[1]), str(fields.get("question", "")), weight, value, reasoning, unscored)
@@ -93,7 +99,7 @@ def _scored(record: Any, slug: str, where: str) -> ScoredQuestion:
 
 def _score_or_reason(score: Any, reasoning: str) -> float | str:
     """Return the score, or why there is none."""
-    before, note, _ = reasoning.partition(_GATE_NOTE)
+    before, note, _ = reasoning.partition(GATE_NOTE)
     raw = before.rstrip() if note else reasoning
     if raw.strip() in NO_SCORE:
         return NO_SCORE[raw.strip()]
@@ -141,7 +147,7 @@ def cf_world_file(item: Item[CounterfactualSpec]) -> CfWorldFile:
 
 
 def cf_score_record(
-    number: int, file: CfWorldFile, asked: WeightedQuestion, score: float | None, reason: str
+    number: int, file: CfWorldFile, asked: WeightedQuestion, score: float, reason: str
 ) -> dict[str, object]:
     """Return the record of a question in a score file, which `read_cf_scores` reads back.
 
@@ -149,8 +155,8 @@ def cf_score_record(
         number: its number in the file, from 1.
         file: where its item belongs.
         asked: the question.
-        score: the judge's score; None if there is none, which the published scorers write as a 0 with `reason`.
-        reason: what the judge said, or what is written where there is no score: one of `NO_SCORE`.
+        score: the judge's score.
+        reason: what the judge said.
     """
     record: dict[str, object] = {"id": str(number), "source_id": file.number, "prompt_level": f"l{file.level}"}
     if file.item:
@@ -160,10 +166,34 @@ def cf_score_record(
     return {
         **record,
         "question": asked.question,
-        "weight": int(asked.weight) if float(asked.weight).is_integer() else asked.weight,
-        "score": 0 if score is None else score,
+        "weight": whole_weight(asked.weight),
+        "score": score,
         "reasoning": reason,
     }
+
+
+def whole_weight(weight: float) -> float:
+    """Return a weight as the published files have it: an integer where it is whole."""
+    return int(weight) if float(weight).is_integer() else weight
+
+
+_RULE_ITEM = re.compile(r"rule-[0-9]+-([0-9]+)")
+_PAIR_ITEM = re.compile(r"pair-([0-9]+)-(common|rare)")
+
+
+def probe_file(item: Item[CounterfactualSpec]) -> CfWorldFile:
+    """Return where an item of the rule or attribute probe belongs: by its number in the published file, or its id."""
+    rule, pair = _RULE_ITEM.fullmatch(item.id), _PAIR_ITEM.fullmatch(item.id)
+    if rule:
+        return CfWorldFile("", rule[1], item.level)
+    if pair:
+        return CfWorldFile("", pair[1] if pair[2] == "rare" else f"{pair[1]}_factual", item.level)
+    return CfWorldFile("", re.sub(r"[^\w.-]", "-", item.id), item.level, item.id)
+
+
+def number_of(text: str) -> int | str:
+    """Return an id as the published files of the probes have it: a number if it is written like one."""
+    return int(text) if re.fullmatch("0|[1-9][0-9]{0,8}", text) else text
 
 
 def _slug(path: Path) -> str:

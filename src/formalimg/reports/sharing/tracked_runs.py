@@ -14,6 +14,7 @@ from formalimg.reports.results.failures import Failures
 from formalimg.reports.results.result import Evaluation
 from formalimg.runs.manifest import Identity, RunManifest
 from formalimg.runs.reader import open_run
+from formalimg.stats.observations import Profile
 
 MAX_FAILURES = 24
 """The most failures that are logged, spread over the levels."""
@@ -42,20 +43,27 @@ class TrackedRun:
     failures: Failures = field(repr=False)
 
 
-def tracked_run(folder: str | Path, judge: Identity | None = None, *, max_failures: int = MAX_FAILURES) -> TrackedRun:
+def tracked_run(
+    folder: str | Path,
+    judge: Identity | None = None,
+    *,
+    max_failures: int = MAX_FAILURES,
+    profile: Profile | None = None,
+) -> TrackedRun:
     """Return what trackers are told about a run.
 
     Args:
         folder: the run folder.
         judge: whose verdicts; None for those of the judge that ran last.
         max_failures: the most failures to log.
+        profile: as for `compare`.
 
     Raises:
         FormalimgError: if it is not a run.
     """
     path = Path(folder)
     with closing(open_run(path, judge)) as run:
-        section = compare([run]).sections[0]
+        section = compare([run], profile=profile).sections[0]
         several = len(run.judges()) > 1
     row = section.rows[0]
     manifest, summary = row.manifest, row.summary

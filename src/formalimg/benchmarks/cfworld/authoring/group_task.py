@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.acceptance import AcceptedItems, AuthoringState, Similarity
@@ -85,23 +85,27 @@ def _plain(sentence: str) -> list[str]:
 ORDER: tuple[Dimension, ...] = ("integrity", "logic", "assessment")
 """The order of questions, as in the published data."""
 
-_MOST: dict[Literal["integrity", "logic", "assessment"], int] = {"integrity": 1, "logic": 3, "assessment": 1}
+WrittenDimension: TypeAlias = Literal["integrity", "logic", "assessment"]
+_MOST: Mapping[WrittenDimension, int] = {"integrity": 1, "logic": 3, "assessment": 1}
 _LONGEST = 600
 _ON_THE_POINT = 0.5
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def parse_questions(given: Sequence[QuestionAnswer], shows: str) -> tuple[WeightedQuestion, ...] | Rejection:
+def parse_questions(
+    given: Sequence[QuestionAnswer], shows: str, most: Mapping[WrittenDimension, int] | None = None
+) -> tuple[WeightedQuestion, ...] | Rejection:
     """The questions in their order and with our weights, if there are as many as there should be and each makes sense.
 
     Args:
         given: the questions as the model wrote them.
         shows: what decides.
+        most: how many questions of each dimension there may be, at least one of each. Default: as of a group.
     """
     counts = Counter(question.dimension for question in given)
-    for dimension, most in _MOST.items():
-        if not 1 <= counts[dimension] <= most:
-            wanted = "1" if most == 1 else f"1 to {most}"
+    for dimension, limit in (most or _MOST).items():
+        if not 1 <= counts[dimension] <= limit:
+            wanted = "1" if limit == 1 else f"1 to {limit}"
             return Rejection("wrong number of questions", f"{counts[dimension]} of {dimension} instead of {wanted}")
     weights = {question.dimension: question.weight for question in template_score_questions(shows, law=shows)}
     found: list[WeightedQuestion] = []
