@@ -101,8 +101,12 @@ def test_a_grounder_judges_what_can_be_read_and_leaves_the_rest_unscored(images:
     [
         ({"prompts": ["a", "b"]}, "there are 1 images and 2 prompts"),
         ({}, "give prompts, or questions"),
-        ({"prompts": "A cup", "form": "poem"}, "cannot become 'poem'"),
-        ({"prompts": "A cup", "judge": 7}, "a int cannot judge"),
+        ({"prompts": "A cup", "form": "poem"}, "form cannot be 'poem': give auto, formula, questions or whole"),
+        ({"prompts": 3}, "prompts cannot be 3 .int.: give a str, a list or None"),
+        (
+            {"prompts": "A cup", "judge": 7},
+            "judge cannot be 7 .int.: give a str, a Judge, a Grounder, a ChatModel or None",
+        ),
         ({"prompts": "A cup", "judge": _OwnJudge(), "judge_options": {"a": "b"}}, "options are for a judge"),
         ({"questions": ["Is it?", GraphQuestion("1", "Is it so?")]}, "two questions have the id '1'"),
         ({"prompts": "A cup", "form": "questions", "judge": _OwnJudge()}, "somebody has to write the questions"),
@@ -114,7 +118,7 @@ def test_what_is_wrong_is_said_before_anything_is_done(
     with pytest.raises(formalimg.FormalimgError, match=message):
         formalimg.score(images / "red.png", **{"judge": "openai/seeing", **arguments})
     assert server.requests == []
-    with pytest.raises(formalimg.FormalimgError, match="image 1 is a float"):
+    with pytest.raises(formalimg.FormalimgError, match="image 1 is none: an image cannot be of the type float"):
         formalimg.score(1.5, "A cup", judge="openai/seeing")
 
 

@@ -16,6 +16,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from formalimg._util.argument_types import checks_types
 from formalimg._util.io import refuse_special_file
 from formalimg.benchmarks.filed_items import open_items_file, open_known_lines
 from formalimg.benchmarks.items_file import ITEMS_FILE, decode_known_item, in_order, read_lines
@@ -26,6 +27,7 @@ from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
 
+@checks_types()
 def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
     """Load the items of a suite, sorted by id.
 

@@ -264,7 +264,8 @@ def require_same_settings(new: RunManifest, stored: RunManifest, folder: Path) -
         found.append(f"images: were kept {stored.images or 'in the run folder'}, now {new.images}")
     if found:
         raise FormalimgError(
-            f"{folder} holds a run of other settings ({'; '.join(found)}): choose another folder or name"
+            f"{folder} holds a run of other settings ({'; '.join(found)}): name another folder with --out (in Python "
+            "folder=), or give --restart, which moves the old run aside"
         )
 
 
