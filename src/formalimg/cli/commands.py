@@ -7,6 +7,7 @@ Commands and options are listed under headings: commands under the one they are 
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
 from functools import cache
@@ -65,8 +66,9 @@ class GroupedCommand(TyperCommand):
             if record is None:
                 continue
             panel = getattr(param, "rich_help_panel", None)
+            record = _readable(*record)
             if param.param_type_name == "argument":
-                sections["Arguments"].append(record)
+                sections["Arguments"].append((_ARGUMENT_TYPE.sub("", record[0]), record[1]))
             elif panel:
                 sections.setdefault(panel, []).append(record)
             else:
@@ -76,6 +78,20 @@ class GroupedCommand(TyperCommand):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+_ARGUMENT_TYPE = re.compile(r" <[\w\[\]|. ]+>$")
+"""What some versions of typer write behind the names of arguments: `<list[Path]>`."""
+
+_ANY_SEED = re.compile(r"; -\d{19}<=x<=\d{19}")
+_NO_LIMIT = re.compile(r"(\d+)<=x<=(?:\d{19}|1000000\b)")
+_DEFAULT_IN_PARENTHESES = re.compile(r"\[default: \((.*?)\)")
+
+
+def _readable(name: str, text: str) -> tuple[str, str]:
+    """Return a line of help without limits that nobody meets, and without parentheses around defaults."""
+    text = _NO_LIMIT.sub(r"x>=\1", _ANY_SEED.sub("", text))
+    return name, _DEFAULT_IN_PARENTHESES.sub(r"[default: \1", text)
 
 
 class CommandEntry(NamedTuple):
@@ -299,7 +315,9 @@ COMMANDS = {
         _SHARE, "Push a run to a dataset on the Hugging Face Hub.", "push runs/a --to hf://datasets/me/my-run"
     ),
     "log": CommandEntry(_SHARE, "Log runs to W&B, MLflow or TensorBoard.", "log runs/* --to tensorboard"),
-    "check": CommandEntry(_TOOLS, "Check formulas and report every problem.", "check my.formula"),
+    "check": CommandEntry(
+        _TOOLS, "Check formulas and report every problem.", "check \"(exists ?x (Is ?x 'cup'))\" my.formula"
+    ),
     "verify": CommandEntry(
         _TOOLS, "Verify whether a formula holds in a scene.", "verify --formula my.formula --scene scene.json --explain"
     ),
@@ -308,10 +326,11 @@ COMMANDS = {
         "Find a scene that satisfies a formula, or prove there is none.",
         "solve --formula \"(exists ?x (Is ?x 'cup'))\"",
     ),
+    "suites": CommandEntry(_TOOLS, "List the suites: items, levels, what judges them, and where items come from."),
     "vocabulary": CommandEntry(
         _TOOLS, "List the classes and predicates of a suite, or its concepts.", "vocabulary knolling"
     ),
-    "models": CommandEntry(_TOOLS, "List the model providers, and what is missing to use each."),
+    "models": CommandEntry(_TOOLS, "List the model providers and detectors, and what is missing to use each."),
     "config": CommandEntry(
         _TOOLS, "Print the defaults in force, and where they come from.", target="config:config_app"
     ),

@@ -34,7 +34,7 @@ _SHOWN = 3
 
 def judge_command(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[RUN]", help="The run folder; none with --groundings.", show_default=False)
+        Path | None, typer.Argument(metavar="RUN", help="The run folder; none with --groundings.", show_default=False)
     ] = None,
     judge: options.JudgeNames = None,
     judge_option: options.JudgeOptions = None,

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from urllib.parse import urlsplit
 
-from formalimg.benchmarks.registry import FOLDERS
+from formalimg.benchmarks.registry import FOLDERS, suite, suite_names
 from formalimg.errors import FormalimgError
 from formalimg.logic.vocabulary import closest_match
 
@@ -45,6 +45,7 @@ class BenchmarkSource:
         max_files: more files than this are refused.
         max_bytes: more bytes than this are refused.
         digest: the digest of the data files, if it is known.
+        suite: the suite that reads it, for data of others than those who published the suite.
     """
 
     name: str
@@ -57,6 +58,7 @@ class BenchmarkSource:
     max_files: int
     max_bytes: int
     digest: str = ""
+    suite: str = ""
 
     @property
     def archive(self) -> str:
@@ -68,10 +70,24 @@ def source(name: str) -> BenchmarkSource:
     """Return the source of a benchmark."""
     known = _sources()
     if name not in known:
+        if name in suite_names():
+            own = next((source for source, suites in suites_by_source().items() if name in suites), "")
+            advice = (
+                f"its data comes with `formalimg pull {own}`" if own else "its items ship with formalimg, or are yours"
+            )
+            raise PullError(f"{name} is a suite, and not published data: {advice}")
         near = closest_match(name, tuple(known))
         advice = f"did you mean {near}?" if near else f"known are {', '.join(known)}"
         raise PullError(f"unknown benchmark {name!r}: {advice}")
     return known[name]
+
+
+def suites_by_source() -> dict[str, tuple[str, ...]]:
+    """Return the suites that read what is pulled, by the name of the source."""
+    return {
+        name: tuple(each for each in suite_names() if each == known.suite or suite(each).source == name)
+        for name, known in _sources().items()
+    }
 
 
 def source_names() -> tuple[str, ...]:
