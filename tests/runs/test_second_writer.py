@@ -72,7 +72,7 @@ def test_the_lock_is_given_back_when_a_run_fails(tmp_path: Path) -> None:
     execute(order(), tmp_path / "run")
     for _ in range(2):
         with pytest.raises(
-            FormalimgError, match="other settings .*name another folder with --out .*, or give --restart"
+            FormalimgError, match=r"other settings .*name another folder with --out .*, or give --restart"
         ):
             execute(order(seed=2), tmp_path / "run")
     assert execute(order(), tmp_path / "run").images == 0

@@ -66,8 +66,7 @@ def annotate_command(
         typer.Option(min=1, help="Raters per image. Default: all; 1 with --for-correction.", show_default=False),
     ] = None,
     levels: Annotated[
-        str | None,
-        typer.Option(metavar="LEVELS", help="Which levels, as in 1-10 or 1,2,5. Default: all.", show_default=False),
+        str | None, typer.Option(help="Which levels, as in 1-10 or 1,2,5. Default: all.", show_default=False)
     ] = None,
     per_level: Annotated[
         int | None,
@@ -171,7 +170,7 @@ def annotate_command(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Seed of sampling, assignment and order. Default: 0.", show_default=False),
+        typer.Option(help="Seed of sampling, assignment and order. Default: 0.", show_default=False),
     ] = None,
     new_links: Annotated[
         bool, typer.Option("--new-links", help="Make new links for all raters; the old ones no longer work.")

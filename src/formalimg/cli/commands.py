@@ -68,7 +68,7 @@ class GroupedCommand(TyperCommand):
             panel = getattr(param, "rich_help_panel", None)
             record = _readable(*record)
             if param.param_type_name == "argument":
-                sections["Arguments"].append((_ARGUMENT_TYPE.sub("", record[0]), record[1]))
+                sections["Arguments"].append(record)
             elif panel:
                 sections.setdefault(panel, []).append(record)
             else:
@@ -80,16 +80,19 @@ class GroupedCommand(TyperCommand):
                     formatter.write_dl(records)
 
 
-_ARGUMENT_TYPE = re.compile(r" <[\w\[\]|. ]+>$")
+_ARGUMENT_TYPE = re.compile(r"(?<=\S) <[\w\[\]|. ]+>$")
 """What some versions of typer write behind the names of arguments: `<list[Path]>`."""
 
+_PYTHON_TYPES = {"<int>": "N", "<int range>": "N", "<float>": "X", "<float range>": "X", "<str>": "TEXT"}
 _ANY_SEED = re.compile(r"; -\d{19}<=x<=\d{19}")
 _NO_LIMIT = re.compile(r"(\d+)<=x<=(?:\d{19}|1000000\b)")
 _DEFAULT_IN_PARENTHESES = re.compile(r"\[default: \((.*?)\)")
 
 
 def _readable(name: str, text: str) -> tuple[str, str]:
-    """Return a line of help without limits that nobody meets, and without parentheses around defaults."""
+    """Return a line of help without types of Python, limits that nobody meets, and parentheses around defaults."""
+    for python, word in _PYTHON_TYPES.items():
+        name = name.replace(f" {python}", f" {word}") if name.startswith("-") else _ARGUMENT_TYPE.sub("", name)
     text = _NO_LIMIT.sub(r"x>=\1", _ANY_SEED.sub("", text))
     return name, _DEFAULT_IN_PARENTHESES.sub(r"[default: \1", text)
 

@@ -18,9 +18,8 @@ def models_command(
     A model is named provider/model, as in openai/gpt-image-2. What answers or finds objects can judge. No
     provider is called, and keys are never printed.
     """
-    from formalimg.models.registry import installed_providers  # here, so that other commands start faster
-
-    from formalimg.judges.grounders.installed import installed_grounders
+    from formalimg.judges.grounders.installed import installed_grounders  # these here, so that others start faster
+    from formalimg.models.registry import installed_providers
 
     found = [*installed_providers(), *installed_grounders()]
     if as_json:

@@ -68,7 +68,7 @@ def open_queue_command(
 def import_queue_command(
     queue: Annotated[Path, typer.Argument(metavar="FILE", help="The queue with its decisions.", show_default=False)],
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write groups, items and review.json to.")],
-    version: Annotated[str, typer.Option(metavar="TEXT", help="The version that the items carry.")] = "",
+    version: Annotated[str, typer.Option(help="The version that the items carry.")] = "",
 ) -> None:
     """Read the decisions, and write the accepted groups with their items and a report.
 
