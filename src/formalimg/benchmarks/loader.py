@@ -191,9 +191,12 @@ def open_default(suite: str, version: str = "") -> list[Item[Any]]:
 def _default_data(suite: str, version: str) -> bytes:
     known = _digests()["files"]
     if suite not in known:
-        source = get_suite(suite).source
-        pulled = f", which `formalimg pull {source}` brings" if source else ""
-        raise FormalimgError(f"no items of {suite} ship with formalimg: give the path of its items{pulled}")
+        get_suite(suite)  # which refuses what is none
+        from formalimg.benchmarks.download.source import suites_by_source  # here, because most items ship
+
+        sources = "|".join(source for source, suites in suites_by_source().items() if suite in suites)
+        pulled = f", which `formalimg pull {sources} --to DIR` brings" if sources else ""
+        raise FormalimgError(f"no items of {suite} ship with formalimg: give the path of its items (--items){pulled}")
     name = f"{suite}@{version}" if f"{suite}@{version}" in known else suite
     data = (_default_items() / f"{name}.jsonl.gz").read_bytes()
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != known[name]:

@@ -39,14 +39,15 @@ class GroupedCommand(TyperCommand):
         return [*params, _verbose_option(), help_option]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments; errors that quote them show no API key."""
+        """Parse the arguments; errors that quote them show no API key, and what is missing is explained."""
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
             if isinstance(message := getattr(error, "message", None), str):
                 from formalimg.models.secrets import redact  # here, so that commands start faster
 
-                error.message = redact(message)  # type: ignore[attr-defined]
+                missing = type(error).__name__ == "MissingParameter" and getattr(error, "param", None)
+                error.message = (missing and missing.help) or redact(message)  # type: ignore[attr-defined]
             raise
 
     def invoke(self, ctx: Any) -> Any:

@@ -45,7 +45,6 @@ class BenchmarkSource:
         max_files: more files than this are refused.
         max_bytes: more bytes than this are refused.
         digest: the digest of the data files, if it is known.
-        suite: the suite that reads it, for data of others than those who published the suite.
     """
 
     name: str
@@ -58,7 +57,6 @@ class BenchmarkSource:
     max_files: int
     max_bytes: int
     digest: str = ""
-    suite: str = ""
 
     @property
     def archive(self) -> str:
@@ -85,8 +83,8 @@ def source(name: str) -> BenchmarkSource:
 def suites_by_source() -> dict[str, tuple[str, ...]]:
     """Return the suites that read what is pulled, by the name of the source."""
     return {
-        name: tuple(each for each in suite_names() if each == known.suite or suite(each).source == name)
-        for name, known in _sources().items()
+        name: tuple(each for each in suite_names() if name in (suite(each).source, *suite(each).reads))
+        for name in _sources()
     }
 
 
