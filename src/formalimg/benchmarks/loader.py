@@ -192,9 +192,9 @@ def _default_data(suite: str, version: str) -> bytes:
     known = _digests()["files"]
     if suite not in known:
         get_suite(suite)  # which refuses what is none
-        from formalimg.benchmarks.download.source import suites_by_source  # here, because most items ship
+        from formalimg.benchmarks.download.source import sources_of  # here, because most items ship
 
-        sources = "|".join(source for source, suites in suites_by_source().items() if suite in suites)
+        sources = "|".join(sources_of(suite))
         pulled = f", which `formalimg pull {sources} --to DIR` brings" if sources else ""
         raise FormalimgError(f"no items of {suite} ship with formalimg: give the path of its items (--items){pulled}")
     name = f"{suite}@{version}" if f"{suite}@{version}" in known else suite

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from formalimg.benchmarks.download.source import suites_by_source
+from formalimg.benchmarks.download.source import sources_of
 from formalimg.benchmarks.loader import open_default, shipped_versions
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.types import Benchmark
@@ -64,7 +64,6 @@ def summarize_suites() -> list[SuiteSummary]:
 def _summary(benchmark: Benchmark) -> SuiteSummary:
     versions = shipped_versions(benchmark.name)
     items = open_default(benchmark.name) if versions else []
-    sources = suites_by_source()
     return SuiteSummary(
         benchmark.name,
         benchmark.title,
@@ -73,7 +72,7 @@ def _summary(benchmark: Benchmark) -> SuiteSummary:
         benchmark.judge_needs.removeprefix("needs "),
         {"icons": "builtin/icons", "drawn": "builtin/drawn"}.get(benchmark.world, ""),
         versions,
-        tuple(source for source, suites in sources.items() if benchmark.name in suites),
+        sources_of(benchmark.name),
     )
 
 

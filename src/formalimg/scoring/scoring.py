@@ -72,7 +72,7 @@ class Score:
     item: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scores(Sequence[Score]):
     """The scores of some images, in their order.
 
@@ -98,6 +98,10 @@ class Scores(Sequence[Score]):
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    def __repr__(self) -> str:
+        mean = "none scored" if self.mean is None else f"mean {self.mean:.2f}"
+        return f"<{len(self)} scores, {mean}, in {self.folder}>"
 
     @property
     def mean(self) -> float | None:

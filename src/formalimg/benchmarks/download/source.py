@@ -69,7 +69,7 @@ def source(name: str) -> BenchmarkSource:
     known = _sources()
     if name not in known:
         if name in suite_names():
-            own = next((source for source, suites in suites_by_source().items() if name in suites), "")
+            own = "|".join(sources_of(name))
             advice = (
                 f"its data comes with `formalimg pull {own}`" if own else "its items ship with formalimg, or are yours"
             )
@@ -86,6 +86,11 @@ def suites_by_source() -> dict[str, tuple[str, ...]]:
         name: tuple(each for each in suite_names() if name in (suite(each).source, *suite(each).reads))
         for name in _sources()
     }
+
+
+def sources_of(suite: str) -> tuple[str, ...]:
+    """Return the names of what is pulled for a suite."""
+    return tuple(name for name, suites in suites_by_source().items() if suite in suites)
 
 
 def source_names() -> tuple[str, ...]:
