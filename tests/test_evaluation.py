@@ -162,6 +162,8 @@ def test_models_and_functions_are_not_mixed_up(tmp_path: Path, monkeypatch: pyte
         formalimg.judge(3)  # type: ignore[arg-type]
     with pytest.raises(formalimg.FormalimgError, match="nowhere is not a run"):
         formalimg.Evaluation("nowhere")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"evaluate\(\): .* argument 'levls': did you mean levels\?$"):
+        formalimg.evaluate(oracle, levls=[1])  # type: ignore[call-arg]
     assert not [*tmp_path.iterdir()]
 
 

@@ -6,6 +6,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
+from difflib import get_close_matches
 from numbers import Integral, Real
 from types import FunctionType, NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
@@ -26,10 +27,15 @@ def checks_types(**hints: str) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
+            signature = inspect.signature(function)
             try:
-                given = inspect.signature(function).bind(*args, **kwargs).arguments
-            except TypeError:
-                given = {}  # the call itself says best which argument is missing or too many
+                given = signature.bind(*args, **kwargs).arguments
+            except TypeError as error:
+                unknown = next((name for name in kwargs if name not in signature.parameters), "")
+                near = get_close_matches(unknown, signature.parameters, 1)
+                raise TypeError(
+                    f"{function.__name__}(): {error}{f': did you mean {near[0]}?' if near else ''}"
+                ) from None
             require_types(function, given, hints)
             return function(*args, **kwargs)
 
