@@ -79,7 +79,7 @@ _CUP = "(exists ?x (Is ?x 'cup'))"
         (lambda: public.solve(3), "a formula cannot be of the type int"),
         (lambda: public.draw(_CUP), r"\(str\): give a Scene \(solve\(formula\)\.scene is one that"),
         (lambda: public.load(3), r"suite cannot be 3 \(int\): give a str$"),
-        (lambda: public.load("geneval"), r"\(--items\), which `formalimg pull geneval --to DIR` brings$"),
+        (lambda: public.load("geneval"), r"\(`run --items`\), which `formalimg pull geneval --to DIR` brings$"),
         (lambda: public.Condition("rewriten"), "form cannot be 'rewriten': give plain, rewritten, text-layout or"),
     ],
 )

@@ -196,7 +196,9 @@ def _default_data(suite: str, version: str) -> bytes:
 
         sources = "|".join(sources_of(suite))
         pulled = f", which `formalimg pull {sources} --to DIR` brings" if sources else ""
-        raise FormalimgError(f"no items of {suite} ship with formalimg: give the path of its items (--items){pulled}")
+        raise FormalimgError(
+            f"no items of {suite} ship with formalimg: give the path of its items (`run --items`){pulled}"
+        )
     name = f"{suite}@{version}" if f"{suite}@{version}" in known else suite
     data = (_default_items() / f"{name}.jsonl.gz").read_bytes()
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != known[name]:

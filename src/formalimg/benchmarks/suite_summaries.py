@@ -41,15 +41,15 @@ class SuiteSummary:
         if self.items is None and self.sources:
             size = "not shipped"
         yield f"{self.name:<24}{', '.join(filter(None, [size, self.levels]))}"
-        earlier = f"; earlier items: --items {' or '.join(f'@{version}' for version in self.versions[:-1])}"
+        earlier = f"; earlier items: `run --items {'|'.join(f'@{version}' for version in self.versions[:-1])}`"
         yield f"{self.title}. Judge: {self.judge}{f'; {self.drawings} for drawings' if self.drawings else ''}"
         if self.items is not None:
             published = f"published data: formalimg pull {self.sources[0]} --to DIR" if self.sources else "made here"
             yield f"{published}{earlier if self.versions[1:] else ''}"
         elif self.sources:
-            yield f"formalimg pull {'|'.join(self.sources)} --to DIR, then --items DIR"
+            yield f"formalimg pull {'|'.join(self.sources)} --to DIR, then `run {self.name} --items DIR`"
         else:
-            yield "give yours with --items FILE; `formalimg score` makes them of prompts"
+            yield "give yours with `run --items FILE`; `formalimg score` makes them of prompts"
 
     def to_json(self) -> dict[str, object]:
         """Return the summary as plain data."""

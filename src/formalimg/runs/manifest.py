@@ -265,7 +265,7 @@ def require_same_settings(new: RunManifest, stored: RunManifest, folder: Path) -
     if found:
         raise FormalimgError(
             f"{folder} holds a run of other settings ({'; '.join(found)}): name another folder with --out (in Python "
-            "folder=), or give --restart, which moves the old run aside"
+            "folder=), or give `run` the option --restart, which moves the old run aside"
         )
 
 
