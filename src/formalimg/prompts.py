@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import string
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -18,6 +19,10 @@ _HEADER = re.compile(r"(version|optional|aliases): *(.*)")
 
 _OPENING, _CLOSING = "\ue000", "\ue001"
 """Stand for braces that a text doubles, until its placeholders are filled."""
+USER_LINE = "\n[user]\n"
+"""A line of its own that ends the system message of a prompt."""
+
+_ORIGIN = "origin: "
 _BRACES = {_OPENING: "{", _CLOSING: "}"}
 _FILLED = re.compile(f"{_PLACEHOLDER.pattern}|[{_OPENING}{_CLOSING}]")
 
@@ -36,6 +41,7 @@ class Prompt:
         version: distinguishes it from others of the same name.
         optional: placeholders that a user's own template may omit.
         aliases: other names that a user's own template may have for placeholders, such as those of an official text.
+        origin: where the authors published the text, which is then sent to the letter; empty for ours and the user's.
     """
 
     name: str
@@ -43,6 +49,7 @@ class Prompt:
     version: str
     optional: frozenset[str] = frozenset()
     aliases: Mapping[str, str] = field(default_factory=dict)
+    origin: str = ""
 
     @property
     def placeholders(self) -> frozenset[str]:
@@ -52,6 +59,16 @@ class Prompt:
     def fill(self, values: Mapping[str, str]) -> str:
         """Return the text with the placeholders replaced; braces within values stay as they are."""
         return _FILLED.sub(lambda found: values[found[1]] if found[1] else _BRACES[found[0]], self.text)
+
+    def messages(self, values: Mapping[str, str]) -> tuple[str, str]:
+        """Return the system and the user message in it, filled: up to the line `[user]`, and from there on.
+
+        Without such a line all of it is the user message, and the system message is empty.
+        """
+        system, separator, user = self.text.partition(USER_LINE)
+        parts = (system, user) if self.origin else (system.strip(), user.strip())
+        first, second = (replace(self, text=part).fill(values) for part in parts)
+        return (first, second) if separator else ("", first)
 
     def __str__(self) -> str:
         return f"{self.name}, {self.version}"
@@ -92,13 +109,17 @@ def _ours(path: Path) -> Prompt:
 def _stand_in(path: Path, ours: Prompt) -> Prompt:
     """The user's text; it must be usable wherever ours is."""
     try:
-        _, text = _parted(path.read_text(encoding="utf-8-sig"))
+        whole = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise PromptError(f"cannot read the prompt {path}: it must be a text file in UTF-8") from error
-    version = f"the user's own, {_digest(text)}"
-    if ours.aliases:
-        text = _with_our_names(text, ours.aliases)
-    theirs = Prompt(ours.name, text, version, ours.optional, ours.aliases)
+    if whole.startswith(_ORIGIN):
+        theirs = _authors_text(path, whole, ours)
+    else:
+        _, text = _parted(whole)
+        version = f"the user's own, {_digest(text)}"
+        if ours.aliases:
+            text = _with_our_names(text, ours.aliases)
+        theirs = Prompt(ours.name, text, version, ours.optional, ours.aliases)
     unknown = sorted(theirs.placeholders - ours.placeholders)
     missing = sorted(ours.placeholders - ours.optional - theirs.placeholders)
     if unknown:
@@ -106,6 +127,34 @@ def _stand_in(path: Path, ours: Prompt) -> Prompt:
     if missing:
         raise PromptError(f"{path} has no {{{missing[0]}}}: a text in its place needs {_listed(ours)}")
     return theirs
+
+
+def exact_prompt(template: str, origin: str) -> bytes:
+    """Return the file of a text that the authors published.
+
+    Args:
+        template: the text as a format string: fields in braces, braces of its own doubled.
+        origin: where they published it.
+    """
+    return f"{_ORIGIN}{origin}\n{template}".encode()
+
+
+def _authors_text(path: Path, whole: str, ours: Prompt) -> Prompt:
+    """The text of a file that `exact_prompt` made: every character counts, and each field has our name."""
+    first, _, template = whole.partition("\n")
+    origin = first.removeprefix(_ORIGIN)
+    try:
+        pieces = list(string.Formatter().parse(template))
+    except ValueError as error:
+        raise PromptError(f"{path} is no format string ({error}): pull it again") from error
+    text = ""
+    for literal, name, form, conversion in pieces:
+        if form or conversion:
+            raise PromptError(f"{path} formats {{{name}}} in a way of its own: pull it again")
+        text += literal.replace("{", _OPENING).replace("}", _CLOSING)
+        text += "" if name is None else f"{{{ours.aliases.get(name, name)}}}"
+    version = f"of the authors ({origin}), {_digest(template)}"
+    return Prompt(ours.name, text, version, ours.optional, ours.aliases, origin)
 
 
 def _with_our_names(text: str, aliases: Mapping[str, str]) -> str:

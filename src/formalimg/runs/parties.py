@@ -74,9 +74,13 @@ def open_model(
         FormalimgError: if it cannot be opened, or cannot draw the suite.
     """
     if task == "layout":
+        from formalimg.benchmarks.download.texts import pulled_texts
         from formalimg.models.builtin.planner import open_planner
 
-        return Reopenable.open(partial(open_planner, name, options, prompts, published=protocol != "default"))
+        published = protocol != "default"
+        if published and prompts is None:
+            prompts = pulled_texts(suite_of(suite).source)
+        return Reopenable.open(partial(open_planner, name, options, prompts, published=published))
     from formalimg.models.registry import open_image_model
 
     model = Reopenable.open(partial(open_image_model, name, options))
