@@ -23,6 +23,7 @@ USER_LINE = "\n[user]\n"
 """A line of its own that ends the system message of a prompt."""
 
 _ORIGIN = "origin: "
+_USERS, _AUTHORS = "the user's own", "of the authors"
 _BRACES = {_OPENING: "{", _CLOSING: "}"}
 _FILLED = re.compile(f"{_PLACEHOLDER.pattern}|[{_OPENING}{_CLOSING}]")
 
@@ -74,6 +75,16 @@ class Prompt:
         return f"{self.name}, {self.version}"
 
 
+def is_authors(prompt: str) -> bool:
+    """Return whether a prompt, as settings record it, is a text of the authors."""
+    return f", {_AUTHORS} (" in prompt
+
+
+def is_users(prompt: str) -> bool:
+    """Return whether a prompt, as settings record it, is the user's own text."""
+    return _USERS in prompt
+
+
 def load_prompts(folder: Path, own: Path | None = None) -> dict[str, Prompt]:
     """Load the built-in prompts of a folder by name, each replaced by the user's own of the same name, if any.
 
@@ -116,7 +127,7 @@ def _stand_in(path: Path, ours: Prompt) -> Prompt:
         theirs = _authors_text(path, whole, ours)
     else:
         _, text = _parted(whole)
-        version = f"the user's own, {_digest(text)}"
+        version = f"{_USERS}, {_digest(text)}"
         if ours.aliases:
             text = _with_our_names(text, ours.aliases)
         theirs = Prompt(ours.name, text, version, ours.optional, ours.aliases)
@@ -153,7 +164,7 @@ def _authors_text(path: Path, whole: str, ours: Prompt) -> Prompt:
             raise PromptError(f"{path} formats {{{name}}} in a way of its own: pull it again")
         text += literal.replace("{", _OPENING).replace("}", _CLOSING)
         text += "" if name is None else f"{{{ours.aliases.get(name, name)}}}"
-    version = f"of the authors ({origin}), {_digest(template)}"
+    version = f"{_AUTHORS} ({origin}), {_digest(template)}"
     return Prompt(ours.name, text, version, ours.optional, ours.aliases, origin)
 
 

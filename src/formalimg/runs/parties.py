@@ -75,6 +75,7 @@ def open_model(
     """
     if task == "layout":
         from formalimg.benchmarks.download.texts import pulled_texts
+        from formalimg.benchmarks.registry import suite as suite_of
         from formalimg.models.builtin.planner import open_planner
 
         published = protocol != "default"

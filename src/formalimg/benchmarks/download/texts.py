@@ -57,7 +57,8 @@ def pull_texts(
     Args:
         name: that of the benchmark.
         to: the folder to make. Default: `texts_folder(name)`, where published protocols look for them.
-        origin, revision: as for `pull`.
+        origin: take them from here, as for `pull`.
+        revision: take them at this commit, as for `pull`.
 
     Raises:
         PullError: as `pull`; if the texts of the benchmark are not known, or a text is not where it should be.
@@ -83,7 +84,10 @@ def text_source(name: str) -> TextSource:
     commit, texts = _tables()[name]
     places = tuple(TextPlace(text, **fields) for text, fields in texts.items())
     wanted = tuple(dict.fromkeys(place.file for place in places))
-    return TextSource(replace(benchmark, commit=commit, data=wanted, papers=("LICENSE*",), digest=""), places)
+    title = f"{benchmark.title.partition(':')[0]}: the prompts in its scripts"
+    return TextSource(
+        replace(benchmark, title=title, commit=commit, data=wanted, papers=("LICENSE*",), digest=""), places
+    )
 
 
 def texts_folder(name: str) -> Path:
@@ -110,7 +114,7 @@ def _extract(place: TextPlace, contents: FileContents, benchmark: BenchmarkSourc
         text = read_text(contents[place.file], place.parts, is_template=place.is_template)
     except ValueError as error:
         raise PullError(f"{place.file}, {place.name}: {error}; check where it comes from") from error
-    return exact_prompt(text, f"{repository} {benchmark.commit[:12]}")
+    return exact_prompt(text, repository)  # the commit is in the note: the same text is the same prompt
 
 
 @cache
