@@ -88,9 +88,10 @@ def judge_command(
             "--price": price,
             "--prompts": prompts,
         }
-        _refuse({**given, "--protocol": None if protocol == "default" else protocol}, "--groundings")
+        _refuse(given, "--groundings")
         place = default_runs(runs, needed=out is None)
-        print_rates(_judge_groundings(groundings, items, task, name, place, out), min_coverage)
+        is_published = protocol != "default"
+        print_rates(_judge_groundings(groundings, items, task, name, place, out, is_published), min_coverage)
         return
     _refuse({"--items": items, "--name": name, "--out": out}, "a run")
     if folder is None:
@@ -138,6 +139,7 @@ def _judge_groundings(
     name: str | None,
     runs: Path,
     out: Path | None,
+    is_published: bool,
 ) -> list[tuple[Path, Judge]]:
     """Make a run of the grounding files of each model."""
     from formalimg.benchmarks.loader import load
@@ -159,7 +161,7 @@ def _judge_groundings(
     made: list[tuple[Path, Judge]] = []
     for one in folders:
         model = GroundedImages(one, name or one.model)
-        judge = GroundingFileJudge(one, fails_unreadable=task == "layout")
+        judge = GroundingFileJudge(one, fails_unreadable=task == "layout", is_published=is_published)
         folder = out or runs / run_name(grounded, model.name, "layout" if task == "layout" else "")
         config = RunConfig(
             loaded,
