@@ -1,4 +1,4 @@
-"""`judge --groundings … --protocol published`: files that are damaged are decided where the published evaluator does."""
+"""`judge --groundings … --protocol published`: damaged files are decided where the published evaluator decides."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ Look for {object_classes} in the picture; colours are {colors}.
 """
 
 prompts_generate = """
-Write one.   
+Write one.\\x20
 {dsl}
 {{ "parameters": {{}} }}
 {instruction}
@@ -92,7 +92,7 @@ def process_single_image_batch(client, image_path, questions_list, level):
 {
 "1": { "score": 1.0 }
 }"""
-        user_content_text = f"""Rate it. 
+        user_content_text = f"""Rate it.\\x20
 
 {base_q_text}"""
     else:
@@ -116,7 +116,7 @@ def main():
             "1": {"score": 1.0}
             }"""
 
-            user_content = f"""Rate it. 
+            user_content = f"""Rate it.\\x20
             {task['base_q_text']}"""
 
         else:

@@ -1,10 +1,10 @@
-"""Figures of items with formulas: predicates of suites side by side, predicates by level, and classes."""
+"""Figures of FormalImg: predicates of suites side by side and by level, classes, and what kind of clauses fail."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from formalimg.benchmarks.formal.census import count_contents
 from formalimg.benchmarks.registry import suite as suite_of
@@ -12,9 +12,13 @@ from formalimg.logic.syntax import atoms
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.reports.figures.bar_charts import ShareList, bar_chart, share_list
 from formalimg.reports.figures.heatmap import HeatMap, heat_map
-from formalimg.reports.figures.series import Chart, Point, Series, numbered_style
+from formalimg.reports.figures.series import Chart, Point, Series, numbered_style, run_styles
 from formalimg.reports.figures.svg import Figure
+from formalimg.reports.labels import FAILURES_COUNTED
 from formalimg.types import Benchmark, Item
+
+if TYPE_CHECKING:
+    from formalimg.reports.comparison_model import Section
 
 
 def item_figures(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
@@ -22,6 +26,23 @@ def item_figures(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
     yield from predicates_of_suites(suites)
     for name, items in suites.items():
         yield from formula_figures(suite_of(name), items)
+
+
+def run_figures(section: Section) -> Iterator[Figure]:
+    """Yield the kinds of the clauses that failed, as shares of all that failed in a run (Figure 4b of FormalImg)."""
+    labels = section.suite.terms
+    kinds = [kind for kind in section.suite.part_kinds if any(kind in row.kinds for row in section.rows)]
+    series = []
+    for row, style in zip(section.rows, run_styles(section.rows), strict=True):
+        if failed := sum(tally.failed for tally in row.kinds.values()):
+            shares = {kind: Point(row.kinds[kind].failed / failed) for kind in kinds if kind in row.kinds}
+            series.append(Series(row.name, style, shares))
+    if series:
+        title = f"{section.title}: {labels.part}s {labels.failed}, shares by {labels.kind}"
+        note = f"{FAILURES_COUNTED} The shares of a run add up to 100 %."
+        measure = f"of all {labels.part}s {labels.failed} (%)"
+        chart = Chart(title, note, tuple(kinds), tuple(series), measure, percent=True)
+        yield bar_chart(f"{section.suite.name}-failure-shares", chart)
 
 
 def predicates_of_suites(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
