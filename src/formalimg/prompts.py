@@ -15,7 +15,7 @@ from formalimg.errors import FormalimgError
 _PLACEHOLDER = re.compile(r"\{([a-z_]+[0-9]?)\}")
 """Only a lone word in braces is a placeholder, so that JSON can be written in a prompt as it is."""
 
-_HEADER = re.compile(r"(version|optional|aliases): *(.*)")
+_HEADER = re.compile(r"(version|optional|aliases|instead): *(.*)")
 
 _OPENING, _CLOSING = "\ue000", "\ue001"
 """Stand for braces that a text doubles, until its placeholders are filled."""
@@ -42,6 +42,7 @@ class Prompt:
         version: distinguishes it from others of the same name.
         optional: placeholders that a user's own template may omit.
         aliases: other names that a user's own template may have for placeholders, such as those of an official text.
+        instead: placeholders that a text in its place may have, all of them, instead of its own.
         origin: where the authors published the text, which is then sent to the letter; empty for ours and the user's.
     """
 
@@ -50,6 +51,7 @@ class Prompt:
     version: str
     optional: frozenset[str] = frozenset()
     aliases: Mapping[str, str] = field(default_factory=dict)
+    instead: frozenset[str] = frozenset()
     origin: str = ""
 
     @property
@@ -110,11 +112,21 @@ def load_prompts(folder: Path, own: Path | None = None) -> dict[str, Prompt]:
     return prompts
 
 
+def read_prompt(path: Path) -> Prompt:
+    """Return a text of the user, or of the authors, that takes the place of none of ours; it has no placeholders.
+
+    Raises:
+        PromptError: if there is none, or it has placeholders.
+    """
+    return _stand_in(path, Prompt(path.stem, "", ""))
+
+
 def _ours(path: Path) -> Prompt:
     header, text = _parted(path.read_text(encoding="utf-8"))
     aliases = dict(pair.split("=", 1) for pair in header.get("aliases", "").split())
     optional = frozenset(header.get("optional", "").split())
-    return Prompt(path.stem, text, f"version {header['version']}", optional, aliases)
+    instead = frozenset(header.get("instead", "").split())
+    return Prompt(path.stem, text, f"version {header['version']}", optional, aliases, instead)
 
 
 def _stand_in(path: Path, ours: Prompt) -> Prompt:
@@ -122,15 +134,17 @@ def _stand_in(path: Path, ours: Prompt) -> Prompt:
     try:
         whole = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise PromptError(f"cannot read the prompt {path}: it must be a text file in UTF-8") from error
+        raise PromptError(f"cannot read the prompt {path}: put it there, as a text file in UTF-8") from error
     if whole.startswith(_ORIGIN):
         theirs = _authors_text(path, whole, ours)
     else:
         _, text = _parted(whole)
         version = f"{_USERS}, {_digest(text)}"
-        if ours.aliases:
+        if ours.aliases or ours.instead:
             text = _with_our_names(text, ours.aliases)
-        theirs = Prompt(ours.name, text, version, ours.optional, ours.aliases)
+        theirs = replace(ours, text=text, version=version)
+    if ours.instead and theirs.placeholders == ours.instead:
+        return theirs
     unknown = sorted(theirs.placeholders - ours.placeholders)
     missing = sorted(ours.placeholders - ours.optional - theirs.placeholders)
     if unknown:
@@ -165,7 +179,7 @@ def _authors_text(path: Path, whole: str, ours: Prompt) -> Prompt:
         text += literal.replace("{", _OPENING).replace("}", _CLOSING)
         text += "" if name is None else f"{{{ours.aliases.get(name, name)}}}"
     version = f"{_AUTHORS} ({origin}), {_digest(template)}"
-    return Prompt(ours.name, text, version, ours.optional, ours.aliases, origin)
+    return replace(ours, text=text, version=version, origin=origin)
 
 
 def _with_our_names(text: str, aliases: Mapping[str, str]) -> str:
