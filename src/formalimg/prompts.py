@@ -63,16 +63,6 @@ class Prompt:
         """Return the text with the placeholders replaced; braces within values stay as they are."""
         return _FILLED.sub(lambda found: values[found[1]] if found[1] else _BRACES[found[0]], self.text)
 
-    def messages(self, values: Mapping[str, str]) -> tuple[str, str]:
-        """Return the system and the user message in it, filled: up to the line `[user]`, and from there on.
-
-        Without such a line all of it is the user message, and the system message is empty.
-        """
-        system, separator, user = self.text.partition(USER_LINE)
-        parts = (system, user) if self.origin else (system.strip(), user.strip())
-        first, second = (replace(self, text=part).fill(values) for part in parts)
-        return (first, second) if separator else ("", first)
-
     def __str__(self) -> str:
         return f"{self.name}, {self.version}"
 

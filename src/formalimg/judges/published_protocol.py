@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 
@@ -20,7 +20,7 @@ from formalimg.judges.chat_judge import NoValidAnswer, explain_unanswered
 from formalimg.models.chat import Answered, Attachment, Message
 from formalimg.models.pricing import Price, price_of
 from formalimg.models.text_answer import TextAnswer
-from formalimg.prompts import Prompt, load_prompts
+from formalimg.prompts import USER_LINE, Prompt, load_prompts
 from formalimg.types import ChatModel, Setting
 
 Followed: TypeAlias = Literal["published", "paper", "official-code"]
@@ -146,6 +146,17 @@ async def attach(image: LoadedImage, label: str | None = None) -> Attachment:
     if label is not None and image.data.startswith(_PUBLISHED_FORMATS):
         return Attachment(image.data, label)
     return (await asyncio.to_thread(encode_image, image)).attachment
+
+
+def system_and_user(prompt: Prompt, values: Mapping[str, str]) -> tuple[str, str]:
+    """Return the two messages in a prompt, filled: up to the line `[user]`, and from there on.
+
+    Blanks at their ends are part of a text of the authors, and of no other.
+    """
+    system, separator, user = prompt.text.partition(USER_LINE)
+    parts = (system, user) if prompt.origin else (system.strip(), user.strip())
+    first, second = (replace(prompt, text=part).fill(values) for part in parts)
+    return (first, second) if separator else ("", first)
 
 
 _FIRST_WORD = re.compile(r"\W*yes\b", re.IGNORECASE)

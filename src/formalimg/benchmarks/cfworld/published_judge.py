@@ -13,7 +13,7 @@ from formalimg.benchmarks.cfworld.published_answers import ScoreFamily, score_sh
 from formalimg.benchmarks.cfworld.spec import PASS_THRESHOLD, CounterfactualSpec, WeightedQuestion
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import NoValidAnswer
-from formalimg.judges.published_protocol import Followed, PublishedJudge, attach
+from formalimg.judges.published_protocol import Followed, PublishedJudge, attach, system_and_user
 from formalimg.models.chat import Attachment, Message
 from formalimg.types import ChatModel, Item, Part, Unscored, Verdict
 
@@ -78,9 +78,8 @@ class PublishedScoreJudge(PublishedJudge):
             return Unscored("not understood", detail)
         kind = image_kind(item.suite, item.level)
         prompt = self._prompts[f"prompt_{kind}"]
-        is_qwen_list = bool(prompt.origin) and (self._family == "qwen" or kind == "rules")
-        system, user = prompt.messages({"questions": list_questions(spec.questions, colon=is_qwen_list)})
-        messages = await self._messages(system, user, image, self._label(prompt, "image/png"))
+        system, user = system_and_user(prompt, {"questions": list_questions(spec.questions)})
+        messages = await self._messages(system, user, image)
         reply = await self._ask(messages, score_sheet(self._family, len(spec.questions)))
         raw = list(reply.raw) if isinstance(reply, NoValidAnswer) else [reply.raw]
         evidence: dict[str, object] = {
@@ -110,25 +109,18 @@ class PublishedScoreJudge(PublishedJudge):
             parts = tuple(replace(part, weight=one.weight) for one, part in zip(questions, parts, strict=True))
         return round(Verdict(False, parts).score, 9) >= PASS_THRESHOLD
 
-    async def _messages(self, system: str, user: str, image: LoadedImage, label: str | None) -> list[Message]:
+    async def _messages(self, system: str, user: str, image: LoadedImage) -> list[Message]:
         if self._family == "gemini":
-            jpeg = await asyncio.to_thread(_as_jpeg, image)
-            parts: tuple[str | Attachment, ...] = (user, replace(jpeg, media_type=label or jpeg.media_type))
+            parts: tuple[str | Attachment, ...] = (user, await asyncio.to_thread(_as_jpeg, image))
         else:
             parts = (await attach(image), user)
         return [Message("system", (system,)), Message("user", parts)] if system else [Message("user", parts)]
 
 
-def list_questions(questions: Sequence[WeightedQuestion], *, colon: bool = False) -> str:
-    """Return the questions with their numbers and criteria, in the published form.
-
-    Args:
-        questions: the questions.
-        colon: whether the colon comes before the number, as in the list for Qwen.
-    """
-    head = 'Question ID: "{}"' if colon else 'Question ID "{}":'
+def list_questions(questions: Sequence[WeightedQuestion]) -> str:
+    """Return the questions with their numbers and criteria, in the published form."""
     return "".join(
-        f"\n{head.format(number)}\nQuestion: {one.question}\nCriteria: {one.criteria}\n---"
+        f'\nQuestion ID "{number}":\nQuestion: {one.question}\nCriteria: {one.criteria}\n---'
         for number, one in enumerate(questions, 1)
     )
 
