@@ -12,8 +12,8 @@ from pathlib import Path
 
 from formalimg.errors import FormalimgError
 
-_PLACEHOLDER = re.compile(r"\{([a-z_]+[0-9]?)\}")
-"""Only a lone word in braces is a placeholder, so that JSON can be written in a prompt as it is."""
+_PLACEHOLDER = re.compile(r"\{([a-z_]+[0-9]?|[A-Z])\}")
+"""Only a lone word, or a capital, in braces is a placeholder, so that JSON can be written in a prompt as it is."""
 
 _HEADER = re.compile(r"(version|optional|aliases|instead): *(.*)")
 

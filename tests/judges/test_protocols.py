@@ -15,6 +15,7 @@ from PIL import Image
 
 from formalimg.api import run
 from formalimg.benchmarks.cfworld.published_judge import PublishedScoreJudge
+from formalimg.benchmarks.cfworld.questions import pair_spec
 from formalimg.benchmarks.conceptmix.published_judge import PublishedQuestionJudge
 from formalimg.benchmarks.formal.published_judge import PublishedClauseJudge, PublishedSceneJudge
 from formalimg.benchmarks.formal.spec import FormulaSpec
@@ -196,7 +197,8 @@ def test_cf_world_asks_each_family_in_its_own_form(model: str, sampling: dict[st
         texts.add(system["content"])
         assert ["image" if part == "image" else "text" for part in content(user)] == order
         (text,) = [part for part in content(user) if part != "image"]
-        assert f'Question ID "2":\nQuestion: {RISES.question}\nCriteria: {RISES.criteria}' in text
+        heading = 'Question ID "2":' if model.startswith("gemini") else 'Question ID: "2"'
+        assert f"{heading}\nQuestion: {RISES.question}\nCriteria: {RISES.criteria}" in text
         assert "15" not in text, "weights are not for the judge"
         if model.startswith("gemini"):
             assert picture(user).startswith("data:image/jpeg;")
@@ -204,6 +206,53 @@ def test_cf_world_asks_each_family_in_its_own_form(model: str, sampling: dict[st
         else:
             assert _size(picture(user)) == (1100, 1100)
     assert len(texts) == 2, "factual images have a text of their own"
+
+
+@pytest.mark.parametrize("model", ["gemini-3-pro-preview", "Qwen3-VL-235B"])
+def test_a_pair_is_asked_about_by_its_names_and_has_one_score(model: str) -> None:
+    spec = pair_spec("pair-1", "cup", "old { oak }", "A cup in an old { oak }.")
+    item = Item("cf-world-attributes", "pair-1-rare", 2, "A cup in an old { oak }.", spec)
+    bodies, found = asked(
+        "cf-world-attributes", item, lambda question: '{"reasoning": "both", "score": 0.5}', model=model
+    )
+    (body,) = bodies
+    text = next(part for part in content(body["messages"][1]) if part != "image")
+    lines = ['"A cup in an old { oak }."', 'A: "cup"', 'B: "old { oak }"']
+    assert [line for line in lines if line not in text] == []
+    assert "Criteria" not in text
+    assert isinstance(found, Verdict)
+    assert [(part.score, part.reason) for part in found.parts] == [(0.5, "both")]
+    assert found.passed
+
+
+def test_the_authors_text_about_pairs_keeps_the_names_of_its_placeholders(tmp_path: Path) -> None:
+    (tmp_path / "published-score-attributes.txt").write_text(
+        'Judge. {{"score": 1}}\n[user]\nPrompt: "{prompt}"\nEntity A to check: "{A}"\nEntity B to check: "{B}"'
+    )
+    spec = pair_spec("pair-1", "cup", "oak", "A cup in an oak.")
+    item = Item("cf-world-attributes", "pair-1-rare", 2, "A cup in an oak.", spec)
+    bodies, _ = asked("cf-world-attributes", item, lambda question: '{"score": 1}', prompts=str(tmp_path))
+    system, user = bodies[0]["messages"]
+    assert system["content"] == 'Judge. {"score": 1}'
+    assert [part for part in content(user) if part != "image"] == [
+        'Prompt: "A cup in an oak."\nEntity A to check: "cup"\nEntity B to check: "oak"'
+    ]
+
+
+def test_a_pair_without_names_is_unscored_before_anything_is_asked() -> None:
+    item = Item("cf-world-attributes", "pair-1-rare", 2, "A cup.", score_item(SHARP, level=2).spec)
+    bodies, found = asked("cf-world-attributes", item, lambda question: "{}")
+    assert bodies == []
+    assert isinstance(found, Unscored)
+    assert "does not name two objects" in found.detail
+
+
+@pytest.mark.parametrize("answer", ['{"reasoning": "?", "score": "high"}', '{"score": 2}', "[]", "yes"])
+def test_a_pair_score_that_is_no_number_is_unscored(answer: str) -> None:
+    spec = pair_spec("pair-1", "cup", "oak", "A cup in an oak.")
+    item = Item("cf-world-attributes", "pair-1-rare", 2, "A cup in an oak.", spec)
+    _, found = asked("cf-world-attributes", item, lambda question: answer)
+    assert isinstance(found, Unscored)
 
 
 def test_options_of_the_user_come_before_those_of_the_protocol() -> None:

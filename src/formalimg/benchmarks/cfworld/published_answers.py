@@ -39,16 +39,7 @@ class ScoreSheet(TextAnswer):
     @classmethod
     def from_text(cls, text: str) -> Self:
         """Read JSON from the first brace or bracket to the last of its kind; a list is no answer."""
-        text = "\n".join(map(_without_fence, text.split("\n")))
-        value: object = None
-        for written in _bracketed(text)[: 1 if cls.family == "gemini" else 2]:
-            try:
-                value = parse_json(written)
-            except ValueError:
-                continue
-            break
-        if not isinstance(value, dict) or not value:
-            raise ValueError("there is no JSON object with scores in it")
+        value = _parse_object(text, cls.family)
         found = [cls._score(value, number) for number in range(1, cls.count + 1)]
         return cls(scores=[score for score, _ in found], reasons=[reason for _, reason in found])
 
@@ -59,6 +50,20 @@ class ScoreSheet(TextAnswer):
         if not 0 <= score <= 1:
             raise ValueError(f"the score of question {number} is {score:g}, which is no number from 0 to 1")
         return abs(score), reasoning  # -0.0 is 0
+
+
+class PairScore(ScoreSheet):
+    """An object with one score, for a pair of objects: the published scorer of pairs asks no numbered questions."""
+
+    family = "qwen"
+    count = 1
+
+    @classmethod
+    def _score(cls, answer: Mapping[str, Any], number: int) -> tuple[float, str]:
+        score = _number(answer.get("score", 0.0))
+        if not 0 <= score <= 1:
+            raise ValueError(f"the score is {score:g}, which is no number from 0 to 1")
+        return abs(score), _reasoning(answer)
 
 
 @cache
@@ -101,6 +106,20 @@ def _number(given: object) -> float:
 def _reasoning(fields: Mapping[str, Any]) -> str:
     said = fields.get("reasoning", "")
     return said if isinstance(said, str) else ""
+
+
+def _parse_object(text: str, family: ScoreFamily) -> Mapping[str, Any]:
+    text = "\n".join(map(_without_fence, text.split("\n")))
+    value: object = None
+    for written in _bracketed(text)[: 1 if family == "gemini" else 2]:
+        try:
+            value = parse_json(written)
+        except ValueError:
+            continue
+        break
+    if not isinstance(value, dict) or not value:
+        raise ValueError("there is no JSON object with scores in it")
+    return value
 
 
 def _without_fence(line: str) -> str:

@@ -8,8 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from formalimg.benchmarks.cfworld.judge import Persona, image_kind, is_complete, select_persona, shared_weights
-from formalimg.benchmarks.cfworld.published_answers import ScoreFamily, score_sheet
+from formalimg.benchmarks.cfworld.judge import (
+    ImageKind,
+    Persona,
+    image_kind,
+    is_complete,
+    select_persona,
+    shared_weights,
+)
+from formalimg.benchmarks.cfworld.published_answers import PairScore, ScoreFamily, ScoreSheet, score_sheet
+from formalimg.benchmarks.cfworld.questions import pair_objects
 from formalimg.benchmarks.cfworld.spec import PASS_THRESHOLD, CounterfactualSpec, WeightedQuestion
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import NoValidAnswer
@@ -28,7 +36,8 @@ _QUALITY = 85
 class PublishedScoreJudge(PublishedJudge):
     """CF-World: all questions in one request, and an object with a score for each.
 
-    A system and a user message. For Gemini the text comes first, and the image is sent as JPEG with at most 1024 pixels
+    Of a pair of objects, the prompt and both names in place of questions, and an object with one score. A system and a
+    user message. For Gemini the text comes first, and the image is sent as JPEG with at most 1024 pixels
     a side; for Qwen the image comes first, as it is. A question that the answer leaves out has a 0, as published.
     Evidence, all plain data:
 
@@ -38,6 +47,7 @@ class PublishedScoreJudge(PublishedJudge):
     """
 
     prompt_folder = PROMPTS
+    rules = 2  # questions are headed as in the scorer of each family, and pairs are asked about by name
 
     def __init__(
         self, chat: ChatModel, protocol: Followed = "official-code", prompts: Path | None = None, persona: str = "auto"
@@ -78,9 +88,13 @@ class PublishedScoreJudge(PublishedJudge):
             return Unscored("not understood", detail)
         kind = image_kind(item.suite, item.level)
         prompt = self._prompts[f"prompt_{kind}"]
-        system, user = system_and_user(prompt, {"questions": list_questions(spec.questions)})
-        messages = await self._messages(system, user, image)
-        reply = await self._ask(messages, score_sheet(self._family, len(spec.questions)))
+        values = self._values(kind, item, spec)
+        if values is None:
+            return Unscored("not understood", f"item {item.id} of {item.suite} does not name two objects")
+        messages = await self._messages(*system_and_user(prompt, values), image)
+        count = len(spec.questions)
+        sheet: type[ScoreSheet] = PairScore if kind == "attributes" else score_sheet(self._family, count)
+        reply = await self._ask(messages, sheet)
         raw = list(reply.raw) if isinstance(reply, NoValidAnswer) else [reply.raw]
         evidence: dict[str, object] = {
             "persona": self._persona if kind in ("factual", "counterfactual") else "objective",
@@ -104,6 +118,13 @@ class PublishedScoreJudge(PublishedJudge):
         )
         return Verdict(self._passed(spec.questions, parts), parts, evidence, reply.cost)
 
+    def _values(self, kind: ImageKind, item: Item[object], spec: CounterfactualSpec) -> dict[str, str] | None:
+        """Return what fills the prompt; None for a pair whose objects are unknown."""
+        if kind != "attributes":
+            return {"questions": list_questions(spec.questions, "qwen" if kind == "rules" else self._family)}
+        objects = pair_objects(spec, item.prompt)
+        return None if objects is None else {"prompt": item.prompt, "a": objects[0], "b": objects[1]}
+
     def _passed(self, questions: Sequence[WeightedQuestion], parts: tuple[Part, ...]) -> bool:
         if self.as_code:
             parts = tuple(replace(part, weight=one.weight) for one, part in zip(questions, parts, strict=True))
@@ -117,10 +138,11 @@ class PublishedScoreJudge(PublishedJudge):
         return [Message("system", (system,)), Message("user", parts)] if system else [Message("user", parts)]
 
 
-def list_questions(questions: Sequence[WeightedQuestion]) -> str:
-    """Return the questions with their numbers and criteria, in the published form."""
+def list_questions(questions: Sequence[WeightedQuestion], family: ScoreFamily) -> str:
+    """Return the questions with their numbers and criteria, in the published form: colons differ between scorers."""
+    heading = 'Question ID "{}":' if family == "gemini" else 'Question ID: "{}"'
     return "".join(
-        f'\nQuestion ID "{number}":\nQuestion: {one.question}\nCriteria: {one.criteria}\n---'
+        f"\n{heading.format(number)}\nQuestion: {one.question}\nCriteria: {one.criteria}\n---"
         for number, one in enumerate(questions, 1)
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -70,6 +71,16 @@ def pair_spec(group: str, a: str, b: str, prompt: str) -> CounterfactualSpec:
 @cache
 def _texts() -> Mapping[str, str]:
     return tomllib.loads((files("formalimg.benchmarks.cfworld") / "pair_question.toml").read_text(encoding="utf-8"))
+
+
+def pair_objects(spec: CounterfactualSpec, prompt: str) -> tuple[str, str] | None:
+    """Return the two objects that the question of `pair_spec` is about; None for another question."""
+    if len(spec.questions) != 1:
+        return None
+    pattern = re.escape(_texts()["question"].replace("{prompt}", prompt.rstrip(".")))
+    pattern = pattern.replace(re.escape("{a}"), "(?P<a>.+)").replace(re.escape("{b}"), "(?P<b>.+)")
+    found = re.fullmatch(pattern, spec.questions[0].question)
+    return (found["a"], found["b"]) if found and pair_spec(spec.group, found["a"], found["b"], prompt) == spec else None
 
 
 def make_question_item(prompt: str, questions: Sequence[OwnQuestion]) -> Item[CounterfactualSpec]:
