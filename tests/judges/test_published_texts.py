@@ -17,6 +17,7 @@ import pytest
 from openai import OpenAI
 from PIL import Image
 
+from formalimg.benchmarks.cfworld.questions import pair_spec
 from formalimg.benchmarks.download.texts import pull_texts
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.judges.factory import open_judge
@@ -194,6 +195,21 @@ def test_cf_world_by_qwen_to_the_byte(
         {"role": "user", "content": [url(image().data, "png"), {"type": "text", "text": text}]},
     ]
     assert (body["temperature"], body["top_p"], body["max_tokens"]) == (0.1, 0.9, 2048)
+
+
+def test_cf_world_attributes_to_the_byte(scripts: Scripts, server: Loopback) -> None:
+    path = scripts("cf-world") / "scripts/score/attribute_decouple.py"
+    prompt = "An otter in front of a cathedral."
+    item = Item("cf-world-attributes", "93", 2, prompt, pair_spec("93", "Giant Otter", "a cathedral", prompt))
+    judged(server, "cf-world-attributes", item, "Qwen3-VL-235B")
+    pair = {"prompt": prompt, "A": "Giant Otter", "B": "a cathedral"}
+    assert server.requests[0].json["messages"] == [
+        {"role": "system", "content": script_text(path, "unified_system_prompt")},
+        {
+            "role": "user",
+            "content": [url(image().data, "png"), {"type": "text", "text": script_text(path, "user_content", q=pair)}],
+        },
+    ]
 
 
 def _smaller(data: bytes) -> bytes:

@@ -142,6 +142,22 @@ def main():
         user_content += "\\n\\n[ERROR] Once more."
 '''
 
+_ATTRIBUTES = '''
+def main():
+    unified_system_prompt = """Look for both.
+
+    {
+      "score": 1.0
+    }"""
+    for task in tasks:
+        q = task['q_data']
+        user_content = f"""About:
+                    Prompt: "{q['prompt']}"
+                    A: "{q['A']}", B: "{q['B']}"
+                    """
+        user_content += "\\n\\n[ERROR] Once more."
+'''
+
 SCRIPTS: Mapping[str, Mapping[str, str]] = {
     "formalimg": {
         "src/tasks/knolling/prompts/prompts.py": _KNOLLING,
@@ -154,6 +170,7 @@ SCRIPTS: Mapping[str, Mapping[str, str]] = {
         "scripts/score/gemini.py": _GEMINI,
         "scripts/score/qwen3vl-235b.py": _QWEN,
         "scripts/score/rule_decouple.py": _RULES,
+        "scripts/score/attribute_decouple.py": _ATTRIBUTES,
     },
 }
 """Files of each benchmark, by their paths in its repository."""
