@@ -18,7 +18,8 @@ from openai import OpenAI
 from PIL import Image
 
 from formalimg.benchmarks.cfworld.questions import pair_spec
-from formalimg.benchmarks.download.texts import pull_texts
+from formalimg.benchmarks.conditions import Condition, StyleText
+from formalimg.benchmarks.download.texts import pull_texts, texts_folder
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.judges.factory import open_judge
 from formalimg.logic.parser import parse
@@ -135,6 +136,14 @@ def test_layouts_to_the_byte(scripts: Scripts, server: Loopback) -> None:
     expected = by_script(server, model="deepseek-reasoner", messages=messages, temperature=1.0)
     assert server.requests[0].body == expected
     assert published_wording(planner.settings) == AUTHORS_WORDING
+
+
+@pytest.mark.parametrize(("style", "name"), [("long", "prompt_style"), ("short", "prompt_style_diffusion")])
+def test_prompts_of_images_to_the_letter(scripts: Scripts, style: StyleText, name: str) -> None:
+    prompts = scripts("formalimg") / KNOLLING_PROMPTS
+    condition = Condition(style=style, prompts=texts_folder("formalimg"))
+    assert condition.model_input(KNOLLING).prompt == script_text(prompts, name) + KNOLLING.prompt
+    assert condition.versions[f"style_{style}"].startswith("of the authors")
 
 
 def test_conceptmix_to_the_byte(scripts: Scripts, server: Loopback) -> None:

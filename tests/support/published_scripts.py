@@ -28,6 +28,16 @@ Write one.\\x20
 {{ "natural_language_description": "...", "dsl_representation": "..." }}
 """
 
+prompt_style = """
+[Style]
+1. From above {always}.
+[Description]:
+"""
+
+prompt_style_diffusion = """
+Plain.
+"""
+
 prompt_style_llm = """
 Plan it with {objs} in {colors}:
 [ {{ "label": "..." }} ]
