@@ -12,7 +12,7 @@ from formalimg.benchmarks.download.source import PullError
 from formalimg.benchmarks.download.source_text import read_text
 from formalimg.benchmarks.download.texts import has_texts, pull_texts, pulled_texts, text_source, texts_folder
 from formalimg.benchmarks.registry import suite, suite_names
-from formalimg.prompts import load_prompts
+from formalimg.prompts import Prompt, load_prompts
 from formalimg.reports.comparison import compare
 from formalimg.reports.notes import caption
 from tests.support.command import formalimg
@@ -107,7 +107,7 @@ def test_every_text_takes_the_place_of_one_of_ours(tmp_path: Path) -> None:
         pulled = pull_texts(name, tmp_path / name, write_scripts(tmp_path / "scripts", name))
         texts = {path.stem for path in pulled.folder.glob("*.txt")}
         assert texts == {place.name for place in text_source(name).places}
-        ours = {}
+        ours: dict[str, Prompt] = {}
         for folder in {path.parent for path in Path("/").joinpath(_package()).rglob("prompts/**/*.txt")}:
             ours |= {prompt.name: prompt for prompt in load_prompts(folder, pulled.folder).values() if prompt.origin}
         assert set(ours) == {text for text in texts if not text.startswith("language-")}

@@ -96,7 +96,7 @@ def url(data: bytes, kind: str) -> dict[str, Any]:
 
 def test_knolling_to_the_byte(scripts: Scripts, server: Loopback) -> None:
     prompts = scripts("formalimg") / KNOLLING_PROMPTS
-    classes = KNOLLING.spec.object_classes  # type: ignore[attr-defined]
+    classes = KNOLLING.spec.object_classes
     with Loopback(reply=lambda question: '{"objects": []}') as ours:
         sent = judged(ours, "knolling", KNOLLING, "qwen3-vl-8b-instruct")
     assert len(sent) == len(classes)
