@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from formalimg.benchmarks.formal.census import count_contents
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.logic.syntax import atoms
-from formalimg.logic.vocabulary import vocabulary
 from formalimg.reports.figures.bar_charts import ShareList, bar_chart, share_list
 from formalimg.reports.figures.heatmap import HeatMap, heat_map
 from formalimg.reports.figures.series import Chart, Point, Series, numbered_style, run_styles
@@ -50,7 +49,8 @@ def predicates_of_suites(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[
     series = []
     for number, (suite, items) in enumerate(suites.items()):
         census = count_contents(suite, items)
-        drawn = {name: census.predicates[name] for name in census.predicate_shares}
+        # Published items use some predicates that their vocabulary does not list.
+        drawn = {name: census.predicates[name] for name in (*census.predicate_shares, *census.unknown_predicates)}
         if total := sum(drawn.values()):
             shares = {name: Point(count / total) for name, count in drawn.items()}
             series.append(Series(suite_of(suite).title, numbered_style(number), shares))
@@ -78,7 +78,7 @@ def formula_figures(suite: Benchmark, items: Sequence[Item[Any]]) -> Iterator[Fi
     levels = Counter(str(item.level) for item in items)
     for item in items:
         used.update({(atom.predicate, str(item.level)) for atom in atoms(item.spec.formula)})
-    predicates = [name for name in vocabulary(suite.vocabulary).predicates if any(name == one for one, _ in used)]
+    predicates = dict.fromkeys(name for name, _ in used)
     columns = tuple(sorted(levels, key=int))
     shares = {(name, level): used[name, level] / levels[level] for name in predicates for level in columns}
     yield heat_map(
