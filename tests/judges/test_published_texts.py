@@ -9,6 +9,7 @@ import asyncio
 import base64
 import io
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,8 @@ from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.judges.factory import open_judge
 from formalimg.logic.parser import parse
 from formalimg.logic.vocabulary import vocabulary
-from formalimg.runs.parties import open_model
+from formalimg.prompts import PromptError
+from formalimg.runs.parties import open_judges, open_model
 from formalimg.runs.wording import AUTHORS_WORDING, published_wording
 from formalimg.types import Item
 from tests.judges.test_protocols import KNOLLING, image
@@ -230,3 +232,13 @@ def _smaller(data: bytes) -> bytes:
         file = io.BytesIO()
         pixels.save(file, format="JPEG", quality=85)
     return file.getvalue()
+
+
+def test_a_machine_without_the_texts_refuses(tmp_path: Path) -> None:
+    """Judges are opened again where the work is done, such as on a cluster."""
+    pull_texts("conceptmix", origin=write_scripts(tmp_path / "scripts", "conceptmix"))
+    (judge,) = open_judges("conceptmix", "m", ["openai/x"], lambda *_: {}, protocol="published")
+    assert judge.factory().settings == judge.instance.settings
+    shutil.rmtree(texts_folder("conceptmix"))
+    with pytest.raises(PromptError, match="there is no folder"):
+        judge.factory()

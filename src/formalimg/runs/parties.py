@@ -74,14 +74,10 @@ def open_model(
         FormalimgError: if it cannot be opened, or cannot draw the suite.
     """
     if task == "layout":
-        from formalimg.benchmarks.download.texts import pulled_texts
-        from formalimg.benchmarks.registry import suite as suite_of
         from formalimg.models.builtin.planner import open_planner
 
-        published = protocol != "default"
-        if published and prompts is None:
-            prompts = pulled_texts(suite_of(suite).source)
-        return Reopenable.open(partial(open_planner, name, options, prompts, published=published))
+        prompts = prompts or _authors_texts(suite, protocol)
+        return Reopenable.open(partial(open_planner, name, options, prompts, published=protocol != "default"))
     from formalimg.models.registry import open_image_model
 
     model = Reopenable.open(partial(open_image_model, name, options))
@@ -122,6 +118,7 @@ def open_judges(
     from formalimg.judges.factory import open_judge
     from formalimg.runs.defaults.settings import default_judge
 
+    prompts = prompts or _authors_texts(suite, protocol)
     default = None if names else default_judge(suite, model, task=task, protocol=protocol, making=making, words=words)
     if default is not None:
         names = [default.name]
@@ -134,6 +131,19 @@ def open_judges(
             own.setdefault("prompts", str(prompts))
         opened.append(Reopenable.open(partial(open_judge, suite, name, own, task, protocol)))
     return opened
+
+
+def _authors_texts(suite: str, protocol: Protocol) -> Path | None:
+    """Return the folder of the authors' texts where a published protocol sends them; None for others.
+
+    It is named here, so that a machine without these texts refuses, and does not send others.
+    """
+    if protocol == "default":
+        return None
+    from formalimg.benchmarks.download.texts import pulled_texts
+    from formalimg.benchmarks.registry import suite as suite_of
+
+    return pulled_texts(suite_of(suite).source)
 
 
 def model_of(model: str | ImageModel, options: Mapping[str, object] | None) -> ImageModel:
