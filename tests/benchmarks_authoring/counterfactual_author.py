@@ -43,6 +43,7 @@ _STEPS = {
     "changed": "group",
     "deductive": "check",
     "questions": "questions",
+    "criteria": "rule question",
     "named": "description",
     "nameless": "check description",
     "common_prompt": "pair",
@@ -93,6 +94,9 @@ def right_answer(step: str, question: str) -> Answer:
             return {**_FINE, "unambiguous": True, "deductive": True, "valid": True}
         case "questions":
             return {"thoughts": "", "questions": questions_about(after(question, "is right: "))}
+        case "rule question":
+            asked = questions_about(after(question, "is right: "))[0]
+            return {"thoughts": "", "question": asked["question"], "criteria": asked["criteria"]}
         case "description":
             return _description(question)
         case "check description":

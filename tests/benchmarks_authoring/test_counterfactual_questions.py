@@ -16,7 +16,7 @@ from formalimg.benchmarks.authoring.engine import author_suite
 from formalimg.benchmarks.authoring.estimate import estimate_authoring
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices
-from formalimg.benchmarks.cfworld.items import items_of_groups
+from formalimg.benchmarks.cfworld.items import items_of_groups, rule_items
 from formalimg.benchmarks.cfworld.spec import CounterfactualSpec
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import load
@@ -27,6 +27,7 @@ from tests.benchmarks_authoring.counterfactual_author import OURS, Answer, Autho
 from tests.support.loopback.faults import Fault
 
 pytest.importorskip("openai")
+PUBLISHED = Path(__file__).parents[3] / "shared" / "official" / "cf-world"
 app = typer.Typer()
 app.command()(write_command)
 
@@ -172,6 +173,69 @@ def test_a_dry_run_counts_one_request_for_each_set_of_questions(author: Author, 
     assert (outlook.places, outlook.questions) == (4, 4)
     assert prompts()[0].prompt in outlook.first
     assert not (tmp_path / "new").exists()
+
+
+def _rules(count: int = 6) -> tuple[Item[CounterfactualSpec], ...]:
+    """The first drawings of the rule probe, without their questions."""
+    return tuple(_without_questions(item) for item in rule_items("1")[:count])
+
+
+def test_each_drawing_of_the_rule_probe_gets_a_question_of_its_own(author: Author, tmp_path: Path) -> None:
+    given = _rules()
+    plan = AuthoringPlan("cf-world-rules", attempts=2, version="mine", choices=CounterfactualChoices(prompts=given))
+    written = author.write(plan, tmp_path, hands=1)
+    assert author.steps == ["rule question"] * 6
+    assert all(item.prompt in question for item, question in zip(given, author.questions, strict=True))
+    assert load("cf-world-rules", tmp_path) == list(written.items)
+    assert [_without_questions(item) for item in written.items] == [replace(item, version="mine") for item in given]
+    for item in written.items:
+        (question,) = item.spec.questions
+        assert (question.dimension, question.weight) == ("assessment", 15)
+        assert item.spec.assessment.rstrip(".") in question.question
+
+
+def test_a_rule_question_that_cannot_score_is_asked_for_again(author: Author, tmp_path: Path) -> None:
+    spoilt: list[str] = []
+
+    def spoil(step: str, answer: Answer, question: str) -> Answer:
+        spoilt.append(question)
+        return {**answer, "criteria": "1: it is so."} if len(spoilt) == 1 else answer
+
+    plan = AuthoringPlan("cf-world-rules", attempts=2, choices=CounterfactualChoices(prompts=_rules(2)))
+    written = author.write(plan, tmp_path, spoil)
+    assert dict(written.rejections) == {"no criteria": 1}
+    assert len(written.items) == 2
+
+
+def test_published_rules_get_questions(author: Author, tmp_path: Path) -> None:
+    if not PUBLISHED.is_dir():
+        pytest.skip(f"the published data are not at {PUBLISHED}")
+    given = tuple(load("cf-world-rules", PUBLISHED))
+    plan = AuthoringPlan("cf-world-rules", choices=CounterfactualChoices(prompts=given))
+    assert len(plan.slots) == 198
+    written = author.write(plan, tmp_path)
+    assert [item.id for item in written.items] == [item.id for item in given]
+    assert {len(item.spec.questions) for item in written.items} == {1}
+
+
+def test_the_command_writes_questions_of_rules_and_no_rules(author: Author, tmp_path: Path) -> None:
+    write_items(_rules(2), tmp_path / "given")
+    model = ["-m", "openai/some-model", "-M", f"base_url={author.server.url}/v1", "-M", "cache=off"]
+
+    def run(*arguments: str) -> tuple[int, list[str]]:
+        wanted = ["cf-world-rules", *model, *arguments, "--out", str(tmp_path / "made")]
+        done = CliRunner().invoke(app, wanted, catch_exceptions=False)
+        return done.exit_code, done.output.splitlines()
+
+    author.spoil = lambda step, answer, question: answer
+    code, lines = run("--task", "questions", "--items", str(tmp_path / "given"))
+    assert (code, lines[-1]) == (0, f"2 items in {tmp_path / 'made' / 'items.jsonl'}")
+    for arguments, message in (
+        ((), "add --task questions --items PATH"),
+        (("--task", "pairs"), "only questions are written for cf-world-rules"),
+    ):
+        with pytest.raises(FormalimgError, match=message):
+            run(*arguments)
 
 
 def test_the_users_own_text_is_sent(author: Author, tmp_path: Path) -> None:

@@ -54,6 +54,13 @@ class ScoresAnswer(_Answer):
     questions: list[QuestionAnswer]
 
 
+class RuleQuestionAnswer(_Answer):
+    """The one question about a drawing of the rule probe."""
+
+    question: str
+    criteria: str
+
+
 class DescriptionAnswer(_Answer):
     """An outcome without its names.
 

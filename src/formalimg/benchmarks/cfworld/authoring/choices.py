@@ -15,6 +15,9 @@ from formalimg.types import Item
 GROUPS, DENOMINALISED, PAIRS = "cf-world", "cf-world-denominalised", "cf-world-attributes"
 """The suites that can be written, each a task of its own."""
 
+RULES = "cf-world-rules"
+"""The suite of which only questions are written."""
+
 ScoreQuestions: TypeAlias = Literal["template", "model"]
 """Where questions come from: a template for each dimension, or the chat model, as in the paper."""
 
@@ -69,7 +72,7 @@ class CounterfactualChoices(WritingChoices):
         per_law: for groups: how many of each law.
         questions: for groups: where the questions come from.
         named_outcomes: for outcomes without names: the groups that name them; empty for the shipped ones.
-        prompts: for questions: the items of cf-world to write them for; empty if groups are written.
+        prompts: for questions: the items to write them for, of cf-world or of its rules; empty if groups are written.
     """
 
     suites: ClassVar[str] = GROUPS
@@ -132,11 +135,12 @@ def question_sets(items: Iterable[Item[CounterfactualSpec]]) -> tuple[QuestionSe
     """Return the questions that prompts need, in their order; none for prompts without an assessment point.
 
     As in the published data, the factual prompt of a group has its own, and the other two share theirs; so the
-    assessment point of one of the two is enough.
+    assessment point of one of the two is enough. Each prompt of the rule probe has its own.
     """
     alike: dict[tuple[str, bool], list[Item[CounterfactualSpec]]] = {}
     for item in items:
-        alike.setdefault((item.spec.group, item.level == 1), []).append(item)
+        sharing_name = item.id if item.suite == RULES else item.spec.group
+        alike.setdefault((sharing_name, item.level == 1), []).append(item)
     found = []
     for sharing in alike.values():
         with_point = [item for item in sharing if item.spec.assessment.strip()]
@@ -159,32 +163,46 @@ def default_extent(
         DENOMINALISED: ("--items",),
         PAIRS: (),
     }
-    if choices.prompts and suite != GROUPS:
-        raise FormalimgError(f"questions are written for prompts of {GROUPS}, not of {suite}")
+    if choices.prompts:
+        return _extent_of_questions(suite, choices, levels, per_level)
+    if suite == RULES:
+        raise FormalimgError(
+            f"items of {RULES} are not written, but their questions: add --task questions --items PATH"
+        )
     if suite not in fitting:
         raise FormalimgError(f"items of {suite} cannot be written: choose {', '.join(fitting)}")
     wrong = [option for option in choices.made if option not in fitting[suite]]
     if wrong:
         raise FormalimgError(f"{', '.join(wrong)}: not for {suite}")
     match suite:
-        case "cf-world" if choices.prompts:
-            if choices.made:
-                raise FormalimgError(f"{', '.join(choices.made)}: not for questions of prompts that exist")
-            sets = question_sets(choices.prompts)
-            if not sets:
-                raise FormalimgError(
-                    "none of these prompts has an assessment point, which questions are about: give it"
-                )
-            usual = AuthoringExtent((1, 2, 3), len(sets), _ATTEMPTS)
         case "cf-world":
             usual = AuthoringExtent((1, 2, 3), len(choices.laws or shipped_laws()) * choices.per_law, _ATTEMPTS)
         case "cf-world-denominalised":
             usual = AuthoringExtent((2,), len(choices.named_outcomes or shipped_outcomes()), _ATTEMPTS)
         case _:
             usual = AuthoringExtent((1, 2), per_level or _PAIRS, _ATTEMPTS)
+    return _checked_extent(suite, usual, levels, per_level, "say --per-law" if suite == GROUPS else "choose the items")
+
+
+def _extent_of_questions(
+    suite: str, choices: CounterfactualChoices, levels: tuple[int, ...], per_level: int
+) -> AuthoringExtent:
+    if suite not in (GROUPS, RULES):
+        raise FormalimgError(f"questions are written for prompts of {GROUPS} or {RULES}, not of {suite}")
+    if choices.made:
+        raise FormalimgError(f"{', '.join(choices.made)}: not for questions of prompts that exist")
+    sets = question_sets(choices.prompts)
+    if not sets:
+        raise FormalimgError("none of these prompts has an assessment point, which questions are about: give it")
+    usual = AuthoringExtent((1, 2, 3) if suite == GROUPS else (1, 2), len(sets), _ATTEMPTS)
+    return _checked_extent(suite, usual, levels, per_level, "choose the items")
+
+
+def _checked_extent(
+    suite: str, usual: AuthoringExtent, levels: tuple[int, ...], per_level: int, advice: str
+) -> AuthoringExtent:
     if levels not in ((), usual.levels):
         raise FormalimgError(f"{suite} is always written with all its levels: leave --levels out")
     if per_level not in (0, usual.per_level):
-        advice = "say --per-law" if suite == GROUPS and not choices.prompts else "choose the items"
         raise FormalimgError(f"how many items {suite} gets follows from what it is written from: {advice}")
     return usual

@@ -91,17 +91,20 @@ _ON_THE_POINT = 0.5
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
-def parse_questions(given: Sequence[QuestionAnswer], shows: str) -> tuple[WeightedQuestion, ...] | Rejection:
+def parse_questions(
+    given: Sequence[QuestionAnswer], shows: str, most: Mapping[str, int] | None = None
+) -> tuple[WeightedQuestion, ...] | Rejection:
     """The questions in their order and with our weights, if there are as many as there should be and each makes sense.
 
     Args:
         given: the questions as the model wrote them.
         shows: what decides.
+        most: how many questions of each dimension there may be, at least one of each. Default: as of a group.
     """
     counts = Counter(question.dimension for question in given)
-    for dimension, most in _MOST.items():
-        if not 1 <= counts[dimension] <= most:
-            wanted = "1" if most == 1 else f"1 to {most}"
+    for dimension, limit in (most or _MOST).items():
+        if not 1 <= counts[dimension] <= limit:
+            wanted = "1" if limit == 1 else f"1 to {limit}"
             return Rejection("wrong number of questions", f"{counts[dimension]} of {dimension} instead of {wanted}")
     weights = {question.dimension: question.weight for question in template_score_questions(shows, law=shows)}
     found: list[WeightedQuestion] = []

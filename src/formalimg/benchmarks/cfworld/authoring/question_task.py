@@ -1,4 +1,4 @@
-"""Authoring task: questions for CF-World prompts that exist (CF-World, appendix C.2)."""
+"""Authoring task: questions for prompts that exist, of CF-World (appendix C.2) or of its rule probe (section 5.1)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from formalimg.benchmarks.authoring.conversation import Conversation
 from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection
 from formalimg.benchmarks.authoring.task import AuthoringTask
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
-from formalimg.benchmarks.cfworld.authoring.answers import ScoresAnswer
-from formalimg.benchmarks.cfworld.authoring.choices import QuestionSet, question_sets
+from formalimg.benchmarks.cfworld.authoring.answers import QuestionAnswer, RuleQuestionAnswer, ScoresAnswer
+from formalimg.benchmarks.cfworld.authoring.choices import RULES, QuestionSet, question_sets
 from formalimg.benchmarks.cfworld.authoring.group_task import parse_questions
 from formalimg.benchmarks.cfworld.authoring.templates import CounterfactualTemplates
-from formalimg.benchmarks.cfworld.spec import CounterfactualSpec
+from formalimg.benchmarks.cfworld.spec import CounterfactualSpec, WeightedQuestion
 from formalimg.types import Item
 
 _FACTUAL = "all that is so in our own world, since the words change nothing of it"
@@ -33,7 +33,10 @@ class QuestionAuthoring(AuthoringTask):
         self._plan = plan
         self._items: tuple[Item[CounterfactualSpec], ...] = plan.choices.prompts
         self._sets = question_sets(self._items)
-        self._texts = CounterfactualTemplates(("write-scores",), prompts)
+        self._is_of_rules = plan.suite == RULES
+        self._texts = CounterfactualTemplates(
+            ("write-rule-question" if self._is_of_rules else "write-scores",), prompts
+        )
 
     @property
     def likeness(self) -> Similarity:
@@ -81,13 +84,30 @@ class QuestionAuthoring(AuthoringTask):
         )
 
     async def _written(self, wanted: QuestionSet, talk: Conversation) -> Item[CounterfactualSpec] | Rejection:
+        questions = await (
+            self._rule_question(wanted.asked, talk) if self._is_of_rules else self._asked(wanted.asked, talk)
+        )
+        if isinstance(questions, Rejection):
+            return questions
         item = wanted.asked
+        return replace(item, spec=replace(item.spec, questions=questions), version=self._plan.version)
+
+    async def _asked(
+        self, item: Item[CounterfactualSpec], talk: Conversation
+    ) -> tuple[WeightedQuestion, ...] | Rejection:
         rule = _FACTUAL if item.level == 1 else _COUNTERFACTUAL
         text = self._texts.asking_for_questions(item.prompt, rule, item.spec.assessment)
         answer = await talk.ask("writer", text, ScoresAnswer)
         if isinstance(answer, Rejection):
             return answer
-        questions = parse_questions(answer.questions, item.spec.assessment)
-        if isinstance(questions, Rejection):
-            return questions
-        return replace(item, spec=replace(item.spec, questions=questions), version=self._plan.version)
+        return parse_questions(answer.questions, item.spec.assessment)
+
+    async def _rule_question(
+        self, item: Item[CounterfactualSpec], talk: Conversation
+    ) -> tuple[WeightedQuestion, ...] | Rejection:
+        text = self._texts.asking_for_rule_question(item.prompt, item.spec.assessment)
+        answer = await talk.ask("writer", text, RuleQuestionAnswer)
+        if isinstance(answer, Rejection):
+            return answer
+        asked = QuestionAnswer(dimension="assessment", question=answer.question, criteria=answer.criteria)
+        return parse_questions([asked], item.spec.assessment, {"assessment": 1})

@@ -57,6 +57,10 @@ class CounterfactualTemplates:
         """Return the prompt for the questions about an image."""
         return self._texts["write-scores"].fill({"prompt": prompt, "rule": rule, "shows": shows})
 
+    def asking_for_rule_question(self, prompt: str, shows: str) -> str:
+        """Return the prompt for the one question about a drawing in which a rule decides."""
+        return self._texts["write-rule-question"].fill({"prompt": prompt, "shows": shows})
+
     def asking_to_describe(self, named: NamedOutcome, way: str) -> str:
         """Return the prompt for describing an outcome without names."""
         outcome = named.outcome or "(not marked: find it yourself; it is what the second prompt does not have)"

@@ -12,6 +12,7 @@ from formalimg.benchmarks.cfworld.authoring.choices import (
     DENOMINALISED,
     GROUPS,
     PAIRS,
+    RULES,
     CounterfactualChoices,
     default_extent,
     named_outcomes,
@@ -21,8 +22,8 @@ from formalimg.errors import FormalimgError
 if TYPE_CHECKING:
     from formalimg.benchmarks.authoring.reviewing import Reviewing
 
-_SUITES = {"groups": GROUPS, "questions": GROUPS, "denominalise": DENOMINALISED, "pairs": PAIRS}
-"""The suite that each task gives items of."""
+_SUITES = {"groups": GROUPS, "denominalise": DENOMINALISED, "pairs": PAIRS}
+"""The suite that each task gives items of; questions are for the suite that is named."""
 
 _UNITS = {GROUPS: "groups", DENOMINALISED: "outcomes", PAIRS: "pairs"}
 """What the places of each suite are for."""
@@ -41,17 +42,19 @@ class CfWorldWriting(Authoring):
         from formalimg.benchmarks.loader import load
 
         task, laws, items = options.get("--task"), options.get("--laws"), options.get("--items")
-        if task is not None and name != GROUPS:
-            raise FormalimgError(f"--task: for {GROUPS} only, not for {name}")
         asks = task == "questions"
+        if task is not None and name not in (GROUPS, RULES):
+            raise FormalimgError(f"--task: for {GROUPS} only, not for {name}")
+        if task is not None and name == RULES and not asks:
+            raise FormalimgError(f"--task {task}: only questions are written for {RULES}")
         if asks and items is None:
             raise FormalimgError("questions are written for prompts that exist: name their items with --items")
-        return _SUITES[task] if task else name, CounterfactualChoices(
+        return _SUITES.get(task or "", name), CounterfactualChoices(
             () if laws is None else read_laws(laws),
             options.get("--per-law", 1),
             options.get("--questions", "template"),
             () if items is None or asks else named_outcomes(load(GROUPS, items)),
-            tuple(load(GROUPS, items)) if asks else (),
+            tuple(load(name, items)) if asks else (),
         )
 
     def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
