@@ -95,6 +95,8 @@ def load_prompts(folder: Path, own: Path | None = None) -> dict[str, Prompt]:
     for path in sorted(own.glob("*.txt")):
         if path.stem in prompts:
             prompts[path.stem] = _stand_in(path, prompts[path.stem])
+        elif path.read_bytes().startswith(_ORIGIN.encode()):
+            continue  # nobody named it by hand
         elif (near := get_close_matches(path.stem, prompts, 1, 0.8)) and _have_one_role(near[0], path.stem):
             # The folder may hold texts for others as well; but what looks like one of ours is a slip.
             known = ", ".join(prompts)

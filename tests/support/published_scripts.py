@@ -168,6 +168,24 @@ def main():
         user_content += "\\n\\n[ERROR] Once more."
 '''
 
+_GENERATOR = '''
+PROMPT_TEMPLATE = """# Questions
+{input_prompt}
+{assessment_points}
+SECTION[ {{ "weight": 15 }} ]
+"""
+
+D3_FACTUAL = """### Ours"""
+
+D3_COUNTERFACTUAL = """### Of the {other} world"""
+
+def call_gemini(input_prompt, assessment_points, level):
+    messages = [{"role": "system", "content": "You answer in a list."}, {"role": "user", "content": final_prompt}]
+
+def prepare_prompts(data, tokenizer):
+    messages = [{"role": "system", "content": "You answer in a list: '['."}, {"role": "user", "content": content}]
+'''
+
 SCRIPTS: Mapping[str, Mapping[str, str]] = {
     "formalimg": {
         "src/tasks/knolling/prompts/prompts.py": _KNOLLING,
@@ -181,6 +199,8 @@ SCRIPTS: Mapping[str, Mapping[str, str]] = {
         "scripts/score/qwen3vl-235b.py": _QWEN,
         "scripts/score/rule_decouple.py": _RULES,
         "scripts/score/attribute_decouple.py": _ATTRIBUTES,
+        "scripts/generate_eval/gemini.py": _GENERATOR.replace("SECTION", "{dimension_3_section}\n"),
+        "scripts/generate_eval/rule_decouple.py": _GENERATOR.replace("SECTION", ""),
     },
 }
 """Files of each benchmark, by their paths in its repository."""

@@ -78,9 +78,12 @@ class Conversation:
         """Return the name of the model in this role."""
         return self._parts[part].chat.name
 
-    async def ask(self, part: Part, text: str, answer_type: type[AnswerType]) -> AnswerType | Rejection:
+    async def ask(
+        self, part: Part, text: str, answer_type: type[AnswerType], *, system: str = ""
+    ) -> AnswerType | Rejection:
         """The answer to one question, or why there is none; what was answered before a stop is not asked again."""
-        question = hashlib.sha256(f"{part} {answer_type.__name__} {text}".encode("utf-8", "surrogatepass")).hexdigest()
+        sent = f"{part} {answer_type.__name__} {f'{system} ' if system else ''}{text}"
+        question = hashlib.sha256(sent.encode("utf-8", "surrogatepass")).hexdigest()
         known = self._memory.recall(*self._place, question)
         if known is not None:
             reply: Reply[AnswerType] = _decoded(known, answer_type)
@@ -89,7 +92,8 @@ class Conversation:
             async with asked.door:
                 if self._meter is not None and not self._meter.may_begin_call():
                     return _unanswered(Unanswered("failed", "the budget is used up"), part)
-                reply = await asked.chat.ask([Message("user", (text,))], answer_type)
+                first = [Message("system", (system,))] if system else []
+                reply = await asked.chat.ask([*first, Message("user", (text,))], answer_type)
             if self._meter is not None:
                 self._meter.settle(reply.cost or 0.0, int(reply.cost is None))
             if isinstance(reply, Answered):
