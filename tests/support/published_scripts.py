@@ -186,6 +186,27 @@ def prepare_prompts(data, tokenizer):
     messages = [{"role": "system", "content": "You answer in a list: '['."}, {"role": "user", "content": content}]
 '''
 
+_UTILS = r"""
+def load_configs_new(chat_api, k):
+    refine_config_prompt = 'Fill the gaps of:\n' + json.dumps(initail_config) + '\n' + 'Is any "?" left?'
+    completion = chat_api(messages=[{"role": "user", "content": refine_config_prompt}])
+    json_only_prompt = 'The JSON alone?'
+
+def generate_sentence(chat_api, skills, descriptions, json_config=None):
+    k = len(descriptions)
+    prompt = "Describe:\n"
+    for description in descriptions:
+        prompt += f"* {description}\n"
+    if json_config:
+        prompt += "And:\n```json" + json.dumps(json_config) + "```\n"
+    prompt += "Say \"WRONG\" if you must. "
+    verification = "Is {it} right?"
+    if json_config:
+        question_generation = f"Ask {k} questions, such as \"Is there {skills[0]}?\"."
+    else:
+        question_generation = f"Ask of {skills[0]}."
+"""
+
 SCRIPTS: Mapping[str, Mapping[str, str]] = {
     "formalimg": {
         "src/tasks/knolling/prompts/prompts.py": _KNOLLING,
@@ -193,7 +214,7 @@ SCRIPTS: Mapping[str, Mapping[str, str]] = {
         "configs/dsl_knolling.json": '{\n    "vocabulary": {"object_classes": ["cup"]}\n}\n',
         "configs/dsl_natural.json": '{"predicates": {}}',
     },
-    "conceptmix": {"dynamix/grading/gpt_grading.py": _GRADING},
+    "conceptmix": {"dynamix/grading/gpt_grading.py": _GRADING, "dynamix/utils.py": _UTILS},
     "cf-world": {
         "scripts/score/gemini.py": _GEMINI,
         "scripts/score/qwen3vl-235b.py": _QWEN,
@@ -234,10 +255,12 @@ def _texts(tree: ast.AST, name: str) -> list[ast.expr]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == name for to in node.targets):
             found.append(node.value)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
+            found.append(node.value)
         if isinstance(node, ast.Dict):
             found += [
                 value
                 for key, value in zip(node.keys, node.values, strict=True)
                 if isinstance(key, ast.Constant) and key.value == name
             ]
-    return [value for value in found if isinstance(value, ast.JoinedStr | ast.Constant)]
+    return [value for value in found if isinstance(value, ast.JoinedStr | ast.Constant | ast.BinOp)]

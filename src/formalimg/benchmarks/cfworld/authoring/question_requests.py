@@ -17,6 +17,7 @@ from formalimg.benchmarks.cfworld.authoring.answers import QuestionAnswer, RuleQ
 from formalimg.benchmarks.cfworld.authoring.templates import CounterfactualTemplates
 from formalimg.benchmarks.cfworld.published_groups import QUESTION_TYPES
 from formalimg.judges.published_protocol import parse_json
+from formalimg.models.chat import Message
 from formalimg.models.text_answer import TextAnswer
 
 
@@ -83,5 +84,6 @@ async def _ask_as_published(
     texts: CounterfactualTemplates, talk: Conversation, name: str, values: dict[str, str]
 ) -> Sequence[QuestionAnswer] | Rejection:
     system, user = texts.messages(name, values)
-    answer = await talk.ask("writer", user, ListedQuestions, system=system)
+    before = (Message("system", (system,)),) if system else ()
+    answer = await talk.ask("writer", user, ListedQuestions, before=before)
     return answer if isinstance(answer, Rejection) else answer.questions
