@@ -167,7 +167,7 @@ def default_extent(
         return _extent_of_questions(suite, choices, levels, per_level)
     if suite == RULES:
         raise FormalimgError(
-            f"items of {RULES} are not written, but their questions: add --task questions --items PATH"
+            f"items of {RULES} cannot be written, only their questions: add --task questions --items PATH"
         )
     if suite not in fitting:
         raise FormalimgError(f"items of {suite} cannot be written: choose {', '.join(fitting)}")

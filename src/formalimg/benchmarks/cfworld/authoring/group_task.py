@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.acceptance import AcceptedItems, AuthoringState, Similarity
@@ -86,14 +86,15 @@ def _plain(sentence: str) -> list[str]:
 ORDER: tuple[Dimension, ...] = ("integrity", "logic", "assessment")
 """The order of questions, as in the published data."""
 
-_MOST: dict[Literal["integrity", "logic", "assessment"], int] = {"integrity": 1, "logic": 3, "assessment": 1}
+WrittenDimension: TypeAlias = Literal["integrity", "logic", "assessment"]
+_MOST: Mapping[WrittenDimension, int] = {"integrity": 1, "logic": 3, "assessment": 1}
 _LONGEST = 600
 _ON_THE_POINT = 0.5
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def parse_questions(
-    given: Sequence[QuestionAnswer], shows: str, most: Mapping[str, int] | None = None
+    given: Sequence[QuestionAnswer], shows: str, most: Mapping[WrittenDimension, int] | None = None
 ) -> tuple[WeightedQuestion, ...] | Rejection:
     """The questions in their order and with our weights, if there are as many as there should be and each makes sense.
 
@@ -221,7 +222,7 @@ class GroupAuthoring(AuthoringTask):
         """Those of the factual image, and those of the explicit one, which are the implicit one's as well."""
         if self._choices.questions == "template":
             return {}
-        found = {}
+        found: dict[int, tuple[WeightedQuestion, ...]] = {}
         pairs: tuple[tuple[Literal[1, 2], str, str], ...]
         pairs = ((1, group.factual, group.law), (2, group.explicit, group.changed))
         for level, prompt, rule in pairs:

@@ -15,7 +15,7 @@ from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection
 from formalimg.benchmarks.authoring.task import AuthoringTask
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
 from formalimg.benchmarks.cfworld.authoring.choices import RULES, QuestionSet, question_sets
-from formalimg.benchmarks.cfworld.authoring.group_task import parse_questions
+from formalimg.benchmarks.cfworld.authoring.group_task import WrittenDimension, parse_questions
 from formalimg.benchmarks.cfworld.authoring.question_requests import ask_for_questions, ask_for_rule_question
 from formalimg.benchmarks.cfworld.authoring.templates import CounterfactualTemplates
 from formalimg.benchmarks.cfworld.spec import CounterfactualSpec, WeightedQuestion
@@ -25,7 +25,7 @@ _FACTUAL = "all that is so in our own world, since the words change nothing of i
 _COUNTERFACTUAL = "what these words themselves say of it, and what follows from that; all else is as in our own world"
 """What holds in the picture. A group has a law of its own; prompts that exist only have their words."""
 
-_ONE = {"assessment": 1}
+_ONE: Mapping[WrittenDimension, int] = {"assessment": 1}
 
 
 class QuestionAuthoring(AuthoringTask):
