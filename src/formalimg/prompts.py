@@ -77,6 +77,11 @@ def is_users(prompt: str) -> bool:
     return _USERS in prompt
 
 
+def is_replaced(prompt: str) -> bool:
+    """Return whether a prompt, as settings record it, is none of ours."""
+    return is_users(prompt) or is_authors(prompt)
+
+
 def load_prompts(folder: Path, own: Path | None = None) -> dict[str, Prompt]:
     """Load the built-in prompts of a folder by name, each replaced by the user's own of the same name, if any.
 

@@ -15,7 +15,7 @@ from formalimg._util.strict_json import is_text, is_utf8, parse_toml
 from formalimg._util.text import truncate
 from formalimg.benchmarks.loader import shipped_versions
 from formalimg.errors import FormalimgError
-from formalimg.prompts import is_authors, is_users
+from formalimg.prompts import is_replaced
 from formalimg.runs.folder import require_plain_run_files
 from formalimg.runs.image_store import write_run_file
 from formalimg.runs.wording import published_wording
@@ -387,12 +387,8 @@ def _without_builtin_prompts(keys: Iterable[str], judges: Sequence[Identity]) ->
     return [
         key
         for key in keys
-        if not key.startswith("prompt_") or any(_is_replaced(str(judge.settings.get(key))) for judge in judges)
+        if not key.startswith("prompt_") or any(is_replaced(str(judge.settings.get(key))) for judge in judges)
     ]
-
-
-def _is_replaced(prompt: str) -> bool:
-    return is_users(prompt) or is_authors(prompt)
 
 
 def _with_settings(judge: Identity, keys: Iterable[str]) -> str:

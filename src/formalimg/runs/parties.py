@@ -134,16 +134,11 @@ def open_judges(
 
 
 def _authors_texts(suite: str, protocol: Protocol) -> Path | None:
-    """Return the folder of the authors' texts where a published protocol sends them; None for others.
-
-    It is named here, so that a machine without these texts refuses, and does not send others.
-    """
-    if protocol == "default":
-        return None
+    """Return the folder of the authors' texts, named here so that a machine without them refuses; None for others."""
     from formalimg.benchmarks.download.texts import pulled_texts
     from formalimg.benchmarks.registry import suite as suite_of
 
-    return pulled_texts(suite_of(suite).source)
+    return None if protocol == "default" else pulled_texts(suite_of(suite).source)
 
 
 def model_of(model: str | ImageModel, options: Mapping[str, object] | None) -> ImageModel:
