@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import string
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -14,10 +15,15 @@ from formalimg.errors import FormalimgError
 _PLACEHOLDER = re.compile(r"\{([a-z_]+[0-9]?|[A-Z])\}")
 """Only a lone word, or a capital, in braces is a placeholder, so that JSON can be written in a prompt as it is."""
 
-_HEADER = re.compile(r"(version|optional|aliases): *(.*)")
+_HEADER = re.compile(r"(version|optional|aliases|instead): *(.*)")
 
 _OPENING, _CLOSING = "\ue000", "\ue001"
 """Stand for braces that a text doubles, until its placeholders are filled."""
+USER_LINE = "\n[user]\n"
+"""A line of its own that ends the system message of a prompt."""
+
+_ORIGIN = "origin: "
+_USERS, _AUTHORS = "the user's own", "of the authors"
 _BRACES = {_OPENING: "{", _CLOSING: "}"}
 _FILLED = re.compile(f"{_PLACEHOLDER.pattern}|[{_OPENING}{_CLOSING}]")
 
@@ -36,6 +42,8 @@ class Prompt:
         version: distinguishes it from others of the same name.
         optional: placeholders that a user's own template may omit.
         aliases: other names that a user's own template may have for placeholders, such as those of an official text.
+        instead: placeholders that a text in its place may have, all of them, instead of its own.
+        origin: where the authors published the text, which is then sent to the letter; empty for ours and the user's.
     """
 
     name: str
@@ -43,6 +51,8 @@ class Prompt:
     version: str
     optional: frozenset[str] = frozenset()
     aliases: Mapping[str, str] = field(default_factory=dict)
+    instead: frozenset[str] = frozenset()
+    origin: str = ""
 
     @property
     def placeholders(self) -> frozenset[str]:
@@ -55,6 +65,21 @@ class Prompt:
 
     def __str__(self) -> str:
         return f"{self.name}, {self.version}"
+
+
+def is_authors(prompt: str) -> bool:
+    """Return whether a prompt, as settings record it, is a text of the authors."""
+    return f", {_AUTHORS} (" in prompt
+
+
+def is_users(prompt: str) -> bool:
+    """Return whether a prompt, as settings record it, is the user's own text."""
+    return _USERS in prompt
+
+
+def is_replaced(prompt: str) -> bool:
+    """Return whether a prompt, as settings record it, is none of ours."""
+    return is_users(prompt) or is_authors(prompt)
 
 
 def load_prompts(folder: Path, own: Path | None = None) -> dict[str, Prompt]:
@@ -75,6 +100,8 @@ def load_prompts(folder: Path, own: Path | None = None) -> dict[str, Prompt]:
     for path in sorted(own.glob("*.txt")):
         if path.stem in prompts:
             prompts[path.stem] = _stand_in(path, prompts[path.stem])
+        elif path.read_bytes().startswith(_ORIGIN.encode()):
+            continue  # nobody named it by hand
         elif (near := get_close_matches(path.stem, prompts, 1, 0.8)) and _have_one_role(near[0], path.stem):
             # The folder may hold texts for others as well; but what looks like one of ours is a slip.
             known = ", ".join(prompts)
@@ -82,23 +109,39 @@ def load_prompts(folder: Path, own: Path | None = None) -> dict[str, Prompt]:
     return prompts
 
 
+def read_prompt(path: Path) -> Prompt:
+    """Return a text of the user, or of the authors, that takes the place of none of ours; it has no placeholders.
+
+    Raises:
+        PromptError: if there is none, or it has placeholders.
+    """
+    return _stand_in(path, Prompt(path.stem, "", ""))
+
+
 def _ours(path: Path) -> Prompt:
     header, text = _parted(path.read_text(encoding="utf-8"))
     aliases = dict(pair.split("=", 1) for pair in header.get("aliases", "").split())
     optional = frozenset(header.get("optional", "").split())
-    return Prompt(path.stem, text, f"version {header['version']}", optional, aliases)
+    instead = frozenset(header.get("instead", "").split())
+    return Prompt(path.stem, text, f"version {header['version']}", optional, aliases, instead)
 
 
 def _stand_in(path: Path, ours: Prompt) -> Prompt:
     """The user's text; it must be usable wherever ours is."""
     try:
-        _, text = _parted(path.read_text(encoding="utf-8-sig"))
+        whole = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise PromptError(f"cannot read the prompt {path}: it must be a text file in UTF-8") from error
-    version = f"the user's own, {_digest(text)}"
-    if ours.aliases:
-        text = _with_our_names(text, ours.aliases)
-    theirs = Prompt(ours.name, text, version, ours.optional, ours.aliases)
+        raise PromptError(f"cannot read the prompt {path}: put it there, as a text file in UTF-8") from error
+    if whole.startswith(_ORIGIN):
+        theirs = _authors_text(path, whole, ours)
+    else:
+        _, text = _parted(whole)
+        version = f"{_USERS}, {_digest(text)}"
+        if ours.aliases or ours.instead:
+            text = _with_our_names(text, ours.aliases)
+        theirs = replace(ours, text=text, version=version)
+    if ours.instead and theirs.placeholders == ours.instead:
+        return theirs
     unknown = sorted(theirs.placeholders - ours.placeholders)
     missing = sorted(ours.placeholders - ours.optional - theirs.placeholders)
     if unknown:
@@ -106,6 +149,34 @@ def _stand_in(path: Path, ours: Prompt) -> Prompt:
     if missing:
         raise PromptError(f"{path} has no {{{missing[0]}}}: a text in its place needs {_listed(ours)}")
     return theirs
+
+
+def exact_prompt(template: str, origin: str) -> bytes:
+    """Return the file of a text that the authors published.
+
+    Args:
+        template: the text as a format string: fields in braces, braces of its own doubled.
+        origin: where they published it.
+    """
+    return f"{_ORIGIN}{origin}\n{template}".encode()
+
+
+def _authors_text(path: Path, whole: str, ours: Prompt) -> Prompt:
+    """The text of a file that `exact_prompt` made: every character counts, and each field has our name."""
+    first, _, template = whole.partition("\n")
+    origin = first.removeprefix(_ORIGIN)
+    try:
+        pieces = list(string.Formatter().parse(template))
+    except ValueError as error:
+        raise PromptError(f"{path} is no format string ({error}): pull it again") from error
+    text = ""
+    for literal, name, form, conversion in pieces:
+        if form or conversion:
+            raise PromptError(f"{path} formats {{{name}}} in a way of its own: pull it again")
+        text += literal.replace("{", _OPENING).replace("}", _CLOSING)
+        text += "" if name is None else f"{{{ours.aliases.get(name, name)}}}"
+    version = f"{_AUTHORS} ({origin}), {_digest(template)}"
+    return replace(ours, text=text, version=version, origin=origin)
 
 
 def _with_our_names(text: str, aliases: Mapping[str, str]) -> str:

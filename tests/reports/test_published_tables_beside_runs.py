@@ -12,9 +12,11 @@ import pytest
 
 from formalimg.reports.comparison import compare
 from formalimg.reports.comparison_model import Comparison, Tally
+from formalimg.reports.figures.runs import comparison_figures
 from formalimg.reports.report import render
 from formalimg.reports.tables.format import cell_text
-from formalimg.reports.tables.model import number_in
+from formalimg.reports.tables.model import Number, number_in
+from formalimg.runs.manifest import Identity
 from formalimg.runs.reader import Judged
 from formalimg.types import Part, Verdict
 from tests.reports.drawn_runs import DrawnRun, Fates, outcome_of, plain_run
@@ -179,7 +181,41 @@ def test_items_of_low_k_with_ten_objects_stand_beside_the_longest() -> None:
     assert texts[1:] == [["Gemini-3-Pro-Image", "76.5", "47.0"], ["GPT-Image-1.5", "65.5", "20.0"]]
 
 
+def test_two_runs_of_one_model_make_one_row_of_table_4() -> None:
+    ten = "".join(f"(exists ?x{n} (Is ?x{n} 'cup')) " for n in range(10))
+    short = plain_run("short", {1: [True, False], 2: [True, True]})
+    items = {name: item._replace(formula=f"(and {ten})") for name, item in short.items.items()}
+    short = replace(short, items=items)
+    longest, foreign = plain_run("whole", {10: [True, False, False, False]}), plain_run("b", {10: [True]})
+    same = {"model": Identity("m", {"steps": 4}), "judge": Identity("j", {})}
+    others = {"model": Identity("m", {"steps": 8}), "judge": Identity("j", {})}
+    runs = [_of(foreign, **others), _of(short, **same), _of(longest, **same)]
+    (table,) = (one for one in compare(runs).sections[0].tables if one.name == "prompt length control")
+    (row,) = table.rows
+    assert [cell.value for cell in row.cells[1:] if isinstance(cell, Number)] == [0.75, 0.25]
+    (table,) = (one for one in compare(runs[:2]).sections[0].tables if one.name == "prompt length control")
+    assert [cell.value for cell in table.rows[0].cells[1:] if isinstance(cell, Number)] == [0.75, None]
+
+
 # --- clauses
+
+
+def test_failures_by_kind_are_drawn_as_shares_of_all_failures() -> None:
+    run = _with_parts(
+        Part("(Is ?a 'cup')", "object", 0.0, about=("Is",)),
+        Part("(Is ?b 'cup')", "object", 1.0, about=("Is",)),
+        Part("(On ?a ?b)", "relation", 0.0, about=("On",)),
+        Part("(On ?b ?a)", "relation", 0.0, about=("On",)),
+        Part("(On ?b ?c)", "relation", 0.0, about=("On",)),
+        Part("(Has ?b 'red')", "attribute", 1.0, about=("Has",)),
+    )
+    figures = {figure.name: figure for figure in comparison_figures(compare([run]))}
+    suite = run.manifest.suite
+    assert f"{suite}-failures-by-kind" in figures
+    shares = str(figures[f"{suite}-failure-shares"].inside)
+    assert all(kind in shares for kind in ("object", "relation", "attribute"))
+    everything = _with_parts(Part("(Is ?a 'cup')", "object", 1.0, about=("Is",)))
+    assert f"{suite}-failure-shares" not in {figure.name for figure in comparison_figures(compare([everything]))}
 
 
 def _with_parts(*parts: Part) -> DrawnRun:

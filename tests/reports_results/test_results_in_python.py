@@ -223,7 +223,7 @@ def test_figures(result: formalimg.Evaluation, tmp_path: Path) -> None:
     assert len(repr(figure)) < 200
     assert result.plot("by-kind").name == "knolling-failures-by-kind"
     assert write_figures([figure], tmp_path, ["svg"])[0].exists()
-    with pytest.raises(formalimg.FormalimgError, match="name one of knolling-rates, knolling-failures"):
+    with pytest.raises(formalimg.FormalimgError, match="name one of knolling-rates, knolling-failure"):
         result.plot("pie")
 
 

@@ -103,7 +103,9 @@ class Condition:
             FormalimgError: if the condition needs a layout and there is none.
         """
         if not self.needs_layout:
-            return ModelInput("\n\n".join([*(prompt.text for prompt in self.texts), item.prompt]), None)
+            # The authors put nothing between their text and the words.
+            before = (prompt.fill({}) if prompt.origin else f"{prompt.text}\n\n" for prompt in self.texts)
+            return ModelInput("".join([*before, item.prompt]), None)
         if layout is None:
             raise FormalimgError(f"there is no layout for item {item.id}: give layouts for all items")
         filled = [prompt.fill({"layout": layout_text(layout)}) for prompt in self.texts]

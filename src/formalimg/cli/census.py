@@ -17,7 +17,10 @@ from formalimg.types import Item
 
 
 def census_command(
-    suite: Annotated[str, typer.Argument(metavar="SUITE", help="The benchmark, such as knolling.", show_default=False)],
+    suites: Annotated[
+        list[str],
+        typer.Argument(metavar="SUITE...", help="The benchmark, such as knolling, or several.", show_default=False),
+    ],
     items: Annotated[
         Path | None,
         typer.Option(metavar="PATH", help="Load the items from here. Default: the suite shipped with formalimg."),
@@ -27,21 +30,26 @@ def census_command(
 ) -> None:
     """Count what the items of a suite are made of.
 
-    Predicates and classes, concepts, or fields and questions, with their frequencies.
+    Predicates and classes, concepts, or fields and questions, with their frequencies. Figures of several suites of one
+    benchmark have them side by side.
     """
     formats = figure_formats(figures, figures_as)
-    loaded = load_with_skipped(suite, items)
+    loaded = {suite: load_with_skipped(suite, items) for suite in suites}
     if figures is not None:
         from formalimg.reports.figures.items import item_figures
 
-        write_figures(item_figures(loaded.items), figures, formats, "there are no items")
-    show_census(suite, loaded.items)
-    for line in loaded.repairs:
-        echo(line)
-    if odd := odd_lines(loaded.items, loaded.skipped):
-        echo("\nodd records, by tag:")
-        for line in odd:
-            echo(f"  {line}")
+        every = [item for one in loaded.values() for item in one.items]
+        write_figures(item_figures(every), figures, formats, "there are no items")
+    for number, (suite, one) in enumerate(loaded.items()):
+        if len(loaded) > 1:
+            echo(f"\n{suite}" if number else suite)
+        show_census(suite, one.items)
+        for line in one.repairs:
+            echo(line)
+        if odd := odd_lines(one.items, one.skipped):
+            echo("\nodd records, by tag:")
+            for line in odd:
+                echo(f"  {line}")
 
 
 def show_census(suite: str, items: Sequence[Item[Any]]) -> None:

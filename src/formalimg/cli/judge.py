@@ -89,9 +89,11 @@ def judge_command(
             "--price": price,
             "--prompts": prompts,
         }
-        _refuse({**given, "--protocol": None if protocol == "default" else protocol}, "--groundings")
+        _refuse(given, "--groundings")
         place = default_runs(runs, needed=out is None)
-        print_rates(_judge_groundings(groundings, items, task, name, place, out), min_coverage, profile)
+        is_published = protocol != "default"
+        run = _judge_groundings(groundings, items, task, name, place, out, is_published)
+        print_rates(run, min_coverage, profile)
         return
     _refuse({"--items": items, "--name": name, "--out": out}, "a run")
     if folder is None:
@@ -139,6 +141,7 @@ def _judge_groundings(
     name: str | None,
     runs: Path,
     out: Path | None,
+    is_published: bool,
 ) -> list[tuple[Path, Judge]]:
     """Make a run of the grounding files of each model."""
     from formalimg.benchmarks.loader import load
@@ -160,7 +163,7 @@ def _judge_groundings(
     made: list[tuple[Path, Judge]] = []
     for one in folders:
         model = GroundedImages(one, name or one.model)
-        judge = GroundingFileJudge(one, fails_unreadable=task == "layout")
+        judge = GroundingFileJudge(one, fails_unreadable=task == "layout", is_published=is_published)
         folder = out or runs / run_name(grounded, model.name, "layout" if task == "layout" else "")
         config = RunConfig(
             loaded,

@@ -12,6 +12,7 @@ import typer
 
 from formalimg.benchmarks.download.source import source_names, suites_by_source
 from formalimg.cli.streams import echo
+from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
     from formalimg.benchmarks.download.pull import PullResult
@@ -26,7 +27,21 @@ def pull_command(
             show_default=False,
         ),
     ],
-    to: Annotated[str, typer.Option("--to", metavar="DIR", help="The folder to create.")],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            metavar="DIR",
+            help="The folder to create. Default for --texts: where --protocol published looks for them.",
+            show_default=False,
+        ),
+    ] = None,
+    texts: Annotated[
+        bool,
+        typer.Option(
+            "--texts", help="The authors' prompts for judges and writers, instead of the data.", show_default=False
+        ),
+    ] = False,
     origin: Annotated[
         str | None,
         typer.Option(
@@ -42,13 +57,20 @@ def pull_command(
 ) -> None:
     """Download the data of a published benchmark.
 
-    Takes the authors' public repository at a pinned commit and keeps only its data files. No credentials are used and
-    no downloaded code is run. Exit code 0: downloaded. 2: failed, and nothing was written.
+    Takes the authors' public repository at a pinned commit and keeps only its data files; with --texts, the prompts in
+    their scripts, which --protocol published then sends. No credentials are used and no downloaded code is run. Exit
+    code 0: downloaded. 2: failed, and nothing was written.
     """
-    from formalimg.benchmarks.download.pull import pull  # here, so that other commands start faster
+    from formalimg.benchmarks.download.pull import pull  # these here, so that other commands start faster
+    from formalimg.benchmarks.download.texts import pull_texts
 
     signal.signal(signal.SIGTERM, _exit_on_sigterm)
-    _show(pull(benchmark, to, origin, revision))
+    if texts:
+        _show(pull_texts(benchmark, to, origin, revision))
+    elif to is None:
+        raise FormalimgError("nothing says where the data goes: give --to DIR")
+    else:
+        _show(pull(benchmark, to, origin, revision))
 
 
 def _show(pulled: PullResult) -> None:

@@ -127,9 +127,25 @@ def print_estimates(run: PreparedRun) -> None:
     for estimate in estimates:
         echo(f"  images to judge  {estimate.verdicts:>7,}")
         echo(f"  questions to ask   {estimate.questions:>7,}  {_dollars(estimate, 'judge')}")
+    _print_wording(run)
     echo("  the first image would be asked for with:" if rewriter is None else "  the rewriter would be sent:")
     for line in first.first.splitlines():
         echo(f"    {line}")
+
+
+def _print_wording(run: PreparedRun) -> None:
+    """Print whose texts published protocols send, and how to get the authors' where they are not sent."""
+    from formalimg.benchmarks.download.texts import has_texts
+    from formalimg.benchmarks.registry import suite
+    from formalimg.runs.wording import AUTHORS_WORDING, published_wording
+
+    source = suite(run.options.suite).source
+    parties = (("model", run.config.model), *(("judge", judge.instance) for judge in run.judges))
+    for role, party in parties:
+        if wording := published_wording(party.settings):
+            is_missing = wording != AUTHORS_WORDING and has_texts(source)
+            advice = f"; for the authors' texts: formalimg pull {source} --texts" if is_missing else ""
+            echo(f"  {role} {party.name}: {wording}{advice}")
 
 
 def dollars(cost: float | None) -> str:

@@ -215,6 +215,8 @@ def open_published_chat(
 ) -> tuple[ChatModel, Followed, dict[str, Any]]:
     """Return the chat model of a published protocol, what is followed, and the options that say how it is used.
 
+    The texts of the authors are used where they have been pulled, unless the user names others.
+
     Args:
         suite: the benchmark.
         name: the chat model.
@@ -228,9 +230,13 @@ def open_published_chat(
     Raises:
         FormalimgError: if there is no such model, or an option is wrong.
     """
+    from formalimg.benchmarks.download.texts import pulled_texts
     from formalimg.models.options import sampling_options
 
     name = require_chat(suite, name, f"and the protocol {protocol} asks a chat model")
     sampling = sampling_options(name, temperature=temperature, max_tokens=max_tokens, top_p=top_p)
     chat, own = open_chat(name, {**sampling, **options}, own_keys, f"{suite} with the protocol {protocol}", {})
+    texts = pulled_texts(suite_of(suite).source)
+    if texts is not None:
+        own.setdefault("prompts", texts)
     return chat, "paper" if protocol == "paper" else "official-code", own

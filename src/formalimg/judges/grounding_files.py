@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.drawing.icon_scene import failed_layout_png, layout_png
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
-from formalimg.judges.scene_judge import RULES, judge_grounding
+from formalimg.judges.scene_judge import RULES, judge_grounding, judge_written_layout
 from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
 from formalimg.scenes.objects import SceneError
 from formalimg.scenes.scene import Scene
@@ -161,17 +162,22 @@ class GroundingFileJudge:
         folder: the files.
         fails_unreadable: whether a file that cannot be read as a scene is a failure, as for layouts that a chat model
             planned; else it is unscored, because nobody knows what the image shows.
+        is_published: whether verdicts are those of the published evaluator, which decides on objects as they were
+            written, and leaves out only what is no JSON.
         name, concurrency: as for every judge.
     """
 
     folder: GroundingFolder
     fails_unreadable: bool = False
+    is_published: bool = False
     name: str = "groundings"
     concurrency: int = 2
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The files, the semantics of `forall`, and the version of the rules."""
+        """The files, the semantics of `forall` or the protocol, and the version of the rules."""
+        if self.is_published:
+            return {"files": self.folder.digest, "protocol": "published", "protocol_rules": 1}
         return {
             "files": self.folder.digest,
             "unreadable": "fail" if self.fails_unreadable else "unscored",
@@ -186,6 +192,8 @@ class GroundingFileJudge:
         path = self._file(item.id, image)
         if path is None:
             return Unscored("judge failed", f"there is no grounding file for item {item.id}: give one")
+        if self.is_published:
+            return await self._judge_as_written(item, path)
         try:
             scene = read_grounding_file(path)
         except SceneError as error:
@@ -194,6 +202,13 @@ class GroundingFileJudge:
                 return Verdict(False, (), {"rule": "unreadable layout", "explanation": problem})
             return Unscored("not understood", problem)
         return await asyncio.to_thread(judge_grounding, item.spec.formula, Grounding(scene))
+
+    async def _judge_as_written(self, item: Item[object], path: Path) -> Verdict | Unscored:
+        try:
+            data = json.loads(_read(path).decode("utf-8"))
+        except (ValueError, RecursionError) as error:
+            return Unscored("not understood", f"{path.name}: it is not JSON: {error}")
+        return await judge_written_layout(item, data.get("objects", []) if isinstance(data, dict) else None)
 
     def _file(self, item: str, image: LoadedImage) -> Path | None:
         """Return the file about an image; of several images of an item, the one with the same picture."""

@@ -20,16 +20,16 @@ from formalimg.judges.chat_judge import NoValidAnswer, explain_unanswered
 from formalimg.models.chat import Answered, Attachment, Message
 from formalimg.models.pricing import Price, price_of
 from formalimg.models.text_answer import TextAnswer
-from formalimg.prompts import Prompt, load_prompts
+from formalimg.prompts import USER_LINE, Prompt, load_prompts
 from formalimg.types import ChatModel, Setting
 
 Followed: TypeAlias = Literal["published", "paper", "official-code"]
 """The protocol that is followed: `published` where a paper and its published code do not differ."""
 
-PublishedAnswerType = TypeVar("PublishedAnswerType", bound=TextAnswer)
+_PUBLISHED_FORMATS = (b"\x89PNG", b"\xff\xd8")
+"""How the files begin that published scripts look for: PNG and JPEG."""
 
-_USER = "\n[user]\n"
-"""A line of its own that ends the system message of a prompt."""
+PublishedAnswerType = TypeVar("PublishedAnswerType", bound=TextAnswer)
 
 
 @dataclass(frozen=True)
@@ -118,6 +118,13 @@ class PublishedJudge:
         """Whether the published code decides where the paper says something else."""
         return self._protocol != "paper"
 
+    def _label(self, prompt: Prompt, label: str) -> str | None:
+        """Return the media type that a published script gives to all images, where its request is sent to the letter.
+
+        That is so with the authors' text, and a server of the kind that they asked: others check the type.
+        """
+        return label if prompt.origin and self._chat.name.startswith("openai/") else None
+
     async def _ask(
         self, messages: Sequence[Message], answer_type: type[PublishedAnswerType]
     ) -> PublishedReply[PublishedAnswerType] | NoValidAnswer:
@@ -129,15 +136,26 @@ class PublishedJudge:
         return NoValidAnswer(reason, f"{self.name} {detail}", tuple(filter(None, (reply.raw,))), reply.cost)
 
 
-async def attach(image: LoadedImage) -> Attachment:
-    """Return the image as it is sent, encoded in a thread, so that other images do not wait for it."""
+async def attach(image: LoadedImage, label: str | None = None) -> Attachment:
+    """Return the image as it is sent, encoded in a thread, so that other images do not wait for it.
+
+    Args:
+        image: the image.
+        label: the media type that a published script gives to every file, which it sends as it lies there; else None.
+    """
+    if label is not None and image.data.startswith(_PUBLISHED_FORMATS):
+        return Attachment(image.data, label)
     return (await asyncio.to_thread(encode_image, image)).attachment
 
 
 def system_and_user(prompt: Prompt, values: Mapping[str, str]) -> tuple[str, str]:
-    """Return the two messages in a prompt, filled: up to the line `[user]`, and from there on."""
-    system, separator, user = prompt.text.partition(_USER)
-    first, second = (replace(prompt, text=part.strip()).fill(values) for part in (system, user))
+    """Return the two messages in a prompt, filled: up to the line `[user]`, and from there on.
+
+    Blanks at their ends are part of a text of the authors, and of no other.
+    """
+    system, separator, user = prompt.text.partition(USER_LINE)
+    parts = (system, user) if prompt.origin else (system.strip(), user.strip())
+    first, second = (replace(prompt, text=part).fill(values) for part in parts)
     return (first, second) if separator else ("", first)
 
 

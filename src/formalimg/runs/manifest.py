@@ -15,8 +15,10 @@ from formalimg._util.strict_json import is_text, is_utf8, parse_toml
 from formalimg._util.text import truncate
 from formalimg.benchmarks.loader import shipped_versions
 from formalimg.errors import FormalimgError
+from formalimg.prompts import is_replaced
 from formalimg.runs.folder import require_plain_run_files
 from formalimg.runs.image_store import write_run_file
+from formalimg.runs.wording import published_wording
 from formalimg.stats.observations import Profile
 from formalimg.types import Setting
 
@@ -161,7 +163,8 @@ def write_manifest(manifest: RunManifest, folder: Path) -> None:
     ]
     for role, party in (("model", manifest.model), ("judge", manifest.judge)):
         if party is not None:
-            lines += ["", f"[{role}]", *_toml_lines({"name": party.name})]
+            wording = published_wording(party.settings)
+            lines += ["", f"[{role}]", *_toml_lines({"name": party.name, **({"wording": wording} if wording else {})})]
             lines += ["", f"[{role}.settings]", *_toml_lines(party.settings)]
     data = "".join(f"{line}\n" for line in lines).encode()
     if len(data) > MAX_MANIFEST_BYTES:
@@ -364,15 +367,11 @@ def _toml_value(value: Setting) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False).replace("\x7f", "\\u007f")
 
 
-_OWN_PROMPT = "the user's own"
-"""Marks prompts in judge settings that replace the built-in ones."""
-
-
 def judge_names(judges: Sequence[Identity]) -> list[str]:
     """Return a label for each judge: its name and, where judges share a name, the settings in which they differ.
 
     A model that judges in two personas is called `openai/q (strict)` and `openai/q (standard)`: the prompts that
-    follow from a persona are not listed, unless they are the user's own.
+    follow from a persona are not listed, unless others replace them.
     """
     return [_distinct_name(judge, [other for other in judges if other.name == judge.name]) for judge in judges]
 
@@ -392,7 +391,7 @@ def _without_builtin_prompts(keys: Iterable[str], judges: Sequence[Identity]) ->
     return [
         key
         for key in keys
-        if not key.startswith("prompt_") or any(_OWN_PROMPT in str(judge.settings.get(key)) for judge in judges)
+        if not key.startswith("prompt_") or any(is_replaced(str(judge.settings.get(key))) for judge in judges)
     ]
 
 

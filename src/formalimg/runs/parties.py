@@ -76,6 +76,7 @@ def open_model(
     if task == "layout":
         from formalimg.models.builtin.planner import open_planner
 
+        prompts = prompts or _authors_texts(suite, protocol)
         return Reopenable.open(partial(open_planner, name, options, prompts, published=protocol != "default"))
     from formalimg.models.registry import open_image_model
 
@@ -117,6 +118,7 @@ def open_judges(
     from formalimg.judges.factory import open_judge
     from formalimg.runs.defaults.settings import default_judge
 
+    prompts = prompts or _authors_texts(suite, protocol)
     default = None if names else default_judge(suite, model, task=task, protocol=protocol, making=making, words=words)
     if default is not None:
         names = [default.name]
@@ -129,6 +131,14 @@ def open_judges(
             own.setdefault("prompts", str(prompts))
         opened.append(Reopenable.open(partial(open_judge, suite, name, own, task, protocol)))
     return opened
+
+
+def _authors_texts(suite: str, protocol: Protocol) -> Path | None:
+    """Return the folder of the authors' texts, named here so that a machine without them refuses; None for others."""
+    from formalimg.benchmarks.download.texts import pulled_texts
+    from formalimg.benchmarks.registry import suite as suite_of
+
+    return None if protocol == "default" else pulled_texts(suite_of(suite).source)
 
 
 def model_of(model: str | ImageModel, options: Mapping[str, object] | None) -> ImageModel:

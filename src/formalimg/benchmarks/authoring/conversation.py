@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar
@@ -78,9 +78,20 @@ class Conversation:
         """Return the name of the model in this role."""
         return self._parts[part].chat.name
 
-    async def ask(self, part: Part, text: str, answer_type: type[AnswerType]) -> AnswerType | Rejection:
-        """The answer to one question, or why there is none; what was answered before a stop is not asked again."""
-        question = hashlib.sha256(f"{part} {answer_type.__name__} {text}".encode("utf-8", "surrogatepass")).hexdigest()
+    async def ask(
+        self, part: Part, text: str, answer_type: type[AnswerType], *, before: Sequence[Message] = ()
+    ) -> AnswerType | Rejection:
+        """The answer to one question, or why there is none; what was answered before a stop is not asked again.
+
+        Args:
+            part: who is asked.
+            text: the question.
+            answer_type: the form of the answer.
+            before: the messages in front of it, texts alone.
+        """
+        earlier = "".join(f"{message.role} {message.parts[0]} " for message in before)
+        sent = f"{part} {answer_type.__name__} {earlier}{text}"
+        question = hashlib.sha256(sent.encode("utf-8", "surrogatepass")).hexdigest()
         known = self._memory.recall(*self._place, question)
         if known is not None:
             reply: Reply[AnswerType] = _decoded(known, answer_type)
@@ -89,7 +100,7 @@ class Conversation:
             async with asked.door:
                 if self._meter is not None and not self._meter.may_begin_call():
                     return _unanswered(Unanswered("failed", "the budget is used up"), part)
-                reply = await asked.chat.ask([Message("user", (text,))], answer_type)
+                reply = await asked.chat.ask([*before, Message("user", (text,))], answer_type)
             if self._meter is not None:
                 self._meter.settle(reply.cost or 0.0, int(reply.cost is None))
             if isinstance(reply, Answered):

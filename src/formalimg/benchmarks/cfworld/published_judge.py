@@ -132,7 +132,9 @@ class PublishedScoreJudge(PublishedJudge):
 
     async def _messages(self, system: str, user: str, image: LoadedImage) -> list[Message]:
         if self._family == "gemini":
-            parts: tuple[str | Attachment, ...] = (user, await asyncio.to_thread(_as_jpeg, image))
+            jpeg = await asyncio.to_thread(_as_jpeg, image)
+            label = self._label(self._prompts["prompt_factual"], "image/png")
+            parts: tuple[str | Attachment, ...] = (user, replace(jpeg, media_type=label or jpeg.media_type))
         else:
             parts = (await attach(image), user)
         return [Message("system", (system,)), Message("user", parts)] if system else [Message("user", parts)]

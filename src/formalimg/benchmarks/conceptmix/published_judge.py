@@ -41,13 +41,14 @@ class PublishedQuestionJudge(PublishedJudge):
             return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
         if not all(concept.question.strip() for concept in spec.concepts):
             return Unscored("not understood", f"item {item.id} of {item.suite} has a concept without a question")
-        attachment = await attach(image)
+        prompt = self._prompts["prompt"]
+        attachment = await attach(image, self._label(prompt, "image/jpeg"))
         parts: list[Part] = []
         answers: list[dict[str, object]] = []
         cost: float | None = 0.0
         served: Mapping[str, Setting] = {}
         for concept in spec.concepts:
-            text = self._prompts["prompt"].fill({"question": concept.question})
+            text = prompt.fill({"question": concept.question})
             reply = await self._ask([Message("user", (text, attachment))], WordAnswer)
             cost = total_cost((cost, reply.cost))
             if isinstance(reply, NoValidAnswer):

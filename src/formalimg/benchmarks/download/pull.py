@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -58,7 +59,12 @@ class _Fetched(NamedTuple):
 
 
 def pull(
-    name: str | BenchmarkSource, to: str | Path, origin: str | Path | None = None, revision: str | None = None
+    name: str | BenchmarkSource,
+    to: str | Path,
+    origin: str | Path | None = None,
+    revision: str | None = None,
+    *,
+    convert: Callable[[FileContents], FileContents] | None = None,
 ) -> PullResult:
     """Pull the data files of a published benchmark into a folder.
 
@@ -68,6 +74,7 @@ def pull(
         origin: take it from here, not from the authors' repository: a git address (https, or a folder with a
             repository), a plain folder, or an archive (.zip, .tar.gz, .tgz) by path or http address.
         revision: take this commit, not the pinned one; 7 to 40 hex digits.
+        convert: returns the files to write, given those that were fetched. Default: the same.
 
     Raises:
         PullError: if it could not be fetched or was refused; nothing is written then.
@@ -83,6 +90,8 @@ def pull(
         work = Path(tempfile.mkdtemp(prefix=".formalimg-pull-", dir=above))
         try:
             fetched = _fetch(benchmark, str(origin or benchmark.repository), revision or benchmark.commit, work)
+            if convert is not None:
+                fetched = fetched._replace(contents=convert(fetched.contents))
             pulled = _describe(benchmark, folder, fetched, revision)
             install(fetched.contents, _note(pulled), folder, work)
         finally:

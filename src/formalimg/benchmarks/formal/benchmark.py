@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from formalimg.judges.known_drawings import KnownDrawing
     from formalimg.judges.recorded_models import RecordedModels
     from formalimg.models.builtin.drawn_world import DrawnWorld
-    from formalimg.reports.comparison_model import HowCounted, SeenRun
+    from formalimg.reports.comparison_model import Comparison, HowCounted, Section, SeenRun
     from formalimg.reports.figures.svg import Figure
     from formalimg.reports.reference import Published, ReferenceRow
     from formalimg.reports.run_export import ExportedRun
@@ -124,6 +124,12 @@ class FormulaBenchmark(Benchmark):
         from formalimg.benchmarks.formal.figures import item_figures
 
         return item_figures(items)
+
+    def run_figures(self, section: Section, comparison: Comparison) -> Iterator[Figure]:
+        """Return the figure of what kind the clauses are that failed."""
+        from formalimg.benchmarks.formal.figures import run_figures
+
+        return run_figures(section)
 
     def reference_rows(self) -> Sequence[tuple[Published, ReferenceRow]]:
         """Return the numbers of the paper."""

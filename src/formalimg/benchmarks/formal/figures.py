@@ -1,20 +1,23 @@
-"""Figures of items with formulas: predicates of suites side by side, predicates by level, and classes."""
+"""Figures of FormalImg: predicates of suites side by side and by level, classes, and what kind of clauses fail."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from formalimg.benchmarks.formal.census import count_contents
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.logic.syntax import atoms
-from formalimg.logic.vocabulary import vocabulary
 from formalimg.reports.figures.bar_charts import ShareList, bar_chart, share_list
 from formalimg.reports.figures.heatmap import HeatMap, heat_map
-from formalimg.reports.figures.series import Chart, Point, Series, numbered_style
+from formalimg.reports.figures.series import Chart, Point, Series, numbered_style, run_styles
 from formalimg.reports.figures.svg import Figure
+from formalimg.reports.labels import FAILURES_COUNTED
 from formalimg.types import Benchmark, Item
+
+if TYPE_CHECKING:
+    from formalimg.reports.comparison_model import Section
 
 
 def item_figures(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
@@ -24,12 +27,30 @@ def item_figures(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
         yield from formula_figures(suite_of(name), items)
 
 
+def run_figures(section: Section) -> Iterator[Figure]:
+    """Yield the kinds of the clauses that failed, as shares of all that failed in a run (Figure 4b of FormalImg)."""
+    labels = section.suite.terms
+    kinds = [kind for kind in section.suite.part_kinds if any(kind in row.kinds for row in section.rows)]
+    series = []
+    for row, style in zip(section.rows, run_styles(section.rows), strict=True):
+        if failed := sum(tally.failed for tally in row.kinds.values()):
+            shares = {kind: Point(row.kinds[kind].failed / failed) for kind in kinds if kind in row.kinds}
+            series.append(Series(row.name, style, shares))
+    if series:
+        title = f"{section.title}: {labels.part}s {labels.failed}, shares by {labels.kind}"
+        note = f"{FAILURES_COUNTED} The shares of a run add up to 100 %."
+        measure = f"of all {labels.part}s {labels.failed} (%)"
+        chart = Chart(title, note, tuple(kinds), tuple(series), measure, percent=True)
+        yield bar_chart(f"{section.suite.name}-failure-shares", chart)
+
+
 def predicates_of_suites(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
     """Yield the distribution of predicates (Figure 9 of FormalImg), with a bar for each suite."""
     series = []
     for number, (suite, items) in enumerate(suites.items()):
         census = count_contents(suite, items)
-        drawn = {name: census.predicates[name] for name in census.predicate_shares}
+        # Published items use some predicates that their vocabulary does not list.
+        drawn = {name: census.predicates[name] for name in (*census.predicate_shares, *census.unknown_predicates)}
         if total := sum(drawn.values()):
             shares = {name: Point(count / total) for name, count in drawn.items()}
             series.append(Series(suite_of(suite).title, numbered_style(number), shares))
@@ -57,7 +78,7 @@ def formula_figures(suite: Benchmark, items: Sequence[Item[Any]]) -> Iterator[Fi
     levels = Counter(str(item.level) for item in items)
     for item in items:
         used.update({(atom.predicate, str(item.level)) for atom in atoms(item.spec.formula)})
-    predicates = [name for name in vocabulary(suite.vocabulary).predicates if any(name == one for one, _ in used)]
+    predicates = dict.fromkeys(name for name, _ in used)
     columns = tuple(sorted(levels, key=int))
     shares = {(name, level): used[name, level] / levels[level] for name in predicates for level in columns}
     yield heat_map(

@@ -138,7 +138,7 @@ def _instance_text(item: Item[FormulaSpec]) -> str:
     instance = {
         "prompt": item.prompt,
         "dsl": str(formula),
-        "cnf": to_prenex(formula).text,
+        "cnf": item.spec.lifted or to_prenex(formula).text,
         "k": item.level,
         "object_classes": list(item.spec.object_classes),
     }

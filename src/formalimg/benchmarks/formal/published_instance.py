@@ -30,7 +30,7 @@ from formalimg.benchmarks.odd_records import (
 from formalimg.logic.checks import check
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.parser import try_parse
-from formalimg.logic.prenex import complexity
+from formalimg.logic.prenex import complexity, to_prenex
 from formalimg.logic.syntax import Formula
 from formalimg.types import Item
 
@@ -59,8 +59,19 @@ def read_item(fields: Mapping[str, Any], suite: str, name: str, tags: frozenset[
         prompt = ""
         odd.add(NO_PROMPT)
     spec, k = _spec_and_complexity(fields, suite, odd)
+    spec = replace(spec, lifted=_lifted(fields.get("cnf"), spec.formula, odd))
     level = _level(fields.get("k"), k, odd)
     return Item(suite, name, level, prompt, spec, ordered_tags(odd))
+
+
+def _lifted(said: object, formula: Formula, odd: set[str]) -> str | None:
+    """Return the published lifted form, unless it is missing, or the one that we would make."""
+    text = _text(said, odd)
+    try:
+        ours = "" if formula is NO_FORMULA else to_prenex(formula).text
+    except FormulaError:  # it has too many clauses
+        ours = ""
+    return None if not text.strip() or text == ours else text
 
 
 def _is_said(found: object) -> bool:

@@ -50,7 +50,8 @@ class PublishedSceneJudge(PublishedJudge):
         spec = item.spec
         if not isinstance(spec, FormulaSpec) or not spec.object_classes:
             return Unscored("not understood", f"item {item.id} of {item.suite} has no formula that names a class")
-        attachment = await attach(image)
+        prompt = self._prompts["prompt"]
+        attachment = await attach(image, self._label(prompt, "image/jpeg"))
         objects: list[object] = []
         answers: list[dict[str, object]] = []
         cost: float | None = 0.0
@@ -58,7 +59,7 @@ class PublishedSceneJudge(PublishedJudge):
         for label in spec.object_classes:
             values = {"classes": json.dumps([label], indent=4), "colors": self._colors}
             messages = [
-                Message("system", (self._prompts["prompt"].fill(values),)),
+                Message("system", (prompt.fill(values),)),
                 Message("user", (attachment,)),
             ]
             reply = await self._ask(messages, ObjectsAnswer)
@@ -105,8 +106,10 @@ class PublishedClauseJudge(PublishedJudge):
             if any(problem.kind != "size" for problem in error.problems):
                 raise
             return Unscored("not understood", error.problems[0].message)
-        text = self._prompts["prompt"].fill({"words": item.prompt, "formula": prenex.text})
-        reply = await self._ask([Message("user", (text, await attach(image)))], ConstraintAnswer)
+        prompt = self._prompts["prompt"]
+        text = prompt.fill({"words": item.prompt, "formula": spec.lifted or prenex.text})
+        attachment = await attach(image, self._label(prompt, "image/png"))
+        reply = await self._ask([Message("user", (text, attachment))], ConstraintAnswer)
         if isinstance(reply, NoValidAnswer):
             return Unscored(reply.reason, reply.detail, {"answers": list(reply.raw)}, reply.cost)
         passed = reply.value.passed(as_code=self.as_code)

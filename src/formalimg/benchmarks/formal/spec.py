@@ -1,8 +1,9 @@
 """FormulaSpec: what a FormalImg item asks for, and its fields in item records.
 
 In `items.jsonl`, `dsl` is the formula. `style` follows if the formula does not demand it outright, and `witness` (a
-scene in the published grounding format) if there is one. Published items that are odd (see `odd_records`) may have
-`object_classes` of their own, and a `dsl` that is no formula.
+scene in the published grounding format) if there is one. Published items have `cnf`, where it is not what `to_prenex`
+makes of `dsl`; those that are odd (see `odd_records`) may have `object_classes` of their own, and a `dsl` that is no
+formula.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from formalimg.scenes.objects import SceneError
 from formalimg.scenes.scene import Scene
 
 NEEDED: tuple[str, ...] = ("dsl",)
-OPTIONAL: tuple[str, ...] = ("style", "witness", "object_classes")
+OPTIONAL: tuple[str, ...] = ("style", "witness", "object_classes", "cnf")
 PROOF: tuple[str, ...] = ("witness",)
 
 TAG_OF_PROBLEM: Mapping[str, str] = {
@@ -60,6 +61,7 @@ class FormulaSpec:
         style: the style of image asked for; None if any will do.
         classes: the published classes to look for, where they are not those of the formula; else None.
         unreadable: the published text that is no formula; `formula` is then `NO_FORMULA`. None if there is a formula.
+        lifted: the published lifted form, word for word, where it is not the one that `to_prenex` makes; else None.
     """
 
     formula: Formula
@@ -67,6 +69,7 @@ class FormulaSpec:
     style: str | None = None
     classes: tuple[str, ...] | None = None
     unreadable: str | None = None
+    lifted: str | None = None
 
     @classmethod
     def of(cls, formula: Formula, witness: Scene | None = None) -> FormulaSpec:
@@ -134,17 +137,20 @@ def fields_of(spec: FormulaSpec, *, with_proof: bool) -> dict[str, Any]:
         fields["witness"] = spec.witness.to_json()
     if spec.classes is not None:
         fields["object_classes"] = list(spec.classes)
+    if spec.lifted is not None:
+        fields["cnf"] = spec.lifted
     return fields
 
 
 def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> FormulaSpec | None:
     """Return the spec in the fields of a record; None, with findings, if they are not valid."""
     classes = record.words("object_classes") if "object_classes" in record.fields else None
+    lifted = record.text("cnf") if "cnf" in record.fields else None
     if UNREADABLE_FORMULA in tags:
         text = record.text("dsl", empty=True)
         if text is not None and formula_problem(text) is None:
             record.wrong(f"dsl is a formula: take the tag {UNREADABLE_FORMULA} away")
-        return None if text is None else FormulaSpec(NO_FORMULA, classes=classes, unreadable=text)
+        return None if text is None else FormulaSpec(NO_FORMULA, classes=classes, unreadable=text, lifted=lifted)
     formula = _read_formula(record, suite, level, tags)
     if formula is None:
         return None
@@ -153,17 +159,18 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Fo
     if classes is not None and CLASSES_DIFFER not in tags:
         record.wrong(f"object_classes are those of dsl: leave the field out, or give the tag {CLASSES_DIFFER}")
         return None
-    return FormulaSpec(formula, witness, style, classes)
+    return FormulaSpec(formula, witness, style, classes, lifted=lifted)
 
 
 def known_spec(fields: dict[str, Any]) -> FormulaSpec:
     """Return the spec in fields that are known to be valid, without checking them."""
     classes = tuple(fields["object_classes"]) if "object_classes" in fields else None
+    lifted = fields.get("cnf")
     if UNREADABLE_FORMULA in fields.get("tags", ()):
-        return FormulaSpec(NO_FORMULA, classes=classes, unreadable=fields["dsl"])
+        return FormulaSpec(NO_FORMULA, classes=classes, unreadable=fields["dsl"], lifted=lifted)
     formula = parse(fields["dsl"])
     witness = Scene.from_json(fields["witness"]) if "witness" in fields else None
-    return FormulaSpec(formula, witness, fields.get("style", demanded_style(formula)), classes)
+    return FormulaSpec(formula, witness, fields.get("style", demanded_style(formula)), classes, lifted=lifted)
 
 
 def asked_text(spec: FormulaSpec) -> str:

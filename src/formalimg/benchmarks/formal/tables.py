@@ -9,7 +9,7 @@ from formalimg.logic.syntax import COUNT_BOUNDS
 from formalimg.reports.comparison_model import HowCounted, SeenRun, name_with_task
 from formalimg.reports.labels import level_head, level_name, level_word
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
-from formalimg.stats.observations import Observation, Summary
+from formalimg.stats.observations import Observation, Rate, Summary
 from formalimg.stats.summary import summarize
 from formalimg.types import Benchmark, Table
 
@@ -65,7 +65,10 @@ def changes_by_layout(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted
 
 
 def prompt_length_control(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
-    """Return the rate at K 1 and 2 of items with ten objects, beside that at K = 10; for runs that have such items."""
+    """Return the rate at K 1 and 2 of items with ten objects, beside that at K = 10; for models that have such items.
+
+    The two are runs of their own, unless one run has both kinds of items: those of one model make one row.
+    """
     rows = []
     for run in runs:
         chosen = {
@@ -76,7 +79,7 @@ def prompt_length_control(suite: Benchmark, runs: Sequence[SeenRun], how: HowCou
         if chosen:
             observed = [seen for seen in _observations(run) if seen.item in chosen]
             of_short = summarize(observed, bands={}, epsilon=None, missing=how.missing, confidence=how.confidence)
-            longest = run.summary.levels.get(_LONGEST)
+            longest = _at_longest(run, runs)
             rows.append(TableRow((run.name, Number.of(of_short.overall), Number.of(longest)), run.name))
     published = _reference_rows(suite.name, "controlled") if rows and how.references else ()
     rows += [
@@ -95,10 +98,29 @@ def prompt_length_control(suite: Benchmark, runs: Sequence[SeenRun], how: HowCou
         tuple(rows),
         (
             f"Pass rates in percent of items of {suite.level} 1 and 2 that have {_MANY_OBJECTS} or more objects, and "
-            f"of all items of {suite.level} {_LONGEST}: what length and number of objects do without complexity."
+            f"of all items of {suite.level} {_LONGEST}, from another run of the same model and judge where the run has "
+            "none: what length and number of objects do without complexity."
             + (f" Published: {sources}." if sources else ""),
         ),
     )
+
+
+def _at_longest(run: SeenRun, runs: Sequence[SeenRun]) -> Rate | None:
+    """Return the rate at the longest level: of the run, else of the first other one of its model, judge and setting."""
+    manifest = run.record.manifest
+
+    def is_alike(other: SeenRun) -> bool:
+        one = other.record.manifest
+        return (one.model, one.judge, one.task, one.condition, one.style) == (
+            manifest.model,
+            manifest.judge,
+            manifest.task,
+            manifest.condition,
+            manifest.style,
+        )
+
+    found = (one.summary.levels.get(_LONGEST) for one in (run, *filter(is_alike, runs)))
+    return next((rate for rate in found if rate is not None), None)
 
 
 def _plain_run(run: SeenRun, runs: Sequence[SeenRun]) -> SeenRun | None:

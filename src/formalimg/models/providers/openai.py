@@ -123,6 +123,7 @@ class OpenAIChat:
         }
         if (form := response_format(mode, schema)) is not None:
             fields["response_format"] = form
+        fields = dict(sorted(fields.items()))  # the order in which the library itself writes them
 
         def send(client: AsyncOpenAI) -> Awaitable[Any]:
             return client.chat.completions.with_raw_response.create(model=self._model, messages=[], extra_body=fields)

@@ -17,7 +17,7 @@ from formalimg.benchmarks.authoring.conversation import Conversation
 from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Reason, Rejection
 from formalimg.benchmarks.authoring.task import AuthoringTask
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
-from formalimg.benchmarks.cfworld.authoring.answers import CriteriaAnswer, GroupAnswer, QuestionAnswer, ScoresAnswer
+from formalimg.benchmarks.cfworld.authoring.answers import CriteriaAnswer, GroupAnswer, QuestionAnswer
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, Law, shipped_laws
 from formalimg.benchmarks.cfworld.authoring.groups import (
     Questions,
@@ -27,6 +27,7 @@ from formalimg.benchmarks.cfworld.authoring.groups import (
     write_group_files,
 )
 from formalimg.benchmarks.cfworld.authoring.laws import hints
+from formalimg.benchmarks.cfworld.authoring.question_requests import ask_for_questions
 from formalimg.benchmarks.cfworld.authoring.templates import (
     CounterfactualTemplates,
     clean_fields,
@@ -221,14 +222,15 @@ class GroupAuthoring(AuthoringTask):
         """Those of the factual image, and those of the explicit one, which are the implicit one's as well."""
         if self._choices.questions == "template":
             return {}
-        found = {}
-        for level, prompt, rule in ((1, group.factual, group.law), (2, group.explicit, group.changed)):
+        found: dict[int, tuple[WeightedQuestion, ...]] = {}
+        pairs: tuple[tuple[Literal[1, 2], str, str], ...]
+        pairs = ((1, group.factual, group.law), (2, group.explicit, group.changed))
+        for level, prompt, rule in pairs:
             shows = group.shows_factual if level == 1 else group.shows
-            text = self._texts.asking_for_questions(prompt, rule, shows)
-            answer = await talk.ask("writer", text, ScoresAnswer)
+            answer = await ask_for_questions(self._texts, talk, prompt, rule, shows, level)
             if isinstance(answer, Rejection):
                 return answer
-            questions = parse_questions(answer.questions, shows)
+            questions = parse_questions(answer, shows)
             if isinstance(questions, Rejection):
                 return questions
             found[level] = questions

@@ -14,9 +14,9 @@ from formalimg.benchmarks.authoring.conversation import Conversation
 from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection
 from formalimg.benchmarks.authoring.task import AuthoringTask
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
-from formalimg.benchmarks.cfworld.authoring.answers import QuestionAnswer, RuleQuestionAnswer, ScoresAnswer
 from formalimg.benchmarks.cfworld.authoring.choices import RULES, QuestionSet, question_sets
-from formalimg.benchmarks.cfworld.authoring.group_task import parse_questions
+from formalimg.benchmarks.cfworld.authoring.group_task import WrittenDimension, parse_questions
+from formalimg.benchmarks.cfworld.authoring.question_requests import ask_for_questions, ask_for_rule_question
 from formalimg.benchmarks.cfworld.authoring.templates import CounterfactualTemplates
 from formalimg.benchmarks.cfworld.spec import CounterfactualSpec, WeightedQuestion
 from formalimg.types import Item
@@ -24,6 +24,8 @@ from formalimg.types import Item
 _FACTUAL = "all that is so in our own world, since the words change nothing of it"
 _COUNTERFACTUAL = "what these words themselves say of it, and what follows from that; all else is as in our own world"
 """What holds in the picture. A group has a law of its own; prompts that exist only have their words."""
+
+_ONE: Mapping[WrittenDimension, int] = {"assessment": 1}
 
 
 class QuestionAuthoring(AuthoringTask):
@@ -95,19 +97,13 @@ class QuestionAuthoring(AuthoringTask):
     async def _asked(
         self, item: Item[CounterfactualSpec], talk: Conversation
     ) -> tuple[WeightedQuestion, ...] | Rejection:
-        rule = _FACTUAL if item.level == 1 else _COUNTERFACTUAL
-        text = self._texts.asking_for_questions(item.prompt, rule, item.spec.assessment)
-        answer = await talk.ask("writer", text, ScoresAnswer)
-        if isinstance(answer, Rejection):
-            return answer
-        return parse_questions(answer.questions, item.spec.assessment)
+        shows, is_factual = item.spec.assessment, item.level == 1
+        rule = _FACTUAL if is_factual else _COUNTERFACTUAL
+        answer = await ask_for_questions(self._texts, talk, item.prompt, rule, shows, 1 if is_factual else 2)
+        return answer if isinstance(answer, Rejection) else parse_questions(answer, shows)
 
     async def _rule_question(
         self, item: Item[CounterfactualSpec], talk: Conversation
     ) -> tuple[WeightedQuestion, ...] | Rejection:
-        text = self._texts.asking_for_rule_question(item.prompt, item.spec.assessment)
-        answer = await talk.ask("writer", text, RuleQuestionAnswer)
-        if isinstance(answer, Rejection):
-            return answer
-        asked = QuestionAnswer(dimension="assessment", question=answer.question, criteria=answer.criteria)
-        return parse_questions([asked], item.spec.assessment, {"assessment": 1})
+        answer = await ask_for_rule_question(self._texts, talk, item.prompt, item.spec.assessment)
+        return answer if isinstance(answer, Rejection) else parse_questions(answer, item.spec.assessment, _ONE)

@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.outcomes import Rejection
 from formalimg.benchmarks.authoring.task import clean_prompt
 from formalimg.benchmarks.cfworld.group_checks import check_group
 from formalimg.benchmarks.cfworld.spec import CounterfactualGroup
-from formalimg.prompts import load_prompts
+from formalimg.judges.published_protocol import system_and_user
+from formalimg.prompts import load_prompts, read_prompt
 
 if TYPE_CHECKING:
     from formalimg.benchmarks.cfworld.authoring.choices import Law, NamedOutcome
@@ -37,11 +38,27 @@ class CounterfactualTemplates:
             folder: where texts lie that replace ours.
 
         Raises:
-            PromptError: if a text lacks a placeholder, or has one that nobody fills.
+            PromptError: if a text lacks a placeholder, or has one that nobody fills; if a text of the authors asks for
+                a section that does not lie beside it.
         """
         known = load_prompts(_OURS, folder)
         self._texts = {name: known[name] for name in names}
+        if folder is not None and self.is_published("write-scores"):
+            sections = (read_prompt(folder / f"questions-{kind}.txt") for kind in ("factual", "counterfactual"))
+            self._texts |= {section.name: section for section in sections}
         self.versions = {name: text.version for name, text in self._texts.items()}
+
+    def is_published(self, name: str) -> bool:
+        """Return whether a text is of the authors' form, which is filled with a prompt and its assessment points."""
+        return name in self._texts and "assessment_points" in self._texts[name].placeholders
+
+    def dimension(self, level: Literal[1, 2]) -> str:
+        """Return the authors' section on whose laws hold: ours, or those of another world."""
+        return self._texts[f"questions-{'factual' if level == 1 else 'counterfactual'}"].fill({})
+
+    def messages(self, name: str, values: Mapping[str, str]) -> tuple[str, str]:
+        """Return the system message, which may be empty, and the user message of a text."""
+        return system_and_user(self._texts[name], values)
 
     def asking_for_group(self, law: Law, place: str, change: str) -> str:
         """Return the prompt for a group."""

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from formalimg.benchmarks.conceptmix.authoring.checks import (
     open_relations,
     ordered_questions,
 )
+from formalimg.benchmarks.conceptmix.authoring.published_talk import PublishedTalk
 from formalimg.benchmarks.conceptmix.authoring.templates import (
     ConceptMixture,
     ConceptTemplates,
@@ -69,6 +71,10 @@ class ConceptAttempt:
     texts: ConceptTemplates
     shelf: AcceptedItems
     notes: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def _published(self) -> PublishedTalk | None:
+        return PublishedTalk(self.talk, self.texts) if self.texts.is_published else None
 
     async def made(self) -> AttemptOutcome:
         """Run the attempt."""
@@ -116,19 +122,31 @@ class ConceptAttempt:
         if self.plan.choices.binder == "offline":
             binding = complete_binding(drawn.binding, drawn.chance)
             return open_relations() if is_incomplete(binding) else binding
-        answer = await self.talk.ask("writer", self.texts.asking_to_bind(drawn.binding), BindingAnswer)
+        answer = await (
+            self._published.bind(drawn.binding)
+            if self._published
+            else self.talk.ask("writer", self.texts.asking_to_bind(drawn.binding), BindingAnswer)
+        )
         return answer if isinstance(answer, Rejection) else complete_binding_from(drawn.binding, answer, self.pools)
 
     async def _caption(self, mix: ConceptMixture) -> str | Rejection:
         """Step 3."""
-        answer = await self.talk.ask("writer", self.texts.asking_for_caption(mix), CaptionAnswer)
+        answer = await (
+            self._published.write(mix)
+            if self._published
+            else self.talk.ask("writer", self.texts.asking_for_caption(mix), CaptionAnswer)
+        )
         return answer if isinstance(answer, Rejection) else self._new(check_caption(answer, mix, self.pools), mix)
 
     async def _checked(self, mix: ConceptMixture, caption: str) -> str | Rejection:
         """Step 4. The published code takes what the checker repeats for the caption; the paper does not."""
         repeat = self.plan.choices.profile == "official-code"
         form: type[ValidityAnswer | RepeatedAnswer] = RepeatedAnswer if repeat else ValidityAnswer
-        answer = await self.talk.ask("checker", self.texts.asking_to_check(mix, caption, repeat=repeat), form)
+        answer = await (
+            self._published.check(repeat=repeat)
+            if self._published
+            else self.talk.ask("checker", self.texts.asking_to_check(mix, caption, repeat=repeat), form)
+        )
         return (
             answer
             if isinstance(answer, Rejection)
@@ -146,7 +164,11 @@ class ConceptAttempt:
         """One for each statement; section 2.4 and C.3."""
         if self.plan.choices.questions == "template":
             return template_questions(mix.concepts, mix.binding)
-        answer = await self.talk.ask("writer", self.texts.asking_for_questions(mix, caption), QuestionsAnswer)
+        answer = await (
+            self._published.ask_questions(mix)
+            if self._published
+            else self.talk.ask("writer", self.texts.asking_for_questions(mix, caption), QuestionsAnswer)
+        )
         return answer if isinstance(answer, Rejection) else ordered_questions(answer.questions, mix, self.pools)
 
 

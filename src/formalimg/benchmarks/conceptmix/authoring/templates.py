@@ -15,7 +15,7 @@ from formalimg.benchmarks.conceptmix.pools import Pools
 from formalimg.benchmarks.conceptmix.questions import concept_statements
 from formalimg.benchmarks.conceptmix.sampling import draw_concepts
 from formalimg.benchmarks.conceptmix.spec import Binding, BoundConcept, Concept, ConceptSpec, RequestedConcept
-from formalimg.prompts import load_prompts
+from formalimg.prompts import load_prompts, read_prompt
 
 
 class DrawnConcepts(NamedTuple):
@@ -73,6 +73,7 @@ class ConceptTemplates:
 
     Attributes:
         versions: of the texts, by name.
+        is_published: whether the texts are those of the authors.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -82,9 +83,13 @@ class ConceptTemplates:
             folder: where texts lie that replace ours.
 
         Raises:
-            PromptError: if a text lacks a placeholder, or has one that nobody fills.
+            PromptError: if a text lacks a placeholder, or has one that nobody fills; if a text that goes with one of
+                the authors does not lie beside it.
         """
         self._texts = load_prompts(_OURS, folder)
+        self.is_published = bool(self._texts["write-caption"].origin)
+        if folder is not None and self.is_published:
+            self._texts |= {name: read_prompt(folder / f"{name}.txt") for name in ("binding-again", "caption-again")}
         self.versions = {name: text.version for name, text in self._texts.items()}
 
     def asking_to_bind(self, binding: Binding) -> str:
@@ -93,7 +98,14 @@ class ConceptTemplates:
 
     def asking_for_caption(self, mix: ConceptMixture) -> str:
         """Return the prompt for the caption."""
-        return self._texts["write-caption"].fill(_statement_list(mix))
+        values = _statement_list(mix)
+        if self.is_published:
+            values["statements"] = "".join(f"* {statement}\n" for statement in mix.statements)
+        return self._texts["write-caption"].fill(values)
+
+    def published(self, name: str) -> str:
+        """Return a text of the authors that is none of ours."""
+        return self._texts[name].fill({})
 
     def asking_to_check(self, mix: ConceptMixture, caption: str, *, repeat: bool) -> str:
         """Return the prompt for the checker, which may have to repeat the caption as in the published code."""
@@ -104,7 +116,12 @@ class ConceptTemplates:
     def asking_for_questions(self, mix: ConceptMixture, caption: str) -> str:
         """Return the prompt for the questions."""
         return self._texts["write-questions"].fill(
-            {"statements": _listed(mix.statements), "caption": caption, "count": str(len(mix.statements))}
+            {
+                "statements": _listed(mix.statements),
+                "caption": caption,
+                "count": str(len(mix.statements)),
+                "first": mix.concepts[0].concept.value,
+            }
         )
 
 

@@ -9,49 +9,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.acceptance import AcceptedItems, Similarity
 from formalimg.benchmarks.authoring.conversation import Conversation
 from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection
 from formalimg.benchmarks.authoring.task import AuthoringTask, clean_prompt
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
+from formalimg.benchmarks.formal.authoring.answers import Draft, PublishedDraft, PublishedReview, Review
 from formalimg.benchmarks.formal.authoring.checks import CheckedFormula, agreement, check_formula
-from formalimg.benchmarks.formal.authoring.templates import FormulaTemplates, draw_assignment
+from formalimg.benchmarks.formal.authoring.templates import Assignment, FormulaTemplates, draw_assignment
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.language.equivalence import is_equivalent_as_written
 from formalimg.language.lexicon import WordingError
 from formalimg.logic.syntax import Value, atoms
 from formalimg.types import Item
-
-
-class Draft(BaseModel):
-    """An instruction as the writer gives it: thoughts first, so that they can be of use."""
-
-    model_config = ConfigDict(extra="forbid")
-    thoughts: str
-    prompt: str
-    formula: str
-
-
-class Review(BaseModel):
-    """What the checker says of an instruction.
-
-    Attributes:
-        thoughts: on the way to the verdict.
-        plausible: whether a picture could show it.
-        aligned: whether words and formula say the same.
-        reason: what is wrong, in one sentence; empty if nothing is.
-        better_prompt: better words for the same formula; None if the words are fine, or nothing can be mended.
-    """
-
-    model_config = ConfigDict(extra="forbid")
-    thoughts: str
-    plausible: bool
-    aligned: bool
-    reason: str
-    better_prompt: str | None
 
 
 @dataclass(frozen=True)
@@ -81,13 +52,14 @@ class FormulaAttempt:
 
     async def _written(self) -> Item[FormulaSpec] | Rejection:
         assignment = draw_assignment(self.plan, self.slot, self.number)
-        draft = await self.talk.ask("writer", self.texts.asking_to_write(assignment), Draft)
+        draft = await self._ask_writer(assignment)
         if isinstance(draft, Rejection):
             return draft
         words = clean_prompt(draft.prompt)
         if isinstance(words, Rejection):
             return words
-        sound = await asyncio.to_thread(check_formula, draft.formula, assignment, seed=self.slot.id)
+        allowed = self.texts.allowed(assignment)
+        sound = await asyncio.to_thread(check_formula, draft.formula, allowed, seed=self.slot.id)
         if isinstance(sound, Rejection):
             return sound
         return await self._checked(words, sound)
@@ -103,7 +75,7 @@ class FormulaAttempt:
             known = self.shelf.objection(words, spec, self.slot.level)
             if known is not None:
                 return known
-            review = await self.talk.ask("checker", self.texts.asking_to_check(words, sound.formula), Review)
+            review = await self._ask_checker(words, sound)
             if isinstance(review, Rejection):
                 return review
             judged = _judged(review, words, may_mend)
@@ -113,6 +85,20 @@ class FormulaAttempt:
                 return self._item(words, spec)
             words, self.notes["polished"] = judged, True
         raise AssertionError("mended words are judged without mending them again")
+
+    async def _ask_writer(self, assignment: Assignment) -> Draft | Rejection:
+        text = self.texts.asking_to_write(assignment)
+        if not self.texts.writes_as_published:
+            return await self.talk.ask("writer", text, Draft)
+        draft = await self.talk.ask("writer", text, PublishedDraft)
+        return draft if isinstance(draft, Rejection) else draft.as_ours
+
+    async def _ask_checker(self, words: str, sound: CheckedFormula) -> Review | Rejection:
+        text = self.texts.asking_to_check(words, sound.formula)
+        if not self.texts.checks_as_published:
+            return await self.talk.ask("checker", text, Review)
+        review = await self.talk.ask("checker", text, PublishedReview)
+        return review if isinstance(review, Rejection) else review.as_ours
 
     def _item(self, words: str, spec: FormulaSpec) -> Item[FormulaSpec]:
         tags = (f"written-by:{self.talk.name_of('writer')}",)

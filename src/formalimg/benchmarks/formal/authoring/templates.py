@@ -1,14 +1,18 @@
 """Assignments for writers (paper, 2.3: the generation configuration), and the prompt templates filled with them.
 
+The authors' texts have other fields: the whole language, and the parameters or the instruction as JSON. The script that
+fills them is not published; the names of the parameters are those of the examples in their texts.
+
 An assignment fixes the level and the order of quantifiers, and offers classes, words and predicates to choose from.
 There is more on offer than needed, so that something sensible can be made of it.
 """
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -18,7 +22,7 @@ from formalimg.language.ontology.knowledge import COVERED
 from formalimg.logic.syntax import Formula
 from formalimg.logic.verification import STYLE_PREDICATE
 from formalimg.logic.vocabulary import Predicate, vocabulary
-from formalimg.prompts import load_prompts
+from formalimg.prompts import load_prompts, read_prompt
 
 QuantifierWord = Literal["exists", "forall"]
 
@@ -128,15 +132,45 @@ class FormulaTemplates:
             folder: where texts lie that replace ours.
 
         Raises:
-            PromptError: if a text lacks a placeholder, or has one that nobody fills.
+            PromptError: if a text lacks a placeholder, or has one that nobody fills; if a text of the authors asks for
+                their language, and it does not lie beside it.
         """
         known = load_prompts(_OURS, folder)
         self._write, self._check = known[f"write-{suite}"], known[f"check-{suite}"]
         self._suite = suite
         self.versions = {text.name: text.version for text in (self._write, self._check)}
+        self._language = ""
+        if folder is not None and (self.writes_as_published or self.checks_as_published):
+            language = read_prompt(folder / f"language-{suite}.txt")
+            self._language = language.fill({})
+            self.versions[language.name] = language.version
+
+    @property
+    def writes_as_published(self) -> bool:
+        """Whether the writer is sent a text of the authors' form."""
+        return "instruction" in self._write.placeholders
+
+    @property
+    def checks_as_published(self) -> bool:
+        """Whether the checker is sent a text of the authors' form."""
+        return "sample_to_check" in self._check.placeholders
+
+    def allowed(self, assignment: Assignment) -> Assignment:
+        """Return what a formula may use: what is on offer; with the authors' text, what that allows.
+
+        It offers the whole language. In Knolling, predicates are still those of the assignment.
+        """
+        if not self.writes_as_published:
+            return assignment
+        words = vocabulary(self._suite).words
+        kept = {kind: known for kind, known in words.items() if kind not in ("class", "style")}
+        predicates = assignment.predicates if "style" not in words else tuple(vocabulary(self._suite).predicates)
+        return replace(assignment, classes=words["class"], words=kept, predicates=predicates)
 
     def asking_to_write(self, assignment: Assignment) -> str:
         """Return the prompt for the writer."""
+        if self.writes_as_published:
+            return self._write.fill({"dsl": self._language, "instruction": _generation_parameters(assignment)})
         words = [f"- {kind}: {', '.join(offered)}" for kind, offered in assignment.words.items()]
         return self._write.fill(
             {
@@ -151,8 +185,36 @@ class FormulaTemplates:
 
     def asking_to_check(self, prompt: str, formula: Formula) -> str:
         """Return the prompt for the checker."""
+        if self.checks_as_published:
+            sample = {"natural_language_description": prompt, "dsl_representation": str(formula)}
+            return self._check.fill({"dsl": self._language, "sample_to_check": _json(sample)})
         every = tuple(vocabulary(self._suite).predicates)
         return self._check.fill({"prompt": prompt, "formula": str(formula), "predicates": _listed(self._suite, every)})
+
+
+def _generation_parameters(assignment: Assignment) -> str:
+    parameters: dict[str, object] = {"contained_vocabulary": list(assignment.classes)}
+    if "style" in vocabulary(assignment.suite).words:
+        parameters["style_control"] = {"target_style": assignment.style}
+    style = [] if assignment.style is None else [STYLE_PREDICATE]
+    parameters |= {
+        "target_dependency_depth": {
+            "num_object_class": assignment.level,
+            "regular": assignment.level,
+            "count": 0,
+        },
+        "structure_control": {
+            "num_closures": 1,
+            "closure_depths": [assignment.level],
+            "exists_forall_struct": [list(assignment.quantifiers)],
+        },
+        "predicate_control": {"required_predicates": [*assignment.predicates, "Is", *style]},
+    }
+    return _json(parameters)
+
+
+def _json(fields: Mapping[str, object]) -> str:
+    return json.dumps(fields, indent=2, ensure_ascii=False)
 
 
 def _listed(suite: str, names: tuple[str, ...]) -> str:
