@@ -92,8 +92,8 @@ def judge_command(
         _refuse(given, "--groundings")
         place = default_runs(runs, needed=out is None)
         is_published = protocol != "default"
-        run = _judge_groundings(groundings, items, task, name, place, out, is_published)
-        print_rates(run, min_coverage, profile)
+        judged_runs = _judge_groundings(groundings, items, task, name, place, out, is_published)
+        print_rates(judged_runs, min_coverage, profile)
         return
     _refuse({"--items": items, "--name": name, "--out": out}, "a run")
     if folder is None:
