@@ -58,6 +58,12 @@ class PromptJudge:
         count = getattr(self.by_questions if formula is None else self.by_formula, "questions", None)
         return int(count(formula or item)) if count else 0
 
+    def unknown_classes(self, item: Item[object]) -> tuple[str, ...]:
+        """Return the classes of this item's formula that a grounder cannot look for; its images will be unscored."""
+        formula = _formula_item(item)
+        unknown = getattr(self.by_formula, "unknown_classes", None)
+        return unknown(formula) if unknown and formula is not None else ()
+
     @property
     def price(self) -> Price:
         """The price of what is asked."""

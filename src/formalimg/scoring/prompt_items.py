@@ -159,7 +159,7 @@ class PromptItemBuilder:
 
     def _digest(self, image: GivenImage, prompt: str, writer: Mapping[str, Setting]) -> str:
         known = self._specs.get(prompt)
-        how = dict(writer) if known is None else encode_item(_item("0", prompt, known))
+        how = dict(writer) if known is None else encode_item(prompt_item("0", prompt, known))
         text = json.dumps([image.sha256, prompt, how], sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -195,7 +195,7 @@ class PromptItemBuilder:
                     warnings.append(f"{truncate(prompt, 60, 20)!r} is asked as one question: {found.reason}")
                 written[prompt] = QuestionSpec(found.questions or whole_question(prompt))
         items = {
-            name: _item(name, pair.prompt, specs[name] if name in specs else written[pair.prompt])
+            name: prompt_item(name, pair.prompt, specs[name] if name in specs else written[pair.prompt])
             for name, pair in zip(self.ids, self.pairs, strict=True)
         }
         return PromptItems(items, self.ids, warnings, spending.cost)
@@ -205,7 +205,7 @@ class PromptItemBuilder:
         typical = tuple(GraphQuestion(str(number), "Is it there?") for number in range(TYPICAL_QUESTIONS))
         specs = self._stored(folder)
         items = {
-            name: _item(name, pair.prompt, specs.get(name) or self._specs.get(pair.prompt) or QuestionSpec(typical))
+            name: prompt_item(name, pair.prompt, specs.get(name) or self._specs.get(pair.prompt) or QuestionSpec(typical))
             for name, pair in zip(self.ids, self.pairs, strict=True)
         }
         return PromptItems(items, self.ids, [])
@@ -221,7 +221,8 @@ class PromptItemBuilder:
         return {name: item.spec for name, item in found.items() if item and isinstance(item.spec, QuestionSpec)}
 
 
-def _item(name: str, prompt: str, spec: QuestionSpec) -> Item[QuestionSpec]:
+def prompt_item(name: str, prompt: str, spec: QuestionSpec) -> Item[QuestionSpec]:
+    """Return the item of a prompt, tagged by what the prompt became."""
     form = "formula" if spec.formula is not None else "questions"
     if [question.category for question in spec.questions] == ["whole"]:
         form = "whole"
