@@ -35,6 +35,7 @@ from formalimg.scoring.prompt_items import (
     PromptItems,
     ScoredPair,
     prompt_item,
+    read_formula,
 )
 from formalimg.scoring.question_files import read_questions
 from formalimg.scoring.reasons import failure_reason
@@ -280,7 +281,9 @@ def open_scoring(
         chat = None  # nobody could answer what it writes
     elif chat is None:
         chat = _chat_of(opened)
-    builder = PromptItemBuilder(_open_pairs(pairs), form, None if chat is None else QuestionWriter(chat), questions)
+    asker = None if chat is None else QuestionWriter(chat)
+    nouns = opened.nouns if isinstance(opened, PromptJudge) else None
+    builder = PromptItemBuilder(_open_pairs(pairs), form, asker, questions, nouns)
     _require_answerable(builder, opened)
     return Scoring(builder, opened)
 
@@ -334,17 +337,16 @@ def _require_answerable(builder: PromptItemBuilder, judge: Judge) -> None:
     if _answers_questions(judge):
         return
     items = [prompt_item("0", "", spec) for spec in builder.known if spec.formula is not None]
-    if not items:
-        raise FormalimgError(
-            f"{judge.name} finds objects and cannot answer questions, and no prompt could be read as a formula: "
-            "name a chat model that can see as the judge"
-        )
     unknown = [getattr(judge, "unknown_classes", lambda item: ())(item) for item in items]
-    if all(unknown):
-        classes = ", ".join(dict.fromkeys(name for names in unknown for name in names))
-        raise FormalimgError(
-            f"{judge.name} cannot look for {truncate(classes, 100, 20)}: name a chat model that can see as the judge"
-        )
+    if not all(unknown):
+        return
+    classes = ", ".join(dict.fromkeys(name for names in unknown for name in names))
+    cannot = f"cannot look for {truncate(classes, 100, 20)}"
+    if not items:
+        prompt = builder.pairs[0].prompt
+        why = "" if builder.questions else f" ({read_formula(prompt, builder.nouns)})"
+        cannot = f"finds objects and answers no questions, and {truncate(prompt, 60, 20)!r} is no formula{why}"
+    raise FormalimgError(f"{judge.name} {cannot}: name a chat model that can see as the judge")
 
 
 def question_text(questions: Sequence[GraphQuestion]) -> str:
