@@ -194,7 +194,10 @@ def _print_csv(scores: Scores) -> None:
 
 
 def _print_json(scores: Scores) -> None:
-    found = {"folder": str(scores.folder), "scores": [asdict(one) for one in scores]}
+    from formalimg.scoring.score_tables import summarize_scores
+
+    summary = summarize_scores(scores)._asdict()
+    found = {"folder": str(scores.folder), "summary": summary, "scores": [asdict(one) for one in scores]}
     print_data(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
 
 
