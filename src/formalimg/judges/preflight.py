@@ -123,7 +123,8 @@ def find(judge: Judge, drawing: KnownDrawing, answer: Verdict | Unscored) -> _Fi
     if dropped and not _boxes(answer):
         labels = ", ".join(sorted({f'"{truncate(str(one.get("label")), 40, 10)}"' for one in dropped}))
         problem = (
-            f"it must repeat the label it is asked for; tell it so in a prompt of your own (-J prompts=…), or {_ANOTHER}"
+            "it must repeat the label it is asked for; tell it so in a prompt of your own (-J prompts=…), or "
+            + _ANOTHER
         )
         return _Finding(False, (), f"answered with other labels: {labels}", problem)
     if isinstance(answer, Unscored):

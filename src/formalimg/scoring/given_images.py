@@ -22,6 +22,9 @@ from formalimg.types import Setting
 ImageInput: TypeAlias = Any
 """An image: the path of a file, the bytes of a PNG, JPEG or WebP file, or a PIL image."""
 
+GIVEN = "folder/given"
+"""The name under which runs record given images as their model."""
+
 _MAX_BYTES = 256 * 1024 * 1024
 
 
@@ -96,7 +99,7 @@ class GivenImages:
         name, settings, batch, concurrency, sees_spec, style: as for every image model.
     """
 
-    name = "folder/given"
+    name = GIVEN
     batch = 1
     concurrency = 16
     sees_spec = False

@@ -221,7 +221,9 @@ class PromptItemBuilder:
         typical = tuple(GraphQuestion(str(number), "Is it there?") for number in range(TYPICAL_QUESTIONS))
         specs = self._stored(folder)
         items = {
-            name: prompt_item(name, pair.prompt, specs.get(name) or self._specs.get(pair.prompt) or QuestionSpec(typical))
+            name: prompt_item(
+                name, pair.prompt, specs.get(name) or self._specs.get(pair.prompt) or QuestionSpec(typical)
+            )
             for name, pair in zip(self.ids, self.pairs, strict=True)
         }
         return PromptItems(items, self.ids, [])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from formalimg._util.text import truncate
 from formalimg.reports.tables.format import NOTHING
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 # Texts alone are wrapped where a terminal is narrow, and what failed is a sentence.
 _COLUMNS = (Column("image"), Column("prompt"), Column("score", align="right"), Column("pass"), Column("what failed"))
 _PROMPT = 1
+
+
+class _Scored(Protocol):
+    @property
+    def score(self) -> float | None: ...
+    @property
+    def passed(self) -> bool | None: ...
 
 
 class ScoreSummary(NamedTuple):
@@ -41,7 +48,7 @@ class ScoreSummary(NamedTuple):
         return f"{images}: {', '.join([*counts, *([f'{self.unscored:,} unscored'] if self.unscored else [])])}"
 
 
-def summarize_scores(scores: Sequence[Score]) -> ScoreSummary:
+def summarize_scores(scores: Sequence[_Scored]) -> ScoreSummary:
     """Return the mean of scores, and how many pass; what could not be scored is in neither."""
     values = [one.score for one in scores if one.score is not None]
     mean = sum(values) / len(values) if values else None

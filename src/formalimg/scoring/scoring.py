@@ -242,9 +242,7 @@ class Scoring:
             )
         return Scores(tuple(scores), folder, progress, tuple(made.warnings))
 
-    def _build_items(
-        self, folder: Path, budget: float | None, on_notice: Callable[[str], None] | None
-    ) -> PromptItems:
+    def _build_items(self, folder: Path, budget: float | None, on_notice: Callable[[str], None] | None) -> PromptItems:
         """Return the items; before somebody is paid for writing questions, the judge is tried, with `on_notice`."""
         if on_notice is None or not self.builder.unwritten(folder):
             return self.builder.build(folder, budget)

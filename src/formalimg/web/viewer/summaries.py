@@ -22,9 +22,10 @@ from formalimg.stats.comparison import ItemMean, ItemMeans
 from formalimg.stats.observations import Band, Interval
 from formalimg.types import Benchmark
 from formalimg.web.viewer.run import ManifestField, manifest_fields
+from formalimg.web.viewer.scored_images import ScoredImages, scored_images
 from formalimg.web.viewer.sparkline import Sparkline, sparkline
 
-_SCHEMA = 1
+_SCHEMA = 2
 """The version of the files; others are not read."""
 
 _MAX_BYTES = 64 * 1024 * 1024
@@ -35,6 +36,7 @@ class RunSummary:
     """What the runs page shows of a run, and what runs are compared by.
 
     Attributes:
+        given: for images that a user gave: the prompt and the scores.
         model, condition, suite, items_label, created, digest: as in the manifest.
         judges: the names of all judges, in the order in which they first ran.
         fields: the manifest as labelled texts.
@@ -48,6 +50,7 @@ class RunSummary:
     """
 
     model: str
+    given: ScoredImages | None
     condition: str
     suite: str
     items_label: str
@@ -102,6 +105,7 @@ def _summary(run: StoredRun) -> RunSummary:
     is_of_levels = band is not None and band.value is not None
     return RunSummary(
         manifest.model.name,
+        scored_images(run),
         manifest.condition,
         manifest.suite,
         manifest.items_label,
@@ -158,7 +162,7 @@ def _code_stamp() -> str:
     """Return what changes with the installed code: a number that another version would compute is not shown."""
     root = Path(__file__).parents[2]
     found = hashlib.sha256()
-    for package in ("logic", "runs", "stats", "suites", "reporting", "web/viewer"):
+    for package in ("logic", "runs", "stats", "benchmarks", "reports", "scoring", "web/viewer"):
         for file in sorted((root / package).rglob("*.py")) + sorted((root / package).rglob("*.toml")):
             stat = file.stat()
             found.update(f"{file.relative_to(root)} {stat.st_mtime_ns} {stat.st_size}\n".encode())
@@ -183,6 +187,7 @@ def _from_json(found: Mapping[str, Any]) -> RunSummary:
     return RunSummary(
         **{
             **found,
+            "given": ScoredImages(*found["given"]) if found["given"] else None,
             "judges": tuple(found["judges"]),
             "fields": tuple(ManifestField(*field) for field in found["fields"]),
             "curve": Sparkline(line, band, tuple(ends) if ends else None, words),
