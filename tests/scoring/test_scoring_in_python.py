@@ -102,7 +102,7 @@ def test_a_grounder_judges_what_can_be_read_and_leaves_the_rest_unscored(images:
         ({"prompts": ["a", "b"]}, "there are 1 images and 2 prompts"),
         ({}, "give prompts, or questions"),
         ({"prompts": "A cup", "form": "poem"}, "cannot become 'poem'"),
-        ({"prompts": "A cup", "judge": 7}, "a int cannot judge"),
+        ({"prompts": "A cup", "judge": 7}, "judge must be a name, a chat model, a grounder or a judge, not int"),
         ({"prompts": "A cup", "judge": _OwnJudge(), "judge_options": {"a": "b"}}, "options are for a judge"),
         ({"questions": ["Is it?", GraphQuestion("1", "Is it so?")]}, "two questions have the id '1'"),
         ({"prompts": "A cup", "form": "questions", "judge": _OwnJudge()}, "somebody has to write the questions"),

@@ -343,7 +343,7 @@ def _require_answerable(builder: PromptItemBuilder, judge: Judge) -> None:
     if not items:
         prompt = builder.pairs[0].prompt
         why = "" if builder.questions else f" ({read_formula(prompt, builder.nouns)})"
-        cannot = f"finds objects and answers no questions, and {truncate(prompt, 60, 20)!r} is no formula{why}"
+        cannot = f"finds objects and cannot answer questions, and {truncate(prompt, 60, 20)!r} is no formula{why}"
     raise FormalimgError(f"{judge.name} {cannot}: name a chat model that can see as the judge")
 
 

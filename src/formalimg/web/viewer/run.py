@@ -69,7 +69,7 @@ def run_page(site: Site, request: Request) -> Response:
         terms=kind.terms,
         given=given,
         tiles=tiles,
-        curve=_curve(site, section) if len(section.levels) > 1 else "",
+        curve=_curve(site, section) if len(section.levels) > 1 or not row.summary.overall.scored else "",
         table=trusted_markup(main_table_html(section, compared)),
         corrected=[trusted_markup(table_html(one, section)) for one in section.shown_tables if is_corrected(one)],
         tables=[trusted_markup(table_html(one, section)) for one in section.shown_tables if not is_corrected(one)],

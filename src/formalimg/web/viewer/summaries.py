@@ -36,7 +36,6 @@ class RunSummary:
     """What the runs page shows of a run, and what runs are compared by.
 
     Attributes:
-        given: for images that a user gave: the prompt and the scores.
         model, condition, suite, items_label, created, digest: as in the manifest.
         judges: the names of all judges, in the order in which they first ran.
         fields: the manifest as labelled texts.
@@ -47,10 +46,10 @@ class RunSummary:
         left: number of images that were never finished.
         spent: the cost.
         means: the mean of each item, by which runs are compared.
+        given: for images that a user gave: the prompt and the scores; else None.
     """
 
     model: str
-    given: ScoredImages | None
     condition: str
     suite: str
     items_label: str
@@ -66,6 +65,7 @@ class RunSummary:
     left: int
     spent: RunCost
     means: ItemMeans
+    given: ScoredImages | None = None
 
     @property
     def about(self) -> Benchmark:
@@ -105,7 +105,6 @@ def _summary(run: StoredRun) -> RunSummary:
     is_of_levels = band is not None and band.value is not None
     return RunSummary(
         manifest.model.name,
-        scored_images(run),
         manifest.condition,
         manifest.suite,
         manifest.items_label,
@@ -121,6 +120,7 @@ def _summary(run: StoredRun) -> RunSummary:
         counts.images - counts.done,
         figures.spent,
         {sys.intern(name): mean for name, mean in figures.means.items()},  # runs share the names of their items
+        scored_images(run),
     )
 
 
