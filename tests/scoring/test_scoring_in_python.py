@@ -26,6 +26,8 @@ from tests.scoring.conftest import CUP, PROMPT, RED
 from tests.support.loopback import Fault, Loopback
 from tests.support.seeing import SeeingModel
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 
 def test_paths_bytes_and_pil_images_are_taken(images: Path, server: Loopback, model: SeeingModel) -> None:
     with Image.open(images / "red.png") as opened:

@@ -212,8 +212,8 @@ class LooksFile:
         found = read_looks(folder)
         if found is None and has_images:
             raise FormalimgError(
-                f"{folder} has lost its {LOOKS}, so nobody knows what was looked at: restore it, or give `run` the option "
-                "--restart, which moves the old files aside and begins anew"
+                f"{folder} has lost its {LOOKS}, so nobody knows what was looked at: restore it, or give `run` "
+                "the option --restart, which moves the old files aside and begins anew"
             )
         if found is not None and (found.judge != planned.judge or found.first_line() != planned.first_line()):
             raise FormalimgError(
