@@ -151,6 +151,7 @@ BENCHMARKS = (
         part_kinds=PART_KINDS,
         level_names={1: "all"},
         code_zeroes_missing=True,
+        takes_detectors=True,
         judge_needs="needs a chat model that can see, which is asked about the prompt",
     ),
     QuestionGraphs(
