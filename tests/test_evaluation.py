@@ -15,6 +15,8 @@ import formalimg
 from formalimg.drawing.icon_scene import draw
 from tests.support.sizes import only_in_full
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 ITEMS = [item for item in formalimg.load("knolling") if item.id in ("0", "1", "200", "400", "600")]
 BY_PROMPT = {item.prompt: item for item in ITEMS}
 
