@@ -60,11 +60,12 @@ def score_table(scores: Sequence[Score]) -> Table:
 
     A prompt that all images share is the title. The caption sums up.
     """
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (one.image, one.prompt, NOTHING if one.score is None else f"{one.score:.2f}", _passed(one.passed), one.reason)
         for one in scores
     ]
-    columns, title = _COLUMNS, "Scores"
+    columns: tuple[Column, ...] = _COLUMNS
+    title = "Scores"
     if len({one.prompt for one in scores}) == 1:
         title = f"Scores: {truncate(scores[0].prompt, 300, 100)}"
         columns = columns[:_PROMPT] + columns[_PROMPT + 1 :]
