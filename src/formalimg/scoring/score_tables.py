@@ -25,7 +25,7 @@ class _Scored(Protocol):
     def passed(self) -> bool | None: ...
 
 
-class ScoreSummary(NamedTuple):
+class ScoreTotals(NamedTuple):
     """What scores come to.
 
     Attributes:
@@ -48,11 +48,11 @@ class ScoreSummary(NamedTuple):
         return f"{images}: {', '.join([*counts, *([f'{self.unscored:,} unscored'] if self.unscored else [])])}"
 
 
-def summarize_scores(scores: Sequence[_Scored]) -> ScoreSummary:
+def summarize_scores(scores: Sequence[_Scored]) -> ScoreTotals:
     """Return the mean of scores, and how many pass; what could not be scored is in neither."""
     values = [one.score for one in scores if one.score is not None]
     mean = sum(values) / len(values) if values else None
-    return ScoreSummary(len(scores), mean, sum(one.passed is True for one in scores), len(scores) - len(values))
+    return ScoreTotals(len(scores), mean, sum(one.passed is True for one in scores), len(scores) - len(values))
 
 
 def score_table(scores: Sequence[Score]) -> Table:

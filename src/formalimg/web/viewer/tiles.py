@@ -24,7 +24,7 @@ MAX_PROMPT_LENGTH = 400
 SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
 
 
-class Tile(NamedTuple):
+class GalleryTile(NamedTuple):
     """An image in a gallery.
 
     Attributes:
@@ -58,20 +58,22 @@ def outcome_name(passed: bool | None) -> str:
     return "unscored" if passed is None else "pass" if passed else "fail"
 
 
-def list_tiles(run: StoredRun, found: Sequence[ListedImage], view: ViewState, section: Section) -> list[Tile]:
+def list_tiles(run: StoredRun, found: Sequence[ListedImage], view: ViewState, section: Section) -> list[GalleryTile]:
     """Return the tiles of some images of a run."""
     opening = common_opening([image.prompt for image in found])
     judged = run.judged([(image.outcome.item, image.outcome.sample) for image in found])
     return [_tile(run, *both, view, section, opening) for both in zip(found, judged, strict=True)]
 
 
-def _tile(run: StoredRun, image: ListedImage, judged: Judged, view: ViewState, section: Section, opening: str) -> Tile:
+def _tile(
+    run: StoredRun, image: ListedImage, judged: Judged, view: ViewState, section: Section, opening: str
+) -> GalleryTile:
     outcome = image.outcome
     label = outcome_name(outcome.passed)
     verdict, suite = judged.verdict, section.suite
     parts = verdict.parts if isinstance(verdict, Verdict) else ()
     given = run.manifest.model.name == GIVEN
-    return Tile(
+    return GalleryTile(
         outcome.item,
         outcome.sample,
         image_file_name(judged) if given else f"{level_name(suite, outcome.level)}, {outcome.item}",
