@@ -10,8 +10,8 @@ import click
 
 _OPTION = re.compile(r"(?<![\w/=.-])(--[a-z][a-z-]+[a-z])\b")
 _COMMAND = re.compile(r"(?:`(?:formalimg )?|formalimg )([a-z]+(?:-[a-z]+)*)(?: ([a-z]+))?")
-_OF_OTHERS = re.compile(r"\b(pip|git|ray|playwright|tensorboard) |No such option|unexpected extra argument")
-"""Lines about other programs, and about options that users made up."""
+_OF_OTHERS = re.compile(r"\b(pip|git|ray|playwright|tensorboard) |No such option|unexpected extra argument|--evil")
+"""Lines about other programs, and about options that users made up, or names that look like options."""
 
 
 def options_by_command(commands: click.Command, name: tuple[str, ...] = ()) -> Iterator[tuple[str, frozenset[str]]]:
