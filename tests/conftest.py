@@ -21,8 +21,8 @@ from tests.support import sizes
 # As the command line does, and before numpy loads: threads of its own would only be in the way of the other tests.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# Most tests count calls, or let servers fail: those of the pre-flight turn it on.
-os.environ.setdefault("FORMALIMG_PREFLIGHT", "no")
+# Whatever who runs the tests has set: judges and models are tried first, unless a test asks for `no_preflight`.
+os.environ.pop("FORMALIMG_PREFLIGHT", None)
 
 # The same examples for everyone, and few enough to be run often; HYPOTHESIS_PROFILE=thorough looks for new ones.
 # No example is late by the clock: what takes long on a busy machine is not wrong.
@@ -77,6 +77,14 @@ def _clients_are_let_go_of(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.path.parent.name in ("models", "remote"):
         gc.collect()
         gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def no_preflight() -> Iterator[None]:
+    """No pre-flight: for tests that count calls, let servers fail, or have models that know nothing of its drawings."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FORMALIMG_PREFLIGHT", "no")
+        yield
 
 
 @pytest.fixture(autouse=True)

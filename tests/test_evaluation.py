@@ -20,6 +20,8 @@ from formalimg.drawing.icon_scene import draw
 from formalimg.runs.config import RunOptions
 from tests.support.sizes import only_in_full
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 ITEMS = [item for item in formalimg.load("knolling") if item.id in ("0", "1", "200", "400", "600")]
 BY_PROMPT = {item.prompt: item for item in ITEMS}
 

@@ -193,7 +193,7 @@ class Benchmark(BenchmarkHooks, ABC):
     def authoring(self) -> Authoring | None: ...  # how a chat model writes new items
     @abstractmethod
     def open_judge(self, name: str | None, options: Mapping[str, str], protocol: str) -> Judge: ...  # of images
-    def preflight_drawings(self) -> tuple[KnownDrawing, KnownDrawing] | None: ...  # a judge is asked about before a run
+    def preflight_drawings(self, judge: Judge) -> tuple[KnownDrawing, KnownDrawing] | None: ...  # shown before a run
     def explain_failure(self, part: Part, verdict: Verdict) -> Sequence[SceneSentence] | None: ...  # in English
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> Sequence[Table] | None: ...  # below the main one
     def export_run(self, run: StoredRun, folder: str | Path, name: str) -> ExportedRun | None: ...  # in its layout

@@ -41,6 +41,8 @@ from tests.support.concept_items import NOTHING, answers_by
 from tests.support.score_items import scores_by
 from tests.support.scripted_chat import Script, ScriptedChat, numbered
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 
 def test_the_suites_that_ship() -> None:
     for name in suite_names():

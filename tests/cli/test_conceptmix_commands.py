@@ -17,6 +17,8 @@ from tests.support.loopback import Asked, Loopback, Wish
 from tests.support.models import speckled
 from tests.support.published import published_concepts
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 ODD = {5: (277,), 6: (53, 158, 253, 283, 291), 7: (63, 183, 269, 273)}
 """The published records whose counts do not fit k, or whose questions do not fit the concepts."""
 UNCLEAR = "cubism"

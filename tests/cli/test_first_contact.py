@@ -28,7 +28,6 @@ Reply = Callable[[Asked], str]
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     stand_alone(monkeypatch, tmp_path)
-    monkeypatch.delenv("FORMALIMG_PREFLIGHT", raising=False)
 
 
 def _run(server: Loopback, *more: str, suite: str = "knolling", model: str = "builtin/oracle") -> Result:

@@ -10,6 +10,8 @@ from tests.support.command import Result, formalimg
 from tests.support.loopback import Fault, Loopback
 from tests.support.remote_models import stand_alone
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 TWO_ITEMS = ("--levels", "1-2", "--per-level", "1", "--size", "64", "--out", "run")
 
 

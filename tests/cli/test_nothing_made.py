@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.command import formalimg
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 FEW = ("--levels", "1", "--per-level", "2", "--size", "64")
 ICONS = ("-j", "builtin/icons")
 MODELS = """

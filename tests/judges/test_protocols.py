@@ -31,6 +31,8 @@ from tests.support.models import Speckles, speckled
 from tests.support.remote_models import stand_alone
 from tests.support.score_items import RISES, SHARP, score_item
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 CUP_AND_PEN = "(exists ?x (exists ?y (and (Is ?x 'tea_cup') (Is ?y 'pen') (Above ?x ?y))))"
 KNOLLING = Item("knolling", "1", 2, "A cup above a pen.", FormulaSpec(parse(CUP_AND_PEN)), (), "1")
 CAT_FORMULA = "(forall ?c (implies (Is ?c 'cat') (HasColor ?c 'black')))"

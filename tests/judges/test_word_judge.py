@@ -31,6 +31,8 @@ from tests.support.loopback import Asked, Loopback
 from tests.support.published import FOLDER
 from tests.support.scripted_chat import ScriptedChat, numbered
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 SAMPLE = FOLDER.parents[1] / "geneval2"
 HOW_MANY, RED, ANY = "How many cups are in the image?", "Are the cups red?", "Are there any cups in the image?"
 LEFT = "Are the cups to the left of the dog?"

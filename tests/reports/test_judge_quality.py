@@ -19,6 +19,8 @@ from tests.support.command import formalimg
 from tests.support.observed_runs import mislabelled_run, soft_run, wavering_run
 from tests.support.remote_models import stand_alone
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -182,7 +182,9 @@ def test_a_terminal_says_differences_in_words_and_shows_the_tables_if_asked(runs
     text = terminal_text(compare(runs), 160)
     assert "good minus bad: +62.5 points (95 % interval " in text
     assert "Paired differences\n" not in text
-    assert "There is more with --details: paired differences and paired differences in detail." in text
+    assert (
+        "There is more with `formalimg report --details`: paired differences and paired differences in detail." in text
+    )
     assert "Paired differences\n" in terminal_text(compare(runs), 160, details=True)
 
 

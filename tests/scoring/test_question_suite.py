@@ -13,6 +13,8 @@ from tests.support.loopback import Loopback
 from tests.support.seeing import SeeingModel
 from tests.web.sites import visitor
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 DARK = "Is the red dark?"
 TABLE = "item,prompt,question,question_id,parents,category\n" + "".join(
     f"{item},A red cup,{CUP},1,,object\n{item},,{RED},2,1,attribute\n{item},,{DARK},3,2,attribute\n"

@@ -15,6 +15,8 @@ from tests.support.command import formalimg as command
 from tests.support.loopback import Loopback
 from tests.support.seeing import SeeingModel, question
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 JUDGE = ("--judge", "openai/seeing", "-J", "first_wait=0")
 
 

@@ -28,6 +28,8 @@ from tests.scoring.conftest import CUP, PROMPT, RED
 from tests.support.loopback import Fault, Loopback
 from tests.support.seeing import SeeingModel
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 
 def test_paths_bytes_and_pil_images_are_taken(images: Path, server: Loopback, model: SeeingModel) -> None:
     with Image.open(images / "red.png") as opened:
@@ -107,7 +109,7 @@ def test_scores_have_a_mean_and_are_a_data_frame() -> None:
     assert (right.score, unscored.score) == (1.0, None)
     assert wrong.score is not None
     assert scores.mean == (1 + wrong.score) / 2
-    assert repr(scores) == f"<3 scores, mean {scores.mean:.2f}, in {scores.folder}>"
+    assert repr(scores) == f"<3 images: mean {scores.mean:.2f} of 2, 1 passed, 1 unscored, in {scores.folder}>"
     assert Scores((unscored,), scores.folder, scores.progress).mean is None
     pytest.importorskip("pandas", reason="pandas is not installed: pip install 'formalimg[pandas]'")
     frame = scores.to_pandas()

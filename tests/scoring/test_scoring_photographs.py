@@ -18,6 +18,8 @@ from tests.support.loopback import Loopback
 from tests.support.seeing import SeeingModel, question
 from tests.web.sites import visitor
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 PHOTOGRAPHS = ("astronaut.png", "chelsea.png", "coffee.png", "rocket.jpg", "motorcycle_left.png")
 
 PROMPTS = [

@@ -15,6 +15,7 @@ from unittest.mock import patch
 import typer
 
 from formalimg import cli
+from tests.support.options_in_messages import all_options, missing_options
 
 
 class Result(NamedTuple):
@@ -44,7 +45,18 @@ def formalimg(*arguments: str, stdin: bytes = b"", cwd: Path | None = None) -> R
         except SystemExit as ending:
             code = ending.code
     assert code is None or isinstance(code, int), code
-    return Result(code or 0, _written(out), _written(err))
+    result = Result(code or 0, _written(out), _written(err))
+    _require_remedies(arguments, result.err)
+    return result
+
+
+def _require_remedies(arguments: tuple[str, ...], said: str) -> None:
+    """Fail if a message names an option that the command does not have: no user could do what it says."""
+    options = all_options(_commands())
+    command = next((name for name in (" ".join(arguments[:2]), *arguments[:1]) if name in options), "")
+    given = {argument.partition("=")[0] for argument in arguments}
+    missing = [option for option in missing_options(said, command, options) if option not in given]
+    assert not missing, f"formalimg {command} has no {', '.join(missing)}: {said}"
 
 
 @cache

@@ -24,6 +24,8 @@ from tests.support.seeing import SeeingModel, question
 from tests.web.sites import HARM
 from tests.web.test_playground import Visitor
 
+pytestmark = pytest.mark.usefixtures("no_preflight")
+
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 

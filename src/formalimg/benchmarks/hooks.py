@@ -63,6 +63,7 @@ class BenchmarkHooks:
     judge_needs: str = "needs a chat model that can see"  # said where there is no judge
     judge_profiles: tuple[str, ...] = ()  # of rules that decide by boxes, in place of protocols
     judged_by_boxes: bool = False  # to find objects is all that is asked of a chat model
+    takes_detectors: bool = False  # a detector can judge some of its items
     without_judge: str = ""  # what else can be done with images that nobody judges
 
     @property

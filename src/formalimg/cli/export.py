@@ -200,12 +200,12 @@ def _export_prompts(
     if out.exists() and read_text(out) != text:
         raise FormalimgError(f"{out} is there already, and holds something else: choose another name")
     atomic_write_text(out, text)
-    again = ["formalimg", "run", name, *(["--items", str(items)] if items else [])]
+    again = [name, *(["--items", str(items)] if items else [])]
     again += ["--levels", selected.levels] if selected.levels else []
     again += ["--per-level", str(selected.per_level)] if selected.per_level else []
     again += ["--samples", str(selected.samples)] if selected.samples > 1 else []
     echo(f"{count_noun(len(rows), 'prompt')} in {out}: put an image for each into one folder, under its name in `file`")
-    echo(f"then judge them with: {shlex.join(again)} --model folder/DIR --judge JUDGE")
+    echo(f"then judge them with: formalimg run {shlex.join(again)} --model folder/DIR --judge JUDGE")
 
 
 def _export_for_trainer(

@@ -85,7 +85,7 @@ def judge_command(
         given = {
             "RUN": folder,
             "--judge": judge,
-            "--judge-option": judge_option,
+            "-J": judge_option,
             "--price": price,
             "--prompts": prompts,
         }

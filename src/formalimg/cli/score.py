@@ -13,7 +13,7 @@ import typer
 from formalimg.cli import options
 from formalimg.cli.commands import SECTIONS
 from formalimg.cli.price_options import GivenPrices, require_prices
-from formalimg.cli.run_output import default_budget, default_runs, dollars, exit_if_stopped, print_estimated_calls
+from formalimg.cli.run_output import default_budget, default_runs, dollars, exit_if_stopped, print_estimated_calls, warn
 from formalimg.cli.streams import echo, print_data, print_table
 from formalimg.errors import OverBudgetError
 
@@ -84,6 +84,7 @@ def score_command(
     writer_option: Annotated[list[str] | None, options.key_value_option("-W", "writer", _JUDGE)] = None,
     budget: options.Budget = None,
     price: options.Prices = None,
+    no_preflight: options.NoPreflight = False,
     dry_run: options.DryRun = False,
     format: Annotated[  # noqa: A002  # what users call it
         Literal["terminal", "json", "csv", "md"], typer.Option(help="json has every part of every score.")
@@ -118,7 +119,7 @@ def score_command(
     if judge is None:
         default = default_judge(FREE_PROMPTS, "these images", making=False)
         if default is not None:
-            echo(default, err=True)
+            warn(str(default))
             judge, judge_options = default.name, {**default.options, **judge_options}
     prices = GivenPrices(price, {"judge": [judge] if judge else [], "writer": [writer] if writer else []})
     judge_options |= prices.option("judge", judge) if judge else {}
@@ -140,19 +141,20 @@ def score_command(
         return
     try:
         with run_progress(f"score, {scoring.judge.name}") as on_progress:
-            scores = scoring.execute(folder, budget, on_progress)
+            preflight = False if no_preflight else None
+            scores = scoring.execute(folder, budget, on_progress, preflight=preflight, on_notice=warn)
     except OverBudgetError as error:
-        echo(f"stopped: {error}", err=True)
+        warn(f"stopped: {error}")
         raise typer.Exit(130) from None
     print_estimated_calls(scores.progress.estimated)
     for warning in scores.warnings:
-        echo(warning, err=True)
+        warn(warning)
     _PRINTERS[format](scores)
     done = scores.progress
     exit_if_stopped(done.stopped, folder, over_budget=done.over_budget, gave_up=done.gave_up)
-    echo(f"run in {folder}: `formalimg view {folder}` shows every answer", err=True)
+    warn(f"run in {folder}: `formalimg view {folder}` shows every answer")
     if all(one.passed is None for one in scores):
-        echo("nothing was scored: the last column says why, image by image", err=True)
+        warn("nothing was scored: the last column says why, image by image")
         raise typer.Exit(1)
 
 
@@ -192,7 +194,10 @@ def _print_csv(scores: Scores) -> None:
 
 
 def _print_json(scores: Scores) -> None:
-    found = {"folder": str(scores.folder), "scores": [asdict(one) for one in scores]}
+    from formalimg.scoring.score_tables import summarize_scores
+
+    summary = summarize_scores(scores)._asdict()
+    found = {"folder": str(scores.folder), "summary": summary, "scores": [asdict(one) for one in scores]}
     print_data(json.dumps(found, indent=2, ensure_ascii=False) + "\n")
 
 

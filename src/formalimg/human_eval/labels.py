@@ -22,9 +22,10 @@ from formalimg.human_eval.study_export import summarize_raters
 from formalimg.runs.reader import StoredRun
 from formalimg.stats.agreement import complies, majority
 
-_BORDERLINE = "{study} has images of borderline scores, which stand for no others: draw a study with --for-correction"
-_PREFERENCES = "{study} compares images in pairs, which labels none of them: draw a study with --for-correction"
-_BOXES = "{study} has corrected boxes, which are no labels of whole images: draw a study with --for-correction"
+_DRAW = "draw a study with `formalimg annotate --for-correction`"
+_BORDERLINE = "{study} has images of borderline scores, which stand for no others: " + _DRAW
+_PREFERENCES = "{study} compares images in pairs, which labels none of them: " + _DRAW
+_BOXES = "{study} has corrected boxes, which are no labels of whole images: " + _DRAW
 
 
 def human_labels(

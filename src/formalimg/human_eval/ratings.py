@@ -72,7 +72,8 @@ def _conduct(study: StudyRecord, max_missed: float | None) -> RaterAttentionSumm
         )
         if all(it.left_out for it in raters):
             raise FormalimgError(
-                "the rules of the study exclude every rater: count them all the same with --exclude-inattentive 1"
+                "the rules of the study exclude every rater: `formalimg agree --exclude-inattentive 1` counts them all "
+                "the same"
             )
     left_out = {it.rater for it in raters if it.left_out}
     counted = [task for task in study.tasks if not task.is_check and task.rater not in left_out]

@@ -72,8 +72,13 @@ def needs_preflight(judge: Judge, suite: str) -> bool:
     questions, is_detector = getattr(judge, "questions", None), judge.name.startswith(DETECTORS)
     if questions is None and not is_detector:
         return False
-    drawings = suite_of(suite).preflight_drawings()
-    return drawings is not None and (is_detector or (questions is not None and questions(drawings[0].item) > 0))
+    drawings = suite_of(suite).preflight_drawings(judge)
+    if drawings is None:
+        return False
+    item = drawings[0].item
+    if is_detector:  # one with classes of its own may know nothing of what is drawn
+        return not getattr(judge, "unknown_classes", lambda item: ())(item)
+    return questions is not None and questions(item) > 0
 
 
 async def check_judge(judge: Judge, suite: str) -> PreflightResult:
@@ -89,7 +94,7 @@ async def check_judge(judge: Judge, suite: str) -> PreflightResult:
     is_detector = judge.name.startswith(DETECTORS)
     findings: list[_Finding] = []
     costs: list[float | None] = []
-    for drawing in suite_of(suite).preflight_drawings() or ():
+    for drawing in suite_of(suite).preflight_drawings(judge) or ():
         answer = await judge.judge(drawing.item, drawing.image())
         costs.append(answer.cost)
         is_enough = isinstance(answer, Verdict) and (drawing.any_verdict or is_detector)
@@ -118,7 +123,8 @@ def find(judge: Judge, drawing: KnownDrawing, answer: Verdict | Unscored) -> _Fi
     if dropped and not _boxes(answer):
         labels = ", ".join(sorted({f'"{truncate(str(one.get("label")), 40, 10)}"' for one in dropped}))
         problem = (
-            f"it must repeat the label it is asked for; tell it so in a prompt of your own (--prompts), or {_ANOTHER}"
+            "it must repeat the label it is asked for; tell it so in a prompt of your own (-J prompts=…), or "
+            + _ANOTHER
         )
         return _Finding(False, (), f"answered with other labels: {labels}", problem)
     if isinstance(answer, Unscored):
@@ -157,7 +163,7 @@ def other_convention(asked: BoxConvention, true: Box, written: Sequence[Sequence
             if convention.order[0] == "xmin" and _is_near(box, (*numbers[:2], across, down), span):
                 return (
                     f"wrote the box {_list_box(box)} as x, y, width, height, but was asked for {asked.name}",
-                    "formalimg reads corners only; ask for them in a prompt of your own (--prompts), or " + _ANOTHER,
+                    "formalimg reads corners only; ask for them in a prompt of your own (-J prompts=…), or " + _ANOTHER,
                 )
     return None
 
@@ -181,7 +187,9 @@ def _unusable(judge: Judge, drawing: KnownDrawing, answer: Unscored) -> _Finding
     came = truncate(" ".join(answer.detail.rpartition(f"{judge.name} ")[2].split()), 200, 60) or answer.reason
     if (other := _other_way(judge, drawing, answer)) is not None:
         return other
-    if answer.reason == "not understood":
+    if judge.name.startswith(DETECTORS):
+        advice = _ANOTHER
+    elif answer.reason == "not understood":
         boxes = _numbers(answer.evidence)
         advice = "give its way of writing boxes with -J boxes=…, or " + _ANOTHER if boxes else _READABLE
     elif DECLINED in came:

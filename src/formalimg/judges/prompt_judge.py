@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.judges.base import LoadedImage
+from formalimg.judges.factory import DETECTORS
 from formalimg.models.pricing import Price, price_of
 from formalimg.types import Item, Judge, Setting, Unscored, Verdict
 
@@ -57,6 +58,19 @@ class PromptJudge:
         formula = _formula_item(item)
         count = getattr(self.by_questions if formula is None else self.by_formula, "questions", None)
         return int(count(formula or item)) if count else 0
+
+    @property
+    def nouns(self) -> Collection[str] | None:
+        """The classes that prompts may name besides any other noun, if a detector judges; else None."""
+        if not self.name.startswith(DETECTORS):
+            return None
+        return getattr(getattr(self.by_formula, "grounder", None), "classes", ())
+
+    def unknown_classes(self, item: Item[object]) -> tuple[str, ...]:
+        """Return the classes of this item's formula that a grounder cannot look for; its images will be unscored."""
+        formula = _formula_item(item)
+        unknown = getattr(self.by_formula, "unknown_classes", None)
+        return unknown(formula) if unknown and formula is not None else ()
 
     @property
     def price(self) -> Price:

@@ -111,7 +111,8 @@ def judge_grounding(formula: Formula, grounding: Grounding) -> Verdict | Unscore
     except FormulaError as error:
         if any(problem.kind not in ("undecided", "size") for problem in error.problems):
             raise
-        return Unscored("not understood", error.problems[0].message, evidence, grounding.cost)
+        detail = error.problems[0].message.partition(": say ")[0]  # nobody can tell a judge what is not in the scene
+        return Unscored("not understood", detail, evidence, grounding.cost)
     parts, bindings = _judged_parts(prepared, verification)
     evidence |= {"explanation": verification.explain(), "bindings": bindings}
     return Verdict(verification.passed, parts, evidence, grounding.cost)

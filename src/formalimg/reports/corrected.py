@@ -96,7 +96,9 @@ def why_not_corrected(run: SeenRun, labels: RunLabels, about: Benchmark) -> str:
     if labels.refused:
         return labels.refused
     if about.has_scores and not labels.scores:
-        return f"{labels.source} has yes and no, and {about.title} has mean scores: rate with --protocol scores"
+        return (
+            f"{labels.source} has yes and no, and {about.title} has mean scores: rate with `annotate --protocol scores`"
+        )
     judge = run.record.manifest.judge
     if judge is None:
         return "the images have not been judged yet"
@@ -106,7 +108,7 @@ def why_not_corrected(run: SeenRun, labels: RunLabels, about: Benchmark) -> str:
         if judge.name != drawn.judge or any(said.get(image) != answer for image, answer in drawn.answers.items()):
             return (
                 f"the images of {labels.source} were drawn by the answers of {drawn.judge} at that time, which are "
-                "not those of this report: draw a new study with --for-correction"
+                "not those of this report: draw a new study with `formalimg annotate --for-correction`"
             )
     scored = {ImageName(image.item, image.sample) for image in run.images if image.passed is not None}
     if not scored & {*labels.passed, *labels.scores}:

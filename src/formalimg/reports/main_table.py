@@ -197,7 +197,7 @@ class _TerminalReport(NamedTuple):
             more = [table.name for table in section.shown_tables if table not in results]
             if more:
                 names = join_names(more)
-                yield Text(f"There is more with --details: {names}.\n", style="dim")
+                yield Text(f"There is more with `formalimg report --details`: {names}.\n", style="dim")
 
 
 def _claims(section: Section, comparison: Comparison) -> list[str]:

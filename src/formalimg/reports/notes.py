@@ -245,7 +245,9 @@ def _reasons(row: RunRow) -> str:
     found = []
     for reason, count in row.unscored.items():
         detail = row.details.get(reason)
-        often = "" if detail is None or detail.times == count else "most often "
+        often = (
+            "" if detail is None or detail.times == count else "for example " if detail.times == 1 else "most often "
+        )
         text = truncate(" ".join(detail.text.split()), _DETAIL_HEAD, _DETAIL_TAIL) if detail else ""
         found.append(f"{count:,} {reason}" + (f" ({often}{text})" if detail else ""))
     return "; ".join(found)

@@ -158,12 +158,18 @@ class Engine:
         self.report()
         return self.progress
 
-    def _end(self, error: FormalimgError) -> None:
-        """Begin nothing new; when what is under way is stored, the run ends with this error."""
+    def _end(self, error: FormalimgError, calls: int = 0) -> None:
+        """Begin nothing new; when what is under way is stored, the run ends with this error.
+
+        Args:
+            error: the error.
+            calls: how many of the calls under way it has ended.
+        """
         _log.info("the run ends: %s", error)
         self.progress.ended_by = self.progress.ended_by or error
         self.stop()
-        self.report()
+        with self.progress.counting_calls(-calls):
+            self.report()
 
     def _count(self, breaker: CircuitBreaker, failed: bool | None, reason: str) -> None:
         """Count a result of the model or judge; the run stops when too many in a row have failed."""
@@ -254,7 +260,7 @@ class Engine:
         except NotStartedError:
             return
         except FormalimgError as error:
-            self._end(error)
+            self._end(error, calls=len(batch))
             reason, left = error_text(error), left[:1] if meter.cost or meter.unpriced else []
         except (Exception, asyncio.CancelledError) as error:
             if is_own_cancellation(error):
@@ -348,7 +354,7 @@ class Engine:
         except NotStartedError:
             pass
         except FormalimgError as error:
-            self._end(error)
+            self._end(error, calls=1)
             reason = error_text(error)
         cost, unpriced = self._settle(judge, meter, row.cost if row else 0.0, row.unpriced if row else 0)
         if row is None or meter.blocked:  # a verdict for which a question was not asked must not depend on the budget

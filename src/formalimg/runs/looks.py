@@ -212,8 +212,8 @@ class LooksFile:
         found = read_looks(folder)
         if found is None and has_images:
             raise FormalimgError(
-                f"{folder} has lost its {LOOKS}, so nobody knows what was looked at: restore it, or give --restart, "
-                "which moves the old files aside and begins anew"
+                f"{folder} has lost its {LOOKS}, so nobody knows what was looked at: restore it, or give `run` "
+                "the option --restart, which moves the old files aside and begins anew"
             )
         if found is not None and (found.judge != planned.judge or found.first_line() != planned.first_line()):
             raise FormalimgError(
@@ -285,7 +285,9 @@ def read_restarts(folder: Path) -> tuple[int, ...]:
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise FormalimgError(f"{path} is damaged: restore it from the folder that --restart has moved aside") from error
+        raise FormalimgError(
+            f"{path} is damaged: restore it from the folder that `run --restart` moved aside"
+        ) from error
     return restarts
 
 

@@ -19,7 +19,7 @@ from formalimg.models.retry import few_attempts
 from formalimg.models.secrets import redact
 from formalimg.models.spending import metered, unknown_cost_advice
 from formalimg.runs.database import cost_columns
-from formalimg.runs.folder import PREFLIGHT
+from formalimg.runs.folder import PREFLIGHT, create_run_folder
 from formalimg.runs.manifest import utc_now
 from formalimg.runs.messages import error_text, one_line
 from formalimg.runs.plan import judge_key
@@ -41,7 +41,9 @@ class PreflightLog:
 
     def __init__(self, folder: Path) -> None:
         self.cost = 0.0
+        self._folder = folder
         self._path = folder / PREFLIGHT
+        self._unsaved: list[bytes] = []
         self._passed: set[str] = set()
         try:
             with open(self._path, "rb", opener=open_plain) as file:
@@ -57,7 +59,7 @@ class PreflightLog:
         return judge_key(judge) in self._passed
 
     def add(self, judge: Judge, result: PreflightResult) -> None:
-        """Keep what was found.
+        """Keep what was found; if there is no run folder yet, until it is saved.
 
         Raises:
             FormalimgError: if it cannot be written.
@@ -70,9 +72,25 @@ class PreflightLog:
             "cost": cost_columns(result.cost)[0],
             "at": utc_now(),
         }
+        line = f"{json.dumps(found)}\n".encode()
+        self._read(line)
+        self._unsaved.append(line)
+        if self._folder.is_dir():
+            self.save()
+
+    def save(self) -> None:
+        """Write what is not in the run folder yet, which is created if it is missing.
+
+        Raises:
+            FormalimgError: if it cannot be written.
+        """
+        if not self._unsaved:
+            return
+        create_run_folder(self._folder)
         try:
             with open(self._path, "ab", opener=open_plain) as file:
-                file.write(f"{json.dumps(found)}\n".encode())
+                file.write(b"".join(self._unsaved))
+            self._unsaved.clear()
         except OSError as error:
             raise FormalimgError(f"cannot write {self._path}: {error.strerror}; make room, and run it again") from error
 

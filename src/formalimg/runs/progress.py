@@ -328,12 +328,12 @@ def _counts(progress: Progress) -> str:
 def _ending(progress: Progress) -> str:
     if not progress.stopped:
         return ""
-    if progress.ended_by:
-        return "cannot continue: work in progress is still saved; Ctrl-C discards it"
-    if progress.gave_up:
-        return "too many failures in a row: work in progress is still saved; Ctrl-C discards it"
-    if progress.over_budget:
-        return "budget exhausted: work in progress is still saved; Ctrl-C discards it"
+    if progress.ended_by or progress.gave_up or progress.over_budget:
+        if not progress.under_way:
+            return ""  # how it ended is said next
+        cause = "too many failures in a row" if progress.gave_up else "budget exhausted"
+        cause = "cannot continue" if progress.ended_by else cause
+        return f"{cause}: work in progress is still saved; Ctrl-C discards it"
     if not progress.under_way:
         return "stopping: saving what is done; Ctrl-C again ends now"
     calls, them = ("1 call", "it") if progress.under_way == 1 else (f"{progress.under_way:,} calls", "them")

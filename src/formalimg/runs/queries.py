@@ -49,6 +49,9 @@ _REASONS_WITHOUT_IMAGE: Mapping[str, UnscoredReason] = {
     "too large": "too large",
 }
 
+_BY_SCORE = f"CASE WHEN {_IS_SCORED} THEN -score ELSE {MAX_SCORE + 1} END"
+"""The best first, and last what is unscored."""
+
 _ALL_HOLD = "NOT EXISTS (SELECT 1 FROM json_each(verdicts.parts) AS part WHERE json_extract(part.value, '$.score') < 1)"
 _MARKS: Mapping[ImageMark, str] = {
     "disagreement": f"{_IS_SCORED} AND json_type(evidence, '$.fulfilled') IN ('true', 'false') "
@@ -143,7 +146,7 @@ class ListedImage(NamedTuple):
 
 
 class ImagePage(NamedTuple):
-    """A page of filtered images, ordered by item and sample, and the total number of matches."""
+    """A page of filtered images, ordered by item and sample or by score, and the total number of matches."""
 
     images: tuple[ListedImage, ...]
     total: int
@@ -187,15 +190,15 @@ def read_outcome(row: tuple[Any, ...]) -> ImageOutcome:
     return ImageOutcome(item, level, sample, bool(passed), score, reason, detail)
 
 
-def image_page(query: RunQuery, filter_: ImageFilter, start: int, count: int) -> ImagePage:
+def image_page(query: RunQuery, filter_: ImageFilter, start: int, count: int, *, by_score: bool = False) -> ImagePage:
     """Return a page of the matching images: `count` of them, from number `start` on."""
     where, values = _where(filter_)
+    order = ", ".join(_order(by_score))
     # First which and how many, then all columns of the few: sorting whole rows would take longer than finding them.
     found = list(
         query(
             _plain,
-            f"SELECT pictures.rowid, count(*) OVER () {ALL_IMAGES} {where} "
-            "ORDER BY position, sample LIMIT :count OFFSET :start",
+            f"SELECT pictures.rowid, count(*) OVER () {ALL_IMAGES} {where} ORDER BY {order} LIMIT :count OFFSET :start",
             count=count,
             start=start,
             **values,
@@ -205,33 +208,45 @@ def image_page(query: RunQuery, filter_: ImageFilter, start: int, count: int) ->
         ((total,),) = query(_plain, f"SELECT count(*) {ALL_IMAGES} {where}", **values)
         return ImagePage((), total)
     rowids = ", ".join(str(rowid) for rowid, _ in found)
-    statement = f"SELECT {_COLUMNS} {ALL_IMAGES} WHERE pictures.rowid IN ({rowids}) ORDER BY position, sample"
+    statement = f"SELECT {_COLUMNS} {ALL_IMAGES} WHERE pictures.rowid IN ({rowids}) ORDER BY {order}"
     return ImagePage(tuple(query(_listed, statement)), found[0][1])
 
 
 def image_neighbours(
-    query: RunQuery, filter_: ImageFilter, item: str, sample: int
+    query: RunQuery, filter_: ImageFilter, item: str, sample: int, *, by_score: bool = False
 ) -> tuple[ListedImage | None, ListedImage | None]:
     """Return the matching images right before and right after an image, which need not match itself."""
     where, values = _where(filter_)
     found = []
     for sign, direction in (("<", "DESC"), (">", "ASC")):
-        beside = f"(position, sample) {sign} ((SELECT position FROM items WHERE id = :item), :sample)"
+        order = ", ".join(f"{key} {direction}" for key in _order(by_score))
         statement = (
-            f"SELECT {_COLUMNS} {ALL_IMAGES} {where} {'AND' if where else 'WHERE'} {beside} "
-            f"ORDER BY position {direction}, sample {direction} LIMIT 1"
+            f"SELECT {_COLUMNS} {ALL_IMAGES} {where} {'AND' if where else 'WHERE'} {_beside(sign, by_score)} "
+            f"ORDER BY {order} LIMIT 1"
         )
         found.append(next(query(_listed, statement, item=item, sample=sample, **values), None))
     return found[0], found[1]
 
 
-def count_before(query: RunQuery, filter_: ImageFilter, item: str, sample: int) -> int:
+def count_before(query: RunQuery, filter_: ImageFilter, item: str, sample: int, *, by_score: bool = False) -> int:
     """Return the number of matching images before an image, which need not match itself."""
     where, values = _where(filter_)
-    before = "(position, sample) < ((SELECT position FROM items WHERE id = :item), :sample)"
-    statement = f"SELECT count(*) {ALL_IMAGES} {where} {'AND' if where else 'WHERE'} {before}"
+    statement = f"SELECT count(*) {ALL_IMAGES} {where} {'AND' if where else 'WHERE'} {_beside('<', by_score)}"
     ((count,),) = query(_plain, statement, item=item, sample=sample, **values)
     return int(count)
+
+
+def _order(by_score: bool) -> tuple[str, ...]:
+    return (_BY_SCORE, "position", "sample") if by_score else ("position", "sample")
+
+
+def _beside(sign: str, by_score: bool) -> str:
+    """Return the condition of images before or after one, which are looked up by the index of positions if possible."""
+    if not by_score:
+        return f"(position, sample) {sign} ((SELECT position FROM items WHERE id = :item), :sample)"
+    keys = ", ".join(_order(by_score))
+    one = f"SELECT {keys} {ALL_IMAGES} WHERE pictures.item = :item AND pictures.sample = :sample"
+    return f"({keys}) {sign} ({one})"
 
 
 def matching_images(query: RunQuery, filter_: ImageFilter) -> set[tuple[str, int]]:

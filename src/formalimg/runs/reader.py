@@ -202,20 +202,22 @@ class StoredRun:
         for item, sample in images:
             yield from self._read(self._judged, one, item=item, sample=sample)
 
-    def page(self, wanted: ImageFilter, start: int, count: int) -> ImagePage:
+    def page(self, wanted: ImageFilter, start: int, count: int, *, by_score: bool = False) -> ImagePage:
         """Return a page of the matching images, from number `start` on, and the total number of matches."""
-        found = image_page(self._read, wanted, start, count)
+        found = image_page(self._read, wanted, start, count, by_score=by_score)
         if self.has_images:
             return found
         return found._replace(images=tuple(image._replace(sha256=None) for image in found.images))
 
-    def neighbours(self, wanted: ImageFilter, item: str, sample: int) -> tuple[ListedImage | None, ListedImage | None]:
+    def neighbours(
+        self, wanted: ImageFilter, item: str, sample: int, *, by_score: bool = False
+    ) -> tuple[ListedImage | None, ListedImage | None]:
         """Return the matching images right before and right after an image."""
-        return image_neighbours(self._read, wanted, item, sample)
+        return image_neighbours(self._read, wanted, item, sample, by_score=by_score)
 
-    def count_before(self, wanted: ImageFilter, item: str, sample: int) -> int:
+    def count_before(self, wanted: ImageFilter, item: str, sample: int, *, by_score: bool = False) -> int:
         """Return the number of matching images before an image."""
-        return count_before(self._read, wanted, item, sample)
+        return count_before(self._read, wanted, item, sample, by_score=by_score)
 
     def facets(self) -> FacetIndex:
         """Return the index by which the images of each choice of a filter are counted. It reads the whole run."""

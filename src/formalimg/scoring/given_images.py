@@ -18,6 +18,9 @@ from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.folder.file_matching import is_any_image, scan_folder
 from formalimg.types import Setting
 
+GIVEN = "folder/given"
+"""The name under which runs record given images as their model."""
+
 _MAX_BYTES = 256 * 1024 * 1024
 
 
@@ -88,7 +91,7 @@ class GivenImages:
         name, settings, batch, concurrency, sees_spec, style: as for every image model.
     """
 
-    name = "folder/given"
+    name = GIVEN
     batch = 1
     concurrency = 16
     sees_spec = False

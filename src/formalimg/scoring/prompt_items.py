@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,8 +22,10 @@ from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec, fin
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
 from formalimg.language.lexicon import WordingError
+from formalimg.language.open_nouns import find_unknown_nouns
 from formalimg.language.parser import understand
 from formalimg.logic.prenex import complexity
+from formalimg.logic.vocabulary import vocabulary as load_vocabulary
 from formalimg.models.spending import Spending
 from formalimg.runs.reader import open_run
 from formalimg.scoring.given_images import GivenImage
@@ -70,8 +72,13 @@ class PromptItems(NamedTuple):
     cost: float = 0.0
 
 
-def read_formula(prompt: str) -> QuestionSpec | WordingError:
-    """Return the formula that a prompt says in the English of a suite, or why it cannot be read."""
+def read_formula(prompt: str, nouns: Collection[str] | None = None) -> QuestionSpec | WordingError:
+    """Return the formula that a prompt says in the English of a suite, or why it cannot be read.
+
+    Args:
+        prompt: the prompt.
+        nouns: further classes, if any noun may name a class; None for the classes of the suite alone.
+    """
     why = WordingError("no suite has an English")
     if len(prompt) > MAX_READ:
         return WordingError(f"it has more than {MAX_READ:,} characters")
@@ -79,7 +86,7 @@ def read_formula(prompt: str) -> QuestionSpec | WordingError:
     # The words for natural scenes come first: these are about any image, and not about drawings of things.
     for vocabulary in reversed(vocabularies):
         try:
-            formula = understand(prompt, vocabulary).formula
+            formula = understand(prompt, vocabulary, _classes_of(prompt, vocabulary, nouns)).formula
             complexity(formula)
         except WordingError as error:
             why = error
@@ -88,6 +95,13 @@ def read_formula(prompt: str) -> QuestionSpec | WordingError:
         else:
             return QuestionSpec(formula=FormulaSpec.of(formula), vocabulary=vocabulary)
     return why
+
+
+def _classes_of(prompt: str, vocabulary: str, nouns: Collection[str] | None) -> tuple[str, ...]:
+    if nouns is None:
+        return ()
+    classes = tuple(sorted(set(nouns) - set(load_vocabulary(vocabulary).words["class"])))
+    return (*classes, *find_unknown_nouns(prompt, vocabulary, classes))
 
 
 @dataclass(frozen=True)
@@ -99,12 +113,14 @@ class PromptItemBuilder:
         form: what prompts become.
         writer: writes questions; None if there is nobody to ask.
         questions: the user's own questions, which are asked of every image; None for those of the prompts.
+        nouns: classes besides those of the vocabularies, if prompts may name any class; None if they may not.
     """
 
     pairs: Sequence[ScoredPair]
     form: PromptForm = "auto"
     writer: QuestionWriter | None = None
     questions: tuple[GraphQuestion, ...] | None = None
+    nouns: Collection[str] | None = None
     _specs: dict[str, QuestionSpec] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -128,7 +144,7 @@ class PromptItemBuilder:
             self._specs[prompt] = QuestionSpec(self.questions)
             return
         if self.form in ("auto", "formula"):
-            found = read_formula(prompt)
+            found = read_formula(prompt, self.nouns)
             if isinstance(found, QuestionSpec):
                 self._specs[prompt] = found
                 return
@@ -159,7 +175,7 @@ class PromptItemBuilder:
 
     def _digest(self, image: GivenImage, prompt: str, writer: Mapping[str, Setting]) -> str:
         known = self._specs.get(prompt)
-        how = dict(writer) if known is None else encode_item(_item("0", prompt, known))
+        how = dict(writer) if known is None else encode_item(prompt_item("0", prompt, known))
         text = json.dumps([image.sha256, prompt, how], sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -195,7 +211,7 @@ class PromptItemBuilder:
                     warnings.append(f"{truncate(prompt, 60, 20)!r} is asked as one question: {found.reason}")
                 written[prompt] = QuestionSpec(found.questions or whole_question(prompt))
         items = {
-            name: _item(name, pair.prompt, specs[name] if name in specs else written[pair.prompt])
+            name: prompt_item(name, pair.prompt, specs[name] if name in specs else written[pair.prompt])
             for name, pair in zip(self.ids, self.pairs, strict=True)
         }
         return PromptItems(items, self.ids, warnings, spending.cost)
@@ -205,7 +221,9 @@ class PromptItemBuilder:
         typical = tuple(GraphQuestion(str(number), "Is it there?") for number in range(TYPICAL_QUESTIONS))
         specs = self._stored(folder)
         items = {
-            name: _item(name, pair.prompt, specs.get(name) or self._specs.get(pair.prompt) or QuestionSpec(typical))
+            name: prompt_item(
+                name, pair.prompt, specs.get(name) or self._specs.get(pair.prompt) or QuestionSpec(typical)
+            )
             for name, pair in zip(self.ids, self.pairs, strict=True)
         }
         return PromptItems(items, self.ids, [])
@@ -221,7 +239,8 @@ class PromptItemBuilder:
         return {name: item.spec for name, item in found.items() if item and isinstance(item.spec, QuestionSpec)}
 
 
-def _item(name: str, prompt: str, spec: QuestionSpec) -> Item[QuestionSpec]:
+def prompt_item(name: str, prompt: str, spec: QuestionSpec) -> Item[QuestionSpec]:
+    """Return the item of a prompt, tagged by what the prompt became."""
     form = "formula" if spec.formula is not None else "questions"
     if [question.category for question in spec.questions] == ["whole"]:
         form = "whole"

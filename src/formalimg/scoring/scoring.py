@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
+from formalimg._util.aio import run_sync
 from formalimg._util.argument_types import checks_types
 from formalimg._util.image_input import AnyImage, list_images
 from formalimg._util.strict_json import is_utf8
@@ -35,6 +36,8 @@ from formalimg.scoring.prompt_items import (
     PromptItemBuilder,
     PromptItems,
     ScoredPair,
+    prompt_item,
+    read_formula,
 )
 from formalimg.scoring.question_files import read_questions
 from formalimg.scoring.reasons import failure_reason
@@ -100,14 +103,16 @@ class Scores(Sequence[Score]):
         return len(self.scores)
 
     def __repr__(self) -> str:
-        mean = "none scored" if self.mean is None else f"mean {self.mean:.2f}"
-        return f"<{len(self)} scores, {mean}, in {self.folder}>"
+        from formalimg.scoring.score_tables import summarize_scores
+
+        return f"<{summarize_scores(self.scores)}, in {self.folder}>"
 
     @property
     def mean(self) -> float | None:
         """The mean of the scores of the images that could be scored; None if there are none."""
-        values = [each.score for each in self.scores if each.score is not None]
-        return sum(values) / len(values) if values else None
+        from formalimg.scoring.score_tables import summarize_scores
+
+        return summarize_scores(self.scores).mean
 
     def to_pandas(self, *, parts: bool = False) -> DataFrame:
         """Return a data frame with one row for each image; `passed` and `score` are missing where it is unscored.
@@ -152,6 +157,7 @@ def score(
     writer_options: Mapping[str, str] | None = None,
     questions: str | Path | Sequence[str | GraphQuestion] | None = None,
     budget: float | None = None,
+    preflight: bool | None = None,
     folder: str | Path | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Scores:
@@ -171,6 +177,8 @@ def score(
         writer_options: options of a writer that is named.
         questions: one's own questions, or a file of them, in place of those that follow from the prompts.
         budget: stop, resumably, when this many US dollars are spent.
+        preflight: whether the judge is tried first, so that a call that cannot succeed costs nothing; None for yes,
+            unless the environment variable FORMALIMG_PREFLIGHT is `no`.
         folder: the run folder; None for one in `runs` that belongs to these images and prompts.
         on_progress: called after each step with the progress of the run.
 
@@ -199,7 +207,7 @@ def score(
         questions=own,
     )
     place = scoring.builder.folder(Path("runs")) if folder is None else Path(folder)
-    return scoring.execute(place, budget, on_progress)
+    return scoring.execute(place, budget, on_progress, preflight=preflight)
 
 
 @dataclass(frozen=True)
@@ -221,15 +229,31 @@ class Scoring:
             list(made.items.values()), GivenImages(images), made_with=f"formalimg {version('formalimg')}", budget=budget
         )
 
-    def execute(self, folder: Path, budget: float | None, on_progress: Callable[[Progress], None]) -> Scores:
-        """Write what has to be written, judge the images, and return their scores.
+    def execute(
+        self,
+        folder: Path,
+        budget: float | None,
+        on_progress: Callable[[Progress], None],
+        *,
+        preflight: bool | None = None,
+        on_notice: Callable[[str], None] = _log.warning,
+    ) -> Scores:
+        """Try the judge, write what has to be written, judge the images, and return their scores.
+
+        Args:
+            folder: the run folder.
+            budget: the spending limit in US dollars; None for no limit.
+            on_progress: called after each step.
+            preflight: whether the judge is tried first; None for the default.
+            on_notice: called with each line that a user should see.
 
         Raises:
             FormalimgError: if the run cannot go on. What is done is kept.
         """
-        made = self.builder.build(folder, budget)
+        preflight = preflight_by_default() if preflight is None else preflight
+        made = self._build_items(folder, budget, on_notice if preflight else None)
         left = None if budget is None else max(0.0, budget - made.cost)
-        guards = Safeguards(preflight_by_default(), MAX_FAILURES)
+        guards = Safeguards(preflight, MAX_FAILURES, on_notice=on_notice)
         config = self.config(made, left)
         progress = execute(config, folder, self.judge, on_progress=on_progress, safeguards=guards)
         with closing(open_run(folder, Identity(self.judge.name, self.judge.settings))) as run:
@@ -250,6 +274,19 @@ class Scoring:
                 )
             )
         return Scores(tuple(scores), folder, progress, tuple(made.warnings))
+
+    def _build_items(self, folder: Path, budget: float | None, on_notice: Callable[[str], None] | None) -> PromptItems:
+        """Return the items; before somebody is paid for writing questions, the judge is tried, with `on_notice`."""
+        if on_notice is None or not self.builder.unwritten(folder):
+            return self.builder.build(folder, budget)
+        from formalimg.runs.preflight import PreflightLog, check_judges  # here, because most prompts are not written
+
+        log, notice = PreflightLog(folder), on_notice
+        spending = Progress(0, 0, cost=log.cost, budget=budget)
+        run_sync(lambda: check_judges([self.judge], FREE_PROMPTS, log, spending, notice))
+        made = self.builder.build(folder, None if budget is None else max(0.0, budget - log.cost))
+        log.save()
+        return made
 
 
 def open_scoring(
@@ -275,7 +312,9 @@ def open_scoring(
         chat = None  # nobody could answer what it writes
     elif chat is None:
         chat = _chat_of(opened)
-    builder = PromptItemBuilder(_open_pairs(pairs), form, None if chat is None else QuestionWriter(chat), questions)
+    asker = None if chat is None else QuestionWriter(chat)
+    nouns = opened.nouns if isinstance(opened, PromptJudge) else None
+    builder = PromptItemBuilder(_open_pairs(pairs), form, asker, questions, nouns)
     _require_answerable(builder, opened)
     return Scoring(builder, opened)
 
@@ -311,7 +350,7 @@ def _open_judge(judge: str | Judge | Grounder | ChatModel | None, options: Mappi
         return open_prompt_judge(given)
     if callable(getattr(given, "judge", None)):
         return PromptJudge(given, given)
-    raise FormalimgError(f"a {type(given).__name__} cannot judge: give a chat model, a grounder or a judge")
+    raise FormalimgError(f"judge must be a name, a chat model, a grounder or a judge, not {type(given).__name__}")
 
 
 def _chat_of(judge: Judge) -> ChatModel | None:
@@ -326,11 +365,19 @@ def _answers_questions(judge: Judge) -> bool:
 
 def _require_answerable(builder: PromptItemBuilder, judge: Judge) -> None:
     """Refuse prompts of which none can be judged, before anything is paid: a grounder answers no questions."""
-    if not _answers_questions(judge) and not any(spec.formula is not None for spec in builder.known):
-        raise FormalimgError(
-            f"{judge.name} finds objects and cannot answer questions, and no prompt could be read as a formula: "
-            "name a chat model that can see as the judge"
-        )
+    if _answers_questions(judge):
+        return
+    items = [prompt_item("0", "", spec) for spec in builder.known if spec.formula is not None]
+    unknown = [getattr(judge, "unknown_classes", lambda item: ())(item) for item in items]
+    if not all(unknown):
+        return
+    classes = ", ".join(dict.fromkeys(name for names in unknown for name in names))
+    cannot = f"cannot look for {truncate(classes, 100, 20)}"
+    if not items:
+        prompt = builder.pairs[0].prompt
+        why = "" if builder.questions else f" ({read_formula(prompt, builder.nouns)})"
+        cannot = f"finds objects and cannot answer questions, and {truncate(prompt, 60, 20)!r} is no formula{why}"
+    raise FormalimgError(f"{judge.name} {cannot}: name a chat model that can see as the judge")
 
 
 def question_text(questions: Sequence[GraphQuestion]) -> str:

@@ -105,7 +105,7 @@ class ConceptMix(Benchmark):
 
         return reopen_judge(recorded)
 
-    def preflight_drawings(self) -> tuple[KnownDrawing, KnownDrawing]:
+    def preflight_drawings(self, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
         """Return the drawings that a judge is asked about before a run."""
         from formalimg.benchmarks.conceptmix.drawings import preflight_drawings
 

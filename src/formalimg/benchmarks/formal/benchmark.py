@@ -95,7 +95,7 @@ class FormulaBenchmark(Benchmark):
 
         return reopen_judge(self, recorded)
 
-    def preflight_drawings(self) -> tuple[KnownDrawing, KnownDrawing]:
+    def preflight_drawings(self, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
         """Return the drawings that a judge is asked about before a run."""
         from formalimg.benchmarks.formal.judge import preflight_drawings
 

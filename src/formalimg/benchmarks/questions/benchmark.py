@@ -86,11 +86,11 @@ class QuestionBenchmark(Benchmark):
 
         return reopen_judge(recorded)
 
-    def preflight_drawings(self) -> tuple[KnownDrawing, KnownDrawing]:
+    def preflight_drawings(self, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
         """Return the drawings that a judge is asked about before a run."""
         from formalimg.benchmarks.questions.judge import preflight_drawings
 
-        return preflight_drawings(self.name)
+        return preflight_drawings(self.name, judge)
 
     def adapt_drawn_judge(self, judge: Judge) -> Judge | None:
         """Return the judge of drawn scenes for prompts that were read as formulas."""
@@ -151,6 +151,7 @@ BENCHMARKS = (
         part_kinds=PART_KINDS,
         level_names={1: "all"},
         code_zeroes_missing=True,
+        takes_detectors=True,
         judge_needs="needs a chat model that can see, which is asked about the prompt",
     ),
     QuestionGraphs(

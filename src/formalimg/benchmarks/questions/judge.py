@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, get_args
 
+from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec, Zeroing
 from formalimg.errors import FormalimgError
 from formalimg.judges.factory import DETECTORS, open_chat, open_grounder, open_prompt_judge
 from formalimg.judges.prompt_judge import PromptJudge
 from formalimg.judges.scene_judge import SceneJudge
+from formalimg.logic.parser import parse
 from formalimg.types import Item, Judge
 
 if TYPE_CHECKING:
     from formalimg.judges.known_drawings import KnownDrawing
     from formalimg.judges.recorded_models import RecordedModels
 
+_VOCABULARY = "natural"
+"""The vocabulary of the formula that a grounder is tried with."""
 _OPTIONS = ("requests", "zeroing", "prompts")
 
 
@@ -52,10 +56,14 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
     return PromptJudge(ClauseJudge(recorded.chat, decide="clauses"), graph)
 
 
-def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
-    """Return two drawings about which both questions are asked."""
+def preflight_drawings(suite: str, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
+    """Return two drawings: where is the bottle, of a grounder; of other judges, whether there is one, and a fork."""
     from formalimg.judges import known_drawings as known
 
+    if isinstance(judge, PromptJudge) and judge.by_questions is None:
+        formula = FormulaSpec.of(parse(f"(exists ?x (Is ?x '{known.BOTTLE}'))"))
+        spec = QuestionSpec(formula=formula, vocabulary=_VOCABULARY)
+        return known.two_places(Item(suite, "preflight", 1, known.RED_BOTTLE, spec))
     words = enumerate((known.BOTTLE, known.FORK), 1)
     questions = (GraphQuestion(str(number), f"Does the image contain a {word}?") for number, word in words)
     item = Item(suite, "preflight", 1, known.BOTTLE_AND_FORK, QuestionSpec(tuple(questions)))

@@ -50,7 +50,7 @@ class T2ICompBench(QuestionBenchmark):
 
         return reopen_judge(recorded)
 
-    def preflight_drawings(self) -> tuple[KnownDrawing, KnownDrawing]:
+    def preflight_drawings(self, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
         """Return the drawings that a judge is asked about before a run."""
         from formalimg.benchmarks.t2i_compbench.judge import preflight_drawings
 

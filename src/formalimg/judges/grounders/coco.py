@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from pathlib import Path
@@ -86,6 +86,11 @@ class CocoGrounder:
             "colors": colors_version(),
             "grounding_rules": RULES,
         }
+
+    @property
+    def classes(self) -> Collection[str]:
+        """All words for what it can look for."""
+        return self._classes.words
 
     def unknown_classes(self, classes: Sequence[str]) -> tuple[str, ...]:
         """Return those of these classes that the detector cannot look for: images of such items are unscored."""

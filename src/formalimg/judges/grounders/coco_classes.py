@@ -39,6 +39,11 @@ class DetectorClasses:
         """The classes in the order of their ids without gaps, as exported YOLO models count them."""
         return tuple(sorted(self.ids, key=self.ids.__getitem__))
 
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The classes, and the other words for them."""
+        return (*self.ids, *(word for others in self.synonyms.values() for word in others))
+
     def find(self, asked: str) -> str | None:
         """Return the class that is asked for; case, blanks, hyphens and underscores do not matter. None if unknown."""
         return self._by_word.get(_plain(asked))

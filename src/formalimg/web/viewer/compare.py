@@ -33,9 +33,9 @@ from formalimg.web.viewer.compared_items import (
     parse_compare_state,
     selected_items,
 )
-from formalimg.web.viewer.gallery import MAX_PROMPT_LENGTH, SIGNS, common_opening, outcome_name
 from formalimg.web.viewer.item import boxed_image
 from formalimg.web.viewer.site import Site
+from formalimg.web.viewer.tiles import MAX_PROMPT_LENGTH, SIGNS, common_opening, outcome_name
 from formalimg.web.viewer.urls import build_url, history_url
 
 _PER_PAGE = 24

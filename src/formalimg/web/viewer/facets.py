@@ -46,7 +46,7 @@ def gallery_facets(
     """
     suite, terms, chosen = section.suite, section.suite.terms, view.filter
     outcomes = {one: counts.outcome[one] for one in ("fail", "pass", "unscored") if one in counts.outcome}
-    levels = {str(level): counts.level[level] for level in sorted(counts.level)}
+    levels = {str(level): counts.level[level] for level in sorted(counts.level) if len(section.levels) > 1}
     about = {word: number for word, number in counts.about.items() if word in known_about}
     level = None if chosen.level is None else str(chosen.level)
     names = {text: level_name(suite, int(text)) for text in (*levels, *filter(None, [level]))}

@@ -18,8 +18,8 @@ from formalimg.runs.reader import Judged, StoredRun
 from formalimg.runs.rows import PlannedItem
 from formalimg.types import Benchmark
 from formalimg.web.rendering import page
-from formalimg.web.viewer.gallery import SIGNS, outcome_name, thumbnail_url
 from formalimg.web.viewer.site import READ_ERRORS, FoundRun, Site
+from formalimg.web.viewer.tiles import SIGNS, outcome_name, thumbnail_url
 from formalimg.web.viewer.urls import build_url, history_url
 
 _MAX_SAMPLES = 8

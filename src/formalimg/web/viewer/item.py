@@ -31,11 +31,13 @@ from formalimg.reports.paired_runs import is_same_item
 from formalimg.runs.queries import ListedImage
 from formalimg.runs.reader import Judged, StoredRun
 from formalimg.runs.rows import PlannedItem
+from formalimg.scoring.given_images import GIVEN
 from formalimg.types import Benchmark, Part, Unscored, Verdict
 from formalimg.web.rendering import page, trusted_markup
-from formalimg.web.viewer.gallery import SIGNS, outcome_name, thumbnail_url
 from formalimg.web.viewer.highlight import highlight_prompt
+from formalimg.web.viewer.scored_images import image_path
 from formalimg.web.viewer.site import READ_ERRORS, Site
+from formalimg.web.viewer.tiles import SIGNS, outcome_name, thumbnail_url
 from formalimg.web.viewer.urls import ViewState, build_url, history_url, parse_number, parse_view_state, require_value
 
 _MAX_SIDE = 640
@@ -69,13 +71,14 @@ def item_page(site: Site, request: Request) -> Response:
         if item is None or judged is None:
             raise HTTPException(404, f"the run has no image {sample} of an item {name!r}")
         parts = judged.verdict.parts if isinstance(judged.verdict, Verdict) else ()
-        before, after = run.neighbours(view.filter, name, sample)
+        before, after = run.neighbours(view.filter, name, sample, by_score=run.manifest.model.name == GIVEN)
         return page(
             "item.html",
             view=view,
             row=row,
             item=item,
             sample=sample,
+            file=image_path(judged) if run.manifest.model.name == GIVEN else "",
             level=level_name(section.suite, item.level),
             outcome=outcome_name(judged.outcome.passed),
             sign=SIGNS[outcome_name(judged.outcome.passed)],

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -19,7 +20,9 @@ from formalimg.runs.queries import ImageFilter
 from formalimg.runs.rows import RunCost
 from formalimg.types import Setting
 from formalimg.web.rendering import page, percent, trusted_markup
+from formalimg.web.viewer.scored_images import scored_images
 from formalimg.web.viewer.site import READ_ERRORS, Site
+from formalimg.web.viewer.tiles import PER_PAGE, list_tiles
 from formalimg.web.viewer.urls import ViewState, parse_view_state
 
 _BASELINES = ("builtin/oracle", "builtin/scatter")
@@ -50,6 +53,9 @@ def run_page(site: Site, request: Request) -> Response:
     kind = section.suite
     with site.open(view.run, view.judge) as run:
         judges = run.judges()
+        given = scored_images(run)
+        listed = run.page(ImageFilter(), 0, PER_PAGE, by_score=True).images if given else ()
+        tiles = list_tiles(run, listed, view, section)
         without_verdict = run.page(ImageFilter(outcome="unscored"), 0, 1).total if row.unscored else 0
     return page(
         "run.html",
@@ -61,7 +67,9 @@ def run_page(site: Site, request: Request) -> Response:
         without_verdict=without_verdict,
         judges=[(judge.name, judge == row.manifest.judge) for judge in judges],
         terms=kind.terms,
-        curve=trusted_markup(curves_html(replace(section, rows=(row, *_baselines(site, row))), subject=0)),
+        given=given,
+        tiles=tiles,
+        curve=_curve(site, section) if len(section.levels) > 1 or not row.summary.overall.scored else "",
         table=trusted_markup(main_table_html(section, compared)),
         corrected=[trusted_markup(table_html(one, section)) for one in section.shown_tables if is_corrected(one)],
         tables=[trusted_markup(table_html(one, section)) for one in section.shown_tables if not is_corrected(one)],
@@ -70,6 +78,11 @@ def run_page(site: Site, request: Request) -> Response:
         by_kind=_by_kind(row.kinds, view),
         by_word=_by_word(row, section, view),
     )
+
+
+def _curve(site: Site, section: Section) -> Markup:
+    (row,) = section.rows
+    return trusted_markup(curves_html(replace(section, rows=(row, *_baselines(site, row))), subject=0))
 
 
 def _baselines(site: Site, row: RunRow) -> Iterator[RunRow]:

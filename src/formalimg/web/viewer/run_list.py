@@ -188,7 +188,8 @@ def _sort_key(listed: ListedRun, column: SortColumn) -> str | float | tuple[floa
     summary = listed.run.summary
     match column:
         case "model":
-            return _natural(f"{summary.model} {listed.run.name}")
+            name = summary.given.title if summary.given else summary.model
+            return _natural(f"{name} {listed.run.name}")
         case "suite":
             return summary.about.title.casefold()
         case "overall":
@@ -227,7 +228,8 @@ def _matches(run: IndexedRun, query: RunsQuery) -> bool:
 
 def _contains(run: IndexedRun, text: str) -> bool:
     summary = run.summary
-    parts = (run.name, summary.model, summary.condition, summary.suite, summary.about.title, *summary.judges)
+    given = summary.given.title if summary.given else ""
+    parts = (run.name, given, summary.model, summary.condition, summary.suite, summary.about.title, *summary.judges)
     whole = "\n".join((*parts, *run.tags.tags, run.tags.note)).casefold()
     return all(word in whole for word in text.casefold().split())
 

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from formalimg.benchmarks.registry import suite
-from formalimg.reports.tables.format import format_interval, format_value
+from formalimg.reports.tables.format import NOTHING, format_interval, format_value
 from formalimg.runs.activity import RunActivity
 from formalimg.runs.tags import TagsChangedError
 from formalimg.web.json_body import Body, require_text
@@ -49,6 +49,7 @@ class _Row(NamedTuple):
 
     run: IndexedRun
     summary: RunSummary
+    mean: str
     overall: str
     overall_interval: str
     overall_of: str
@@ -94,6 +95,7 @@ def overview_page(index: RunIndex, request: Request) -> Response:
     baseline = next((run for run in found.runs if run.name == query.baseline), None)
     shown = select_runs(found.runs, query, lambda run: index.difference(run, baseline) if baseline else None)
     rows = [_row(one, query) for one in shown.runs]
+    has_curves = any(row.summary.curve.line for row in rows)
     return page(
         "overview.html",
         folder=str(index.site.folder),
@@ -104,7 +106,12 @@ def overview_page(index: RunIndex, request: Request) -> Response:
         choices=filter_choices(found.runs),
         statuses=get_args(RunStatus),
         suite_title=lambda name: suite(name).title,
-        headers=[_header(column, label, query) for column, label in _COLUMNS.items() if _is_shown(column, baseline)],
+        headers=[
+            _header(column, label, query)
+            for column, label in _COLUMNS.items()
+            if _is_shown(column, baseline, has_curves)
+        ],
+        has_curves=has_curves,
         baseline=baseline,
         baseline_missing=query.baseline if query.baseline and baseline is None else "",
         groups=_groups(rows, query, shown.group_sizes),
@@ -165,8 +172,8 @@ def duration_text(seconds: float) -> str:
     return f"{hours // 24} d {hours % 24} h"
 
 
-def _is_shown(column: SortColumn | None, baseline: IndexedRun | None) -> bool:
-    return column != "difference" or baseline is not None
+def _is_shown(column: SortColumn | None, baseline: IndexedRun | None, has_curves: bool) -> bool:
+    return has_curves if column is None else column != "difference" or baseline is not None
 
 
 def _header(column: SortColumn | None, label: str, query: RunsQuery) -> _Header:
@@ -196,6 +203,7 @@ def _row(listed: ListedRun, query: RunsQuery) -> _Row:
     return _Row(
         run,
         summary,
+        format_value(summary.given.mean, "score") if summary.given and summary.given.mean is not None else NOTHING,
         rate_text(overall, about),
         format_interval(overall.interval, "score" if about.has_scores else "percent") if has_figure else "",
         "" if summary.is_of_levels or not has_figure else "of all its images",

@@ -28,7 +28,7 @@ class Sparkline(NamedTuple):
 
 
 def sparkline(rates: Mapping[int, Rate], levels: Sequence[int]) -> Sparkline:
-    """Return the curve of a run."""
+    """Return the curve of a run; nothing where there is one level only."""
     points, command = [], "M"
     line = ""
     low: list[str] = []
@@ -48,6 +48,8 @@ def sparkline(rates: Mapping[int, Rate], levels: Sequence[int]) -> Sparkline:
     words = ", ".join(
         f"{level}: {rates[level].value:.2f}" for level in levels if level in rates and rates[level].value is not None
     )
+    if len(levels) < 2:
+        return Sparkline("", "", None, words)
     band = f"M{'L'.join(high + low[::-1])}Z" if len(low) > 1 else ""
     return Sparkline(line, band, points[-1] if points else None, words or "no figures yet")
 

@@ -22,9 +22,10 @@ from formalimg.stats.comparison import ItemMean, ItemMeans
 from formalimg.stats.observations import Band, Interval
 from formalimg.types import Benchmark
 from formalimg.web.viewer.run import ManifestField, manifest_fields
+from formalimg.web.viewer.scored_images import ScoredImages, scored_images
 from formalimg.web.viewer.sparkline import Sparkline, sparkline
 
-_SCHEMA = 1
+_SCHEMA = 2
 """The version of the files; others are not read."""
 
 _MAX_BYTES = 64 * 1024 * 1024
@@ -45,6 +46,7 @@ class RunSummary:
         left: number of images that were never finished.
         spent: the cost.
         means: the mean of each item, by which runs are compared.
+        given: for images that a user gave: the prompt and the scores; else None.
     """
 
     model: str
@@ -63,6 +65,7 @@ class RunSummary:
     left: int
     spent: RunCost
     means: ItemMeans
+    given: ScoredImages | None = None
 
     @property
     def about(self) -> Benchmark:
@@ -117,6 +120,7 @@ def _summary(run: StoredRun) -> RunSummary:
         counts.images - counts.done,
         figures.spent,
         {sys.intern(name): mean for name, mean in figures.means.items()},  # runs share the names of their items
+        scored_images(run),
     )
 
 
@@ -158,7 +162,7 @@ def _code_stamp() -> str:
     """Return what changes with the installed code: a number that another version would compute is not shown."""
     root = Path(__file__).parents[2]
     found = hashlib.sha256()
-    for package in ("logic", "runs", "stats", "suites", "reporting", "web/viewer"):
+    for package in ("logic", "runs", "stats", "benchmarks", "reports", "scoring", "web/viewer"):
         for file in sorted((root / package).rglob("*.py")) + sorted((root / package).rglob("*.toml")):
             stat = file.stat()
             found.update(f"{file.relative_to(root)} {stat.st_mtime_ns} {stat.st_size}\n".encode())
@@ -183,6 +187,7 @@ def _from_json(found: Mapping[str, Any]) -> RunSummary:
     return RunSummary(
         **{
             **found,
+            "given": ScoredImages(*found["given"]) if found["given"] else None,
             "judges": tuple(found["judges"]),
             "fields": tuple(ManifestField(*field) for field in found["fields"]),
             "curve": Sparkline(line, band, tuple(ends) if ends else None, words),
