@@ -7,8 +7,10 @@ from statistics import fmean
 
 import pytest
 
+from formalimg.stats.comparison import PairedDifference, with_missing
 from formalimg.stats.corrected_difference import PairedItem, corrected_difference
 from formalimg.stats.intervals import student_p, student_quantile
+from formalimg.stats.labelled_pairs import LabelledImage, pair_labelled
 
 
 @pytest.mark.parametrize("freedom", [1, 2.5, 10, 300])
@@ -63,16 +65,53 @@ def test_items_that_were_rarely_drawn_count_for_those_that_were_not() -> None:
     assert found.estimate == pytest.approx(0.0)
 
 
-def test_missing_verdicts_take_from_the_certainty() -> None:
-    items = [PairedItem(1, 1.0, float(n % 4 > 0), 1.0) for n in range(40)]
-    certain, doubtful = corrected_difference(items), corrected_difference(items, missing=0.8)
-    assert certain is not None
-    assert doubtful is not None
-    assert certain.p is not None
-    assert certain.p < 0.001
-    assert doubtful.p == 1.0
-    assert doubtful.interval is not None
-    assert doubtful.interval.low <= 0
+@pytest.mark.parametrize("of_first", [0, 1])
+def test_labels_of_what_has_a_verdict_make_no_winner_of_what_has_none(of_first: int) -> None:
+    """Two equal models; a third of the failures of one have no verdict, and nobody labelled them."""
+    chance = random.Random(4)
+    runs: list[dict[str, list[LabelledImage]]] = [{}, {}]
+    lost = set()
+    for n in range(6_000):
+        right = [n % 2 == 0, n % 4 < 2]  # half of the images each
+        if not right[of_first] and chance.random() < 0.33:
+            lost.add(str(n))
+        for run, passed in zip(runs, right, strict=True):
+            run[str(n)] = [LabelledImage(1, float(passed), float(passed))]
+
+    def compared(*values: float | None) -> PairedDifference:
+        """Compare the runs with these verdicts for what is missing."""
+        counted = [dict(run) for run in runs]
+        for item in lost:
+            del counted[of_first][item]
+            if (value := values[of_first]) is not None:
+                counted[of_first][item] = [LabelledImage(1, value, value, is_assumed=True)]
+        found = corrected_difference([*pair_labelled(*counted).values()])
+        assert found is not None
+        return found
+
+    plain, worst, best = compared(None, None), compared(0.0, 1.0), compared(1.0, 0.0)
+    assert plain.p is not None
+    assert plain.p < 0.001, "on what is scored"
+    found = with_missing(plain, worst, best, is_within=True)
+    assert found.p == 1.0
+    assert found.interval is not None
+    assert found.interval.low <= 0 <= found.interval.high
+
+
+def test_an_assumed_image_counts_for_itself_and_labels_for_the_other_images_of_their_item() -> None:
+    one = [LabelledImage(1, 0.0, 0.0, is_assumed=True), LabelledImage(1, 1.0, 1.0), *[LabelledImage(1, 1.0, None)] * 2]
+    other = [LabelledImage(1, 0.0, 0.0)]
+    assert pair_labelled({"a": one}, {"a": other}, by_item=True) == {"a": PairedItem(1, 0.75, 0.75, 0.75, 1.0)}
+    unlabelled = [one[0], one[2]]
+    assert pair_labelled({"a": unlabelled}, {"a": other}, by_item=True) == {"a": PairedItem(1, 0.5)}
+
+
+def test_items_of_assumed_images_are_drawn_where_those_of_the_other_run_are() -> None:
+    """Each run has its own draw: 10 of 40 items of one; of the other, half are assumed and half are all labelled."""
+    one = {str(n): [LabelledImage(1, 1.0, 1.0 if n < 10 else None)] for n in range(40)}
+    other = {str(n): [LabelledImage(1, float(n < 20), float(n < 20), is_assumed=n < 20)] for n in range(40)}
+    pairs = pair_labelled(one, other, by_item=False)
+    assert {item.probability for name, item in pairs.items() if int(name) < 10} == {0.25}
 
 
 def test_without_labels_or_a_level_there_is_none() -> None:

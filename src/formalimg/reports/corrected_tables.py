@@ -45,7 +45,7 @@ def by_people_table(section: Section, how: HowCounted) -> Table:
     numbers = join_names(list(dict.fromkeys(run.main_number.name for run in runs)))
     rules = rule_text(runs)
     caption = (
-        f"{what} ({numbers}), corrected by the labels of people for some of the images"
+        f"{what} ({numbers}), over images with a verdict, corrected by the labels of people for some of them"
         f"{f' ({rules})' if rules else ''}. Intervals: {100 * how.confidence:g} %, errors of the judge included."
     )
     return Table(BY_PEOPLE, "By people", columns, tuple(rows), (caption,), "result")

@@ -136,7 +136,7 @@ def _extent_and_judge(section: Section) -> Iterator[str]:
     if alone:
         yield alone
     elif section.corrected:
-        yield f"{_measure(section.suite)} are the judge's; those corrected by human labels are below"
+        yield f"{_measure(section.suite)} are the judge's; those corrected by human labels have tables of their own"
 
 
 def judge_alone(suite: Benchmark, rows: Sequence[RunRow], corrected: Sequence[CorrectedRun]) -> str:

@@ -12,11 +12,15 @@ from formalimg.stats.corrected_difference import PairedItem
 
 
 class LabelledImage(NamedTuple):
-    """What judge and people say of an image, from 0 to 1; None where people did not say."""
+    """What judge and people say of an image, from 0 to 1; people None where they did not say.
+
+    Both are assumed to say the same of an image without a verdict, to bound what it could change.
+    """
 
     level: int
     judge: float
     people: float | None
+    is_assumed: bool = False
 
 
 def pair_labelled(
@@ -38,14 +42,13 @@ def pair_labelled(
     pairs = {}
     for name in names:
         here, there = first[name], second[name]
-        labelled = [[image for image in images if image.people is not None] for images in (here, there)]
         judge = _mean(here) - _mean(there)
-        if all(labelled):
-            people = _mean_label(labelled[0]) - _mean_label(labelled[1])
-            shown = _mean(labelled[0]) - _mean(labelled[1])
-            pairs[name] = PairedItem(here[0].level, judge, people, shown, chances[name])
-        else:
+        first_labels, second_labels = _labelled_means(here), _labelled_means(there)
+        if first_labels is None or second_labels is None:
             pairs[name] = PairedItem(here[0].level, judge)
+        else:
+            people, shown = (own - other for own, other in zip(first_labels, second_labels, strict=True))
+            pairs[name] = PairedItem(here[0].level, judge, people, shown, chances[name])
     return pairs
 
 
@@ -57,17 +60,22 @@ def _label_chances(
     Items that were drawn for both runs: the share of the items of their level with labels in both, which is the
     probability of the draw times the share of labels that are there. Otherwise each run has its own draw, at random
     within levels and answers of the judge, and the chances of both are multiplied. Where nobody knows, items were drawn
-    if the same ones are labelled.
+    if the same ones are labelled. An item whose images are all assumed needs no draw.
     """
     runs = (first, second)
     names = first.keys() & second.keys()
-    labelled = [{name for name in names if any(image.people is not None for image in run[name])} for run in runs]
-    both = labelled[0] & labelled[1]
-    by_item = 2 * len(both) >= min(map(len, labelled)) if by_item is None else by_item
+    assumed = [{name for name in names if all(image.is_assumed for image in run[name])} for run in runs]
+    labelled = [{name for name in names if _labelled_means(run[name]) is not None} for run in runs]
+    drawn_in = [of_run - known for of_run, known in zip(labelled, assumed, strict=True)]
+    if by_item is None:
+        by_item = 2 * len(drawn_in[0] & drawn_in[1]) >= min(map(len, drawn_in))
     chances = dict.fromkeys(names, 1.0)
-    for run, of_run in zip(runs, labelled, strict=True):
-        drawn = both if by_item else of_run
-        cells = {name: (run[name][0].level, not by_item and round(_mean(run[name]))) for name in names}
+    for run, of_run, known in zip(runs, labelled, assumed, strict=True):
+        drawn = labelled[0] & labelled[1] if by_item else of_run
+        cells = {
+            name: (run[name][0].level, None if by_item else "assumed" if name in known else round(_mean(run[name])))
+            for name in names
+        }
         sizes, counts = Counter(cells.values()), Counter(cells[name] for name in drawn)
         for name in names:
             chances[name] *= counts[cells[name]] / sizes[cells[name]] or 1.0
@@ -80,8 +88,19 @@ def _mean(images: Sequence[LabelledImage]) -> float:
     return fsum(image.judge for image in images) / len(images)
 
 
-def _mean_label(images: Sequence[LabelledImage]) -> float:
-    return fsum(image.people or 0.0 for image in images) / len(images)
+def _labelled_means(images: Sequence[LabelledImage]) -> tuple[float, float] | None:
+    """Return what people and the judge say of an item: labelled images stand for those without a label."""
+    drawn = [image for image in images if not image.is_assumed]
+    labelled = [image for image in drawn if image.people is not None]
+    if drawn and not labelled:
+        return None
+    assumed = [image for image in images if image.is_assumed]
+    each = len(drawn) / len(labelled) if labelled else 0.0
+    people, judge = (
+        (each * fsum(value(image) for image in labelled) + fsum(value(image) for image in assumed)) / len(images)
+        for value in (lambda image: image.people or 0.0, lambda image: image.judge)
+    )
+    return people, judge
 
 
 def pair_groups(items: Mapping[str, PairedItem]) -> dict[str, PairedItem]:
