@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from statistics import fmean
+from math import atan, pi, sqrt
+from statistics import NormalDist, fmean
 
 import pytest
 
@@ -18,6 +19,22 @@ from formalimg.stats.labelled_pairs import LabelledImage, pair_labelled
 def test_p_of_a_quantile_is_what_the_quantile_leaves(confidence: float, freedom: float) -> None:
     assert student_p(student_quantile(confidence, freedom), freedom) == pytest.approx(1 - confidence)
     assert student_p(0.0, freedom) == 1.0
+
+
+@pytest.mark.parametrize("t", [0.0, 1e-200, 1e-160, 1e-18, 1e-9, 1e-4, 0.01, 0.5, 0.999999, 1.0, 1.000001, 3.0, 40.0])
+def test_p_is_right_for_every_distance(t: float) -> None:
+    assert student_p(t, 1) == pytest.approx(1 - 2 / pi * atan(t))
+    assert student_p(t, 2) == pytest.approx(1 - t / sqrt(2 + t * t))
+    large = NormalDist().cdf(-t) * 2
+    assert student_p(t, 1e7) == pytest.approx(large, rel=1e-3, abs=1e-12)
+
+
+def test_no_difference_but_for_rounding_is_none() -> None:
+    """As many wins as losses, in a sum that is not exactly 0."""
+    values = [-1.0] * 7 + [0.0] * 25 + [1.0] * 7
+    found = corrected_difference([PairedItem(1, 0.0, value + 1e-15, 0.0) for value in values])
+    assert found is not None
+    assert found.p == pytest.approx(1.0)
 
 
 def test_with_all_labels_it_is_the_difference_by_people_whatever_the_judge_says() -> None:
