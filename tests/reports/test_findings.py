@@ -220,3 +220,17 @@ def test_nobody_labelled_what_has_no_verdict_and_nobody_wins(missing: MissingPol
     assert "cannot be told apart" in headline
     assert ("Missing verdicts could overturn the difference" in headline) == (missing == "exclude")
     assert section.ranks == ((1, 2), (1, 2))
+
+
+def test_ranks_by_the_judge_do_not_stand_beside_rates_by_people() -> None:
+    """People labelled other items of the two runs, so their differences are unknown."""
+    flattered, plain = _run("flattered", 7), _run("plain", 4)
+    rejected = {item: False for n, item in enumerate(flattered.items) if n % 8 < 4}
+    accepted = {item: True for n, item in enumerate(plain.items) if n % 8 >= 4}
+    comparison = compare([flattered, plain], labels={**_labels(flattered, rejected), **_labels(plain, accepted)})
+    (section,) = comparison.sections
+    assert find(section, comparison).headline.startswith("By icons, flattered is ahead of plain")
+    (table,) = [one for one in section.tables if one.name == "by people"]
+    assert "rank" not in [column.head for column in table.columns]
+    assert "rank by people" not in render(comparison, "md")
+    assert any("fewer than three items are labelled in both, so the judge decides" in note for note in section.notes)
