@@ -123,6 +123,19 @@ def test_an_assumed_image_counts_for_itself_and_labels_for_the_other_images_of_t
     assert pair_labelled({"a": unlabelled}, {"a": other}, by_item=True) == {"a": PairedItem(1, 0.5)}
 
 
+def test_answers_that_are_labelled_more_often_do_not_count_more() -> None:
+    """All passing images of one run are labelled and a quarter of the failing ones; items have one of each."""
+    one, other = {}, {}
+    for n in range(160):
+        passing = LabelledImage(1, 1.0, float(n % 4 == 0))  # the judge is wrong more often than not
+        failing = LabelledImage(1, 0.0, float(n % 16 > 2) if n % 16 in (0, 5, 9, 14) else None)
+        one[str(n)] = [passing, failing]
+        other[str(n)] = [LabelledImage(1, 0.0, 0.0)]
+    found = corrected_difference([*pair_labelled(one, other, by_item=False).values()])
+    assert found is not None
+    assert found.estimate == pytest.approx((1 / 4 + 3 / 4) / 2, abs=0.03)
+
+
 def test_items_of_assumed_images_are_drawn_where_those_of_the_other_run_are() -> None:
     """Each run has its own draw: 10 of 40 items of one; of the other, half are assumed and half are all labelled."""
     one = {str(n): [LabelledImage(1, 1.0, 1.0 if n < 10 else None)] for n in range(40)}

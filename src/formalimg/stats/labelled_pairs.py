@@ -35,10 +35,13 @@ def pair_labelled(
         first: the images of each item of one run.
         second: those of the other run.
         by_item: whether items were drawn for both runs, at random within levels, rather than images of each run by
-            level and the judge's answer; None if nobody knows.
+            level and the judge's answer; None if nobody knows: they were if the same ones are labelled.
     """
     names = sorted(first.keys() & second.keys())
-    chances = _label_chances(first, second, by_item)
+    by_item = _has_common_draw(first, second) if by_item is None else by_item
+    if not by_item:
+        first, second = _with_expected_labels(first), _with_expected_labels(second)
+    chances = _label_chances(first, second, by_item=by_item)
     pairs = {}
     for name in names:
         here, there = first[name], second[name]
@@ -52,28 +55,64 @@ def pair_labelled(
     return pairs
 
 
+def _has_common_draw(
+    first: Mapping[str, Sequence[LabelledImage]], second: Mapping[str, Sequence[LabelledImage]]
+) -> bool:
+    """Return whether most of the items that are labelled in one run are labelled in the other too."""
+    labelled = [
+        {name for name, images in run.items() if any(it.people is not None and not it.is_assumed for it in images)}
+        for run in (first, second)
+    ]
+    return 2 * len(labelled[0] & labelled[1]) >= min(map(len, labelled))
+
+
+def _with_expected_labels(run: Mapping[str, Sequence[LabelledImage]]) -> dict[str, list[LabelledImage]]:
+    """Return labelled items with a label for each of their images, so that one drawn more often does not count more.
+
+    What is not labelled is expected to be like the images with the same answer of the judge: those of the same item,
+    or else of the same level.
+    """
+    of_level: dict[tuple[int, int], list[float]] = {}
+    for images in run.values():
+        for image in images:
+            if image.people is not None and not image.is_assumed:
+                of_level.setdefault((image.level, round(image.judge)), []).append(image.people)
+
+    def expected(image: LabelledImage, images: Sequence[LabelledImage]) -> LabelledImage:
+        if image.people is not None:
+            return image
+        answer = round(image.judge)
+        known = [it.people for it in images if it.people is not None and round(it.judge) == answer]
+        like = known or of_level.get((image.level, answer)) or [it.people for it in images if it.people is not None]
+        return image._replace(people=fsum(like) / len(like))
+
+    return {
+        name: [expected(image, images) for image in images]
+        if any(it.people is not None and not it.is_assumed for it in images)
+        else [*images]
+        for name, images in run.items()
+    }
+
+
 def _label_chances(
-    first: Mapping[str, Sequence[LabelledImage]], second: Mapping[str, Sequence[LabelledImage]], by_item: bool | None
+    first: Mapping[str, Sequence[LabelledImage]], second: Mapping[str, Sequence[LabelledImage]], *, by_item: bool
 ) -> dict[str, float]:
     """Return how likely each item was to be labelled in both runs.
 
     Items that were drawn for both runs: the share of the items of their level with labels in both, which is the
     probability of the draw times the share of labels that are there. Otherwise each run has its own draw, at random
-    within levels and answers of the judge, and the chances of both are multiplied. Where nobody knows, items were drawn
-    if the same ones are labelled. An item whose images are all assumed needs no draw.
+    within levels and answers of the judge, and the chances of both are multiplied. An item whose images are all assumed
+    needs no draw.
     """
     runs = (first, second)
     names = first.keys() & second.keys()
     assumed = [{name for name in names if all(image.is_assumed for image in run[name])} for run in runs]
     labelled = [{name for name in names if _labelled_means(run[name]) is not None} for run in runs]
-    drawn_in = [of_run - known for of_run, known in zip(labelled, assumed, strict=True)]
-    if by_item is None:
-        by_item = 2 * len(drawn_in[0] & drawn_in[1]) >= min(map(len, drawn_in))
     chances = dict.fromkeys(names, 1.0)
     for run, of_run, known in zip(runs, labelled, assumed, strict=True):
         drawn = labelled[0] & labelled[1] if by_item else of_run
         cells = {
-            name: (run[name][0].level, None if by_item else "assumed" if name in known else round(_mean(run[name])))
+            name: (run[name][0].level, None if by_item else "assumed" if name in known else _pass_share(run[name]))
             for name in names
         }
         sizes, counts = Counter(cells.values()), Counter(cells[name] for name in drawn)
@@ -82,6 +121,11 @@ def _label_chances(
         if by_item:
             break
     return chances
+
+
+def _pass_share(images: Sequence[LabelledImage]) -> float:
+    """Return the share of images that the judge passes."""
+    return sum(round(image.judge) for image in images) / len(images)
 
 
 def _mean(images: Sequence[LabelledImage]) -> float:
