@@ -140,11 +140,9 @@ def _labelled_means(images: Sequence[LabelledImage]) -> tuple[float, float] | No
         return None
     assumed = [image for image in images if image.is_assumed]
     each = len(drawn) / len(labelled) if labelled else 0.0
-    people, judge = (
-        (each * fsum(value(image) for image in labelled) + fsum(value(image) for image in assumed)) / len(images)
-        for value in (lambda image: image.people or 0.0, lambda image: image.judge)
-    )
-    return people, judge
+    people = each * fsum(image.people or 0.0 for image in labelled) + fsum(image.judge for image in assumed)
+    judge = each * fsum(image.judge for image in labelled) + fsum(image.judge for image in assumed)
+    return people / len(images), judge / len(images)
 
 
 def pair_groups(items: Mapping[str, PairedItem]) -> dict[str, PairedItem]:
