@@ -204,8 +204,9 @@ def remarks(section: Section) -> list[str]:
 
 
 def _note_on_ranks(section: Section) -> str:
+    by = " and ".join(dict.fromkeys(pair.by for pair in section.pairs))
     return (
-        f"rank: by {section.ranked_by}, from 1 + the number of runs that are significantly better to the number "
+        f"rank: {section.ranked_by} by {by}, from 1 + the number of runs that are significantly better to the number "
         "that are not significantly worse; runs with several ranks are tied. Significant: the p of their paired "
         "difference, adjusted for all pairs of runs by Holm's method, is at most 0.05."
     )
