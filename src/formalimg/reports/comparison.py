@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
@@ -22,7 +22,7 @@ from formalimg.reports.comparison_model import (
     with_sentence,
 )
 from formalimg.reports.labels import join_counts
-from formalimg.reports.notes import comparison_notes, judge_alone, run_names
+from formalimg.reports.notes import comparison_notes, few_labels_in_common, judge_alone, run_names
 from formalimg.reports.run_numbers import (
     CONFIDENCE,
     RunImages,
@@ -135,7 +135,7 @@ def _section(
         section = _with_pairs(first, seen, how, baseline, corrected, certificates)
     people = by_people.tables
     if by_people.runs:
-        section = replace(section, notes=(*section.notes, *_few_labels_in_common(section)))
+        section = replace(section, notes=(*section.notes, *few_labels_in_common(section)))
         from formalimg.reports.corrected_tables import by_people_table  # here: few reports have labels
 
         people = (by_people_table(section, how), *people)
@@ -170,22 +170,6 @@ def _correct(
         else:
             found.append(correct_run(run, own, about, held, how))
     return _Corrections(tuple(found), corrected_tables(about, found, how), tuple(notes))
-
-
-def _few_labels_in_common(section: Section) -> Iterator[str]:
-    """Yield a note on runs that are both labelled, and on too few common items for people to decide."""
-    folders = {run.name: run.folder for run in section.corrected}
-    apart = [
-        f"{pair.first} and {pair.second}"
-        for pair in section.pairs
-        if pair.found.estimate is not None and not pair.is_by_people
-        if folders.get(pair.first) != folders.get(pair.second) and {pair.first, pair.second} <= {*folders}
-    ]
-    if apart:
-        yield (
-            f"{'; '.join(apart)}: fewer than three items are labelled in both, so the judge decides. Label the same "
-            "items with `formalimg annotate RUN RUN --for-correction`."
-        )
 
 
 def _with_pairs(

@@ -13,7 +13,8 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.image_labels import RunLabels
 from formalimg.reports.comparison import compare
 from formalimg.reports.notes import setting_differences
-from formalimg.reports.paired_runs import RunPair, same_items
+from formalimg.reports.paired_runs import RunPair
+from formalimg.reports.same_items import same_items
 from formalimg.reports.tables.format import count_noun, format_interval, format_value
 from formalimg.runs.gate_looks import GateDesign, read_gate_looks, take_gate_look
 from formalimg.runs.manifest import judge_names

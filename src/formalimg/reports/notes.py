@@ -203,6 +203,22 @@ def remarks(section: Section) -> list[str]:
     return found
 
 
+def few_labels_in_common(section: Section) -> Iterator[str]:
+    """Yield a note on runs that are both labelled, and on too few common items for people to decide."""
+    folders = {run.name: run.folder for run in section.corrected}
+    apart = [
+        f"{pair.first} and {pair.second}"
+        for pair in section.pairs
+        if pair.found.estimate is not None and not pair.is_by_people
+        if folders.get(pair.first) != folders.get(pair.second) and {pair.first, pair.second} <= {*folders}
+    ]
+    if apart:
+        yield (
+            f"{'; '.join(apart)}: fewer than three items are labelled in both, so the judge decides. Label the same "
+            "items with `formalimg annotate RUN RUN --for-correction`."
+        )
+
+
 def _note_on_ranks(section: Section) -> str:
     by = " and ".join(dict.fromkeys(pair.by for pair in section.pairs))
     return (

@@ -13,9 +13,8 @@ from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.judges.factory import DRAWN
 from formalimg.reports.comparison_model import GradedImage, HowCounted, RunRow, SeenRun
 from formalimg.reports.labels import level_name
+from formalimg.reports.same_items import has_same_items, same_items
 from formalimg.runs.manifest import RunManifest
-from formalimg.runs.reader import StoredRun
-from formalimg.runs.rows import PlannedItem
 from formalimg.stats.comparison import (
     ItemMeans,
     MissingAs,
@@ -35,7 +34,7 @@ from formalimg.stats.corrected_difference import PairedItem, corrected_differenc
 from formalimg.stats.labelled_pairs import LabelledImage, pair_groups, pair_labelled
 from formalimg.stats.observations import Interval, Observation, ScoreObservation
 from formalimg.stats.tipping_point import MEASURED_GAPS, NO_ERRORS, ErrorRates, TippingPoint, tipping_point
-from formalimg.types import Benchmark, RunRecord
+from formalimg.types import Benchmark
 
 PUBLIC_GAPS = (
     "On public data with human labels, the false-pass rates of one judge lie up to "
@@ -389,33 +388,3 @@ class _PairReader:
             shown = LabelledImage(image.level, judge, judge if is_assumed else people, is_assumed)
             by_item.setdefault(key, []).append(shown)
         return by_item
-
-
-# --- the same item in several runs
-
-
-def is_same_item(run: RunRecord, item: PlannedItem, other: StoredRun) -> bool:
-    """Return whether another run has the same item under the same id."""
-    there = other.item(item.id)
-    return there is not None and (has_same_items(run, other) or _requirement(there) == _requirement(item))
-
-
-def same_items(runs: Sequence[RunRecord]) -> set[str]:
-    """Return the ids that stand for the same item in all runs."""
-    first, *others = runs
-    same = set(first.items)
-    for other in others:
-        if has_same_items(first, other):
-            continue
-        there = other.items
-        same = {name for name in same if name in there and _requirement(there[name]) == _requirement(first.items[name])}
-    return same
-
-
-def has_same_items(run: RunRecord, other: RunRecord) -> bool:
-    """Return whether two runs are over the same items throughout."""
-    return run.manifest.items_digest == other.manifest.items_digest
-
-
-def _requirement(item: PlannedItem) -> tuple[int, str]:
-    return item.level, item.formula or item.prompt
