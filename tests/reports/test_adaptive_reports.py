@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 from pathlib import Path
 
@@ -108,10 +109,29 @@ def test_a_comparison_says_the_difference(tmp_path: Path) -> None:
     text = render(compare([open_run(tmp_path / "run")]), "md")
     assert "adaptive, against test/speckles, begun" in text
     assert "points (95 %: +" in text
-    assert "better; 20 images of 120, 100 saved" in text or "better; 30 images of 120, 90 saved" in text
+    by = "by test/number, better"
+    assert f"{by}; 20 images of 120, 100 saved" in text or f"{by}; 30 images of 120, 90 saved" in text
     summary = Evaluation(tmp_path / "run").summary()
     assert {band.value for band in summary.bands.values()} == {None}
     assert summary.generalizability == (0.7, None, None, None)
+
+
+def test_failures_without_a_verdict_make_no_better_model(tmp_path: Path) -> None:
+    """The models are equal; the failures of the new one have no verdict."""
+    rates = {1: 60, 2: 40, 3: 30}
+    execute(ladder(), tmp_path / "other", ladder_judge({1: 0, 2: 0, 3: 0}))
+    seeing = ladder_judge(rates)
+
+    def is_lost(item: Item[object]) -> bool:
+        return int(hashlib.sha256(item.id.encode()).hexdigest(), 16) % 100 >= rates[item.level]
+
+    config = ladder(Speckles(name="test/new"))
+    climb(config, tmp_path / "run", ladder_judge(rates, is_lost), tmp_path / "other")
+    (line,) = [one for one in render(compare([open_run(tmp_path / "run")]), "md").splitlines() if "against" in one]
+    assert "better on what has a verdict, but" in line
+    assert "missing verdicts could overturn this" in line
+    climb(config, tmp_path / "seen", seeing, tmp_path / "other")
+    assert "better;" in render(compare([open_run(tmp_path / "seen")]), "md")
 
 
 def test_a_run_that_has_lost_its_looks_is_refused(tmp_path: Path) -> None:

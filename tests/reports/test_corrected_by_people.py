@@ -89,7 +89,7 @@ def test_the_terminal_shows_them_without_details(run: Path, study: Path, spellin
     assert re.search(r"speckles +5\d\.\d \(\d\d\.\d–\d\d\.\d\) +7\d\.\d +\d+ \(\d+–\d+\) +100 ", text)
     assert "G corrected by human labels" not in text
     assert "G corrected by human labels" in _said(run, spelling, study, "--details")
-    assert "those corrected by human labels are below" in _flat(text)
+    assert "those corrected by human labels have tables of their own" in _flat(text)
     assert ASSUMES not in _flat(text)
     assert "without human labels" not in _flat(text)
 
@@ -276,4 +276,4 @@ def test_scores_are_corrected_before_the_gate(tmp_path: Path) -> None:
     assert corrected["value"] == pytest.approx(0.25)
     assert corrected["interval"][0] < 0.25 < corrected["interval"][1]
     assert labels["value"] == 16
-    assert "Scores are the judge's; those corrected by human labels are below" in section["caption"]
+    assert "Scores are the judge's; those corrected by human labels have tables of their own" in section["caption"]

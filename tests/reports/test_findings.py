@@ -11,7 +11,9 @@ from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.reports.comparison import compare
 from formalimg.reports.findings import Findings, find
 from formalimg.reports.report import render
+from formalimg.reports.tables.model import Number
 from formalimg.runs.reader import open_run
+from formalimg.stats.observations import MissingPolicy
 from tests.reports.counterfactual_runs import Scores, groups_of, judge_by, scored_run
 from tests.reports.drawn_runs import DrawnRun, Fates, plain_run
 
@@ -176,3 +178,59 @@ def test_people_decide_where_they_labelled_both_runs() -> None:
     alone = compare([flattered, plain], labels=_labels(plain, accepted))
     headline = find(alone.sections[0], alone).headline
     assert headline.startswith("By icons, flattered is ahead of plain: +37.5 points"), "only one run has labels"
+
+
+@pytest.mark.parametrize("missing", ["exclude", "fail"])
+def test_people_who_saw_what_the_judge_did_not_decide_by_that_too(missing: MissingPolicy) -> None:
+    """Both models pass half of the items; three of four failures of one have no verdict, and people labelled all."""
+    even: Fates = {level: [True, True, True, True, False, False, False, False] for level in range(1, 11)}
+    lost: Fates = {level: ["refused", "refused", "refused", True, False, True, True, True] for level in range(1, 11)}
+    runs = [plain_run("a", even), plain_run("b", lost)]
+    right = [
+        {f"{level}-{n}": end is True for level, ends in fates.items() for n, end in enumerate(ends)}
+        for fates in (even, lost)
+    ]
+    comparison = compare(runs, labels={**_labels(runs[0], right[0]), **_labels(runs[1], right[1])}, missing=missing)
+    (section,) = comparison.sections
+    found = find(section, comparison)
+    assert found.headline == "By people, a and b cannot be told apart; the judge alone cannot tell either."
+    assert section.ranks == ((1, 2), (1, 2))
+    assert "a minus b: 0.0 points" in _lines(found, "Is it certain?")[0]
+    (table,) = [one for one in section.tables if one.name == "by people"]
+    (number,) = [row.cells[1] for row in table.rows if row.cells[0] == "b"]
+    assert isinstance(number, Number)
+    assert number.is_incomplete, "it is of the images with a verdict"
+
+
+@pytest.mark.parametrize("missing", ["exclude", "fail"])
+def test_nobody_labelled_what_has_no_verdict_and_nobody_wins(missing: MissingPolicy) -> None:
+    even: Fates = {level: [True, True, True, True, False, False, False, False] for level in range(1, 11)}
+    lost: Fates = {level: ["refused", "refused", "refused", True, False, True, True, True] for level in range(1, 11)}
+    runs = [plain_run("a", even), plain_run("b", lost)]
+    labels = {
+        folder: of_run
+        for run, fates in zip(runs, (even, lost), strict=True)
+        for folder, of_run in _labels(
+            run, {f"{k}-{n}": end for k, ends in fates.items() for n, end in enumerate(ends) if isinstance(end, bool)}
+        ).items()
+    }
+    comparison = compare(runs, labels=labels, missing=missing)
+    (section,) = comparison.sections
+    headline = find(section, comparison).headline
+    assert "cannot be told apart" in headline
+    assert ("Missing verdicts could overturn the difference" in headline) == (missing == "exclude")
+    assert section.ranks == ((1, 2), (1, 2))
+
+
+def test_ranks_by_the_judge_do_not_stand_beside_rates_by_people() -> None:
+    """People labelled other items of the two runs, so their differences are unknown."""
+    flattered, plain = _run("flattered", 7), _run("plain", 4)
+    rejected = {item: False for n, item in enumerate(flattered.items) if n % 8 < 4}
+    accepted = {item: True for n, item in enumerate(plain.items) if n % 8 >= 4}
+    comparison = compare([flattered, plain], labels={**_labels(flattered, rejected), **_labels(plain, accepted)})
+    (section,) = comparison.sections
+    assert find(section, comparison).headline.startswith("By icons, flattered is ahead of plain")
+    (table,) = [one for one in section.tables if one.name == "by people"]
+    assert "rank" not in [column.head for column in table.columns]
+    assert "rank by people" not in render(comparison, "md")
+    assert any("fewer than three items are labelled in both, so the judge decides" in note for note in section.notes)

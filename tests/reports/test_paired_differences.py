@@ -107,7 +107,7 @@ def test_ranks_are_those_of_overall_with_ties_as_ties(section: Section) -> None:
     assert tied.ranks == ((1, 2), (1, 2), (3, 3))
     text = render(compare(close), "md")
     assert "| 1–2 | 80/80 |" in text
-    assert "rank: by Overall" in text
+    assert "rank: Overall by icons, from" in text
     assert compare(close[:1]).sections[0].ranks == (), "one run has no rank"
     alone = compare([close[0], plain_run("far", {1: [True]}, digest="other")]).sections[0]
     assert alone.ranked_by == "all items", "one of them has no Overall"

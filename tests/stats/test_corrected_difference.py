@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import random
-from statistics import fmean
+from math import atan, pi, sqrt
+from statistics import NormalDist, fmean
 
 import pytest
 
+from formalimg.stats.comparison import PairedDifference, with_missing
 from formalimg.stats.corrected_difference import PairedItem, corrected_difference
 from formalimg.stats.intervals import student_p, student_quantile
+from formalimg.stats.labelled_pairs import LabelledImage, pair_labelled
 
 
 @pytest.mark.parametrize("freedom", [1, 2.5, 10, 300])
@@ -16,6 +19,22 @@ from formalimg.stats.intervals import student_p, student_quantile
 def test_p_of_a_quantile_is_what_the_quantile_leaves(confidence: float, freedom: float) -> None:
     assert student_p(student_quantile(confidence, freedom), freedom) == pytest.approx(1 - confidence)
     assert student_p(0.0, freedom) == 1.0
+
+
+@pytest.mark.parametrize("t", [0.0, 1e-200, 1e-160, 1e-18, 1e-9, 1e-4, 0.01, 0.5, 0.999999, 1.0, 1.000001, 3.0, 40.0])
+def test_p_is_right_for_every_distance(t: float) -> None:
+    assert student_p(t, 1) == pytest.approx(1 - 2 / pi * atan(t))
+    assert student_p(t, 2) == pytest.approx(1 - t / sqrt(2 + t * t))
+    large = NormalDist().cdf(-t) * 2
+    assert student_p(t, 1e7) == pytest.approx(large, rel=1e-3, abs=1e-12)
+
+
+def test_no_difference_but_for_rounding_is_none() -> None:
+    """As many wins as losses, in a sum that is not exactly 0."""
+    values = [-1.0] * 7 + [0.0] * 25 + [1.0] * 7
+    found = corrected_difference([PairedItem(1, 0.0, value + 1e-15, 0.0) for value in values])
+    assert found is not None
+    assert found.p == pytest.approx(1.0)
 
 
 def test_with_all_labels_it_is_the_difference_by_people_whatever_the_judge_says() -> None:
@@ -63,16 +82,66 @@ def test_items_that_were_rarely_drawn_count_for_those_that_were_not() -> None:
     assert found.estimate == pytest.approx(0.0)
 
 
-def test_missing_verdicts_take_from_the_certainty() -> None:
-    items = [PairedItem(1, 1.0, float(n % 4 > 0), 1.0) for n in range(40)]
-    certain, doubtful = corrected_difference(items), corrected_difference(items, missing=0.8)
-    assert certain is not None
-    assert doubtful is not None
-    assert certain.p is not None
-    assert certain.p < 0.001
-    assert doubtful.p == 1.0
-    assert doubtful.interval is not None
-    assert doubtful.interval.low <= 0
+@pytest.mark.parametrize("of_first", [0, 1])
+def test_labels_of_what_has_a_verdict_make_no_winner_of_what_has_none(of_first: int) -> None:
+    """Two equal models; a third of the failures of one have no verdict, and nobody labelled them."""
+    chance = random.Random(4)
+    runs: list[dict[str, list[LabelledImage]]] = [{}, {}]
+    lost = set()
+    for n in range(6_000):
+        right = [n % 2 == 0, n % 4 < 2]  # half of the images each
+        if not right[of_first] and chance.random() < 0.33:
+            lost.add(str(n))
+        for run, passed in zip(runs, right, strict=True):
+            run[str(n)] = [LabelledImage(1, float(passed), float(passed))]
+
+    def compared(*values: float | None) -> PairedDifference:
+        """Compare the runs with these verdicts for what is missing."""
+        counted = [dict(run) for run in runs]
+        for item in lost:
+            del counted[of_first][item]
+            if (value := values[of_first]) is not None:
+                counted[of_first][item] = [LabelledImage(1, value, value, is_assumed=True)]
+        found = corrected_difference([*pair_labelled(*counted).values()])
+        assert found is not None
+        return found
+
+    plain, worst, best = compared(None, None), compared(0.0, 1.0), compared(1.0, 0.0)
+    assert plain.p is not None
+    assert plain.p < 0.001, "on what is scored"
+    found = with_missing(plain, worst, best, is_within=True)
+    assert found.p == 1.0
+    assert found.interval is not None
+    assert found.interval.low <= 0 <= found.interval.high
+
+
+def test_an_assumed_image_counts_for_itself_and_labels_for_the_other_images_of_their_item() -> None:
+    one = [LabelledImage(1, 0.0, 0.0, is_assumed=True), LabelledImage(1, 1.0, 1.0), *[LabelledImage(1, 1.0, None)] * 2]
+    other = [LabelledImage(1, 0.0, 0.0)]
+    assert pair_labelled({"a": one}, {"a": other}, by_item=True) == {"a": PairedItem(1, 0.75, 0.75, 0.75, 1.0)}
+    unlabelled = [one[0], one[2]]
+    assert pair_labelled({"a": unlabelled}, {"a": other}, by_item=True) == {"a": PairedItem(1, 0.5)}
+
+
+def test_answers_that_are_labelled_more_often_do_not_count_more() -> None:
+    """All passing images of one run are labelled and a quarter of the failing ones; items have one of each."""
+    one, other = {}, {}
+    for n in range(160):
+        passing = LabelledImage(1, 1.0, float(n % 4 == 0))  # the judge is wrong more often than not
+        failing = LabelledImage(1, 0.0, float(n % 16 > 2) if n % 16 in (0, 5, 9, 14) else None)
+        one[str(n)] = [passing, failing]
+        other[str(n)] = [LabelledImage(1, 0.0, 0.0)]
+    found = corrected_difference([*pair_labelled(one, other, by_item=False).values()])
+    assert found is not None
+    assert found.estimate == pytest.approx((1 / 4 + 3 / 4) / 2, abs=0.03)
+
+
+def test_items_of_assumed_images_are_drawn_where_those_of_the_other_run_are() -> None:
+    """Each run has its own draw: 10 of 40 items of one; of the other, half are assumed and half are all labelled."""
+    one = {str(n): [LabelledImage(1, 1.0, 1.0 if n < 10 else None)] for n in range(40)}
+    other = {str(n): [LabelledImage(1, float(n < 20), float(n < 20), is_assumed=n < 20)] for n in range(40)}
+    pairs = pair_labelled(one, other, by_item=False)
+    assert {item.probability for name, item in pairs.items() if int(name) < 10} == {0.25}
 
 
 def test_without_labels_or_a_level_there_is_none() -> None:

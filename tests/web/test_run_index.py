@@ -109,6 +109,26 @@ def test_folders_that_cannot_be_read_do_not_keep_others_from_being_summed_up(
     assert [run.name for run in index.listing().unreadable] == ["a"]
 
 
+def test_missing_verdicts_make_no_difference_to_the_baseline_certain(tmp_path: Path) -> None:
+    concept_run(tmp_path / "one", 40)
+    shutil.copytree(tmp_path / "one", tmp_path / "two")
+    change(tmp_path / "one", "UPDATE verdicts SET passed = 0 WHERE passed IS NOT NULL")
+    change(tmp_path / "two", "UPDATE verdicts SET passed = 1 WHERE passed IS NOT NULL")
+    shutil.copytree(tmp_path / "two", tmp_path / "three")
+    change(tmp_path / "three", "DELETE FROM verdicts WHERE CAST(substr(item, 6) AS INTEGER) % 5 < 3")
+    index = RunIndex(Site(tmp_path))
+    while index.listing().pending:
+        pass
+    runs = {run.name: run for run in index.listing().runs}
+    whole, partial = (index.difference(runs[name], runs["one"]) for name in ("two", "three"))
+    assert whole is not None
+    assert partial is not None
+    assert whole.interval is not None
+    assert partial.interval is not None
+    assert partial.value == whole.value
+    assert partial.interval.low <= 0 < whole.interval.low
+
+
 def test_the_difference_to_the_baseline_is_that_of_the_comparison(tmp_path: Path) -> None:
     concept_run(tmp_path / "one", 9)
     shutil.copytree(tmp_path / "one", tmp_path / "two")

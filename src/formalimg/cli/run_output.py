@@ -205,11 +205,14 @@ def print_adaptive(folders: Iterable[Path]) -> None:
     """Print what the adaptive runs in these folders have found, and how many images they have saved."""
     from formalimg.reports.adaptive_tables import adaptive_text  # here, because few runs are adaptive
     from formalimg.runs.looks import read_looks
+    from formalimg.runs.reader import open_run
 
     for folder in folders:
         looks = read_looks(folder)
         if looks is not None:
-            echo(f"{folder}: {adaptive_text(looks)}")
+            with closing(open_run(folder)) as run:
+                judge = run.manifest.judge.name if run.manifest.judge else "the judge"
+            echo(f"{folder}: {adaptive_text(looks, judge)}")
 
 
 def print_rates(

@@ -95,16 +95,19 @@ def _hidden(band: Band) -> Band:
     return band._replace(value=None, interval=None)
 
 
-def adaptive_text(looks: AdaptiveLooks) -> str:
+def adaptive_text(looks: AdaptiveLooks, judge: str) -> str:
     """Return what an adaptive run has found, and how many images it has saved, as a sentence without its full stop."""
-    return f"{_decision_text(looks)}{_restart_text(looks)}"
+    return f"{_decision_text(looks, judge)}{_restart_text(looks)}"
 
 
-def _decision_text(looks: AdaptiveLooks) -> str:
+def _decision_text(looks: AdaptiveLooks, judge: str) -> str:
     found, used = looks.test.result(), len(looks.items)
     saved = f"{count_noun(used, 'image')} of {looks.total:,}, {looks.total - used:,} saved"
     if isinstance(found, PairedResult):
-        decision = _DECISIONS[found.decision]
+        decision = f"by {judge}, {_DECISIONS[found.decision]}"
+        unscored = sum(len(images.outcomes.get("unscored", ())) for images in looks.seen)
+        if found.decision in ("better", "worse") and unscored >= abs(found.wins - found.losses):
+            decision += f" on what has a verdict, but {count_noun(unscored, 'missing verdict')} could overturn this"
         if found.difference is None or found.interval is None:
             return f"adaptive, against {looks.against}: {decision}; {saved}"
         ends = " to ".join(format_value(end, "points") for end in found.interval)
@@ -123,7 +126,7 @@ def _decision_text(looks: AdaptiveLooks) -> str:
 
 def adaptive_remark(row: RunRow, looks: AdaptiveLooks, suite: Benchmark) -> str:
     """Return the remark on an adaptive run below the main table."""
-    if not looks.is_by(row.manifest.judge):
+    if row.manifest.judge is None or not looks.is_by(row.manifest.judge):
         return f"{row.name}: adaptive, by the verdicts of another judge; so G and intervals are unknown for this one."
     missing = [level for level in looks.levels if level not in row.summary.levels]
     not_run = ""
@@ -131,7 +134,7 @@ def adaptive_remark(row: RunRow, looks: AdaptiveLooks, suite: Benchmark) -> str:
         last = f" to {missing[-1]}" if len(missing) > 1 else ""
         not_run = f" {level_name(suite, missing[0])}{last}: not run (adaptive)."
     whole = "" if looks.total == len(looks.items) else " Means of levels that were not run in full are not shown."
-    return f"{row.name}: {adaptive_text(looks)}.{not_run}{whole}"
+    return f"{row.name}: {adaptive_text(looks, row.manifest.judge.name)}.{not_run}{whole}"
 
 
 def _restart_text(looks: AdaptiveLooks) -> str:

@@ -22,7 +22,7 @@ from formalimg.reports.comparison_model import (
     with_sentence,
 )
 from formalimg.reports.labels import join_counts
-from formalimg.reports.notes import comparison_notes, judge_alone, run_names
+from formalimg.reports.notes import comparison_notes, few_labels_in_common, judge_alone, run_names
 from formalimg.reports.run_numbers import (
     CONFIDENCE,
     RunImages,
@@ -138,6 +138,7 @@ def _section(
         section = _with_pairs(first, seen, how, baseline, corrected, certificates)
     people = by_people.tables
     if by_people.runs:
+        section = replace(section, notes=(*section.notes, *few_labels_in_common(section)))
         from formalimg.reports.corrected_tables import by_people_table  # here: few reports have labels
 
         people = (by_people_table(section, how), *people)

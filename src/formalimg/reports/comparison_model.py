@@ -192,6 +192,11 @@ class Section:
         return ", ".join(filter(None, [self.suite.title, *labels])) if len(labels) == 1 else self.suite.title
 
     @property
+    def is_ranked_by_people(self) -> bool:
+        """Whether people decide all differences that are shown."""
+        return bool(self.pairs) and all(pair.is_by_people for pair in self.pairs)
+
+    @property
     def shown_tables(self) -> tuple[Table, ...]:
         """The tables for people; others are in files for programs alone."""
         return tuple(table for table in self.tables if table.placement != "data")

@@ -33,9 +33,12 @@ class CorrectedNumber(NamedTuple):
 
     @property
     def number(self) -> Number:
-        """The corrected rate as a number of a table."""
-        found = self.corrected
-        return Number(None) if found is None else Number(found.estimate, Interval(found.low, found.high))
+        """The corrected rate as a number of a table, over the same images as the judge's."""
+        found, raw = self.corrected, self.raw
+        if found is None:
+            return Number(None)
+        interval = Interval(found.low, found.high)
+        return Number(found.estimate, interval, scored=raw.scored, expected=raw.expected, coverage=raw.coverage)
 
 
 class HeldLevels(NamedTuple):

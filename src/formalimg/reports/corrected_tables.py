@@ -21,9 +21,10 @@ _NAMES = ("corrected", "corrected G", "corrected fractions")
 
 
 def by_people_table(section: Section, how: HowCounted) -> Table:
-    """Return one row for each run that people labelled: its number by people and by the judge, G, and its rank."""
+    """Return one row for each run that people labelled: its number by people and by the judge, G and rank."""
     about, runs = section.suite, section.corrected
-    ranks = dict(zip((row.name for row in section.rows), section.ranks, strict=True)) if section.ranks else {}
+    is_ranked = section.ranks and section.is_ranked_by_people
+    ranks = dict(zip((row.name for row in section.rows), section.ranks, strict=True)) if is_ranked else {}
     has_held = any(run.held is not None for run in runs)
     rows = []
     for run in runs:
@@ -45,7 +46,7 @@ def by_people_table(section: Section, how: HowCounted) -> Table:
     numbers = join_names(list(dict.fromkeys(run.main_number.name for run in runs)))
     rules = rule_text(runs)
     caption = (
-        f"{what} ({numbers}), corrected by the labels of people for some of the images"
+        f"{what} ({numbers}), over images with a verdict, corrected by the labels of people for some of them"
         f"{f' ({rules})' if rules else ''}. Intervals: {100 * how.confidence:g} %, errors of the judge included."
     )
     return Table(BY_PEOPLE, "By people", columns, tuple(rows), (caption,), "result")

@@ -13,7 +13,8 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.image_labels import RunLabels
 from formalimg.reports.comparison import compare
 from formalimg.reports.notes import setting_differences
-from formalimg.reports.paired_runs import RunPair, same_items
+from formalimg.reports.paired_runs import RunPair
+from formalimg.reports.same_items import same_items
 from formalimg.reports.tables.format import count_noun, format_interval, format_value
 from formalimg.runs.gate_looks import GateDesign, read_gate_looks, take_gate_look
 from formalimg.runs.manifest import judge_names
@@ -150,13 +151,9 @@ def decide_runs(
             "the labels do not correct the difference: label three items or more in both runs, as "
             "`formalimg annotate NEW BASE --for-correction` draws them, or leave the labels out"
         )
-    worst, best = pair.worst, pair.best
-    if pair.is_by_people and pair.bounds and pair.found.estimate is not None:
-        shift = (pair.bounds.high - pair.bounds.low) / 2
-        worst, best = (pair.found._replace(estimate=pair.found.estimate + side * shift) for side in (-1, 1))
 
     def decide(alpha: float) -> GateDecision:
-        return decide_gate(pair.found, margin, worst=worst, best=best, alpha=alpha)
+        return decide_gate(pair.found, margin, worst=pair.worst, best=pair.best, alpha=alpha)
 
     owner, number = base.manifest.image_owner, None
     if looks is None:

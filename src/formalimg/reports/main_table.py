@@ -71,9 +71,9 @@ def _columns(section: Section) -> Iterator[_MainColumn]:
         )
     if section.ranks:
         ranks = {row.name: rank for row, rank in zip(section.rows, section.ranks, strict=True)}
-        is_by_people = any(pair.is_by_people for pair in section.pairs)
+        head = "rank by people" if section.is_ranked_by_people else "rank"
         yield _MainColumn(
-            Column("rank by people" if is_by_people else "rank", "rank", figure="rank", name=section.ranked_by),
+            Column(head, "rank", figure="rank", name=section.ranked_by),
             lambda row: _rank_number(ranks[row.name]),
             lambda _: NOTHING,
         )

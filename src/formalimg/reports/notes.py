@@ -139,7 +139,7 @@ def _extent_and_judge(section: Section) -> Iterator[str]:
     if alone:
         yield alone
     elif section.corrected:
-        yield f"{_measure(section.suite)} are the judge's; those corrected by human labels are below"
+        yield f"{_measure(section.suite)} are the judge's; those corrected by human labels have tables of their own"
 
 
 def judge_alone(suite: Benchmark, rows: Sequence[RunRow], corrected: Sequence[CorrectedRun]) -> str:
@@ -206,13 +206,30 @@ def remarks(section: Section) -> list[str]:
     return found
 
 
+def few_labels_in_common(section: Section) -> Iterator[str]:
+    """Yield a note on runs that are both labelled, and on too few common items for people to decide."""
+    folders = {run.name: run.folder for run in section.corrected}
+    apart = [
+        f"{pair.first} and {pair.second}"
+        for pair in section.pairs
+        if pair.found.estimate is not None and not pair.is_by_people
+        if folders.get(pair.first) != folders.get(pair.second) and {pair.first, pair.second} <= {*folders}
+    ]
+    if apart:
+        yield (
+            f"{'; '.join(apart)}: fewer than three items are labelled in both, so the judge decides. Label the same "
+            "items with `formalimg annotate RUN RUN --for-correction`."
+        )
+
+
 def _note_on_ranks(section: Section) -> str:
     from formalimg.reports.paired_runs import rows_by_judge  # here: reports of one run have no ranks
 
     who = ", among the runs with the same judge" if len(rows_by_judge(section.rows)) > 1 else ""
+    by = " and ".join(dict.fromkeys(pair.by for pair in section.pairs))
     return (
-        f"rank: by {section.ranked_by}{who}, from 1 + the number of runs that are significantly better to the number "
-        "that are not significantly worse; runs with several ranks are tied. Significant: the p of their paired "
+        f"rank: {section.ranked_by} by {by}{who}, from 1 + the number of runs that are significantly better to the "
+        "number that are not significantly worse; runs with several ranks are tied. Significant: the p of their paired "
         "difference, adjusted for all pairs of runs by Holm's method, is at most 0.05."
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from math import isclose
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,10 +13,9 @@ from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.judges.factory import DRAWN
 from formalimg.reports.comparison_model import GradedImage, HowCounted, RunRow, SeenRun
 from formalimg.reports.labels import level_name
+from formalimg.reports.same_items import has_same_items, same_items
 from formalimg.runs.manifest import RunManifest
 from formalimg.runs.plan import judge_key
-from formalimg.runs.reader import StoredRun
-from formalimg.runs.rows import PlannedItem
 from formalimg.stats.comparison import (
     ItemMeans,
     MissingAs,
@@ -35,7 +35,7 @@ from formalimg.stats.corrected_difference import PairedItem, corrected_differenc
 from formalimg.stats.labelled_pairs import LabelledImage, pair_groups, pair_labelled
 from formalimg.stats.observations import Interval, Observation, ScoreObservation
 from formalimg.stats.tipping_point import MEASURED_GAPS, NO_ERRORS, ErrorRates, TippingPoint, tipping_point
-from formalimg.types import Benchmark, RunRecord
+from formalimg.types import Benchmark
 
 PUBLIC_GAPS = (
     "On public data with human labels, the false-pass rates of one judge lie up to "
@@ -55,8 +55,8 @@ class RunPair(NamedTuple):
             adjusted p-value is corrected for all pairs, number by number.
         by: who says so: `people`, or the name of the judge.
         judge: the difference by the judge alone, where people decide.
-        worst, best: the difference by the judge with missing verdicts as failures of the first run and passes of the
-            second, and the reverse; None if none is missing.
+        worst, best: the difference that decides, with missing verdicts as failures of the first run and passes of the
+            second, and the reverse; None if none is missing. What people say of such an image is no assumption.
         is_undone: whether it would be certain on what has a verdict, and is not with the verdicts that are missing.
         tipping: how unequally the judge would have to treat the two models to explain the difference; None where
             people decide, the judge makes no errors, or the suite has scores.
@@ -77,10 +77,8 @@ class RunPair(NamedTuple):
 
     @property
     def bounds(self) -> Interval | None:
-        """The lowest and the highest difference by the judge, whatever the missing verdicts are; None if none is."""
-        if self.worst is None or self.worst.estimate is None or self.best is None or self.best.estimate is None:
-            return None
-        return Interval(self.worst.estimate, self.best.estimate)
+        """The lowest and the highest difference, whatever the missing verdicts are; None if none is."""
+        return self.found.bounds
 
     @property
     def is_by_people(self) -> bool:
@@ -134,7 +132,7 @@ def compare_in_pairs(
     with_baseline = _pairs_with(runs, baseline) if baseline else []
     shown = [pair for pair in with_baseline if any({*pair} <= {*rows} for rows in by_judge)] or sorted(every)
     paired = {pair: reader.pair(*pair) for pair in {*every, *shown}}
-    numbers = _numbers(suite, [each.items for each in paired.values()])
+    numbers = _numbers(suite, [each.counted.items for each in paired.values()])
     headline, *details = numbers
 
     def compared(name: str, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], RunPair]:
@@ -193,10 +191,14 @@ class _ComparedNumber(NamedTuple):
     levels: tuple[int, ...] | None = None
     of_groups: bool = False
 
-    def difference(self, pair: PairedItems, confidence: float) -> PairedDifference:
+    def by_judge(self, pair: _CountedPair, confidence: float) -> PairedDifference:
         if self.of_groups:
-            return pair.group_difference(confidence=confidence)
-        return pair.difference(self.levels, confidence=confidence)
+            return pair.items.group_difference(confidence=confidence)
+        return pair.items.difference(self.levels, confidence=confidence)
+
+    def by_people(self, pair: _CountedPair, confidence: float) -> PairedDifference | None:
+        labelled = pair_groups(pair.labelled) if self.of_groups else pair.labelled
+        return corrected_difference([*labelled.values()], self.levels, confidence=confidence)
 
 
 def _numbers(suite: Benchmark, paired: Sequence[PairedItems]) -> dict[str, _ComparedNumber]:
@@ -218,20 +220,30 @@ def _numbers(suite: Benchmark, paired: Sequence[PairedItems]) -> dict[str, _Comp
     return numbers
 
 
-class _Pair(NamedTuple):
-    """Two runs item by item.
+class _CountedPair(NamedTuple):
+    """Two runs item by item, by a rule for missing verdicts.
 
     Attributes:
-        items: on what has a verdict.
-        worst: with missing verdicts as failures of the first run and passes of the second; None if none is missing.
-        best: the reverse.
-        labelled: the same items with people's labels; empty where one of the runs has none.
+        items: by the judge.
+        labelled: the same with people's labels; empty where one of the runs has none.
     """
 
     items: PairedItems
-    worst: PairedItems | None
-    best: PairedItems | None
     labelled: Mapping[str, PairedItem]
+
+
+class _Pair(NamedTuple):
+    """Two runs by several rules for missing verdicts.
+
+    Attributes:
+        counted: by the rule of the report.
+        worst: as failures of the first run and passes of the second; None if none is missing.
+        best: the reverse.
+    """
+
+    counted: _CountedPair
+    worst: _CountedPair | None
+    best: _CountedPair | None
 
 
 def _compare(
@@ -245,18 +257,15 @@ def _compare(
 ) -> RunPair:
     """Return the difference of two runs, by people or by the judge, not adjusted for others."""
     first, second = runs
-    plain = number.difference(pair.items, how.confidence)
+    plain = number.by_judge(pair.counted, how.confidence)
     judged = RunPair(first.name, second.name, name, plain, judge_text([first, second]))
     if pair.worst is not None and pair.best is not None:
-        worst, best = (number.difference(each, how.confidence) for each in (pair.worst, pair.best))
+        worst, best = (number.by_judge(each, how.confidence) for each in (pair.worst, pair.best))
         judged = judged._replace(found=with_missing(plain, worst, best), worst=worst, best=best)
-    by_judge, bounds = judged.found, judged.bounds
-    missing = bounds.high - bounds.low if bounds else 0.0
-    labelled = [*(pair_groups(pair.labelled) if number.of_groups else pair.labelled).values()]
-    by_people = corrected_difference(labelled, number.levels, missing=missing / 2, confidence=how.confidence)
+    by_judge = judged.found
+    by_people = number.by_people(pair.counted, how.confidence)
     if by_people is not None:
-        is_undone = _is_undone(corrected_difference(labelled, number.levels), by_people)
-        return judged._replace(found=by_people, by="people", judge=by_judge, is_undone=is_undone)
+        return _decided_by_people(judged, by_people, pair, number, how.confidence)
     judged = judged._replace(is_undone=_is_undone(plain, by_judge))
     if suite.has_scores or _makes_no_errors(first) or not by_judge.estimate:
         return judged
@@ -264,6 +273,23 @@ def _compare(
     certified = {errors.get(run.record.folder.resolve(), NO_ERRORS) for run in runs}
     judge_errors = certified.pop() if len(certified) == 1 else NO_ERRORS
     return judged._replace(tipping=tipping_point(leader, other, judge_errors), judge_errors=judge_errors)
+
+
+def _decided_by_people(
+    judged: RunPair, plain: PairedDifference, pair: _Pair, number: _ComparedNumber, confidence: float
+) -> RunPair:
+    """Return a comparison that people decide, with what the judge says and what missing verdicts could change."""
+    decided = judged._replace(found=plain, by="people", judge=judged.found, worst=None, best=None)
+    if pair.worst is None or pair.best is None:
+        return decided
+    worst, best = (number.by_people(each, confidence) for each in (pair.worst, pair.best))
+    if worst is None or best is None:
+        return decided
+    found = with_missing(plain, worst, best, is_within=True)
+    is_open = not isclose(
+        worst.estimate or 0, best.estimate or 0, abs_tol=1e-9
+    )  # otherwise people saw what the judge did not
+    return decided._replace(found=found, worst=worst, best=best, is_undone=is_open and _is_undone(plain, found))
 
 
 def _is_undone(before: PairedDifference | None, after: PairedDifference) -> bool:
@@ -316,15 +342,15 @@ class _PairReader:
         # An item that asks something else under the same id stays on one side, and is left out for that.
         others = None if same is None else {*same, *({*second.items} - same - {*first.items})}
 
-        def paired(of_first: MissingAs, of_second: MissingAs, here: set[str] | None) -> PairedItems:
-            return pair_items(self._means(one, of_first, here), self._means(other, of_second, others))
+        def counted(of_first: MissingAs, of_second: MissingAs, here: set[str] | None) -> _CountedPair:
+            items = pair_items(self._means(one, of_first, here), self._means(other, of_second, others))
+            return _CountedPair(items, self._labelled(one, other, (of_first, of_second), same))
 
         is_missing = self._how.missing == "exclude" and any(self._has_missing(each, same) for each in (one, other))
         return _Pair(
-            paired(self._how.missing, self._how.missing, None),
-            paired("fail", "pass", same) if is_missing else None,
-            paired("pass", "fail", same) if is_missing else None,
-            self._labelled(one, other, same),
+            counted(self._how.missing, self._how.missing, None),
+            counted("fail", "pass", same) if is_missing else None,
+            counted("pass", "fail", same) if is_missing else None,
         )
 
     def _has_missing(self, number: int, among: set[str] | None) -> bool:
@@ -350,7 +376,9 @@ class _PairReader:
             self._whole[number, missing] = means
         return means
 
-    def _labelled(self, one: int, other: int, among: set[str] | None) -> dict[str, PairedItem]:
+    def _labelled(
+        self, one: int, other: int, missing: tuple[MissingAs, MissingAs], among: set[str] | None
+    ) -> dict[str, PairedItem]:
         """Return the items of two runs with people's labels; nothing where a run has none, or both are the same."""
         labels = (self._labels[one], self._labels[other])
         if labels[0] is None or labels[1] is None:
@@ -359,51 +387,30 @@ class _PairReader:
             return {}
         is_known = not (labels[0].assumed or labels[1].assumed)
         by_item = labels[0].drawn_by_item and labels[1].drawn_by_item if is_known else None
-        return pair_labelled(self._labelled_images(one, among), self._labelled_images(other, among), by_item=by_item)
+        images = (self._labelled_images(*each, among) for each in zip((one, other), missing, strict=True))
+        return pair_labelled(*images, by_item=by_item)
 
-    def _labelled_images(self, number: int, among: set[str] | None) -> dict[str, list[LabelledImage]]:
-        """Return the images with a verdict, by item; of suites of scores, by level of each group, before any gate."""
+    def _labelled_images(
+        self, number: int, missing: MissingAs, among: set[str] | None
+    ) -> dict[str, list[LabelledImage]]:
+        """Return the images by item; of suites of scores, by level of each group, before any gate.
+
+        Those without a verdict are left out or count as failures or passes, unless people say what they show.
+        """
         run, labels = self._runs[number], self._labels[number]
         by_item: dict[str, list[LabelledImage]] = {}
         if labels is None:
             return by_item
         for image in run.graded if self._of_groups else run.images:
             value = image.score if isinstance(image, GradedImage) else image.passed
-            if value is None or (among is not None and image.item not in among):
+            if (value is None and missing not in ("fail", "pass")) or (among is not None and image.item not in among):
                 continue
             name = ImageName(image.item, image.sample)
             said = labels.scores.get(name) if self._of_groups else labels.passed.get(name)
             key = group_name(image.group, image.level) if isinstance(image, GradedImage) else image.item
+            judge = float(missing == "pass") if value is None else min(1.0, float(value))
             people = None if said is None else min(1.0, float(said))
-            by_item.setdefault(key, []).append(LabelledImage(image.level, min(1.0, float(value)), people))
+            is_assumed = value is None and people is None
+            shown = LabelledImage(image.level, judge, judge if is_assumed else people, is_assumed)
+            by_item.setdefault(key, []).append(shown)
         return by_item
-
-
-# --- the same item in several runs
-
-
-def is_same_item(run: RunRecord, item: PlannedItem, other: StoredRun) -> bool:
-    """Return whether another run has the same item under the same id."""
-    there = other.item(item.id)
-    return there is not None and (has_same_items(run, other) or _requirement(there) == _requirement(item))
-
-
-def same_items(runs: Sequence[RunRecord]) -> set[str]:
-    """Return the ids that stand for the same item in all runs."""
-    first, *others = runs
-    same = set(first.items)
-    for other in others:
-        if has_same_items(first, other):
-            continue
-        there = other.items
-        same = {name for name in same if name in there and _requirement(there[name]) == _requirement(first.items[name])}
-    return same
-
-
-def has_same_items(run: RunRecord, other: RunRecord) -> bool:
-    """Return whether two runs are over the same items throughout."""
-    return run.manifest.items_digest == other.manifest.items_digest
-
-
-def _requirement(item: PlannedItem) -> tuple[int, str]:
-    return item.level, item.formula or item.prompt

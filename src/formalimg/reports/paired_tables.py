@@ -113,8 +113,8 @@ def _caption(suite: Benchmark, pairs: Sequence[RunPair], how: HowCounted) -> str
         )
     if any(map(_has_bounds, pairs)):
         sentences.append(
-            "lowest, highest: the judge's difference if the missing verdicts were the worst and the best for the first "
-            "run; p is the largest of all three."
+            "lowest, highest: the difference if the missing verdicts were the worst and the best for the first run; p "
+            "is the largest of all three."
         )
     if any(map(_tips, pairs)):
         sentences.append(

@@ -296,34 +296,32 @@ def _reconcile(interval: Interval, estimate: float, p: float, confidence: float)
     return Interval(max(low, nearest), high) if estimate > 0 else Interval(low, min(high, -nearest))
 
 
-def with_missing(difference: PairedDifference, worst: PairedDifference, best: PairedDifference) -> PairedDifference:
+def with_missing(
+    difference: PairedDifference, worst: PairedDifference, best: PairedDifference, *, is_within: bool = False
+) -> PairedDifference:
     """Return a difference that is as certain as it is whatever the missing verdicts are.
 
     Args:
         difference: the difference on what has a verdict.
         worst: the same, with what is missing counted as failures of the first run and passes of the second.
         best: the reverse.
+        is_within: whether the estimate is moved between the other two, where these know more.
 
     Returns:
         The difference with the largest p-value of the three, or 1 where the missing verdicts decide who is better, and
         with the lowest and the highest end of their intervals.
     """
-    if difference.estimate is None or difference.p is None or worst.estimate is None or best.estimate is None:
+    estimate = difference.estimate
+    if estimate is None or difference.p is None or worst.estimate is None or best.estimate is None:
         return difference
     p_values = [each.p for each in (difference, worst, best) if each.p is not None]
-    errors = [each.error for each in (difference, worst, best) if each.error is not None]
-    p = max(p_values) if worst.estimate * best.estimate > 0 else 1.0
-    error, bounds = max(errors), Interval(worst.estimate, best.estimate)
-    return with_bounds(difference._replace(p=p, error=error), bounds)
-
-
-def with_bounds(difference: PairedDifference, bounds: Interval) -> PairedDifference:
-    """Return a difference whose interval allows for every estimate between the bounds."""
-    if difference.estimate is None or difference.error is None or difference.p is None:
-        return difference
-    interval = _interval(difference.estimate, difference.error, difference.confidence, bounds)
-    interval = _reconcile(interval, difference.estimate, difference.p, difference.confidence)
-    return difference._replace(interval=interval, bounds=bounds)
+    error = max(each.error for each in (difference, worst, best) if each.error is not None)
+    bounds = Interval(min(worst.estimate, best.estimate), max(worst.estimate, best.estimate))
+    estimate = min(max(estimate, bounds.low), bounds.high) if is_within else estimate
+    p = max(p_values) if min(estimate, bounds.low) > 0 or max(estimate, bounds.high) < 0 else 1.0
+    interval = _interval(estimate, error, difference.confidence, bounds)
+    interval = _reconcile(interval, estimate, p, difference.confidence)
+    return difference._replace(estimate=estimate, interval=interval, p=p, error=error, bounds=bounds)
 
 
 class RankRange(NamedTuple):

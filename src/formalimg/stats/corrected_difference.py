@@ -16,9 +16,8 @@ from collections.abc import Mapping, Sequence
 from math import fsum, sqrt
 from typing import NamedTuple
 
-from formalimg.stats.comparison import MeanError, PairedDifference, paired_estimate, with_bounds
+from formalimg.stats.comparison import MeanError, PairedDifference, paired_estimate
 from formalimg.stats.intervals import student_p
-from formalimg.stats.observations import Interval
 
 _MIN_LABELS = 2
 """Labelled items that a stratum needs: its spread is unknown with fewer."""
@@ -43,15 +42,13 @@ class PairedItem(NamedTuple):
 
 
 def corrected_difference(
-    items: Sequence[PairedItem], levels: Sequence[int] | None = None, *, missing: float = 0.0, confidence: float = 0.95
+    items: Sequence[PairedItem], levels: Sequence[int] | None = None, *, confidence: float = 0.95
 ) -> PairedDifference | None:
     """Return the mean difference of two runs, corrected by labels.
 
     Args:
         items: the items that have a verdict in both runs.
         levels: the levels to average, each with the same weight, as in a band; by default all items weigh the same.
-        missing: the share of verdicts that are missing, in both runs together: the p-value is that of a difference
-            smaller by so much, and the interval reaches so much further.
         confidence: of the interval.
 
     Returns:
@@ -76,16 +73,15 @@ def corrected_difference(
     # Two imagined items, as far away as the farthest: few labels that all agree do not show the spread.
     farthest = max(stratum.farthest(weight) for stratum in strata) or 1.0
     error = MeanError(sqrt(variance + 2 * farthest**2 / (labelled * (labelled + 1))), freedom)
-    corrected = paired_estimate(
+    return paired_estimate(
         max(-1.0, min(1.0, estimate)),
         error,
-        student_p(max(0.0, abs(estimate) - missing) / error.value, freedom),
+        student_p(abs(estimate) / error.value, freedom),
         items=labelled,
         wins=sum(value > 0 for value in people),
         losses=sum(value < 0 for value in people),
         confidence=confidence,
     )
-    return with_bounds(corrected, Interval(estimate - missing, estimate + missing)) if missing else corrected
 
 
 def _strata(items: Sequence[PairedItem]) -> list[list[PairedItem]]:

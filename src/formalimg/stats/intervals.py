@@ -34,6 +34,9 @@ _ROUNDING = 1e-13
 _LOG_MIN_FLOAT = -745.0
 """The logarithm of the smallest positive float."""
 
+_NO_DISTANCE = 1e-30
+"""The square of a t statistic that is rounding."""
+
 TOLERANCE = 1e-12
 """How far rounding alone may put a rate below another; counts up to a million stay apart."""
 
@@ -191,8 +194,12 @@ def student_quantile(confidence: float, freedom: float) -> float:
 
 def student_p(t: float, freedom: float) -> float:
     """Return the two-sided p-value of a t statistic."""
-    log_share = -log1p(t * t / freedom)
-    return min(1.0, exp(log_binomial_tail(freedom / 2, (freedom - 1) / 2, log_share))) if log_share else 1.0
+    square = t * t
+    if square < _NO_DISTANCE:
+        return 1.0
+    if square < 1:  # the other tail, whose fraction converges here
+        return -expm1(log_binomial_tail(1 / 2, (freedom - 1) / 2, log(square) - log(freedom + square)))
+    return exp(log_binomial_tail(freedom / 2, (freedom - 1) / 2, -log1p(square / freedom)))
 
 
 class EffectiveCount(NamedTuple):

@@ -12,11 +12,15 @@ from formalimg.stats.corrected_difference import PairedItem
 
 
 class LabelledImage(NamedTuple):
-    """What judge and people say of an image, from 0 to 1; None where people did not say."""
+    """What judge and people say of an image, from 0 to 1; people None where they did not say.
+
+    Both are assumed to say the same of an image without a verdict, to bound what it could change.
+    """
 
     level: int
     judge: float
     people: float | None
+    is_assumed: bool = False
 
 
 def pair_labelled(
@@ -31,43 +35,86 @@ def pair_labelled(
         first: the images of each item of one run.
         second: those of the other run.
         by_item: whether items were drawn for both runs, at random within levels, rather than images of each run by
-            level and the judge's answer; None if nobody knows.
+            level and the judge's answer; None if nobody knows: they were if the same ones are labelled.
     """
     names = sorted(first.keys() & second.keys())
-    chances = _label_chances(first, second, by_item)
+    by_item = _has_common_draw(first, second) if by_item is None else by_item
+    if not by_item:
+        first, second = _with_expected_labels(first), _with_expected_labels(second)
+    chances = _label_chances(first, second, by_item=by_item)
     pairs = {}
     for name in names:
         here, there = first[name], second[name]
-        labelled = [[image for image in images if image.people is not None] for images in (here, there)]
         judge = _mean(here) - _mean(there)
-        if all(labelled):
-            people = _mean_label(labelled[0]) - _mean_label(labelled[1])
-            shown = _mean(labelled[0]) - _mean(labelled[1])
-            pairs[name] = PairedItem(here[0].level, judge, people, shown, chances[name])
-        else:
+        first_labels, second_labels = _labelled_means(here), _labelled_means(there)
+        if first_labels is None or second_labels is None:
             pairs[name] = PairedItem(here[0].level, judge)
+        else:
+            people, shown = (own - other for own, other in zip(first_labels, second_labels, strict=True))
+            pairs[name] = PairedItem(here[0].level, judge, people, shown, chances[name])
     return pairs
 
 
+def _has_common_draw(
+    first: Mapping[str, Sequence[LabelledImage]], second: Mapping[str, Sequence[LabelledImage]]
+) -> bool:
+    """Return whether most of the items that are labelled in one run are labelled in the other too."""
+    labelled = [
+        {name for name, images in run.items() if any(it.people is not None and not it.is_assumed for it in images)}
+        for run in (first, second)
+    ]
+    return 2 * len(labelled[0] & labelled[1]) >= min(map(len, labelled))
+
+
+def _with_expected_labels(run: Mapping[str, Sequence[LabelledImage]]) -> dict[str, list[LabelledImage]]:
+    """Return labelled items with a label for each of their images, so that one drawn more often does not count more.
+
+    What is not labelled is expected to be like the images with the same answer of the judge: those of the same item,
+    or else of the same level.
+    """
+    of_level: dict[tuple[int, int], list[float]] = {}
+    for images in run.values():
+        for image in images:
+            if image.people is not None and not image.is_assumed:
+                of_level.setdefault((image.level, round(image.judge)), []).append(image.people)
+
+    def expected(image: LabelledImage, images: Sequence[LabelledImage]) -> LabelledImage:
+        if image.people is not None:
+            return image
+        answer = round(image.judge)
+        known = [it.people for it in images if it.people is not None and round(it.judge) == answer]
+        like = known or of_level.get((image.level, answer)) or [it.people for it in images if it.people is not None]
+        return image._replace(people=fsum(like) / len(like))
+
+    return {
+        name: [expected(image, images) for image in images]
+        if any(it.people is not None and not it.is_assumed for it in images)
+        else [*images]
+        for name, images in run.items()
+    }
+
+
 def _label_chances(
-    first: Mapping[str, Sequence[LabelledImage]], second: Mapping[str, Sequence[LabelledImage]], by_item: bool | None
+    first: Mapping[str, Sequence[LabelledImage]], second: Mapping[str, Sequence[LabelledImage]], *, by_item: bool
 ) -> dict[str, float]:
     """Return how likely each item was to be labelled in both runs.
 
     Items that were drawn for both runs: the share of the items of their level with labels in both, which is the
     probability of the draw times the share of labels that are there. Otherwise each run has its own draw, at random
-    within levels and answers of the judge, and the chances of both are multiplied. Where nobody knows, items were drawn
-    if the same ones are labelled.
+    within levels and answers of the judge, and the chances of both are multiplied. An item whose images are all assumed
+    needs no draw.
     """
     runs = (first, second)
     names = first.keys() & second.keys()
-    labelled = [{name for name in names if any(image.people is not None for image in run[name])} for run in runs]
-    both = labelled[0] & labelled[1]
-    by_item = 2 * len(both) >= min(map(len, labelled)) if by_item is None else by_item
+    assumed = [{name for name in names if all(image.is_assumed for image in run[name])} for run in runs]
+    labelled = [{name for name in names if _labelled_means(run[name]) is not None} for run in runs]
     chances = dict.fromkeys(names, 1.0)
-    for run, of_run in zip(runs, labelled, strict=True):
-        drawn = both if by_item else of_run
-        cells = {name: (run[name][0].level, not by_item and round(_mean(run[name]))) for name in names}
+    for run, of_run, known in zip(runs, labelled, assumed, strict=True):
+        drawn = labelled[0] & labelled[1] if by_item else of_run
+        cells = {
+            name: (run[name][0].level, None if by_item else "assumed" if name in known else _pass_share(run[name]))
+            for name in names
+        }
         sizes, counts = Counter(cells.values()), Counter(cells[name] for name in drawn)
         for name in names:
             chances[name] *= counts[cells[name]] / sizes[cells[name]] or 1.0
@@ -76,12 +123,26 @@ def _label_chances(
     return chances
 
 
+def _pass_share(images: Sequence[LabelledImage]) -> float:
+    """Return the share of images that the judge passes."""
+    return sum(round(image.judge) for image in images) / len(images)
+
+
 def _mean(images: Sequence[LabelledImage]) -> float:
     return fsum(image.judge for image in images) / len(images)
 
 
-def _mean_label(images: Sequence[LabelledImage]) -> float:
-    return fsum(image.people or 0.0 for image in images) / len(images)
+def _labelled_means(images: Sequence[LabelledImage]) -> tuple[float, float] | None:
+    """Return what people and the judge say of an item: labelled images stand for those without a label."""
+    drawn = [image for image in images if not image.is_assumed]
+    labelled = [image for image in drawn if image.people is not None]
+    if drawn and not labelled:
+        return None
+    assumed = [image for image in images if image.is_assumed]
+    each = len(drawn) / len(labelled) if labelled else 0.0
+    people = each * fsum(image.people or 0.0 for image in labelled) + fsum(image.judge for image in assumed)
+    judge = each * fsum(image.judge for image in labelled) + fsum(image.judge for image in assumed)
+    return people / len(images), judge / len(images)
 
 
 def pair_groups(items: Mapping[str, PairedItem]) -> dict[str, PairedItem]:

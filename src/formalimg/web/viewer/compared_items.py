@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from formalimg.reports.labels import level_name
-from formalimg.reports.paired_runs import same_items
+from formalimg.reports.same_items import same_items
 from formalimg.runs.queries import ImageOutcome
 from formalimg.types import Benchmark, RunRecord
 from formalimg.web.viewer.facets import Facet, FacetChoice

@@ -55,7 +55,7 @@ class BaselineDifference(NamedTuple):
 
     Attributes:
         value: the difference; over the items that both have a verdict for, if it is paired.
-        interval: its confidence interval; None if it is not paired.
+        interval: its confidence interval, whatever the missing verdicts are; None if it is not paired.
         is_paired: whether both runs have the same items.
     """
 
@@ -232,7 +232,12 @@ def _paired(first: RunSummary, second: RunSummary) -> BaselineDifference | None:
     if first.digest != second.digest:
         return None
     found = headline_difference(first.about, first.means, second.means)
-    return None if found.estimate is None else BaselineDifference(found.estimate, found.interval, True)
+    if found.estimate is None or found.interval is None:
+        return None
+    missing = min(1.0, 2 - first.coverage - second.coverage)  # of these, the difference may be anything
+    low, high = ((1 - missing) * end for end in found.interval)
+    interval = Interval(low - missing, high + missing) if missing else found.interval
+    return BaselineDifference(found.estimate, interval, True)
 
 
 def _unpaired(first: RunSummary, second: RunSummary) -> BaselineDifference | None:
