@@ -18,7 +18,7 @@ from formalimg.benchmarks.formal.synthesis import generator
 from formalimg.benchmarks.formal.synthesis.generator import VERSION, Recipe, SynthesisError, make_items
 from formalimg.benchmarks.formal.synthesis.geometry import find_redundant
 from formalimg.benchmarks.formal.synthesis.knolling import draw_knolling
-from formalimg.benchmarks.formal.synthesis.natural import draw_natural
+from formalimg.benchmarks.formal.synthesis.natural import draw_natural, is_possible_together
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import instruction_digest, load
 from formalimg.language.equivalence import is_equivalent_as_written
@@ -27,7 +27,7 @@ from formalimg.language.parser import parse_prompt
 from formalimg.logic.checks import check
 from formalimg.logic.parser import parse
 from formalimg.logic.prenex import complexity, component_sizes
-from formalimg.logic.syntax import And, Not, Or, atoms, subformulas
+from formalimg.logic.syntax import And, Not, Or, Value, atoms, subformulas
 from formalimg.logic.verification import verify
 from formalimg.scenes.rules import AS_READ
 from formalimg.scenes.scene import Scene
@@ -143,6 +143,47 @@ def test_natural_items_are_plausible(made: list[Item[FormulaSpec]]) -> None:
     for item in made:
         if item.suite == "natural":
             assert find_implausible(item.spec.formula) == [], str(item.spec.formula)
+
+
+def test_what_is_in_a_closed_place_would_not_be_seen() -> None:
+    for item in load("natural"):
+        said = list(atoms(item.spec.formula))
+        closed = {atom.variables for atom in said if Value("closed") in atom.arguments}
+        assert not any(atom.predicate == "In" and atom.variables[1:] in closed for atom in said), item.prompt
+
+
+@pytest.mark.parametrize(
+    ("relations", "is_drawn"),
+    [
+        ("(In ?rug ?wardrobe) (On ?bicycle ?rug)", False),  # the bicycle would be in the wardrobe
+        ("(In ?rug ?car) (On ?book ?rug)", True),
+        ("(In ?sofa ?bus) (NextTo ?rug ?sofa) (In ?rug ?house)", False),  # the bus would be in the house
+        ("(In ?orange ?refrigerator) (NextTo ?lamp ?orange)", False),
+        ("(Holding ?woman ?rug) (On ?desk ?rug)", False),
+        ("(Holding ?woman ?rug) (On ?book ?rug)", True),
+        ("(On ?rug ?chair) (On ?wardrobe ?rug)", False),
+        ("(On ?rug ?chair) (On ?cat ?rug)", True),
+        ("(In ?cat ?wardrobe) (HasState ?wardrobe 'closed')", False),
+        ("(In ?cat ?wardrobe) (HasState ?wardrobe 'open')", True),
+    ],
+)
+def test_what_holds_one_by_one_must_hold_together(relations: str, is_drawn: bool) -> None:
+    together = list(atoms(parse(f"(and {relations})")))
+    assert is_possible_together(together) == is_drawn
+
+
+@pytest.mark.parametrize("suite", ["knolling", "knolling-counts"])
+def test_clothes_and_watches_are_compared_only_where_every_way_to_lay_them_agrees(suite: str) -> None:
+    for item in load(suite):
+        said = list(atoms(item.spec.formula))
+        classes = {atom.variables[0]: str(atom.arguments[1]).strip("'") for atom in said if atom.predicate == "Is"}
+        for atom in said:
+            if atom.predicate in ("LargerThan", "SmallerThan"):
+                large, small = (
+                    classes[name] for name in atom.variables[:: 1 if atom.predicate == "LargerThan" else -1]
+                )
+                assert not (small in ("shirt", "jeans") and large != "suitcase"), item.prompt
+                assert not (large == "watch" and small in ("wallet", "mouse", "donut", "screwdriver")), item.prompt
 
 
 def test_the_same_items_from_several_processes() -> None:

@@ -21,7 +21,7 @@ from formalimg.scenes.scene import Scene
 from formalimg.types import Item
 from tools import draw_contact_sheets, draw_trust
 
-_INSTRUCTION = "818"
+_INSTRUCTION = "868"
 _WITNESSES = {3: "433", 6: "1090", 10: "1801"}
 _CELL, _LABEL, _COLUMNS = 150, 26, 10
 _GAP = 10

@@ -128,9 +128,11 @@ def _is_against_nature(atom: Atom, skeleton: Skeleton) -> bool:
         return False
     classes = dict(zip(skeleton.names, skeleton.classes, strict=True))
     large, small = (classes[name] for name in atom.variables[:: 1 if atom.predicate == "LargerThan" else -1])
-    length, width = _sizes()[large]
-    other_length, other_width = _sizes()[small]
-    return other_length > _ABOUT_THE_SAME * length or other_length * other_width > _ABOUT_THE_SAME * length * width
+    return any(
+        other_length > _ABOUT_THE_SAME * length or other_length * other_width > _ABOUT_THE_SAME * length * width
+        for length, width in _sizes()[large]
+        for other_length, other_width in _sizes()[small]
+    )
 
 
 def _crowds(atom: Atom, atoms: list[Atom], skeleton: Skeleton) -> bool:
@@ -143,11 +145,12 @@ def _crowds(atom: Atom, atoms: list[Atom], skeleton: Skeleton) -> bool:
 
 
 @cache
-def _sizes() -> Mapping[str, Sequence[float]]:
-    """Return the usual length and width of each class, in cm."""
+def _sizes() -> Mapping[str, Sequence[Sequence[float]]]:
+    """Return the usual lengths and widths of each class, in cm, one pair for each way in which it lies."""
     text = (files("formalimg.benchmarks.formal.synthesis") / "knolling.toml").read_text(encoding="utf-8")
-    sizes: Mapping[str, Sequence[float]] = tomllib.loads(text)["sizes"]
-    return sizes
+    tables = tomllib.loads(text)
+    others = tables["other_sizes"]
+    return {cls: [size, others[cls]] if cls in others else [size] for cls, size in tables["sizes"].items()}
 
 
 def _speaks_anew(atom: Atom, atoms: list[Atom]) -> bool:

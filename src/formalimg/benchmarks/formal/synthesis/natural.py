@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from formalimg.benchmarks.formal.synthesis.skeleton import Skeleton, draw_skeleton
+from formalimg.language.ontology.entries import Grip, Top
 from formalimg.language.ontology.knowledge import ontology
 from formalimg.language.ontology.plausibility import find_implausible
 from formalimg.logic.syntax import And, Atom, Formula, Value, Variable
@@ -26,6 +27,9 @@ _ATTRIBUTES = 0.3
 
 _BITE = 45
 """Animals hold only what is at most this long, in centimetres."""
+
+_HEAVY = 20
+"""What weighs more, in kilograms, rests on a chair by way of a rug only if it could stand on the chair."""
 
 _STYLED = 0.97
 """The share of instructions that ask for a style, as in the published ones."""
@@ -46,7 +50,9 @@ def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) 
     atoms += _draw_attributes(skeleton, rng)
     if level == 1 and not atoms:
         return None
-    if not skeleton.says_something_of_each(atoms) or _is_in_many_places(skeleton, atoms) or _overfills(atoms):
+    if not skeleton.says_something_of_each(atoms) or _is_in_many_places(skeleton, atoms):
+        return None
+    if _speaks_of_every_akin(skeleton) or not is_possible_together(atoms):
         return None
     formula = skeleton.formula(atoms)
     if find_implausible(formula):
@@ -75,15 +81,75 @@ def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
     return any(_placed(atom) in single and every in atom.variables for atom in atoms if atom.predicate in _PLACED)
 
 
-def _overfills(ties: Sequence[Atom]) -> bool:
-    """Return whether something on or beside what is inside a place does not fit in there: a bench on a rug in a car."""
-    inside = {atom.variables[0]: atom.variables[1] for atom in ties if atom.predicate == "In"}
-    pairs = [atom.variables for atom in ties if atom.predicate in ("On", "NextTo")]
-    pairs += [atom.variables[::-1] for atom in ties if atom.predicate == "NextTo"]
+def _speaks_of_every_akin(skeleton: Skeleton) -> bool:
+    """Return whether something is said of every object of a class while there is one that goes by its name too."""
+    if skeleton.forall_at is None:
+        return False
+    every = skeleton.classes[skeleton.forall_at]
+    return any(every in pair and set(pair) <= set(skeleton.classes) for pair in _data()["akin"])
+
+
+def is_possible_together(atoms: Sequence[Atom]) -> bool:
+    """Return whether places have room for all that comes with what is in them, and bearers bear all that is on it."""
+    return not _overfills(atoms) and not _overloads(atoms)
+
+
+def _overfills(atoms: Sequence[Atom]) -> bool:
+    """Return whether a place cannot have, or cannot show, all that is in it: a desk on a rug in a car, a closed bag."""
+    places = {atom.variables[1] for atom in atoms if atom.predicate == "In"}
     return any(
-        base in inside and top != inside[base] and not ontology().fits(_class(top), _class(inside[base]))
-        for top, base in pairs
+        Atom("HasState", (Variable(place), Value("closed"))) in atoms
+        or not all(_has_room(_class(place), _class(obj)) for obj in _contents(place, atoms))
+        for place in places
     )
+
+
+def _has_room(place: str, cls: str) -> bool:
+    """Return whether an object can be inside a place; what is open is judged by size alone."""
+    inside = ontology().entry(place).inside
+    is_open = inside is not None and inside.shallow
+    return ontology().fits(cls, place) if is_open else ontology().can("In", cls, place)
+
+
+def _contents(place: str, atoms: Sequence[Atom]) -> set[str]:
+    """Return what is in a place: what is said to be, and what is on, beside, in or held by any of that.
+
+    Who holds something in there may reach in from outside, unless it is a place for people.
+    """
+    holds_people = _has_room(_class(place), "person")
+    contents: set[str] = set()
+    for _ in atoms:  # each round goes one step further
+        for atom in atoms:
+            if len(atom.variables) < 2 or atom.predicate not in (*_PLACED, "NextTo"):
+                continue
+            first, second = atom.variables
+            if second == place:
+                contents |= {first} if atom.predicate == "In" else set()
+            elif first in contents:
+                contents.add(second)
+            elif second in contents and first != place and (atom.predicate != "Holding" or holds_people):
+                contents.add(first)
+    return contents
+
+
+def _overloads(atoms: Sequence[Atom]) -> bool:
+    """Return whether something is too much for what bears it by way of others: a bed on a rug that a woman holds."""
+    bearers: dict[str, tuple[str, Grip | Top | None]] = {}
+    for atom in atoms:
+        if atom.predicate in _PLACED:
+            obj = _placed(atom)
+            (bearer,) = set(atom.variables) - {obj}
+            entry = ontology().entry(_class(bearer))
+            bearers[obj] = bearer, {"On": entry.top, "Holding": entry.holds}.get(atom.predicate)
+    for obj in bearers:
+        weight, bearer, limit = ontology().entry(_class(obj)).size.weight, *bearers[obj]
+        for _ in atoms:
+            bearer, limit = bearers.get(bearer, (bearer, None))
+            if limit is None:
+                continue
+            if weight > limit.weight or (weight > _HEAVY and _class(obj) not in limit.admits):
+                return True
+    return False
 
 
 def _class(name: str) -> str:
