@@ -18,7 +18,6 @@ from formalimg.judges.factory import open_grounder, open_judge
 from formalimg.judges.scene_judge import SceneJudge
 from formalimg.models.base import Identified
 from formalimg.models.public_identity import mask_secrets
-from formalimg.rewards.prompt_index import PromptIndex, indexed_suites
 from formalimg.rewards.result import PairError, RewardScore
 from formalimg.rewards.reward_images import ImageLike, load_image, load_scene
 from formalimg.rewards.tasks import RewardTask, TaskCache, TaskLike
@@ -96,7 +95,7 @@ class Scorer:
             judges: judge objects, by suite, in place of those that would be opened.
             weights: the weights of clauses and questions, by their kind; 1 if not named.
             items: the paths of the items, or the items, by suite; the default suites if not named.
-            suites: the suites in which `find` looks for prompts; None for all that have items.
+            suites: the suites in which prompts are looked for; None for all that have items.
             surplus: how much an object of a class that the formula does not name lowers the reward of an image that
                 fails: from 0, not at all, to 1, as much as an object of a class that it names counts.
 
@@ -120,8 +119,7 @@ class Scorer:
         self._judges = dict(judges or {})
         for name in self._judges:
             suite(name)  # so that a wrong name is reported at once
-        self._tasks = TaskCache(integer_weights(self._weights), items)
-        self._prompts = PromptIndex(self._tasks.items, indexed_suites(items or {}, suites))
+        self._tasks = TaskCache(integer_weights(self._weights), items, suites)
         self._judges_lock = threading.Lock()
         self._semaphores = WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, asyncio.Semaphore]]()
 
@@ -168,7 +166,7 @@ class Scorer:
         Raises:
             FormalimgError: if no item has this prompt, or several that ask for different things.
         """
-        return self._tasks.prepare(self._prompts.find(prompt))
+        return self._tasks.prepare({"prompt": prompt})
 
     def score_all(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[RewardScore]:
         """Return the rewards of images, in their order; also where an event loop is running, as in notebooks.

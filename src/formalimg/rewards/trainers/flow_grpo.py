@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, Protocol
 
 from formalimg.errors import FormalimgError
 from formalimg.rewards.result import RewardScore
-from formalimg.rewards.reward_functions import RewardFunction, reward_function
+from formalimg.rewards.reward_functions import RewardFunction, reward_function, tasks_of
 from formalimg.rewards.reward_images import ImageLike
-from formalimg.rewards.tasks import task_in
 from formalimg.rewards.trainers.settings import TrainerSettings
 
 
@@ -72,13 +71,17 @@ def geneval_score(device: object = None) -> GenevalFunction:
     def score(
         images: Iterable[ImageLike], prompts: Sequence[str], metadatas: Sequence[Any], only_strict: bool
     ) -> GroupedRewards:
-        return grouped_rewards(list(images), list(metadatas), only_strict, settings)
+        return grouped_rewards(list(images), list(metadatas), only_strict, settings, prompts)
 
     return score
 
 
 def grouped_rewards(
-    images: Sequence[ImageLike], metadatas: Sequence[Any], only_strict: bool, settings: TrainerSettings
+    images: Sequence[ImageLike],
+    metadatas: Sequence[Any],
+    only_strict: bool,
+    settings: TrainerSettings,
+    prompts: Sequence[str] = (),
 ) -> GroupedRewards:
     """Return the rewards of images as flow_grpo's server for GenEval does.
 
@@ -88,13 +91,8 @@ def grouped_rewards(
     """
     if len(images) != len(metadatas):
         raise FormalimgError(f"{len(images)} images and {len(metadatas)} metadata: give one for each image")
-    found = settings.scorer.score_all(
-        [
-            (image, _task(metadata, index))
-            for index, (image, metadata) in enumerate(zip(images, metadatas, strict=True))
-        ],
-        parts=False,
-    )
+    tasks = tasks_of(prompts[: len(images)], metadatas)
+    found = settings.scorer.score_all(zip(images, tasks, strict=True), parts=False)
     scores = [settings.value(one, index) for index, one in enumerate(found)]
     passed = [_passed(one) for one in found]
     groups: dict[str, list[float]] = defaultdict(list)
@@ -103,13 +101,6 @@ def grouped_rewards(
             groups[_tag(metadata)].append(value)
     by_tag = dict(groups)
     return GroupedRewards(scores, passed, list(passed), by_tag, {tag: list(values) for tag, values in by_tag.items()})
-
-
-def _task(metadata: object, index: int) -> Mapping[str, Any]:
-    found = task_in(metadata)
-    if found is None:
-        raise FormalimgError(f"metadata {index} do not say what the image is to show: give suite and id, or a formula")
-    return found
 
 
 def _tag(metadata: object) -> str:

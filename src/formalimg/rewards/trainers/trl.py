@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from formalimg.errors import FormalimgError
 from formalimg.models.json_in_text import find_json, strip_thoughts
 from formalimg.rewards.reward_functions import BatchScorer
 from formalimg.rewards.reward_images import ImageLike, load_scene
-from formalimg.rewards.tasks import TaskLike, task_in
+from formalimg.rewards.rows import require_task
+from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.tasks import TaskLike
 from formalimg.rewards.trainers.settings import NoReward, TrainerSettings
 from formalimg.types import Unscored
 
@@ -32,14 +33,14 @@ def completion_reward(prompts: Sequence[Any], completions: Sequence[Any], **colu
     be scored is an error; TRL sums NaN as 0, so choose FORMALIMG_MISSING=nan only beside a reward that is always there.
 
     Args:
-        prompts: the prompts; not needed.
+        prompts: the prompts, by which items are found where the columns name none.
         completions: texts, lists of messages, or images.
         columns: the other columns, one value for each completion.
 
     Raises:
         FormalimgError: if a row says nothing of what is asked for, or has no reward.
     """
-    return _rewards(completions, columns, TrainerSettings.from_environment("error"))
+    return _rewards(completions, {"prompt": prompts, **columns}, TrainerSettings.from_environment("error"))
 
 
 def completion_reward_function(scorer: BatchScorer, *, missing: NoReward = "error") -> CompletionReward:
@@ -51,7 +52,7 @@ def completion_reward_function(scorer: BatchScorer, *, missing: NoReward = "erro
     """
 
     def completion_reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float]:
-        return _rewards(completions, columns, TrainerSettings(missing=missing), scorer)
+        return _rewards(completions, {"prompt": prompts, **columns}, TrainerSettings(missing=missing), scorer)
 
     return completion_reward  # a function: TRL calls its reward by its __name__
 
@@ -59,10 +60,12 @@ def completion_reward_function(scorer: BatchScorer, *, missing: NoReward = "erro
 def _rewards(
     completions: Sequence[Any], columns: Mapping[str, Any], settings: TrainerSettings, scorer: BatchScorer | None = None
 ) -> list[float]:
+    scorer = scorer or settings.scorer
     tasks = [_task(columns, index) for index in range(len(completions))]
+    if isinstance(scorer, Scorer):  # so that a wrong row is an error even if no completion has a plan
+        tasks = [scorer.prepare(task) for task in tasks]
     images = [_image(completion) for completion in completions]
     shown = [index for index, image in enumerate(images) if image is not None]
-    scorer = scorer or settings.scorer
     found = scorer.score_all([(images[index], tasks[index]) for index in shown], parts=False)
     rewards = dict.fromkeys(range(len(completions)), 0.0)
     rewards.update({index: settings.value(one, index) for index, one in zip(shown, found, strict=True)})
@@ -70,12 +73,8 @@ def _rewards(
 
 
 def _task(columns: Mapping[str, Any], index: int) -> TaskLike:
-    found = task_in({key: column[index] for key, column in columns.items() if _has_row(column, index)})
-    if found is None:
-        raise FormalimgError(
-            f"row {index} does not say what the image is to show: give the column metadata, suite and id, or formula"
-        )
-    return found
+    row = {key: column[index] for key, column in columns.items() if _has_row(column, index)}
+    return require_task(row, f"row {index}")
 
 
 def _has_row(column: Any, index: int) -> bool:

@@ -9,8 +9,9 @@ from typing import Any
 from formalimg.errors import FormalimgError
 from formalimg.rewards.result import RewardScore
 from formalimg.rewards.reward_images import ImageLike
+from formalimg.rewards.rows import require_task, task_in
 from formalimg.rewards.scorer import Scorer
-from formalimg.rewards.tasks import TaskLike, task_in
+from formalimg.rewards.tasks import TaskLike
 from formalimg.rewards.trainers.settings import TrainerSettings
 
 
@@ -72,10 +73,4 @@ def _one_image(given: ImageLike) -> ImageLike:
 
 
 def _task(ground_truth: object, extra_info: Mapping[str, Any] | None) -> TaskLike:
-    found = task_in(ground_truth) or task_in(extra_info)
-    if found is None:
-        raise FormalimgError(
-            "neither ground_truth nor extra_info say what the image is to show: write the data with "
-            "`formalimg export SUITE --trainer verl-omni`"
-        )
-    return found
+    return task_in(ground_truth) or require_task(extra_info, "neither ground_truth nor extra_info")
