@@ -34,8 +34,8 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_setting_makes_a_missing_reward_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(settings.MISSING, "zero")
     with pytest.raises(FormalimgError, match="use nan or error"):
-        TrainerSettings.from_environment("nan")
-    assert TrainerSettings.from_environment("error", missing="nan").missing == "nan"
+        TrainerSettings.choose("nan")
+    assert TrainerSettings.choose("error", missing="nan").missing == "nan"
 
 
 def test_flow_grpo_gets_an_error_or_nan(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
@@ -12,8 +11,8 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import part_to_json
 from formalimg.rewards.result import RewardScore
 from formalimg.rewards.reward_images import ImageLike
+from formalimg.rewards.reward_models import choose_models
 from formalimg.rewards.rows import require_task
-from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.tasks import TaskLike
 
 if TYPE_CHECKING:
@@ -68,7 +67,8 @@ def reward(
     Args:
         images: images (bytes, paths, PIL images, arrays, tensors, also a batch of them as one), or scenes.
         items: what each is to show: an item, suite and id, a formula, or questions.
-        scorer: the scorer; None for one with the built-in grounder, which reads drawings by formalimg only.
+        scorer: the scorer; None for one with the grounder and judge of FORMALIMG_GROUNDER and FORMALIMG_JUDGE, or of
+            formalimg.toml; else with the built-in grounder, which reads drawings by formalimg only.
         missing: the value for an image that cannot be scored. None by default: a 0 would teach a model to avoid
             images that the judge cannot read.
 
@@ -88,7 +88,7 @@ def reward_function(
     Where they do not, its prompt is that of an item. Other keys in them, such as `tag`, are ignored.
 
     Args:
-        scorer: the scorer; None for one with the built-in grounder.
+        scorer: the scorer; None for one as `reward` has it.
         missing: the value for an image that cannot be scored. An error by default: a training should not go on with
             made-up numbers.
         parts: whether the details have parts and reasons. Without, the scores are the same and come sooner.
@@ -132,12 +132,7 @@ def _score(
     images, tasks = list(images), list(tasks)
     if len(images) != len(tasks):
         raise FormalimgError(f"{len(images)} images and {len(tasks)} items: give one item for each image")
-    return (scorer or _default_scorer()).score_all(zip(images, tasks, strict=True), parts=parts)
-
-
-@cache
-def _default_scorer() -> Scorer:
-    return Scorer()
+    return (scorer or choose_models().scorer).score_all(zip(images, tasks, strict=True), parts=parts)
 
 
 def _value(scored: RewardScore, missing: Missing, index: int) -> float | None:

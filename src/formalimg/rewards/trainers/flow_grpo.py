@@ -45,28 +45,87 @@ class GenevalFunction(Protocol):
 # Both must be plain functions with a parameter of this name: flow_grpo looks for it in their code.
 
 
-def formalimg_score(device: object = None) -> RewardFunction:
+def formalimg_score(
+    device: object = None,
+    *,
+    grounder: str | None = None,
+    grounder_options: Mapping[str, Any] | None = None,
+    judge: str | None = None,
+    judge_options: Mapping[str, Any] | None = None,
+    url: str | None = None,
+    token: str | None = None,
+    missing: str | None = None,
+) -> RewardFunction:
     """Return the function that flow_grpo calls with images, prompts and metadata; add it to its registry.
 
-    FORMALIMG_URL and FORMALIMG_TOKEN name a reward server; without, images are scored in this process. An image without
-    a reward is an error, or NaN with FORMALIMG_MISSING=nan: leave it out of its group then.
+    The registry passes the device alone, so that the environment says the rest; or register a function of yours that
+    calls this with options. An image without a reward is an error, or NaN: leave it out of its group then.
 
     Args:
         device: what trainers pass to every reward; not needed.
+        grounder: finds the objects in images: `detector/…`, or a chat model that can see. None: FORMALIMG_GROUNDER, or
+            `grounder` of formalimg.toml, or the judge, or `builtin/icons`, for drawings by formalimg.
+        grounder_options: its options, such as `{"base_url": "http://127.0.0.1:8000/v1"}`.
+        judge: the chat model that judges all else. None: FORMALIMG_JUDGE, or `judge` of formalimg.toml.
+        judge_options: its options.
+        url: the address of a reward server, in place of both. None: FORMALIMG_URL, if no grounder or judge is given.
+        token: its token. None: FORMALIMG_TOKEN.
+        missing: what an image without a reward is worth: nan or error. None: FORMALIMG_MISSING, or error.
+
+    Raises:
+        FormalimgError: if an option is wrong.
     """
-    settings = TrainerSettings.from_environment("error")
+    settings = TrainerSettings.choose(
+        "error",
+        url=url,
+        token=token,
+        missing=missing,
+        grounder=grounder,
+        grounder_options=grounder_options,
+        judge=judge,
+        judge_options=judge_options,
+    )
     return reward_function(settings.scorer, missing=settings.missing)
 
 
-def geneval_score(device: object = None) -> GenevalFunction:
+def geneval_score(
+    device: object = None,
+    *,
+    grounder: str | None = None,
+    grounder_options: Mapping[str, Any] | None = None,
+    judge: str | None = None,
+    judge_options: Mapping[str, Any] | None = None,
+    url: str | None = None,
+    token: str | None = None,
+    missing: str | None = None,
+) -> GenevalFunction:
     """Return a function in place of flow_grpo's own for GenEval, which sends pickles and loads those that come back.
 
     The metadata of an image say what it is to show, as for `formalimg_score`.
 
     Args:
         device: what trainers pass to every reward; not needed.
+        grounder: as for `formalimg_score`; so are all others.
+        grounder_options: its options.
+        judge: the chat model.
+        judge_options: its options.
+        url: the address of a reward server.
+        token: its token.
+        missing: what an image without a reward is worth.
+
+    Raises:
+        FormalimgError: if an option is wrong.
     """
-    settings = TrainerSettings.from_environment("error")
+    settings = TrainerSettings.choose(
+        "error",
+        url=url,
+        token=token,
+        missing=missing,
+        grounder=grounder,
+        grounder_options=grounder_options,
+        judge=judge,
+        judge_options=judge_options,
+    )
 
     def score(
         images: Iterable[ImageLike], prompts: Sequence[str], metadatas: Sequence[Any], only_strict: bool
