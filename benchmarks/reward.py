@@ -149,26 +149,29 @@ def served_judge() -> None:
     asked = {"words": "a cup", "questions": ["Is there a cup?", "Is it red?"]}
     boxes = "(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))"
     print(f"{len(drawn)} images of 512 x 512 by a chat model that is served, which answers after a while")
-    for name, task in (("boxes of a formula", boxes), ("two questions", asked)):
+    for name, task, requests in (("boxes of a formula", boxes, 1), ("two questions", asked, 2)):
         for latency in (0.05, 0.2, 0.5):
             with Loopback(
                 reply=lambda _: '{"objects": [], "observation": "", "answer": "yes"}', latency=latency
             ) as vlm:
-                scorer = choose_models(judge="openai/vlm", judge_options={"base_url": f"{vlm.url}/v1"}).open()
-                scorer.score_all([(drawn[0], task)])
-                begun = len(vlm.requests)
-                start = time.perf_counter()
-                alone = [scorer.score_all([(image, task)])[0].score for image in drawn]
-                one_by_one, middle = time.perf_counter() - start, time.perf_counter()
-                together = [scored.score for scored in scorer.score_all([(image, task) for image in drawn])]
-                at_once = time.perf_counter() - middle
-                assert alone == together, "the numbers differ"
-                assert None not in alone, "the judge was not understood"
-                requests = (len(vlm.requests) - begun) // (2 * len(drawn))
+                options = {"base_url": f"{vlm.url}/v1", "cache": "off"}
+                few = choose_models(judge="openai/vlm", judge_options=options).open()
+                many = choose_models(judge="openai/vlm", judge_options={**options, "concurrency": 32}).open()
+                few.score_all([(drawn[0], task)])
+                begun, start = len(vlm.requests), time.perf_counter()
+                alone = [few.score_all([(image, task)])[0].score for image in drawn]
+                rates = [len(drawn) / (time.perf_counter() - start)]
+                assert len(vlm.requests) - begun == requests * len(drawn), "some answers were remembered"
+                for scorer in (few, many):
+                    start = time.perf_counter()
+                    together = [scored.score for scored in scorer.score_all([(image, task) for image in drawn])]
+                    rates.append(len(drawn) / (time.perf_counter() - start))
+                    assert None not in together, "the judge was not understood"
+                    assert alone == together, "the numbers differ"
+                one, eight, more = rates
                 print(
-                    f"  {name}, {1000 * latency:.0f} ms, {requests} requests an image: one by one "
-                    f"{len(drawn) / one_by_one:5.1f} images/s, as a group {len(drawn) / at_once:5.1f} images/s "
-                    f"({one_by_one / at_once:.1f} times), {vlm.most_at_once} requests at once"
+                    f"  {name}, {1000 * latency:.0f} ms: one by one {one:.1f} images/s, as a group {eight:.1f} "
+                    f"({eight / one:.1f} times), with concurrency=32 {more:.1f} ({more / one:.1f} times)"
                 )
 
 

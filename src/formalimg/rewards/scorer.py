@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -18,6 +17,7 @@ from formalimg.judges.factory import open_grounder, open_judge
 from formalimg.judges.scene_judge import SceneJudge
 from formalimg.models.base import Identified
 from formalimg.models.public_identity import mask_secrets
+from formalimg.rewards.background_loop import BackgroundLoop
 from formalimg.rewards.result import PairError, RewardScore
 from formalimg.rewards.reward_images import ImageLike, load_image, load_scene
 from formalimg.rewards.tasks import RewardTask, TaskCache, TaskLike
@@ -127,6 +127,7 @@ class Scorer:
                 self._judges[name] = given
         self._tasks = TaskCache(integer_weights(self._weights), items, suites)
         self._judges_lock = threading.Lock()
+        self._loop = BackgroundLoop()
         self._semaphores = WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, asyncio.Semaphore]]()
 
     def __reduce__(self) -> tuple[partial[Scorer], tuple[()]]:
@@ -190,8 +191,7 @@ class Scorer:
         """
         found, pending = self._score_scenes(list(pairs), parts)
         if pending:
-            with ThreadPoolExecutor(1, "formalimg-rewards") as thread:
-                found.update(thread.submit(lambda: asyncio.run(self._score_images(pending, parts))).result())
+            found.update(self._loop.run(self._score_images(pending, parts)))
         return [found[index] for index in range(len(found))]
 
     async def score(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[RewardScore]:
