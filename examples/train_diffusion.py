@@ -66,7 +66,6 @@ def step_distribution(
     return mean, (shifted - mean).detach()
 
 
-@torch.no_grad()
 def sample(pipeline: Any, prompt: str, options: argparse.Namespace, chance: torch.Generator) -> Trajectory:
     """Return a group of images of a prompt, and how they came about."""
     with_words, without = pipeline.encode_prompt(prompt, pipeline.device, options.group, True)
@@ -118,7 +117,8 @@ def main(arguments: Sequence[str] | None = None) -> list[float]:
     for number in range(1, options.rounds + 1):
         seen: list[float] = []
         for index in choice.choice(len(rows), options.prompts, replace=False):
-            found = sample(pipeline, rows[index]["prompt"], options, chance)
+            with torch.no_grad():
+                found = sample(pipeline, rows[index]["prompt"], options, chance)
             group = [rows[index]] * options.group
             scores, details = rewards(found.images, [row["prompt"] for row in group], group)
             learn(pipeline, found, group_advantages(scores).to(pipeline.device), options.guidance)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -30,7 +31,7 @@ def test_it_ends_with_its_owner_and_closes_what_is_open() -> None:
     closed = threading.Event()
 
     async def client() -> None:
-        async def connection():  # type: ignore[no-untyped-def]
+        async def connection() -> AsyncIterator[None]:
             try:
                 yield
             finally:
@@ -39,7 +40,7 @@ def test_it_ends_with_its_owner_and_closes_what_is_open() -> None:
         keep.append(connection())
         await anext(keep[0])
 
-    keep: list[object] = []
+    keep: list[AsyncIterator[None]] = []
     background = BackgroundLoop()
     background.run(client())
     del background

@@ -218,10 +218,19 @@ def test_what_cannot_be_asked_is_told_with_its_place(wrong: Any, told: str) -> N
 def test_rows_of_data_sets_are_tasks() -> None:
     exported = {"prompt": ITEM.prompt, "tag": "K=1", "data_source": "formalimg"}
     formula = {"formula": str(ITEM.spec.formula), "vocabulary": "knolling", "suite": "knolling", "id": None}
-    rows = [exported, {**exported, **formula}, {**exported, "metadata": json.dumps(formula)}, {"prompts": ITEM.prompt}]
+    rows: list[dict[str, Any]] = [
+        exported,
+        {**exported, **formula},
+        {**exported, "metadata": json.dumps(formula)},
+        {"prompts": ITEM.prompt},
+    ]
     found = SCORER.score_all([(ITEM.spec.witness, row) for row in rows])
     assert [scored.score for scored in found] == [1.0] * len(rows)
-    row = {"prompt": [{"role": "user", "content": "a cat"}], "questions": ["Is there a cat?"], "tag": "animals"}
+    row: dict[str, Any] = {
+        "prompt": [{"role": "user", "content": "a cat"}],
+        "questions": ["Is there a cat?"],
+        "tag": "animals",
+    }
     assert SCORER.prepare(row).item == SCORER.prepare({"words": "a cat", "questions": ["Is there a cat?"]}).item
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -12,6 +13,8 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.factory import DETECTORS, DRAWN, ICONS, JUDGE_OPTIONS
 from formalimg.rewards.scorer import Scorer
 from formalimg.runs.defaults.settings import ConfiguredJudge, Defaults, load_defaults
+
+_log = logging.getLogger(__name__)
 
 _FOR_GROUNDERS_ONLY = ("boxes",)
 """Options of a chat model that say how it is asked for boxes and nothing else."""
@@ -151,21 +154,24 @@ def _texts(options: Mapping[str, Any] | None) -> dict[str, str]:
     }
 
 
-_Key = tuple[str, tuple[tuple[str, str], ...]]
+_Key = tuple[str, tuple[tuple[str, str], ...], str]
 
 
 def _key(party: ConfiguredJudge | None) -> _Key | None:
-    return None if party is None else (party.name, tuple(sorted(party.options.items())))
+    return None if party is None else (party.name, tuple(sorted(party.options.items())), party.source)
 
 
 @cache
 def _scorer(grounder: _Key | None, judge: _Key | None, judges: tuple[tuple[str, _Key | None], ...]) -> Scorer:
     def party(key: _Key) -> ConfiguredJudge:
-        return ConfiguredJudge(key[0], dict(key[1]))
+        return ConfiguredJudge(key[0], dict(key[1]), key[2])
 
     assert grounder is not None
-    return RewardModels(
+    models = RewardModels(
         party(grounder),
         None if judge is None else party(judge),
         {name: party(key) for name, key in judges if key is not None},
-    ).open()
+    )
+    for line in models.lines:
+        _log.info("%s", line)
+    return models.open()
