@@ -68,6 +68,9 @@ def test_environment_then_project_then_user(home: Path, monkeypatch: pytest.Monk
     assert load_defaults().judge("natural") == ConfiguredJudge("hf/project", {}, "./formalimg.toml")
     monkeypatch.setenv("FORMALIMG_JUDGE", "gemini/chosen")
     assert load_defaults().judge("natural") == ConfiguredJudge("gemini/chosen", {}, "FORMALIMG_JUDGE")
+    monkeypatch.setenv("FORMALIMG_JUDGE_OPTIONS", "top_p=0.5 base_url=http://127.0.0.1:9/v1")
+    options = {"top_p": "0.5", "base_url": "http://127.0.0.1:9/v1"}
+    assert load_defaults().judge() == ConfiguredJudge("gemini/chosen", options, "FORMALIMG_JUDGE")
     monkeypatch.setenv("FORMALIMG_JUDGE", "gemini")
     with pytest.raises(FormalimgError, match="FORMALIMG_JUDGE names no judge: write it as provider/model"):
         load_defaults()
