@@ -1,4 +1,4 @@
-"""Speed of rewards in process, on one core: scenes by logic, and images through the embedded grounder.
+"""Speed of rewards: scenes by logic and images through the embedded grounder, on one core; images by a served judge.
 
 The baseline scores each formula without a cache: parse the formula, read the
 scene, `verify`, `best_binding`. The numbers must be the same.
@@ -7,17 +7,25 @@ scene, `verify`, `best_binding`. The numbers must be the same.
 from __future__ import annotations
 
 import json
+import os
 import random
 import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from best_binding import disturbed
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.support.loopback import Loopback
 
 from formalimg import Scene, load, parse, verify
 from formalimg.drawing.icon_scene import draw
 from formalimg.logic.soft_score.best_binding import best_binding
 from formalimg.rewards.result import RewardScore
+from formalimg.rewards.reward_models import choose_models
 from formalimg.rewards.scorer import Scorer
 
 ROUNDS = 5
@@ -38,6 +46,7 @@ def main() -> None:
         compare(pairs)
     groups(10)
     images()
+    served_judge()
 
 
 def compare(pairs: Sequence[tuple[str, str]]) -> None:
@@ -130,6 +139,45 @@ def images() -> None:
     passed = sum(scored.passed is True for scored in found)
     print(f"images of 512 x 512 through builtin/icons, one by one ({passed} of {len(found)} pass)")
     print(f"  {len(drawn) / took:.1f} images/s, {1000 * used / len(drawn):.0f} ms of the processor each")
+
+
+def served_judge() -> None:
+    """Images of a group judged by a chat model on a server that takes its time: at once, and one after the other."""
+    os.environ.setdefault("OPENAI_API_KEY", "none")
+    witnesses = [item.spec.witness for item in load("knolling") if item.level == 5 and item.spec.witness is not None]
+    drawn = [draw(witness, 512) for witness in witnesses[: len(SIZE)]]
+    asked = {"words": "a cup", "questions": ["Is there a cup?", "Is it red?"]}
+    boxes = "(exists ?x (and (Is ?x 'cup') (Has ?x 'red')))"
+    print(f"{len(drawn)} images of 512 x 512 by a chat model that is served, which answers after a while")
+    for name, task, requests in (("boxes of a formula", boxes, 1), ("two questions", asked, 2)):
+        for latency in (0.05, 0.2, 0.5):
+            with Loopback(
+                reply=lambda _: '{"objects": [], "observation": "", "answer": "yes"}', latency=latency
+            ) as vlm:
+                options = {"base_url": f"{vlm.url}/v1", "cache": "off"}
+                few = choose_models(judge="openai/vlm", judge_options=options).open()
+                many = choose_models(judge="openai/vlm", judge_options={**options, "concurrency": 32}).open()
+                group = [(image, task) for image in drawn]
+                begun = len(vlm.requests)
+                expected = [scored.score for scored in few.score_all(group)]  # clients connect at their first call
+                assert len(vlm.requests) - begun == requests * len(drawn), "some answers were remembered"
+                assert None not in expected, "the judge was not understood"
+                start = time.perf_counter()
+                assert [few.score_all([pair])[0].score for pair in group] == expected, "the numbers differ"
+                rates = [len(drawn) / (time.perf_counter() - start)]
+                for scorer in (few, many):
+                    scorer.score_all(group)
+                    times = []
+                    for _ in range(ROUNDS):
+                        start = time.perf_counter()
+                        assert [scored.score for scored in scorer.score_all(group)] == expected, "the numbers differ"
+                        times.append(time.perf_counter() - start)
+                    rates.append(len(drawn) / statistics.median(times))
+                one, eight, more = rates
+                print(
+                    f"  {name}, {1000 * latency:.0f} ms: one by one {one:.1f} images/s, as a group {eight:.1f} "
+                    f"({eight / one:.1f} times), with concurrency=32 {more:.1f} ({more / one:.1f} times)"
+                )
 
 
 if __name__ == "__main__":

@@ -5,35 +5,22 @@ called with a batch of images (a tensor or an array, or a list of images), their
 returns an array of scores, and details. The metadata of an image contain its task: `suite` and `id`, or `formula`
 and `vocabulary`, or `questions`; a dataset of prompts has them in each line.
 
-Start a server beside the trainer, on any machine that can judge images, and set its URL for the trainer:
+Say who looks at the images, a chat model that can see, or a reward server beside the trainer:
 
-    formalimg serve
-    FORMALIMG_URL=http://127.0.0.1:8424 python train.py
+    FORMALIMG_JUDGE=openai/Qwen/Qwen3-VL-8B-Instruct OPENAI_BASE_URL=http://127.0.0.1:8000/v1 python train.py
+    FORMALIMG_URL=http://127.0.0.1:8424 python train.py          # formalimg serve --judge … on any machine
 
-Without FORMALIMG_URL, images are scored in this process. `python examples/flow_grpo_reward.py` runs a demo.
+Without, drawings by formalimg are scored in this process. `python examples/flow_grpo_reward.py` runs a demo. Unscored
+images are NaN: leave them out of their group, because a 0 would teach the model to avoid what the judge cannot read.
 """
 
 from __future__ import annotations
-
-import os
 
 import numpy as np
 
 import formalimg
 from formalimg.drawing import draw
-from formalimg.rewards import RewardFunction, Scorer, reward_function
-from formalimg.rewards.server import RewardClient
-
-
-def formalimg_score(device: object = None) -> RewardFunction:
-    """Return a reward function; the device that trainers pass is not needed.
-
-    Unscored images are NaN: leave them out of their group, because a 0 would teach the model
-    to avoid what the judge cannot read.
-    """
-    url = os.environ.get("FORMALIMG_URL")
-    scorer = RewardClient(url, token=os.environ.get("FORMALIMG_TOKEN")) if url else Scorer()
-    return reward_function(scorer, missing="nan")
+from formalimg.rewards.trainers import formalimg_score
 
 
 def advantages(scores: np.ndarray) -> np.ndarray:
@@ -50,7 +37,9 @@ def main() -> np.ndarray:
     group = np.stack([np.asarray(draw(scene, 256)) for scene in (item.spec.witness, other.spec.witness)])
     noise = np.random.default_rng(0).integers(0, 256, (1, 256, 256, 3), np.uint8)
     metadata = [{"suite": item.suite, "id": item.id}] * 3
-    scores, details = formalimg_score("cuda")(np.concatenate([group, noise]), [item.prompt] * 3, metadata)
+    scores, details = formalimg_score("cuda", missing="nan")(
+        np.concatenate([group, noise]), [item.prompt] * 3, metadata
+    )
     for score, advantage, reason in zip(scores, advantages(scores), details["reason"], strict=True):
         print(f"score {score:.2f}, advantage {advantage:+.2f}: {reason[:90] or 'all that was asked for'}")
     return scores

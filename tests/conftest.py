@@ -35,7 +35,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "support" / "certificate.pem")
 
 # No configuration of whoever runs the tests.
-os.environ.pop("FORMALIMG_JUDGE", None)
+for variable in ("FORMALIMG_JUDGE", "FORMALIMG_JUDGE_OPTIONS", "FORMALIMG_GROUNDER", "FORMALIMG_GROUNDER_OPTIONS"):
+    os.environ.pop(variable, None)
 os.environ["XDG_CONFIG_HOME"] = os.devnull
 
 # Nothing that collecting the tests makes is garbage, and looking for it takes a fifth of the time.

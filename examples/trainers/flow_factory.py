@@ -3,7 +3,7 @@
 Write the data, start a server beside the trainer, and name it in the trainer's configuration:
 
     formalimg export knolling --trainer flow-factory --out data/knolling
-    formalimg serve --suite knolling
+    formalimg serve --suite knolling --judge openai/Qwen/Qwen3-VL-8B-Instruct -J base_url=http://127.0.0.1:8001/v1
 
     rewards:
       - name: formalimg

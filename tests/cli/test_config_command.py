@@ -35,6 +35,11 @@ def test_what_is_in_force_and_where_it_comes_from(tmp_path: Path, monkeypatch: p
     found = json.loads(formalimg("config", "--json", cwd=tmp_path).out)
     assert found["judge"] == {"name": "hf/a", "options": {"top_p": "0.5"}, "source": "./formalimg.toml"}
     assert list(found["suites"]) == ["natural"]
+    assert found["grounder"] is None
+    monkeypatch.setenv("FORMALIMG_GROUNDER", "detector/coco")
+    monkeypatch.setenv("FORMALIMG_GROUNDER_OPTIONS", "threshold=0.3")
+    shown = formalimg("config", cwd=tmp_path).out
+    assert "grounder detector/coco (threshold=0.3) from FORMALIMG_GROUNDER for rewards" in shown
     monkeypatch.setenv("FORMALIMG_JUDGE", "gemini/c")
     assert "gemini/c from FORMALIMG_JUDGE for all others" in formalimg("config", cwd=tmp_path).out
     (tmp_path / "formalimg.toml").write_text("[defaults]\nbuget = 3\n")

@@ -197,7 +197,9 @@ def test_an_id_means_one_item() -> None:
         ({"formula": "(exists ?x (Is ?x 'cup'))", "vocabulary": "/etc/words.toml"}, "unknown vocabulary"),
         ({"formula": "(exists ?x (Is ?x 'cup'))", "vocabluary": "knolling"}, "'vocabluary' is not known"),
         ({"formula": 3}, "must be texts"),
-        ({"suite": "knolling"}, "say by what to score"),
+        ({"suite": "knolling"}, "say what the image is to show"),
+        ({"suite": "knolling", "id": "1", "formula": "(exists ?x (Is ?x 'cup'))"}, "id and formula: leave out all but"),
+        ({"prompt": "no item says this"}, "no item of"),
         ("(Is ?x 'cup')", "not bound"),
         ("(exists ?x", "never closed"),
         ({"questions": []}, "1 to 64"),
@@ -211,6 +213,25 @@ def test_what_cannot_be_asked_is_told_with_its_place(wrong: Any, told: str) -> N
         SCORER.score_all([(Scene.of([]), ITEM), (Scene.of([]), wrong)])
     assert told in caught.value.reason
     assert caught.value.place == 1
+
+
+def test_rows_of_data_sets_are_tasks() -> None:
+    exported = {"prompt": ITEM.prompt, "tag": "K=1", "data_source": "formalimg"}
+    formula = {"formula": str(ITEM.spec.formula), "vocabulary": "knolling", "suite": "knolling", "id": None}
+    rows: list[dict[str, Any]] = [
+        exported,
+        {**exported, **formula},
+        {**exported, "metadata": json.dumps(formula)},
+        {"prompts": ITEM.prompt},
+    ]
+    found = SCORER.score_all([(ITEM.spec.witness, row) for row in rows])
+    assert [scored.score for scored in found] == [1.0] * len(rows)
+    row: dict[str, Any] = {
+        "prompt": [{"role": "user", "content": "a cat"}],
+        "questions": ["Is there a cat?"],
+        "tag": "animals",
+    }
+    assert SCORER.prepare(row).item == SCORER.prepare({"words": "a cat", "questions": ["Is there a cat?"]}).item
 
 
 @pytest.mark.parametrize(
@@ -341,7 +362,7 @@ def test_trainers_call_with_batches_and_metadata() -> None:
     with pytest.raises(FormalimgError, match="image 1 has no reward"):
         reward_function()([SHOWN, None], ["", ""], metadata)
     assert np.isnan(reward_function(missing="nan")([None, SHOWN], ["", ""], metadata).scores[0])
-    with pytest.raises(FormalimgError, match="metadata 0 do not say"):
+    with pytest.raises(FormalimgError, match="metadata 0 does not say"):
         reward_function()([SHOWN], [""], [{"tag": "mine"}])
     with pytest.raises(FormalimgError, match="one item for each image"):
         reward([SHOWN, SHOWN], [ITEM])

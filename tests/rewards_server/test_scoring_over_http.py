@@ -104,6 +104,20 @@ def test_questions_go_to_the_judge() -> None:
     assert refused.json()["error"].startswith("items[2]: conceptmix needs a chat model")
 
 
+def test_rows_of_data_sets_and_prompts_are_items() -> None:
+    item = knolling()[0]
+    scene = {"scene": item.spec.witness.to_json()}
+    row = {"tag": "K=1", "prompt": "any words", "metadata": json.dumps({"suite": "knolling", "id": item.id})}
+    of_prompts = {"prompts": [item.prompt, "any words"], "items": [{"tag": "K=1"}, row], "images": [scene, scene]}
+    for request in (
+        {"items": [{"prompt": item.prompt, "tag": "K=1"}, row], "images": [scene, scene]},
+        {"prompts": [item.prompt] * 2, "images": [scene, scene]},
+        of_prompts,
+    ):
+        answer = server().post("/v1/score", json=request)
+        assert [result["score"] for result in answer.json()["results"]] == [1, 1]
+
+
 MULTIPART = {"content-type": "multipart/form-data; boundary=x"}
 
 WRONG: list[tuple[Any, int, str]] = [
@@ -118,6 +132,10 @@ WRONG: list[tuple[Any, int, str]] = [
     (asked({"file": "image7"}), 400, "images[0].file: there is no part 'image7'"),
     (asked({"path": "a.png"}), 403, "images[0].path: "),
     (asked({"scene": CUP}, item="(Is)"), 400, "items[0]: "),
+    (asked({"scene": CUP}, item={"tag": "K=1"}), 400, "items[0]: this does not say what the image is to show"),
+    ({"prompts": [3], "images": [{"scene": CUP}]}, 400, "prompts[0]: send a text"),
+    ({"prompts": ["a"] * 2, **asked({"scene": CUP})}, 400, "1 items and 2 prompts"),
+    ({"prompts": ["no item says this"], "images": [{"scene": CUP}]}, 400, "items[0]: no item of"),
     (asked({"scene": CUP}, item={"suite": "knolling", "id": "none"}), 400, "items[0]: knolling has no item"),
     (asked({"scene": CUP}, item={"suite": "knoling", "id": "1"}), 400, "items[0]: unknown suite"),
     (asked({"scene": CUP}, item={"questions": ["A cat?"]}), 400, "images[0].scene: a scene can be scored by a formula"),

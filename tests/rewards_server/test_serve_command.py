@@ -73,6 +73,9 @@ def test_it_finishes_what_has_begun_and_ends(tmp_path: Path) -> None:
         ({"host": "127.0.0.1", "root": Path("/nowhere/at/all")}, "--root"),
         ({"grounder": "builtin/none"}, "no grounder"),
         ({"grounder": "openai/gpt-4o", "processes": 2}, "--processes"),
+        ({"judge": "openai/gpt-4o", "processes": 2}, "--processes"),  # which finds objects too
+        ({"judge": "detector/coco", "grounder": "builtin/icons"}, "name it as the grounder"),
+        ({"judge_option": ["base_url=http://127.0.0.1:9"]}, "and no judge"),
         ({"weight": ["relation=much"]}, "a weight is a number"),
         ({"surplus": 2.0}, "surplus must be a number from 0"),
         ({"suite": ["kitchen"]}, "unknown suite 'kitchen'"),

@@ -34,8 +34,8 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_setting_makes_a_missing_reward_zero(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(settings.MISSING, "zero")
     with pytest.raises(FormalimgError, match="use nan or error"):
-        TrainerSettings.from_environment("nan")
-    assert TrainerSettings.from_environment("error", missing="nan").missing == "nan"
+        TrainerSettings.choose("nan")
+    assert TrainerSettings.choose("error", missing="nan").missing == "nan"
 
 
 def test_flow_grpo_gets_an_error_or_nan(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,8 +48,8 @@ def test_flow_grpo_gets_an_error_or_nan(monkeypatch: pytest.MonkeyPatch) -> None
         assert math.isnan(scores[0])
         monkeypatch.delenv(settings.MISSING)
     assert others[2:] == [{}, {}]  # in training, where all processes gather lists of the same length
-    with pytest.raises(FormalimgError, match="metadata 0 do not say"):
-        geneval_score()([CUP], ["…"], [{"tag": "none"}], True)
+    with pytest.raises(FormalimgError, match="metadata 0 does not say"):
+        geneval_score()([CUP], [""], [{"tag": "none"}], True)
 
 
 def test_verl_omni_reads_the_task_wherever_it_stands() -> None:
@@ -97,7 +97,20 @@ def test_trl_gets_an_error_for_images_without_a_reward_and_rows_without_a_task()
     assert own(prompts=["…"] * 2, completions=[witness, json.dumps(CUP)], **columns) == [1.0, 0.5]
     assert math.isnan(own(["…"], [image], metadata=[ROW])[0])
     with pytest.raises(FormalimgError, match="row 0 does not say"):
-        completion_reward(["…"], ["…"], tags=["none"])
+        completion_reward([""], ["no plan"], tags=["none"])
+    with pytest.raises(FormalimgError, match="no item of knolling has the prompt"):
+        completion_reward_function(Scorer(suites=["knolling"]))(["…"], ["no plan"], tags=["none"])
+
+
+def test_items_are_found_by_their_prompts_where_rows_name_none() -> None:
+    item, witness = knolling()[0], knolling()[0].spec.witness
+    rewards, _ = formalimg_score()([witness], [item.prompt], [{"tag": "K=1"}])
+    scores, *_ = geneval_score()([witness], [item.prompt], [{"tag": "K=1"}], True)
+    plan = json.dumps(witness.to_json())
+    planned = completion_reward([[{"role": "user", "content": item.prompt}]], [plan], tag=["K=1"])
+    extra = {"prompt": item.prompt, "split": "train"}
+    found = asyncio.run(compute_score("formalimg", witness, "a prompt", extra))["score"]
+    assert [*rewards, *scores, *planned, found] == [1.0] * 4
 
 
 class Bomb:

@@ -68,6 +68,9 @@ def test_environment_then_project_then_user(home: Path, monkeypatch: pytest.Monk
     assert load_defaults().judge("natural") == ConfiguredJudge("hf/project", {}, "./formalimg.toml")
     monkeypatch.setenv("FORMALIMG_JUDGE", "gemini/chosen")
     assert load_defaults().judge("natural") == ConfiguredJudge("gemini/chosen", {}, "FORMALIMG_JUDGE")
+    monkeypatch.setenv("FORMALIMG_JUDGE_OPTIONS", "top_p=0.5 base_url=http://127.0.0.1:9/v1")
+    options = {"top_p": "0.5", "base_url": "http://127.0.0.1:9/v1"}
+    assert load_defaults().judge() == ConfiguredJudge("gemini/chosen", options, "FORMALIMG_JUDGE")
     monkeypatch.setenv("FORMALIMG_JUDGE", "gemini")
     with pytest.raises(FormalimgError, match="FORMALIMG_JUDGE names no judge: write it as provider/model"):
         load_defaults()
@@ -123,6 +126,8 @@ def test_folders_that_belong_to_nobody_are_not_searched(tmp_path: Path, monkeypa
             "[defaults]\njudge_options = { a = 1 }",
             r"judge_options in \[defaults\] belong to a judge: name it there too",
         ),
+        ("[defaults]\ngrounder = 3", r"grounder in \[defaults\] cannot be used"),
+        ("[defaults]\ngrounder_options = { a = 1 }", "grounder_options in .* belong to a grounder: name it there too"),
         ('[defaults]\njudge = "a/b"\njudge_options = 3', "judge_options in .* cannot be used: write a table"),
         ('[defaults]\njudge = "a/b"\njudge_options = { c = [1] }', r"judge_options\.c in .* write text, a number"),
         ("[defaults]\nbudget = -1", r"budget in \[defaults\] cannot be used: write 0 or more US dollars"),
@@ -169,6 +174,8 @@ WISHES = [
     'judge = "transformers/./judge"',
     'judge = "detector/./weights"',
     'judge = "plugin/model"',
+    'grounder = "detector/./weights"',
+    'grounder = "openai/m"\ngrounder_options = { base_url = "http://127.0.0.1:8000/v1" }',
     'judge = "openai/m"\njudge_options = { base_url = "https://evil.example/v1" }',
     'judge = "openai/m"\njudge_options = { base_url = "http://127.0.0.1:8000/v1" }',
     'judge = "openai/m"\njudge_options = { base_url = "http://169.254.169.254/v1" }',
@@ -199,13 +206,15 @@ def test_what_a_project_may_decide_only_if_it_is_allowed(lines: str, home: Path)
     content, wishes = read_wishes(file)
     assert len(wishes) == 1
     allow_file(file, content)
-    assert load_defaults().judge() is not None
+    found = load_defaults()
+    assert (found.judge() or found.grounder) is not None
     file.write_text(f"[defaults]\n{lines}\n# another file now\n")
     with pytest.raises(FormalimgError, match="no project may decide"):
         load_defaults()
     file.unlink()
     write(home / ".config/formalimg/formalimg.toml", f"[defaults]\n{lines}\n")
-    assert load_defaults().judge() is not None
+    found = load_defaults()
+    assert (found.judge() or found.grounder) is not None
 
 
 def test_a_file_is_allowed_where_it_is_and_until_it_is_revoked(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,10 +85,12 @@ def _print_defaults(as_json: bool) -> None:
     by_suite = {name: defaults.judge(name) for name in suite_names()}
     special = {name: judge for name, judge in by_suite.items() if judge is not None and judge != general}
     limit = None if budget.value is None or math.isinf(budget.value) else budget.value
+    grounder = defaults.grounder
     if as_json:
         found = {
             "judge": None if general is None else vars(general),
             "suites": {name: vars(judge) for name, judge in special.items()},
+            "grounder": None if grounder is None else vars(grounder),
             "budget": {"value": limit, "source": budget.source},
             "runs": {"value": str(runs.value), "source": runs.source},
             "files": [file.path for file in defaults.files],
@@ -102,6 +104,9 @@ def _print_defaults(as_json: bool) -> None:
     echo(f"         {_without_label(general) if general else 'none'} for all others")
     for name, configured in special.items():
         echo(f"         {_without_label(configured)} for {name}")
+    if grounder is not None:
+        options = ", ".join(f"{name}={value}" for name, value in grounder.options.items())
+        echo(f"grounder {grounder.name}{f' ({options})' if options else ''}{_origin(grounder.source)} for rewards")
     echo(f"budget   {'none' if limit is None else f'{limit:g} dollars'}{_origin(budget.source)}")
     echo(f"runs     {runs.value}{_origin(runs.source)}")
 

@@ -14,6 +14,7 @@ from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
     from formalimg.rewards.server.processes import ProcessGrounder
+    from formalimg.runs.defaults.settings import ConfiguredJudge
 
 _ICONS = "builtin/icons"
 _MEGABYTE = 1024 * 1024
@@ -22,13 +23,15 @@ _TOKEN = "FORMALIMG_TOKEN"
 
 def serve_command(
     grounder: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="GROUNDER",
-            help="The grounder that finds objects, for formulas over boxes and colours: builtin/icons (drawings by "
-            "formalimg only), detector/MODEL, or a chat model.",
+            help="The grounder that finds objects, for formulas over boxes and colours: detector/MODEL, a chat model, "
+            "or builtin/icons (drawings by formalimg only). Default: FORMALIMG_GROUNDER, or that of formalimg.toml; "
+            "else the judge, else builtin/icons.",
+            show_default=False,
         ),
-    ] = _ICONS,
+    ] = None,
     grounder_option: Annotated[list[str] | None, key_value_option("-G", "grounder")] = None,
     judge: Annotated[
         str | None,
@@ -36,7 +39,8 @@ def serve_command(
             "--judge",
             "-j",
             metavar="JUDGE",
-            help="Chat model for suites that need one and for questions. Default: none, and these are refused.",
+            help="Chat model for suites that need one and for questions. Default: FORMALIMG_JUDGE, or that of "
+            "formalimg.toml; without any, these are refused.",
             show_default=False,
         ),
     ] = None,
@@ -124,16 +128,18 @@ def serve_command(
         from formalimg.rewards.server.app import create_reward_app
         from formalimg.rewards.server.http_server import serve_rewards
         from formalimg.rewards.server.image_root import ImageRoot
-    from formalimg.rewards.scorer import Scorer
+    from formalimg.rewards.reward_models import choose_models
 
     limits = Limits(max_megabytes * _MEGABYTE, max_items, max_concurrent, max_queue, timeout=timeout)
     allowed = None if root is None else ImageRoot(root)
-    workers = _workers(grounder, grounder_option, processes)
-    scorer = Scorer(
-        workers or grounder,
-        judge,
-        grounder_options=None if workers else read_options(grounder_option),
-        judge_options=read_options(judge_option),
+    models = choose_models(
+        grounder, judge, grounder_options=read_options(grounder_option), judge_options=read_options(judge_option)
+    )
+    for line in models.lines:
+        echo(line, err=True)
+    workers = _workers(models.grounder, processes)
+    scorer = models.open(
+        **({} if workers is None else {"grounder": workers, "grounder_options": None}),
         weights=_weights(weight),
         items=_own_items(suite),
         suites=None if suite is None else [entry.partition("=")[0] for entry in suite],
@@ -151,16 +157,16 @@ def serve_command(
     )
 
 
-def _workers(grounder: str, options: list[str] | None, processes: int | None) -> ProcessGrounder | None:
+def _workers(grounder: ConfiguredJudge, processes: int | None) -> ProcessGrounder | None:
     """Return processes for the only grounder that keeps a core busy; others wait for a server or a GPU."""
-    if grounder != _ICONS or options:
+    if grounder.name != _ICONS or grounder.options:
         if processes:
             raise FormalimgError(f"--processes is for {_ICONS} without options: leave it out")
         return None
     from formalimg.rewards.server.processes import ProcessGrounder
 
     count = (os.cpu_count() or 1) if processes is None else processes
-    return ProcessGrounder(grounder, count) if count else None
+    return ProcessGrounder(grounder.name, count) if count else None
 
 
 def _own_items(suites: list[str] | None) -> dict[str, Path]:

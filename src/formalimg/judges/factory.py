@@ -30,7 +30,7 @@ COCO = f"{DETECTORS}coco"
 
 GROUNDER_OPTIONS = ("requests", "boxes", "prompts")
 """Options that say how a chat model is asked for boxes."""
-_JUDGE_OPTIONS = (*GROUNDER_OPTIONS, "decide", "answers", "persona", "zeroing", "grounder")
+JUDGE_OPTIONS = (*GROUNDER_OPTIONS, "decide", "answers", "persona", "zeroing", "grounder")
 """Options that say how judges use a chat model; all others belong to the model."""
 
 
@@ -185,7 +185,7 @@ def open_chat(
     from formalimg.models.registry import open_chat_model
 
     model_options = dict(options or {})
-    for key in _JUDGE_OPTIONS:
+    for key in JUDGE_OPTIONS:
         if key in model_options and key not in own_keys:
             known = ", ".join(own_keys)
             raise FormalimgError(f"{user} has no option {key!r}: it knows {known}, and those of the model")

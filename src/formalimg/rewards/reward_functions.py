@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import part_to_json
 from formalimg.rewards.result import RewardScore
 from formalimg.rewards.reward_images import ImageLike
-from formalimg.rewards.scorer import Scorer
-from formalimg.rewards.tasks import TaskLike, task_in
+from formalimg.rewards.reward_models import choose_models
+from formalimg.rewards.rows import require_task
+from formalimg.rewards.tasks import TaskLike
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,7 +67,8 @@ def reward(
     Args:
         images: images (bytes, paths, PIL images, arrays, tensors, also a batch of them as one), or scenes.
         items: what each is to show: an item, suite and id, a formula, or questions.
-        scorer: the scorer; None for one with the built-in grounder, which reads drawings by formalimg only.
+        scorer: the scorer; None for one with the grounder and judge of FORMALIMG_GROUNDER and FORMALIMG_JUDGE, or of
+            formalimg.toml; else with the built-in grounder, which reads drawings by formalimg only.
         missing: the value for an image that cannot be scored. None by default: a 0 would teach a model to avoid
             images that the judge cannot read.
 
@@ -83,10 +85,10 @@ def reward_function(
     """Return a function for trainers of the Flow-GRPO kind: `(images, prompts, metadata)` in, `(scores, details)` out.
 
     The metadata of an image say what it is to show: `suite` and `id`, or `formula` and `vocabulary`, or `questions`.
-    Other keys in them are ignored, and so are the prompts.
+    Where they do not, its prompt is that of an item. Other keys in them, such as `tag`, are ignored.
 
     Args:
-        scorer: the scorer; None for one with the built-in grounder.
+        scorer: the scorer; None for one as `reward` has it.
         missing: the value for an image that cannot be scored. An error by default: a training should not go on with
             made-up numbers.
         parts: whether the details have parts and reasons. Without, the scores are the same and come sooner.
@@ -108,7 +110,7 @@ class _TrainerFunction:
     ) -> TrainerRewards:
         import numpy as np
 
-        tasks = [_task_of_metadata(entry, index) for index, entry in enumerate(metadata)]
+        tasks = tasks_of(prompts, metadata)
         found = _score(images, tasks, self.scorer, parts=self.parts)
         scores = [_value(scored, self.missing, index) for index, scored in enumerate(found)]
         details = {
@@ -130,12 +132,7 @@ def _score(
     images, tasks = list(images), list(tasks)
     if len(images) != len(tasks):
         raise FormalimgError(f"{len(images)} images and {len(tasks)} items: give one item for each image")
-    return (scorer or _default_scorer()).score_all(zip(images, tasks, strict=True), parts=parts)
-
-
-@cache
-def _default_scorer() -> Scorer:
-    return Scorer()
+    return (scorer or choose_models().scorer).score_all(zip(images, tasks, strict=True), parts=parts)
 
 
 def _value(scored: RewardScore, missing: Missing, index: int) -> float | None:
@@ -152,8 +149,11 @@ def _require_known(missing: str, known: Sequence[str]) -> None:
         raise FormalimgError(f"unknown value {missing!r} for missing rewards: use {', '.join(known)}")
 
 
-def _task_of_metadata(metadata: object, index: int) -> TaskLike:
-    found = task_in(metadata)
-    if found is None:
-        raise FormalimgError(f"metadata {index} do not say what the image is to show: give suite and id, or a formula")
-    return found
+def tasks_of(prompts: Sequence[str], metadata: Sequence[object]) -> list[Mapping[str, Any]]:
+    """Return the task of each image: what its metadata say, or else the item with its prompt.
+
+    Raises:
+        FormalimgError: if neither says what an image is to show.
+    """
+    rows = zip_longest(list(metadata or ()), list(prompts if prompts is not None else ()))
+    return [require_task(row, f"metadata {index}", prompt) for index, (row, prompt) in enumerate(rows)]

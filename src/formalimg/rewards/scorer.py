@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -18,7 +17,7 @@ from formalimg.judges.factory import open_grounder, open_judge
 from formalimg.judges.scene_judge import SceneJudge
 from formalimg.models.base import Identified
 from formalimg.models.public_identity import mask_secrets
-from formalimg.rewards.prompt_index import PromptIndex, indexed_suites
+from formalimg.rewards.background_loop import BackgroundLoop
 from formalimg.rewards.result import PairError, RewardScore
 from formalimg.rewards.reward_images import ImageLike, load_image, load_scene
 from formalimg.rewards.tasks import RewardTask, TaskCache, TaskLike
@@ -31,6 +30,7 @@ from formalimg.rewards.weights import (
     reward_of_scene,
     reward_of_verdict,
 )
+from formalimg.runs.defaults.settings import JUDGE_VARIABLE, ConfiguredJudge
 from formalimg.runs.inspection import failed_by_rule
 from formalimg.runs.messages import error_text
 from formalimg.scenes.scene import Scene
@@ -79,7 +79,7 @@ class Scorer:
         *,
         grounder_options: Mapping[str, str] | None = None,
         judge_options: Mapping[str, str] | None = None,
-        judges: Mapping[str, Judge] | None = None,
+        judges: Mapping[str, Judge | ConfiguredJudge] | None = None,
         weights: Weights | None = None,
         items: Mapping[str, str | Path | Iterable[Item[Any]]] | None = None,
         suites: Sequence[str] | None = None,
@@ -93,10 +93,10 @@ class Scorer:
                 None: such images are refused.
             grounder_options: options of the grounder, as after `-J`.
             judge_options: options of the judge, as after `-J`. By default, the clauses of Natural decide.
-            judges: judge objects, by suite, in place of those that would be opened.
+            judges: judge objects, or names with options, by suite, in place of `judge`.
             weights: the weights of clauses and questions, by their kind; 1 if not named.
             items: the paths of the items, or the items, by suite; the default suites if not named.
-            suites: the suites in which `find` looks for prompts; None for all that have items.
+            suites: the suites in which prompts are looked for; None for all that have items.
             surplus: how much an object of a class that the formula does not name lowers the reward of an image that
                 fails: from 0, not at all, to 1, as much as an object of a class that it names counts.
 
@@ -117,12 +117,17 @@ class Scorer:
         self._weights, self._surplus = check_weights(weights or {}), check_surplus(surplus)
         self._grounder = open_grounder(grounder, grounder_options) if isinstance(grounder, str) else grounder
         self._judge_name, self._judge_options = judge, dict(judge_options or {})
-        self._judges = dict(judges or {})
-        for name in self._judges:
+        self._judges: dict[str, Judge] = {}
+        self._named_judges: dict[str, ConfiguredJudge] = {}
+        for name, given in (judges or {}).items():
             suite(name)  # so that a wrong name is reported at once
-        self._tasks = TaskCache(integer_weights(self._weights), items)
-        self._prompts = PromptIndex(self._tasks.items, indexed_suites(items or {}, suites))
+            if isinstance(given, ConfiguredJudge):
+                self._named_judges[name] = given
+            else:
+                self._judges[name] = given
+        self._tasks = TaskCache(integer_weights(self._weights), items, suites)
         self._judges_lock = threading.Lock()
+        self._loop = BackgroundLoop()
         self._semaphores = WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, asyncio.Semaphore]]()
 
     def __reduce__(self) -> tuple[partial[Scorer], tuple[()]]:
@@ -134,6 +139,7 @@ class Scorer:
         return {
             "grounder": self._grounder.name,
             "judge": None if self._judge_name is None else mask_secrets(self._judge_name),
+            **{f"judge_{name}": mask_secrets(named.name) for name, named in sorted(self._named_judges.items())},
             "reward_rules": RULES_VERSION,
             "surplus": self._surplus,
             **{f"weight_{kind}": weight for kind, weight in sorted(self._weights.items())},
@@ -168,7 +174,7 @@ class Scorer:
         Raises:
             FormalimgError: if no item has this prompt, or several that ask for different things.
         """
-        return self._tasks.prepare(self._prompts.find(prompt))
+        return self._tasks.prepare({"prompt": prompt})
 
     def score_all(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[RewardScore]:
         """Return the rewards of images, in their order; also where an event loop is running, as in notebooks.
@@ -185,8 +191,7 @@ class Scorer:
         """
         found, pending = self._score_scenes(list(pairs), parts)
         if pending:
-            with ThreadPoolExecutor(1, "formalimg-rewards") as thread:
-                found.update(thread.submit(lambda: asyncio.run(self._score_images(pending, parts))).result())
+            found.update(self._loop.run(self._score_images(pending, parts)))
         return [found[index] for index in range(len(found))]
 
     async def score(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[RewardScore]:
@@ -260,16 +265,18 @@ class Scorer:
         with self._judges_lock:
             if name in self._judges:
                 return self._judges[name]
-            if task.by_logic:
+            named = self._named_judges.get(name)
+            if named is None and task.by_logic:
                 return None
-            if self._judge_name is None:
+            judge, options = (self._judge_name, self._judge_options) if named is None else (named.name, named.options)
+            if judge is None:
                 raise FormalimgError(
                     f"{name} needs a chat model that looks at images: open the scorer, or start the server, with a "
-                    "judge such as openai/gpt-4o, or give scenes and formulas"
+                    f"judge such as openai/gpt-4o, set {JUDGE_VARIABLE}, or give scenes and formulas"
                 )
             # A reward is 1 if and only if an image passes: so, by default, the clauses decide.
-            own = {"decide": "clauses", **self._judge_options} if suite(name).judged_by_clauses else self._judge_options
-            self._judges[name] = open_judge(name, self._judge_name, own)
+            own = {"decide": "clauses", **options} if suite(name).judged_by_clauses else options
+            self._judges[name] = open_judge(name, judge, own)
             return self._judges[name]
 
     async def _score_images(self, pending: Sequence[_PendingImage], parts: bool) -> dict[int, RewardScore]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -22,6 +21,8 @@ from formalimg.logic.prenex import ClauseKind, complexity
 from formalimg.logic.soft_score.best_binding import PreparedFormula, prepare_formula
 from formalimg.logic.syntax import Formula
 from formalimg.logic.vocabulary import vocabulary_names
+from formalimg.rewards.prompt_index import PromptIndex, indexed_suites
+from formalimg.rewards.rows import require_task
 from formalimg.rewards.weights import QUESTION, check_weights
 from formalimg.types import Benchmark, Item
 
@@ -34,14 +35,11 @@ TaskLike: TypeAlias = "RewardTask | Item[Any] | tuple[str, str] | Formula | str 
 - `{"suite": "knolling", "id": "17"}`,
 - `{"formula": "(exists ?x …)", "vocabulary": "knolling"}`; with a vocabulary, the formula is checked against it,
 - `{"words": "…", "questions": ["Is there a cat?", {"question": "…", "kind": "color", "weight": 2}]}`; questions that
-  all have `"criteria"` are answered with scores, others with yes or no.
+  all have `"criteria"` are answered with scores, others with yes or no,
+- `{"prompt": "…"}`: the item with this prompt.
+
+Other keys of a mapping, such as `tag`, are ignored, so that rows of data sets are tasks.
 """
-
-FORMS = {"id": ("suite", "id"), "formula": ("formula", "vocabulary"), "questions": ("words", "questions")}
-"""The keys of each form of mapping, by the key that identifies it."""
-
-METADATA = "metadata"
-"""The key under which data sets hold metadata as one text: Arrow refuses columns of mixed structs."""
 
 MAX_QUESTIONS = 64
 """More are a mistake: each may cost a request."""
@@ -75,36 +73,20 @@ class RewardTask:
     weights: tuple[float, ...] | None = None
 
 
-def task_in(metadata: object) -> Mapping[str, Any] | None:
-    """Return the task in the metadata of an image, without their other keys; None if they say nothing of one.
-
-    Metadata may also be JSON text, or hold it under `metadata`, as data sets do whose columns have one type each.
-    """
-    if isinstance(metadata, str):
-        try:
-            metadata = json.loads(metadata)
-        except (ValueError, RecursionError):
-            return None
-    if not isinstance(metadata, Mapping):
-        return None
-    for form, keys in FORMS.items():
-        # Data sets that are read by Arrow have all columns in all rows, and null where a row has none.
-        if metadata.get(form) is not None and (form != "id" or metadata.get("suite") is not None):
-            return {key: metadata[key] for key in keys if metadata.get(key) is not None}
-    inner = metadata.get(METADATA)
-    return task_in(inner) if isinstance(inner, str) else None
-
-
 class TaskCache:
     """Prepares tasks and caches them. Thread-safe."""
 
     def __init__(
-        self, weights: Mapping[ClauseKind, int], items: Mapping[str, str | Path | Iterable[Item[Any]]] | None = None
+        self,
+        weights: Mapping[ClauseKind, int],
+        items: Mapping[str, str | Path | Iterable[Item[Any]]] | None = None,
+        suites: Sequence[str] | None = None,
     ) -> None:
         self._weights = weights
         self._sources = dict(items or {})
         for name in self._sources:
             suite(name)  # so that a wrong name is reported at once
+        self._prompts = PromptIndex(self.items, indexed_suites(self._sources, suites))
         self._suites = _LruCache[str, dict[str, Item[Any]]](len(self._sources) + 16)
         # One cache for formulas by their text and for objects by their identity: they share the memory.
         self._formulas = _LruCache[tuple[str, str | None] | int, tuple[object, RewardTask]](
@@ -142,23 +124,16 @@ class TaskCache:
         }
 
     def _of_mapping(self, task: Mapping[str, Any]) -> RewardTask:
-        forms = [key for key in FORMS if key in task]
-        if len(forms) != 1:
-            raise FormalimgError(
-                "say by what to score: suite and id, or formula and vocabulary, or words and questions"
-            )
-        form = forms[0]
-        unknown = [str(key) for key in task if key not in FORMS[form]]
-        if unknown:
-            raise FormalimgError(f"{unknown[0][:40]!r} is not known beside {form}: leave it out")
-        match form, task:
-            case "id", {"suite": str(name), "id": str() | int() as number} if not isinstance(number, bool):
+        match require_task(task):
+            case {"suite": str(name), "id": str() | int() as number} if not isinstance(number, bool):
                 return self._of_item(self._item(name, str(number)))
-            case "formula", {"formula": str(text)} if isinstance(task.get("vocabulary"), str | None):
-                return self._of_text(text, task.get("vocabulary"))
-            case "questions", _:
-                return parse_questions(task)
-        raise FormalimgError(f"{' and '.join(FORMS[form])} must be texts")
+            case {"formula": str(text), **others} if isinstance(others.get("vocabulary"), str | None):
+                return self._of_text(text, others.get("vocabulary"))
+            case {"questions": _} as asked:
+                return parse_questions(asked)
+            case {"prompt": str(prompt)}:
+                return self._of_item(self._prompts.find(prompt))
+        raise FormalimgError("suite, id, formula and vocabulary must be texts")
 
     def _item(self, name: str, number: str) -> Item[Any]:
         items = self.items(name)

@@ -21,6 +21,7 @@ from formalimg.errors import FormalimgError
 from formalimg.logic.syntax import Formula
 from formalimg.rewards.result import PairError, RewardScore
 from formalimg.rewards.reward_images import ImageLike, load_image, load_scene
+from formalimg.rewards.rows import require_task
 from formalimg.rewards.tasks import TaskLike
 from formalimg.types import Item, Unscored
 
@@ -323,7 +324,7 @@ def _encode_task(task: TaskLike) -> Mapping[str, Any]:
         FormalimgError: if it cannot be sent so that the server would understand the same.
     """
     if isinstance(task, Mapping):
-        return task
+        return require_task(task)
     if isinstance(task, str | Formula):
         return {"formula": str(task)}
     if isinstance(task, Item) and isinstance(task.spec, FormulaSpec) and suite(task.suite).is_grounded:

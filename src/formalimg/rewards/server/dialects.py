@@ -13,6 +13,7 @@ from typing import Any
 
 from formalimg.errors import FormalimgError
 from formalimg.rewards.result import RewardScore
+from formalimg.rewards.rows import require_task
 from formalimg.rewards.server.http_errors import RequestError
 from formalimg.rewards.server.request_body import RequestBody, parse_json_object
 from formalimg.rewards.server.score_request import (
@@ -23,7 +24,6 @@ from formalimg.rewards.server.score_request import (
     decode_base64,
     parse_list,
 )
-from formalimg.rewards.tasks import task_in
 from formalimg.types import Unscored
 from formalimg.web.json_body import MAX_WORD
 
@@ -179,17 +179,12 @@ class _TrainerEntries:
     """Reads what the images of one request are to show; an image that has no task has no reward, but a reason."""
 
     def __init__(self, context: ServerContext) -> None:
-        self._scorer, self._tasks = context.scorer, TaskParser(context.scorer)
+        self._tasks = TaskParser(context.scorer)
 
     def read(self, image: bytes, metadata: object, prompt: object) -> ScoreEntry | RewardScore:
         """Return an entry of a request, by the task in its metadata or else by its prompt."""
         try:
-            task = task_in(metadata)
-            if task is not None:
-                return ScoreEntry(image, self._tasks.parse(dict(task), "metadata"))
-            if not isinstance(prompt, str):
-                raise FormalimgError("there is neither a task in the metadata nor a prompt")
-            return ScoreEntry(image, self._scorer.find(prompt))
+            return ScoreEntry(image, self._tasks.parse(require_task(metadata, "the request", prompt), "metadata"))
         except (FormalimgError, RequestError) as error:
             return RewardScore.missing(Unscored("not judged", str(error)))
 

@@ -13,6 +13,7 @@ from formalimg.errors import FormalimgError
 from formalimg.logic.errors import FormulaError
 from formalimg.rewards.result import RewardScore
 from formalimg.rewards.reward_images import ImageLike
+from formalimg.rewards.rows import require_task
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.server.admission import Limits
 from formalimg.rewards.server.http_errors import RequestError
@@ -21,7 +22,7 @@ from formalimg.rewards.server.request_body import RequestBody, parse_json_object
 from formalimg.rewards.tasks import RewardTask
 from formalimg.web.json_body import MAX_WORD, has_long_word
 
-_KEYS = ("items", "images", "parts")
+_KEYS = ("items", "prompts", "images", "parts")
 
 _MAX_FORMULA_BYTES = 64 * 1024 * 1024
 """Maximum memory of the formulas of a request, estimated; one of ten variables takes about 100 KB."""
@@ -86,7 +87,7 @@ def parse_score_request(body: RequestBody, context: ServerContext) -> ScoreReque
     unknown = next((key for key in request if key not in _KEYS), None)
     if unknown is not None:
         raise RequestError(400, f"{unknown[:40]!r} is not known: known are {', '.join(_KEYS)}")
-    items = parse_list(request.get("items"), "items", context.limits)
+    items = _parse_items(request, context.limits)
     if "images" in request:
         images = parse_list(request["images"], "images", context.limits)
     else:
@@ -108,6 +109,23 @@ def parse_score_request(body: RequestBody, context: ServerContext) -> ScoreReque
             message = "a scene can be scored by a formula only: send an image"
             raise RequestError(400, message, where=f"images[{number}].scene")
     return ScoreRequest(entries, parts, _answer)
+
+
+def _parse_items(request: Mapping[str, Any], limits: Limits) -> list[object]:
+    """Return the items of a request; with prompts, an item that says nothing of a task is the one with its prompt."""
+    if request.get("prompts") is None:
+        return parse_list(request.get("items"), "items", limits)
+    prompts = parse_list(request["prompts"], "prompts", limits)
+    number = next((number for number, prompt in enumerate(prompts) if not isinstance(prompt, str)), None)
+    if number is not None:
+        raise RequestError(400, "send a text", where=f"prompts[{number}]")
+    items = parse_list(request["items"], "items", limits) if request.get("items") is not None else [{}] * len(prompts)
+    if len(items) != len(prompts):
+        raise RequestError(400, f"{len(items):,} items and {len(prompts):,} prompts: send one prompt for each item")
+    return [
+        {"prompt": prompt, **item} if isinstance(item, dict) else item
+        for item, prompt in zip(items, prompts, strict=True)
+    ]
 
 
 def _answer(found: Sequence[RewardScore]) -> str:
@@ -155,14 +173,18 @@ class TaskParser:
 
 
 def _parse_task(item: object, where: str, scorer: Scorer) -> RewardTask:
-    if not isinstance(item, dict):
+    if not isinstance(item, Mapping):
         raise RequestError(400, 'send an object, such as {"suite": …, "id": …}', where=where)
-    formula = item.get("formula")
+    try:
+        task = require_task(item, "this")
+    except FormalimgError as error:
+        raise RequestError(400, str(error), where=where) from error
+    formula = task.get("formula")
     if isinstance(formula, str) and has_long_word(formula):
         message = f"a word of the formula has more than {MAX_WORD} characters: choose a shorter one"
         raise RequestError(400, message, where=f"{where}.formula")
     try:
-        return scorer.prepare(item)
+        return scorer.prepare(task)
     except FormulaError as error:
         raise RequestError(400, str(error.problems[0]), where=f"{where}.formula", problems=error.problems) from error
     except FormalimgError as error:

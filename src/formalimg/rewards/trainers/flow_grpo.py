@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, Protocol
 
 from formalimg.errors import FormalimgError
 from formalimg.rewards.result import RewardScore
-from formalimg.rewards.reward_functions import RewardFunction, reward_function
+from formalimg.rewards.reward_functions import RewardFunction, reward_function, tasks_of
 from formalimg.rewards.reward_images import ImageLike
-from formalimg.rewards.tasks import task_in
 from formalimg.rewards.trainers.settings import TrainerSettings
 
 
@@ -46,39 +45,102 @@ class GenevalFunction(Protocol):
 # Both must be plain functions with a parameter of this name: flow_grpo looks for it in their code.
 
 
-def formalimg_score(device: object = None) -> RewardFunction:
+def formalimg_score(
+    device: object = None,
+    *,
+    grounder: str | None = None,
+    grounder_options: Mapping[str, Any] | None = None,
+    judge: str | None = None,
+    judge_options: Mapping[str, Any] | None = None,
+    url: str | None = None,
+    token: str | None = None,
+    missing: str | None = None,
+) -> RewardFunction:
     """Return the function that flow_grpo calls with images, prompts and metadata; add it to its registry.
 
-    FORMALIMG_URL and FORMALIMG_TOKEN name a reward server; without, images are scored in this process. An image without
-    a reward is an error, or NaN with FORMALIMG_MISSING=nan: leave it out of its group then.
+    The registry passes the device alone, so that the environment says the rest; or register a function of yours that
+    calls this with options. An image without a reward is an error, or NaN: leave it out of its group then.
 
     Args:
         device: what trainers pass to every reward; not needed.
+        grounder: finds the objects in images: `detector/…`, or a chat model that can see. None: FORMALIMG_GROUNDER, or
+            `grounder` of formalimg.toml, or the judge, or `builtin/icons`, for drawings by formalimg.
+        grounder_options: its options, such as `{"base_url": "http://127.0.0.1:8000/v1"}`.
+        judge: the chat model that judges all else. None: FORMALIMG_JUDGE, or `judge` of formalimg.toml.
+        judge_options: its options.
+        url: the address of a reward server, in place of both. None: FORMALIMG_URL, if no grounder or judge is given.
+        token: its token. None: FORMALIMG_TOKEN.
+        missing: what an image without a reward is worth: nan or error. None: FORMALIMG_MISSING, or error.
+
+    Raises:
+        FormalimgError: if an option is wrong.
     """
-    settings = TrainerSettings.from_environment("error")
+    settings = TrainerSettings.choose(
+        "error",
+        url=url,
+        token=token,
+        missing=missing,
+        grounder=grounder,
+        grounder_options=grounder_options,
+        judge=judge,
+        judge_options=judge_options,
+    )
     return reward_function(settings.scorer, missing=settings.missing)
 
 
-def geneval_score(device: object = None) -> GenevalFunction:
+def geneval_score(
+    device: object = None,
+    *,
+    grounder: str | None = None,
+    grounder_options: Mapping[str, Any] | None = None,
+    judge: str | None = None,
+    judge_options: Mapping[str, Any] | None = None,
+    url: str | None = None,
+    token: str | None = None,
+    missing: str | None = None,
+) -> GenevalFunction:
     """Return a function in place of flow_grpo's own for GenEval, which sends pickles and loads those that come back.
 
     The metadata of an image say what it is to show, as for `formalimg_score`.
 
     Args:
         device: what trainers pass to every reward; not needed.
+        grounder: as for `formalimg_score`; so are all others.
+        grounder_options: its options.
+        judge: the chat model.
+        judge_options: its options.
+        url: the address of a reward server.
+        token: its token.
+        missing: what an image without a reward is worth.
+
+    Raises:
+        FormalimgError: if an option is wrong.
     """
-    settings = TrainerSettings.from_environment("error")
+    settings = TrainerSettings.choose(
+        "error",
+        url=url,
+        token=token,
+        missing=missing,
+        grounder=grounder,
+        grounder_options=grounder_options,
+        judge=judge,
+        judge_options=judge_options,
+    )
 
     def score(
         images: Iterable[ImageLike], prompts: Sequence[str], metadatas: Sequence[Any], only_strict: bool
     ) -> GroupedRewards:
-        return grouped_rewards(list(images), list(metadatas), only_strict, settings)
+        return grouped_rewards(list(images), list(metadatas), only_strict, settings, prompts)
 
     return score
 
 
 def grouped_rewards(
-    images: Sequence[ImageLike], metadatas: Sequence[Any], only_strict: bool, settings: TrainerSettings
+    images: Sequence[ImageLike],
+    metadatas: Sequence[Any],
+    only_strict: bool,
+    settings: TrainerSettings,
+    prompts: Sequence[str] = (),
 ) -> GroupedRewards:
     """Return the rewards of images as flow_grpo's server for GenEval does.
 
@@ -88,13 +150,8 @@ def grouped_rewards(
     """
     if len(images) != len(metadatas):
         raise FormalimgError(f"{len(images)} images and {len(metadatas)} metadata: give one for each image")
-    found = settings.scorer.score_all(
-        [
-            (image, _task(metadata, index))
-            for index, (image, metadata) in enumerate(zip(images, metadatas, strict=True))
-        ],
-        parts=False,
-    )
+    tasks = tasks_of(prompts[: len(images)], metadatas)
+    found = settings.scorer.score_all(zip(images, tasks, strict=True), parts=False)
     scores = [settings.value(one, index) for index, one in enumerate(found)]
     passed = [_passed(one) for one in found]
     groups: dict[str, list[float]] = defaultdict(list)
@@ -103,13 +160,6 @@ def grouped_rewards(
             groups[_tag(metadata)].append(value)
     by_tag = dict(groups)
     return GroupedRewards(scores, passed, list(passed), by_tag, {tag: list(values) for tag, values in by_tag.items()})
-
-
-def _task(metadata: object, index: int) -> Mapping[str, Any]:
-    found = task_in(metadata)
-    if found is None:
-        raise FormalimgError(f"metadata {index} do not say what the image is to show: give suite and id, or a formula")
-    return found
 
 
 def _tag(metadata: object) -> str:

@@ -71,7 +71,7 @@ class PickleGateway:
         Raises:
             FormalimgError: if an argument is not valid.
         """
-        self._settings = TrainerSettings.from_environment("nan", url=url, token=token, missing=missing)
+        self._settings = TrainerSettings.choose("nan", url=url, token=token, missing=missing)
 
     def answer(self, data: bytes) -> bytes:
         """Return the pickled answer to a pickled request.

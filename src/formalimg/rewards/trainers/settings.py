@@ -1,16 +1,17 @@
-"""Settings of rewards in trainers, which load a function by its name: from the environment, unless they are given."""
+"""Settings of rewards in trainers, which load functions by name: given, or of the environment and formalimg.toml."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, TypeAlias, cast, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.rewards.result import RewardScore
 from formalimg.rewards.reward_functions import BatchScorer
-from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.reward_models import RewardModels, choose_models
 from formalimg.rewards.server.client import RewardClient
 
 NoReward: TypeAlias = Literal["nan", "error"]
@@ -21,17 +22,19 @@ URL, TOKEN, MISSING = "FORMALIMG_URL", "FORMALIMG_TOKEN", "FORMALIMG_MISSING"
 
 @dataclass(frozen=True)
 class TrainerSettings:
-    """Where images are scored, and what one without a reward is worth.
+    """Where images are scored, by whom, and what one without a reward is worth.
 
     Attributes:
         url: the address of a reward server; None to score in this process.
         token: the server's token.
         missing: what an image without a reward is worth.
+        models: the grounder and the judge in this process; None with a server, which has its own.
     """
 
     url: str | None = None
     token: str | None = None
     missing: NoReward = "error"
+    models: RewardModels | None = None
 
     def __post_init__(self) -> None:
         if self.missing not in get_args(NoReward):
@@ -39,27 +42,49 @@ class TrainerSettings:
             raise FormalimgError(f"unknown value {self.missing[:40]!r} for images without a reward: use {known}")
 
     @classmethod
-    def from_environment(
-        cls, default: NoReward, *, url: str | None = None, token: str | None = None, missing: str | None = None
+    def choose(
+        cls,
+        default: NoReward,
+        *,
+        url: str | None = None,
+        token: str | None = None,
+        missing: str | None = None,
+        grounder: str | None = None,
+        grounder_options: Mapping[str, Any] | None = None,
+        judge: str | None = None,
+        judge_options: Mapping[str, Any] | None = None,
     ) -> TrainerSettings:
-        """Return the settings: those given, or else those of the environment.
+        """Return the settings: those given, or else those of the environment and of formalimg.toml.
 
         Args:
             default: what an image without a reward is worth where nothing says so: what this trainer handles best.
-            url: the address of a server; else that in FORMALIMG_URL, if any.
+            url: the address of a server; else that in FORMALIMG_URL, if any, unless a grounder or judge is given.
             token: its token; else that in FORMALIMG_TOKEN.
             missing: what an image without a reward is worth; else FORMALIMG_MISSING.
+            grounder: what finds the objects in images, in this process; else as `choose_models` says.
+            grounder_options: its options.
+            judge: the chat model that judges images in this process; else as `choose_models` says.
+            judge_options: its options.
 
         Raises:
-            FormalimgError: if a value is not known.
+            FormalimgError: if a value is not known, or a server and a grounder or judge are given.
         """
-        value = missing or os.environ.get(MISSING) or default
-        return cls(url or os.environ.get(URL) or None, token or os.environ.get(TOKEN) or None, cast(NoReward, value))
+        is_local = any((grounder, grounder_options, judge, judge_options))
+        if url and is_local:
+            raise FormalimgError("a reward server has its own grounder and judge: leave out either the url or these")
+        value = cast(NoReward, missing or os.environ.get(MISSING) or default)
+        server = url or (None if is_local else os.environ.get(URL) or None)
+        if server is not None:
+            return cls(server, token or os.environ.get(TOKEN) or None, value)
+        models = choose_models(grounder, judge, grounder_options=grounder_options, judge_options=judge_options)
+        return cls(missing=value, models=models)
 
     @property
     def scorer(self) -> BatchScorer:
-        """What scores images: a client of the server, or a scorer in this process; the same for the same address."""
-        return _scorer(self.url, self.token)
+        """What scores images: a client of the server, or a scorer in this process; the same for the same settings."""
+        if self.url is not None:
+            return _client(self.url, self.token)
+        return (self.models or choose_models()).scorer
 
     def value(self, found: RewardScore, index: int = 0) -> float:
         """Return the reward of an image as a number.
@@ -75,5 +100,5 @@ class TrainerSettings:
 
 
 @cache
-def _scorer(url: str | None, token: str | None) -> BatchScorer:
-    return Scorer() if url is None else RewardClient(url, token=token)
+def _client(url: str, token: str | None) -> RewardClient:
+    return RewardClient(url, token=token)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from formalimg.errors import FormalimgError
 from formalimg.models.json_in_text import find_json, strip_thoughts
 from formalimg.rewards.reward_functions import BatchScorer
 from formalimg.rewards.reward_images import ImageLike, load_scene
-from formalimg.rewards.tasks import TaskLike, task_in
+from formalimg.rewards.rows import require_task
+from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.tasks import TaskLike
 from formalimg.rewards.trainers.settings import NoReward, TrainerSettings
 from formalimg.types import Unscored
 
@@ -28,30 +30,67 @@ def completion_reward(prompts: Sequence[Any], completions: Sequence[Any], **colu
     the model, and has 0. The columns say what each is to show: `metadata`, as `formalimg export --trainer trl` writes
     it, or `suite` and `id`, or `formula` and `vocabulary`.
 
-    FORMALIMG_URL and FORMALIMG_TOKEN name a reward server; without, all is scored in this process. An image that cannot
-    be scored is an error; TRL sums NaN as 0, so choose FORMALIMG_MISSING=nan only beside a reward that is always there.
+    FORMALIMG_URL, or FORMALIMG_GROUNDER and FORMALIMG_JUDGE, or formalimg.toml say who looks at images; the options of
+    `completion_reward_function` do too. An image that cannot be scored is an error; TRL sums NaN as 0, so choose
+    FORMALIMG_MISSING=nan only beside a reward that is always there.
 
     Args:
-        prompts: the prompts; not needed.
+        prompts: the prompts, by which items are found where the columns name none.
         completions: texts, lists of messages, or images.
         columns: the other columns, one value for each completion.
 
     Raises:
         FormalimgError: if a row says nothing of what is asked for, or has no reward.
     """
-    return _rewards(completions, columns, TrainerSettings.from_environment("error"))
+    return _rewards(completions, {"prompt": prompts, **columns}, TrainerSettings.choose("error"))
 
 
-def completion_reward_function(scorer: BatchScorer, *, missing: NoReward = "error") -> CompletionReward:
-    """Return `completion_reward` with a scorer of your own, for instance one with a judge.
+def completion_reward_function(
+    scorer: BatchScorer | None = None,
+    *,
+    grounder: str | None = None,
+    grounder_options: Mapping[str, Any] | None = None,
+    judge: str | None = None,
+    judge_options: Mapping[str, Any] | None = None,
+    url: str | None = None,
+    token: str | None = None,
+    missing: str | None = None,
+) -> CompletionReward:
+    """Return `completion_reward` with a grounder, a judge, a server or a scorer of your own.
 
     Args:
-        scorer: the scorer, or a client of a reward server.
-        missing: what an image that cannot be scored is worth.
+        scorer: the scorer, or a client of a reward server; None for one with the other options.
+        grounder: finds the objects in images: `detector/…`, or a chat model that can see. None: FORMALIMG_GROUNDER, or
+            `grounder` of formalimg.toml, or the judge, or `builtin/icons`, for drawings by formalimg.
+        grounder_options: its options, such as `{"base_url": "http://127.0.0.1:8000/v1"}`.
+        judge: the chat model that judges all else. None: FORMALIMG_JUDGE, or `judge` of formalimg.toml.
+        judge_options: its options.
+        url: the address of a reward server, in place of both. None: FORMALIMG_URL, if no grounder or judge is given.
+        token: its token. None: FORMALIMG_TOKEN.
+        missing: what an image without a reward is worth: nan or error. None: FORMALIMG_MISSING, or error.
+
+    Raises:
+        FormalimgError: if an option is wrong, or a scorer is given together with what it has already.
     """
+    if scorer is not None and any((grounder, grounder_options, judge, judge_options, url, token)):
+        raise FormalimgError("a scorer has its own grounder and judge: leave out either the scorer or these")
+    settings = (
+        TrainerSettings(missing=cast(NoReward, missing or "error"))
+        if scorer is not None
+        else TrainerSettings.choose(
+            "error",
+            url=url,
+            token=token,
+            missing=missing,
+            grounder=grounder,
+            grounder_options=grounder_options,
+            judge=judge,
+            judge_options=judge_options,
+        )
+    )
 
     def completion_reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float]:
-        return _rewards(completions, columns, TrainerSettings(missing=missing), scorer)
+        return _rewards(completions, {"prompt": prompts, **columns}, settings, scorer)
 
     return completion_reward  # a function: TRL calls its reward by its __name__
 
@@ -59,10 +98,12 @@ def completion_reward_function(scorer: BatchScorer, *, missing: NoReward = "erro
 def _rewards(
     completions: Sequence[Any], columns: Mapping[str, Any], settings: TrainerSettings, scorer: BatchScorer | None = None
 ) -> list[float]:
+    scorer = scorer or settings.scorer
     tasks = [_task(columns, index) for index in range(len(completions))]
+    if isinstance(scorer, Scorer):  # so that a wrong row is an error even if no completion has a plan
+        tasks = [scorer.prepare(task) for task in tasks]
     images = [_image(completion) for completion in completions]
     shown = [index for index, image in enumerate(images) if image is not None]
-    scorer = scorer or settings.scorer
     found = scorer.score_all([(images[index], tasks[index]) for index in shown], parts=False)
     rewards = dict.fromkeys(range(len(completions)), 0.0)
     rewards.update({index: settings.value(one, index) for index, one in zip(shown, found, strict=True)})
@@ -70,12 +111,8 @@ def _rewards(
 
 
 def _task(columns: Mapping[str, Any], index: int) -> TaskLike:
-    found = task_in({key: column[index] for key, column in columns.items() if _has_row(column, index)})
-    if found is None:
-        raise FormalimgError(
-            f"row {index} does not say what the image is to show: give the column metadata, suite and id, or formula"
-        )
-    return found
+    row = {key: column[index] for key, column in columns.items() if _has_row(column, index)}
+    return require_task(row, f"row {index}")
 
 
 def _has_row(column: Any, index: int) -> bool:

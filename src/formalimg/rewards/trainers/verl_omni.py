@@ -9,8 +9,9 @@ from typing import Any
 from formalimg.errors import FormalimgError
 from formalimg.rewards.result import RewardScore
 from formalimg.rewards.reward_images import ImageLike
+from formalimg.rewards.rows import require_task, task_in
 from formalimg.rewards.scorer import Scorer
-from formalimg.rewards.tasks import TaskLike, task_in
+from formalimg.rewards.tasks import TaskLike
 from formalimg.rewards.trainers.settings import TrainerSettings
 
 
@@ -20,6 +21,10 @@ async def compute_score(
     ground_truth: object,
     extra_info: Mapping[str, Any] | None = None,
     *,
+    grounder: str | None = None,
+    grounder_options: Mapping[str, Any] | None = None,
+    judge: str | None = None,
+    judge_options: Mapping[str, Any] | None = None,
     url: str | None = None,
     token: str | None = None,
     missing: str | None = None,
@@ -35,9 +40,14 @@ async def compute_score(
         solution_image: the image: channels, height and width as bytes, or a batch of one.
         ground_truth: what it is to show: the JSON text that `formalimg export --trainer verl-omni` wrote, or a task.
         extra_info: more about the row, in which the task is looked for if the ground truth has none.
-        url: the address of a reward server; else that in FORMALIMG_URL, or none.
-        token: its token; else that in FORMALIMG_TOKEN.
-        missing: what an image without a reward is worth: nan or error; else FORMALIMG_MISSING, or nan.
+        grounder: finds the objects in images: `detector/…`, or a chat model that can see. None: FORMALIMG_GROUNDER, or
+            `grounder` of formalimg.toml, or the judge, or `builtin/icons`, for drawings by formalimg.
+        grounder_options: its options, such as `{"base_url": "http://127.0.0.1:8000/v1"}`.
+        judge: the chat model that judges all else. None: FORMALIMG_JUDGE, or `judge` of formalimg.toml.
+        judge_options: its options.
+        url: the address of a reward server, in place of both. None: FORMALIMG_URL, if no grounder or judge is given.
+        token: its token. None: FORMALIMG_TOKEN.
+        missing: what an image without a reward is worth: nan or error. None: FORMALIMG_MISSING, or nan.
         others: what else the manager passes; not needed.
 
     Returns:
@@ -46,7 +56,16 @@ async def compute_score(
     Raises:
         FormalimgError: if there is no task, or the server does not answer.
     """
-    settings = TrainerSettings.from_environment("nan", url=url, token=token, missing=missing)
+    settings = TrainerSettings.choose(
+        "nan",
+        url=url,
+        token=token,
+        missing=missing,
+        grounder=grounder,
+        grounder_options=grounder_options,
+        judge=judge,
+        judge_options=judge_options,
+    )
     found = await _score(settings, _one_image(solution_image), _task(ground_truth, extra_info))
     return {
         "score": settings.value(found),
@@ -72,10 +91,4 @@ def _one_image(given: ImageLike) -> ImageLike:
 
 
 def _task(ground_truth: object, extra_info: Mapping[str, Any] | None) -> TaskLike:
-    found = task_in(ground_truth) or task_in(extra_info)
-    if found is None:
-        raise FormalimgError(
-            "neither ground_truth nor extra_info say what the image is to show: write the data with "
-            "`formalimg export SUITE --trainer verl-omni`"
-        )
-    return found
+    return task_in(ground_truth) or require_task(extra_info, "neither ground_truth nor extra_info")

@@ -28,7 +28,7 @@ _MAX_TEXT = 1_000
 
 _TABLES = ("defaults", "suite")
 _JUDGE_KEYS = ("judge", "judge_options")
-_KEYS = (*_JUDGE_KEYS, "budget", "runs")
+_KEYS = (*_JUDGE_KEYS, "budget", "runs", "grounder", "grounder_options")
 
 
 def read_project_file(path: Path) -> ConfigFile:
@@ -115,35 +115,37 @@ class _Reader:
         if not isinstance(table, dict):
             raise FormalimgError(f"{self.name}: {where[1:-1]} is a table: write {where}")
         self._require_known(table, keys, where)
-        if "judge_options" in table and "judge" not in table:
-            raise FormalimgError(
-                f"{self.name}: judge_options in {where} belong to a judge: name it there too, as judge"
-            )
         return ConfigTable(
-            self._judge(table, where),
-            self._judge_options(table.get("judge_options", {}), where),
+            self._party(table, where, "judge"),
+            self._options(table, where, "judge"),
             self._budget(table, where),
             self._runs(table, where),
+            self._party(table, where, "grounder"),
+            self._options(table, where, "grounder"),
         )
 
-    def _judge(self, table: Mapping[str, Any], where: str) -> str | None:
-        name = table.get("judge")
+    def _party(self, table: Mapping[str, Any], where: str, role: str) -> str | None:
+        name = table.get(role)
         if name is None:
             return None
         if not (self._is_text(name) and "/" in name.strip("/")):
-            raise self._wrong(where, "judge", 'write it as on the command line, as in "openai/gpt-5"')
+            raise self._wrong(where, role, 'write it as on the command line, as in "openai/gpt-5"')
         if mask_secrets(name) != name:
-            raise self._holds_key(where, "judge")
+            raise self._holds_key(where, role)
         if not is_harmless_judge(name):
-            self._wish("judge", name)
+            self._wish(role, name)
         return str(name)
 
-    def _judge_options(self, options: object, where: str) -> dict[str, str]:
+    def _options(self, table: Mapping[str, Any], where: str, role: str) -> dict[str, str]:
+        label = f"{role}_options"
+        options = table.get(label, {})
+        if label in table and role not in table:
+            raise FormalimgError(f"{self.name}: {label} in {where} belong to a {role}: name it there too, as {role}")
         if not isinstance(options, dict):
-            raise self._wrong(where, "judge_options", 'write a table, as in { base_url = "http://127.0.0.1:8000/v1" }')
+            raise self._wrong(where, label, 'write a table, as in { base_url = "http://127.0.0.1:8000/v1" }')
         texts: dict[str, str] = {}
         for name, value in options.items():
-            key = f"judge_options.{truncate(name, 60, 20)}"
+            key = f"{label}.{truncate(name, 60, 20)}"
             if isinstance(value, bool):
                 value = "on" if value else "off"
             elif isinstance(value, int | float):

@@ -8,6 +8,7 @@ without a judge would make images, perhaps at a cost, that nobody can score: it 
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +29,12 @@ _BUILT_IN = "builtin/"
 JUDGE_VARIABLE = "FORMALIMG_JUDGE"
 """Environment variable that names the judge of models that are not built in."""
 
+GROUNDER_VARIABLE = "FORMALIMG_GROUNDER"
+"""Environment variable that names what finds the objects in images for rewards."""
+
+_OPTIONS = "_OPTIONS"
+"""What the name of a variable with options ends with: `base_url=http://127.0.0.1:8000/v1 timeout=60`."""
+
 RUNS = Path("runs")
 """The folder of runs if no file names another, relative to the current folder."""
 
@@ -43,12 +50,16 @@ class ConfigTable:
         judge_options: the options of this judge, as text.
         budget: the spending limit of each run folder in US dollars.
         runs: the folder that holds the run folders.
+        grounder: what finds the objects in images for rewards.
+        grounder_options: the options of this grounder, as text.
     """
 
     judge: str | None = None
     judge_options: Mapping[str, str] = field(default_factory=dict)
     budget: float | None = None
     runs: Path | None = None
+    grounder: str | None = None
+    grounder_options: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -78,7 +89,7 @@ class Sourced(Generic[Value]):
 
 @dataclass(frozen=True)
 class ConfiguredJudge:
-    """A judge that was configured: its name, its options, and where they come from; empty if it is built in."""
+    """A judge or a grounder that was configured: its name and options, and where from; empty if it is built in."""
 
     name: str
     options: Mapping[str, str] = field(default_factory=dict)
@@ -99,22 +110,35 @@ class Defaults:
     Attributes:
         files: the project's file and the user's file, as far as they exist.
         environment: the judge that the environment names, if any.
+        environment_grounder: the grounder that it names, if any.
     """
 
     files: tuple[ConfigFile, ...] = ()
-    environment: str | None = None
+    environment: ConfiguredJudge | None = None
+    environment_grounder: ConfiguredJudge | None = None
 
     def judge(self, suite: str | None = None) -> ConfiguredJudge | None:
         """Return the configured judge of a suite; None if there is none. Without a suite, that of all suites."""
         return next(self._judges(suite), None)
 
     def _judges(self, suite: str | None) -> Iterator[ConfiguredJudge]:
-        if self.environment:
-            yield ConfiguredJudge(self.environment, source=JUDGE_VARIABLE)
+        if self.environment is not None:
+            yield self.environment
         for file in self.files:
             for table in (file.suites.get(suite) if suite else None, file.defaults):
                 if table is not None and table.judge is not None:
                     yield ConfiguredJudge(table.judge, table.judge_options, file.path)
+
+    @property
+    def grounder(self) -> ConfiguredJudge | None:
+        """What finds the objects in images for rewards; None if nothing says so."""
+        if self.environment_grounder is not None:
+            return self.environment_grounder
+        tables = ((file.defaults, file.path) for file in self.files)
+        named = (
+            ConfiguredJudge(table.grounder, table.grounder_options, path) for table, path in tables if table.grounder
+        )
+        return next(named, None)
 
     @property
     def budget(self) -> Sourced[float | None]:
@@ -137,7 +161,7 @@ def load_defaults() -> Defaults:
     """Return the defaults of this moment: files and environment are read anew.
 
     Raises:
-        FormalimgError: if a file cannot be read, or the variable names no judge.
+        FormalimgError: if a file cannot be read, or a variable names no judge, no grounder or no options.
     """
     project, own = project_file(), user_file()
     files = []
@@ -149,10 +173,27 @@ def load_defaults() -> Defaults:
 
         files += [] if project is None else [read_project_file(project)]
         files += [read_user_file(own)] if own is not None and own.exists() and own != project else []
-    judge = os.environ.get(JUDGE_VARIABLE, "").strip()
-    if judge and "/" not in judge.strip("/"):
-        raise FormalimgError(f"{JUDGE_VARIABLE} names no judge: write it as provider/model, as in openai/gpt-5")
-    return Defaults(tuple(files), judge or None)
+    return Defaults(
+        tuple(files), _of_environment(JUDGE_VARIABLE, "judge"), _of_environment(GROUNDER_VARIABLE, "grounder")
+    )
+
+
+def _of_environment(variable: str, role: str) -> ConfiguredJudge | None:
+    name, options = os.environ.get(variable, "").strip(), os.environ.get(variable + _OPTIONS, "").strip()
+    if not name:
+        if options:
+            raise FormalimgError(f"{variable + _OPTIONS} belongs to a {role}: name it with {variable}, or unset both")
+        return None
+    if "/" not in name.strip("/"):
+        raise FormalimgError(f"{variable} names no {role}: write it as provider/model, as in openai/gpt-5")
+    try:
+        pairs = [word.partition("=") for word in shlex.split(options)]
+    except ValueError as error:
+        raise FormalimgError(f"cannot read {variable + _OPTIONS}: {error}") from error
+    wrong = next(("".join(pair) for pair in pairs if not pair[0] or not pair[1]), None)
+    if wrong is not None:
+        raise FormalimgError(f"cannot read {truncate(repr(wrong), 60, 20)} in {variable + _OPTIONS}: write KEY=VALUE")
+    return ConfiguredJudge(name, {key: value for key, _, value in pairs}, variable)
 
 
 def project_file() -> Path | None:

@@ -1,0 +1,177 @@
+"""The grounder and the judge of rewards: as named, or of the environment, or of formalimg.toml, or built in."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from formalimg.benchmarks.registry import suite
+from formalimg.errors import FormalimgError
+from formalimg.judges.factory import DETECTORS, DRAWN, ICONS, JUDGE_OPTIONS
+from formalimg.rewards.scorer import Scorer
+from formalimg.runs.defaults.settings import ConfiguredJudge, Defaults, load_defaults
+
+_log = logging.getLogger(__name__)
+
+_FOR_GROUNDERS_ONLY = ("boxes",)
+"""Options of a chat model that say how it is asked for boxes and nothing else."""
+
+
+@dataclass(frozen=True)
+class RewardModels:
+    """What looks at images.
+
+    Attributes:
+        grounder: finds the objects, for formulas over boxes and colours.
+        judge: the chat model that judges all else; None for none.
+        judges: the chat models of single suites, in its place.
+    """
+
+    grounder: ConfiguredJudge = field(default_factory=lambda: ConfiguredJudge(ICONS))
+    judge: ConfiguredJudge | None = None
+    judges: Mapping[str, ConfiguredJudge] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> list[str]:
+        """A line for each that the environment or a file chose."""
+        roles = [
+            ("grounder", self.grounder),
+            ("judge", self.judge),
+            *((f"judge of {s}", j) for s, j in self.judges.items()),
+        ]
+        return [f"{role} {party.name} from {party.source}" for role, party in roles if party and party.source]
+
+    def open(self, **options: Any) -> Scorer:
+        """Return a scorer with them.
+
+        Args:
+            options: the other arguments of `Scorer`; a grounder object in place of the name.
+        """
+        return Scorer(
+            **{"grounder": self.grounder.name, "grounder_options": self.grounder.options, **options},
+            judge=None if self.judge is None else self.judge.name,
+            judge_options=None if self.judge is None else self.judge.options,
+            judges=self.judges,
+        )
+
+    @property
+    def scorer(self) -> Scorer:
+        """A scorer with them: the same for the same models, so that formulas are prepared once."""
+        return _scorer(
+            _key(self.grounder), _key(self.judge), tuple((name, _key(judge)) for name, judge in self.judges.items())
+        )
+
+
+def choose_models(
+    grounder: str | None = None,
+    judge: str | None = None,
+    *,
+    grounder_options: Mapping[str, Any] | None = None,
+    judge_options: Mapping[str, Any] | None = None,
+) -> RewardModels:
+    """Return the grounder and the judge: those named, or else of the environment, of formalimg.toml, or built in.
+
+    A judge that can find objects is the grounder too, unless one is named or configured: as in runs, whoever looks at
+    the images of a diffusion model looks for boxes as well.
+
+    Args:
+        grounder: the grounder; None for FORMALIMG_GROUNDER, `grounder` of formalimg.toml, the judge, or
+            `builtin/icons`.
+        judge: the judge; None for FORMALIMG_JUDGE, or `judge` of formalimg.toml.
+        grounder_options: options of the grounder; they add to configured ones.
+        judge_options: options of the judge; they add to configured ones.
+
+    Raises:
+        FormalimgError: if a file or variable cannot be read, or options are given to nobody.
+    """
+    defaults = load_defaults()
+    chosen_judge = _chosen(judge, judge_options, defaults.judge())
+    if chosen_judge is None and judge_options:
+        raise FormalimgError("there are options for a judge, and no judge: name it, or leave them out")
+    chosen_grounder = _chosen(grounder, grounder_options, defaults.grounder)
+    judges = {} if judge is not None else _judges_of_suites(defaults, chosen_judge)
+    if grounder is not None:
+        judges = {name: own for name, own in judges.items() if not suite(name).is_grounded}
+    if chosen_grounder is None:
+        chosen_grounder, chosen_judge = _shared(chosen_judge, _texts(grounder_options))
+    elif chosen_judge is not None and _finds_objects_only(chosen_judge.name):
+        if judge is not None:
+            raise FormalimgError(f"{judge} finds objects and judges nothing else: name it as the grounder")
+        chosen_judge = None
+    return RewardModels(chosen_grounder, chosen_judge, judges)
+
+
+def _chosen(
+    name: str | None, options: Mapping[str, Any] | None, configured: ConfiguredJudge | None
+) -> ConfiguredJudge | None:
+    texts = _texts(options)
+    if name is not None:
+        return ConfiguredJudge(name, texts)
+    if configured is None:
+        return None
+    return ConfiguredJudge(configured.name, {**configured.options, **texts}, configured.source)
+
+
+def _judges_of_suites(defaults: Defaults, judge: ConfiguredJudge | None) -> dict[str, ConfiguredJudge]:
+    named = {name: defaults.judge(name) for file in defaults.files for name in file.suites}
+    return {
+        name: own
+        for name, own in named.items()
+        if own is not None and (judge is None or (own.name, own.source) != (judge.name, judge.source))
+    }
+
+
+def _shared(
+    judge: ConfiguredJudge | None, options: Mapping[str, str]
+) -> tuple[ConfiguredJudge, ConfiguredJudge | None]:
+    """Return the grounder where none was chosen, which is the judge if it can find objects, and the judge."""
+    if judge is None or judge.name == DRAWN:
+        return ConfiguredJudge(ICONS, options), judge
+    if _finds_objects_only(judge.name):
+        return ConfiguredJudge(judge.name, {**judge.options, **options}, judge.source), None
+    of_grounder = {
+        key: value for key, value in judge.options.items() if key not in JUDGE_OPTIONS or key in _FOR_GROUNDERS_ONLY
+    }
+    of_judge = {key: value for key, value in judge.options.items() if key not in _FOR_GROUNDERS_ONLY}
+    return (
+        ConfiguredJudge(judge.name, {**of_grounder, **options}, judge.source),
+        ConfiguredJudge(judge.name, of_judge, judge.source),
+    )
+
+
+def _finds_objects_only(name: str) -> bool:
+    return name == ICONS or name.startswith(DETECTORS)
+
+
+def _texts(options: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return options as text, as they are on a command line; trainers' configurations hold numbers too."""
+    return {
+        key: ("on" if value else "off") if isinstance(value, bool) else str(value)
+        for key, value in (options or {}).items()
+    }
+
+
+_Key = tuple[str, tuple[tuple[str, str], ...], str]
+
+
+def _key(party: ConfiguredJudge | None) -> _Key | None:
+    return None if party is None else (party.name, tuple(sorted(party.options.items())), party.source)
+
+
+@cache
+def _scorer(grounder: _Key | None, judge: _Key | None, judges: tuple[tuple[str, _Key | None], ...]) -> Scorer:
+    def party(key: _Key) -> ConfiguredJudge:
+        return ConfiguredJudge(key[0], dict(key[1]), key[2])
+
+    assert grounder is not None
+    models = RewardModels(
+        party(grounder),
+        None if judge is None else party(judge),
+        {name: party(key) for name, key in judges if key is not None},
+    )
+    for line in models.lines:
+        _log.info("%s", line)
+    return models.open()

@@ -1,0 +1,105 @@
+"""Rows: what an image is to show, in the one format of `reward`, of trainers' data sets and of requests to a server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from formalimg.errors import FormalimgError
+
+FORMS: Mapping[str, tuple[str, ...]] = {
+    "id": ("suite", "id"),
+    "formula": ("formula", "vocabulary"),
+    "questions": ("words", "questions"),
+}
+"""The keys of each form of a task, by the key that identifies it."""
+
+METADATA = "metadata"
+"""The key under which data sets hold metadata as one text: Arrow refuses columns of mixed structs."""
+
+PROMPT = "prompt"
+_PROMPTS = (PROMPT, "prompts")
+
+_OPTIONAL = {"formula": "vocabulary", "questions": "words"}
+"""The key that a form may lack: misspelled, it would be ignored as other columns are."""
+
+
+def task_in(row: object) -> Mapping[str, Any] | None:
+    """Return the task in a row, without the other keys; None if the row says nothing of one.
+
+    A row may also be JSON text, or hold it under `metadata`, as data sets do whose columns have one type each.
+
+    Raises:
+        FormalimgError: if the row has two tasks, or a key of one is misspelled.
+    """
+    row = _mapping(row)
+    return None if row is None else _own_task(row) or _own_task(_mapping(row.get(METADATA)) or {})
+
+
+def require_task(row: object, place: str = "the row", prompt: object = None) -> Mapping[str, Any]:
+    """Return the task in a row, or else `{"prompt": …}`: the item with this prompt is meant.
+
+    Args:
+        row: suite and id, a formula, questions, or the prompt of an item; with any other keys, such as `tag`.
+        place: how messages name the row.
+        prompt: the prompt beside the row, where the trainer passes one.
+
+    Raises:
+        FormalimgError: if the row says nothing of what the image is to show.
+    """
+    task = task_in(row)
+    if task is not None:
+        return task
+    text = _prompt_in(_mapping(row) or {}) or _prompt_text(prompt)
+    if text is None:
+        raise FormalimgError(
+            f"{place} does not say what the image is to show: give suite and id, formula and vocabulary, words and "
+            "questions, or the prompt of an item"
+        )
+    return {PROMPT: text}
+
+
+def _own_task(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    # Data sets that are read by Arrow have all columns in all rows, and null where a row has none.
+    row = {key: value for key, value in row.items() if value is not None}
+    forms = [form for form in FORMS if form in row and (form != "id" or "suite" in row)]
+    if len(forms) > 1:
+        raise FormalimgError(f"a row has one task, and this has {' and '.join(forms)}: leave out all but one")
+    if not forms:
+        return None
+    form = forms[0]
+    optional = _OPTIONAL.get(form)
+    if optional is not None and optional not in row:
+        misspelled = get_close_matches(optional, [key for key in row if isinstance(key, str)], 1, 0.8)
+        if misspelled:
+            raise FormalimgError(f"{misspelled[0][:40]!r} is not known beside {form}: did you mean {optional}?")
+    task = {key: row[key] for key in FORMS[form] if key in row}
+    if form == "questions" and "words" not in row and (text := _prompt_in(row)) is not None:
+        task["words"] = text
+    return task
+
+
+def _mapping(row: object) -> Mapping[str, Any] | None:
+    if isinstance(row, str):
+        try:
+            row = json.loads(row)
+        except (ValueError, RecursionError):
+            return None
+    return row if isinstance(row, Mapping) else None
+
+
+def _prompt_in(row: Mapping[str, Any]) -> str | None:
+    texts = (_prompt_text(row.get(key)) for key in _PROMPTS)
+    return next((text for text in texts if text is not None), None)
+
+
+def _prompt_text(prompt: object) -> str | None:
+    """Return the text of a prompt, or of the last message of a conversation with one."""
+    match prompt:
+        case str() as text if text.strip():
+            return text
+        case [*_, {"content": str() as text}] if text.strip():
+            return text
+    return None
