@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
+import inspect
 import io
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +17,7 @@ from PIL import Image
 
 import formalimg
 from formalimg.drawing.icon_scene import draw
+from formalimg.runs.config import RunOptions
 from tests.support.sizes import only_in_full
 
 ITEMS = [item for item in formalimg.load("knolling") if item.id in ("0", "1", "200", "400", "600")]
@@ -104,6 +109,75 @@ def test_each_evaluation_of_a_function_is_a_run_of_its_own(tmp_path: Path, monke
     second = formalimg.evaluate(oracle, items=ITEMS[:1], judge="builtin/icons", size=512)
     assert first.folder != second.folder
     assert second.progress.made == 1
+
+
+def test_both_calls_have_the_same_parameters_which_are_those_of_runs() -> None:
+    of_run, of_evaluate = (inspect.signature(call).parameters for call in (formalimg.run, formalimg.evaluate))
+    shared = {*of_run} - {"model", "model_options"}
+    assert {*of_evaluate} == {*shared, "generate", "name", "settings", "model_options", "batch", "concurrency"}
+    for name in shared:
+        assert of_evaluate[name].replace(kind=of_run[name].kind) == of_run[name]
+    options = {each.name: each for each in fields(RunOptions)}
+    for name in {*shared, "suite"} & {*options} - {"suite"}:
+        assert of_run[name].default == options[name].default, name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"per_level": "1"}, "per_level cannot be '1' (str): give an int or None"),
+        ({"per_level": 0}, "no items are left to run: take 1 or more per level"),
+        ({"levels": "1"}, "levels cannot be '1' (str): give ints, as in [1, 2], or None"),
+        ({"levels": 1}, "levels cannot be 1 (int): give ints, as in [1, 2], or None"),
+        ({"levels": ["1", 2]}, "levels cannot be ['1', 2] (list): give ints, as in [1, 2], or None"),
+        ({"seed": True}, "seed cannot be True (bool): give an int"),
+        ({"budget": "1"}, "budget cannot be '1' (str): give a float or None"),
+        ({"style": "lang"}, "style cannot be 'lang': give auto, long, short or none"),
+        ({"protocol": "pub"}, "unknown protocol 'pub': known are default, published, paper, official-code"),
+        ({"judge": 3}, "judge cannot be 3 (int): give a str, a Judge, a function or None"),
+        ({"judge_options": "sk-secret"}, "judge_options cannot be of the type str: give a dict or None"),
+        ({"condition": "rewritten"}, "condition cannot be 'rewritten' (str): give a Condition or None"),
+        ({"items": 3}, "items cannot be 3 (int): give a str, a Path, a list or None"),
+        ({"progress": "no"}, "progress cannot be 'no' (str): give a bool"),
+    ],
+)
+def test_arguments_of_wrong_types_are_one_line_and_leave_nothing_behind(
+    arguments: dict[str, Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for call in (formalimg.run, functools.partial(formalimg.evaluate, oracle)):
+        with pytest.raises(formalimg.FormalimgError) as caught:
+            call(**{"judge": "builtin/icons", "levels": [1], **arguments})
+        assert str(caught.value) == message
+    assert not [*tmp_path.iterdir()]
+
+
+def test_models_and_functions_are_not_mixed_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(formalimg.FormalimgError, match=r"give a function \(formalimg\.run takes models by name\)"):
+        formalimg.evaluate("builtin/reader")  # type: ignore[arg-type]
+    with pytest.raises(formalimg.FormalimgError, match=r"a function goes to formalimg\.evaluate"):
+        formalimg.run("knolling", oracle)  # type: ignore[arg-type]
+    with pytest.raises(formalimg.FormalimgError, match="run cannot be 3: give a run folder, or what"):
+        formalimg.judge(3)  # type: ignore[arg-type]
+    with pytest.raises(formalimg.FormalimgError, match="nowhere is not a run"):
+        formalimg.Evaluation("nowhere")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"evaluate\(\): .* argument 'levls': did you mean levels\?$"):
+        formalimg.evaluate(oracle, levls=[1])  # type: ignore[call-arg]
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_run_that_ends_before_it_begins_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").mkdir()
+
+    def fails(prompt: str) -> None:
+        raise RuntimeError("no weights")
+
+    monkeypatch.setenv("FORMALIMG_PREFLIGHT", "yes")
+    with contextlib.suppress(formalimg.FormalimgError):
+        formalimg.evaluate(fails, items=ITEMS[:1], judge="builtin/icons", size=512, progress=False)
+    assert all((folder / "run.toml").exists() for folder in (tmp_path / "runs").iterdir())
 
 
 def test_models_by_name(tmp_path: Path) -> None:

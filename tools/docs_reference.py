@@ -59,6 +59,7 @@ GUIDES: Mapping[str, tuple[str, ...]] = {
     "check": ("explanation/semantics.md",),
     "verify": ("explanation/semantics.md",),
     "solve": ("explanation/solving.md",),
+    "suites": ("reference/papers.md",),
     "vocabulary": ("explanation/semantics.md",),
     "models": ("reference/models.md",),
     "config": ("reference/configuration.md",),

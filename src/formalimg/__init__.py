@@ -73,14 +73,10 @@ _PACKAGES = (
     "scenes",
     "stats",
 )
-"""Packages that `import formalimg` alone is enough for."""
+"""Packages that `import formalimg` alone is enough for. Completion leaves them out: `judges` is beside `judge`."""
 
-_get_export, _list_names = lazy_exports(__name__)
+_get_export, __dir__ = lazy_exports(__name__)
 
 
 def __getattr__(name: str) -> object:
     return import_module(f"formalimg.{name}") if name in _PACKAGES else _get_export(name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*_list_names(), *_PACKAGES})

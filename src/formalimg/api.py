@@ -1,4 +1,4 @@
-"""Runs, from the options to the results: `run`, `evaluate` and `judge`, for Python and for the command line."""
+"""Runs for Python, from the arguments to the results: `run`, `evaluate` and `judge`."""
 
 from __future__ import annotations
 
@@ -6,30 +6,28 @@ import contextlib
 import functools
 import logging
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import fields, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal
 
+from formalimg._util.argument_types import checks_types
 from formalimg._util.lazy import lazy_exports
 from formalimg.benchmarks.conditions import Condition, StyleText
 from formalimg.errors import FormalimgError
-from formalimg.runs.config import RunConfig, RunOptions, run_name
-from formalimg.runs.execution import execute, judge_run
+from formalimg.runs.config import RunOptions
 from formalimg.runs.manifest import Identity
 from formalimg.runs.parties import (
     MAX_FAILURES,
-    UNGUARDED,
-    EngineOptions,
     JudgeFunction,
     Reopenable,
-    Safeguards,
     is_function,
     judge_of,
     model_of,
     rewriter_of,
 )
+from formalimg.runs.prepared_run import Output, ProgressCallback, judge_images, prepare_run
 from formalimg.runs.progress import Progress
 from formalimg.types import ChatModel, ImageModel, Item, Judge, Setting
 
@@ -37,8 +35,6 @@ if TYPE_CHECKING:
     from formalimg.judges.factory import Protocol
     from formalimg.reports.results.result import Evaluation
     from formalimg.rewards.reward_functions import reward
-    from formalimg.runs.adaptive import AdaptivePlan
-    from formalimg.runs.cost_estimate import RunEstimate
     from formalimg.scenes.scene import Scene
     from formalimg.scoring.scoring import score
 
@@ -48,152 +44,8 @@ __getattr__, _ = lazy_exports(__name__)  # what is not defined here is imported 
 
 _log = logging.getLogger(__name__)
 
-ProgressCallback: TypeAlias = Callable[[Progress], None]
 
-
-class Output(NamedTuple):
-    """Where runs report to.
-
-    Attributes:
-        progress: shows the progress of a run, by its title and a text about its workers, and yields its callback.
-        warning: called with lines that everybody should see.
-        notice: called with lines for those who watch a run.
-    """
-
-    progress: Callable[[str, Callable[[], str]], contextlib.AbstractContextManager[ProgressCallback]]
-    warning: Callable[[str], None] = _log.warning
-    notice: Callable[[str], None] = lambda text: None
-
-
-@dataclass(frozen=True)
-class PreparedRun:
-    """The run of one model, of which nothing is done yet.
-
-    Attributes:
-        options: what was asked for.
-        config: what the run does.
-        folder: its folder.
-        model: the model.
-        judges: the judges. The first judges images while others are made, the others follow one after the other.
-        plan: the plan of the looks, if it is adaptive.
-    """
-
-    options: RunOptions
-    config: RunConfig
-    folder: Path
-    model: Reopenable[ImageModel]
-    judges: Sequence[Reopenable[Judge]]
-    plan: AdaptivePlan | None = None
-
-    @property
-    def title(self) -> str:
-        """What is run, in words."""
-        return f"{self.options.suite}, {self.model.instance.name}"
-
-    def estimates(self) -> list[RunEstimate]:
-        """Return what the run would do and cost, with each of its judges."""
-        from formalimg.runs.cost_estimate import estimate  # here, so that real runs do not load it
-
-        judges: list[Judge | None] = [judge.instance for judge in self.judges]
-        return [estimate(self.config, self.folder, judge) for judge in judges or [None]]
-
-    def execute(self, output: Output, title: str = "") -> Iterator[Progress]:
-        """Do it: yield what was done when the first judge is done, and after each other judge."""
-        if self.options.restart:
-            self._set_aside(output)
-        title = title or self.title
-        others = [judge.instance for judge in self.judges[1:]]
-        guards = self.options.safeguards(others, output.warning)
-        if self.config.condition.style != "none":
-            text = f"the {self.config.condition.style} style text goes before each prompt"
-            output.notice(f"{title}: {text} (--style none sends the prompt alone)")
-        first = next(iter(self.judges), None)
-        work: Callable[..., Progress] = execute
-        if self.plan is not None:
-            from formalimg.runs.adaptive import execute_adaptive  # here, because few runs are adaptive
-
-            work = functools.partial(execute_adaptive, plan=self.plan)
-        with (
-            self.options.engine.open(self.model, first, output.notice) as place,
-            output.progress(title, place.rates_text) as on_progress,
-        ):
-            done = work(
-                replace(self.config, model=place.model or self.config.model),
-                self.folder,
-                place.judge,
-                on_progress=on_progress,
-                on_match=lambda matching: output.notice(matching.summary()),
-                safeguards=guards,
-                on_resume=lambda earlier: output.notice(f"{self.folder}: {earlier}"),
-            )
-        yield done
-        guards = replace(guards, judges=())
-        for judge in self.judges[1:]:
-            by = f"{title}, judged by {judge.instance.name}"
-            yield judge_images(
-                self.folder,
-                judge,
-                by,
-                output,
-                budget=self.config.budget,
-                engine=self.options.engine,
-                safeguards=guards,
-            )
-
-    def _set_aside(self, output: Output) -> None:
-        """Move an earlier run in this folder aside, and say where it is."""
-        from formalimg.runs.folder import set_aside
-
-        moved = set_aside(self.folder)
-        if moved is not None:
-            output.notice(f"the earlier run is in {moved}")
-
-
-def prepare_run(
-    options: RunOptions, model: Reopenable[ImageModel], judges: Sequence[Reopenable[Judge]] = ()
-) -> PreparedRun:
-    """Check the options of a run with this model and these judges, and plan it; nothing is written.
-
-    Raises:
-        FormalimgError: if an option does not suit the suite, the model or the judge.
-    """
-    config, plan = options.config(model.instance), None
-    if options.adaptive is not False:
-        from formalimg.runs.adaptive import plan_adaptive  # here, because few runs are adaptive
-
-        epsilon = None if options.adaptive is True else options.adaptive
-        against = None if options.against is None else Path(options.against)
-        plan = plan_adaptive(config, judges[0].instance, epsilon=epsilon, against=against)
-        config = replace(config, adaptive=str(plan.looks))
-    return PreparedRun(options, config, options.folder_of(model.instance), model, judges, plan)
-
-
-def judge_images(
-    folder: Path,
-    judge: Reopenable[Judge],
-    title: str,
-    output: Output,
-    *,
-    budget: float | None = None,
-    engine: EngineOptions | None = None,
-    safeguards: Safeguards = UNGUARDED,
-) -> Progress:
-    """Judge the images of a run that this judge has not scored yet."""
-    with (
-        (engine or EngineOptions()).open(None, judge, output.notice) as place,
-        output.progress(title, place.rates_text) as on_progress,
-    ):
-        assert place.judge is not None, "an engine returns the judge it was given"
-        return judge_run(
-            folder,
-            place.judge,
-            budget=budget,
-            on_progress=on_progress,
-            on_resume=lambda earlier: output.notice(f"{folder}: {earlier}"),
-            safeguards=safeguards,
-        )
-
-
+@checks_types(model="a function goes to formalimg.evaluate")
 def run(
     suite: str = "knolling",
     model: str | ImageModel = "builtin/reader",
@@ -264,88 +116,75 @@ def run(
     Raises:
         FormalimgError: if an argument is not valid, or there is no judge; the message says what to do.
     """
-    opened = model_of(model, model_options)
-    is_new = folder is None and is_function(judge)
-    by = judge_of(suite, opened.name, judge, judge_options, protocol)
-    if against is not None and adaptive is False:
-        raise FormalimgError("a run is compared with another one look by look: give adaptive=True too")
-    options = RunOptions(
-        suite=suite,
-        items=items,
-        levels=levels,
-        per_level=per_level,
-        adaptive=adaptive,
-        against=against,
-        samples=samples,
-        seed=seed,
-        size=size,
-        condition=condition,
-        style=style,
-        layouts=layouts,
-        rewriter=rewriter_of(rewriter),
-        budget=_budget(budget),
-        preflight=preflight,
-        max_failures=max_failures,
-        runs=_runs(folder),
-        folder=None if folder is None else Path(folder),
-    )
-    options.safeguards((), _log.warning)  # which refuses wrong numbers before anything is written
-    prepared = prepare_run(options, Reopenable.here(opened), [by])
-    if is_new:
-        prepared = replace(prepared, folder=_new_folder(_dated(prepared.folder)))
-    style = prepared.config.condition.style
-    title = prepared.title + (f", {style} style text" if style != "none" else "")
-    (done,) = prepared.execute(_script_output(progress, on_progress), title)
-    return _evaluation(prepared.folder, done, by.instance)
+    given = locals()
+    return _execute(given, model_of(model, model_options), is_new=folder is None and is_function(judge))
 
 
-def evaluate(
+@checks_types(generate="formalimg.run takes models by name")
+def evaluate(  # noqa: D417  # `run` describes the others
     generate: Callable[..., Any],
     suite: str = "knolling",
+    judge: str | Judge | JudgeFunction | None = None,
     *,
     name: str = "",
     settings: Mapping[str, Setting] | None = None,
     model_options: Mapping[str, Setting] | None = None,
     batch: int = 1,
     concurrency: int = 1,
+    judge_options: Mapping[str, object] | None = None,
+    protocol: Protocol = "default",
+    items: str | Path | Iterable[Item[Any]] | None = None,
+    levels: Collection[int] | None = None,
+    per_level: int | None = None,
+    adaptive: bool | float = False,
+    against: str | Path | None = None,
+    samples: int = 1,
+    seed: int = 1,
+    size: int = 1024,
+    condition: Condition | None = None,
+    style: Literal["auto"] | StyleText = "auto",
+    layouts: Mapping[str, Scene] | None = None,
+    rewriter: str | ChatModel | None = None,
+    budget: float | None = None,
     folder: str | Path | None = None,
-    **options: Any,
+    preflight: bool | None = None,
+    max_failures: int = MAX_FAILURES,
+    progress: bool = True,
+    on_progress: ProgressCallback | None = None,
 ) -> Evaluation:
     """Evaluate any Python function that generates images.
 
     What a function does is unknown, so each call is a new run, unless `folder` names the run to resume.
 
     Args:
-        generate: takes a prompt, and also `seed` and `size` if it has parameters of these names; returns a PIL image,
-            the bytes of a PNG, JPEG or WebP file, or the path of one. None means that it declines.
-        suite: the benchmark, such as `knolling`.
+        generate: takes a prompt, and also `seed` and `size` if it has parameters of these names; returns an image: a
+            PIL image, an array or tensor, the bytes of a PNG, JPEG or WebP file, the path of one, or a list of one of
+            these. None means that it declines.
+        suite: the benchmark, such as `knolling`; this and all that follow after `concurrency` as for `run`.
+        judge: the judge, as for `run`.
         name: the name of the model in tables.
         settings: what shapes its images and should be on record.
         model_options: further arguments of the function, which are recorded too: `{"steps": 30}`.
         batch: with more than 1, the function takes a list of prompts (and of seeds) and returns a list.
         concurrency: the maximum number of concurrent calls.
-        folder: the run folder; None for a new one in `runs`.
-        options: as for `run`: judge, judge_options, protocol, items, levels, per_level, adaptive, against, samples,
-            seed, size, condition, style, layouts, rewriter, budget, preflight, max_failures, progress, on_progress.
+
+    Raises:
+        FormalimgError: as for `run`.
     """
+    given = locals()
     from formalimg.models.python_function import CallableModel, require_parameters
 
-    given = dict(model_options or {})
-    function = functools.partial(generate, **given) if given and callable(generate) else generate
+    recorded = dict(model_options or {})
+    function = functools.partial(generate, **recorded) if recorded else generate
     named = name or f"python/{getattr(generate, '__qualname__', type(generate).__name__)}"
-    require_parameters(generate, given, named)
+    require_parameters(generate, recorded, named)
     model = CallableModel(
-        function, name=named, settings={**given, **(settings or {})}, batch=batch, concurrency=concurrency
+        function, name=named, settings={**recorded, **(settings or {})}, batch=batch, concurrency=concurrency
     )
-    if folder is None:
-        if options.get("judge") is None:  # a refusal leaves no folder behind
-            from formalimg.runs.defaults.settings import default_judge
-
-            default_judge(suite, model.name, protocol=options.get("protocol", "default"), words="python")
-        folder = _new_folder(_dated(_runs() / run_name(suite, model.name)))
-    return run(suite, model, folder=folder, **options)
+    return _execute(given, model, is_new=folder is None)
 
 
+@checks_types()
 def judge(
     run: str | Path | Evaluation,
     judge: str | Judge | JudgeFunction | None = None,
@@ -374,12 +213,35 @@ def judge(
     """
     from formalimg.reports.results.result import Evaluation
 
+    if not isinstance(run, str | Path | Evaluation):
+        raise FormalimgError(f"run cannot be {run!r}: give a run folder, or what an earlier call returned")
     place = run.folder if isinstance(run, Evaluation) else Path(run)
     manifest = Evaluation(place).run.manifest
     by = judge_of(manifest.suite, manifest.model.name, judge, judge_options, protocol, manifest.task, making=False)
     title = f"judging {manifest.suite}, {manifest.model.name}, by {by.instance.name}"
     done = judge_images(place, by, title, _script_output(progress, on_progress), budget=budget)
     return _evaluation(place, done, by.instance)
+
+
+def _execute(given: Mapping[str, Any], model: ImageModel, *, is_new: bool) -> Evaluation:
+    """Execute the run of a call: its arguments, by their names; a new run has a folder of its own."""
+    by = judge_of(given["suite"], model.name, given["judge"], given["judge_options"], given["protocol"])
+    folder, adaptive = given["folder"], given["adaptive"]
+    if given["against"] is not None and adaptive is False:
+        raise FormalimgError("a run is compared with another one look by look: give adaptive=True too")
+    own = {each.name: given[each.name] for each in fields(RunOptions) if each.name in given}
+    own |= {"rewriter": rewriter_of(given["rewriter"]), "budget": _budget(given["budget"])}
+    own |= {"runs": _runs(folder), "folder": None if folder is None else Path(folder)}
+    options = RunOptions(**own)
+    options.safeguards((), _log.warning)  # which refuses wrong numbers before anything is written
+    prepared = prepare_run(options, Reopenable.here(model), [by])
+    style = prepared.config.condition.style
+    title = prepared.title + (f", {style} style text" if style != "none" else "")
+    output = _script_output(given["progress"], given["on_progress"])
+    with _new_folder(_dated(prepared.folder)) if is_new else contextlib.nullcontext(prepared.folder) as place:
+        prepared = replace(prepared, folder=place)
+        (done,) = prepared.execute(output, title)
+    return _evaluation(prepared.folder, done, by.instance)
 
 
 def _evaluation(folder: Path, done: Progress, judge: Judge) -> Evaluation:
@@ -429,12 +291,19 @@ def _budget(given: float | None) -> float | None:
     return None if budget is not None and math.isinf(budget) else budget
 
 
-def _new_folder(preferred: Path) -> Path:
-    """Create and return a folder that did not exist: two calls in one second are two runs."""
+@contextlib.contextmanager
+def _new_folder(preferred: Path) -> Iterator[Path]:
+    """Create and yield a folder that did not exist: two calls in one second are two runs. A refusal leaves none."""
     preferred.parent.mkdir(parents=True, exist_ok=True)
-    for number in range(1, 1000):
-        place = preferred if number == 1 else preferred.with_name(f"{preferred.name}-{number}")
+    numbered = (preferred.with_name(f"{preferred.name}-{number}") for number in range(2, 1000))
+    for folder in (preferred, *numbered):
         with contextlib.suppress(FileExistsError):
-            place.mkdir()
-            return place
-    raise FileExistsError(preferred)
+            folder.mkdir()
+            break
+    else:
+        raise FileExistsError(preferred)
+    try:
+        yield folder
+    finally:
+        with contextlib.suppress(OSError):  # unless it is empty
+            folder.rmdir()

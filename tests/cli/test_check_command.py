@@ -19,6 +19,15 @@ def test_a_good_formula_is_measured(tmp_path: Path) -> None:
     assert out == f"{path}: fine (knolling): K = 2, 4 clauses (1 attribute, 2 object, 1 relation)\n"
 
 
+def test_formulas_are_given_as_they_are_or_in_files(tmp_path: Path) -> None:
+    (tmp_path / "cup.formula").write_text(GOOD)
+    code, out, err = formalimg("check", GOOD, str(tmp_path / "cup.formula"))
+    assert (code, err) == (0, "")
+    assert out.startswith("formula: fine (knolling): K = 2")
+    assert out.endswith("2 formulas: 2 fine, 0 with problems\n")
+    assert "formula: line 1, column 1: this '(' is never closed" in formalimg("check", "(exists ?x").err
+
+
 def test_standard_input_is_the_default() -> None:
     for arguments in (("check",), ("check", "-")):
         code, out, _ = formalimg(*arguments, stdin=GOOD.encode())
@@ -118,7 +127,8 @@ def test_several_files_are_summed_up(tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     code, _, err = formalimg("check", str(tmp_path / "none"))
-    assert (code, err) == (2, f"error: cannot read {tmp_path / 'none'}: No such file or directory\n")
+    advice = "there is no such file, and a formula begins with a parenthesis"
+    assert (code, err) == (2, f"error: cannot read {tmp_path / 'none'}: {advice}\n")
     (tmp_path / "a.json").write_text("{")
     assert "is not valid JSON" in formalimg("check", str(tmp_path / "a.json")).err
     (tmp_path / "b.json").write_text("[]")

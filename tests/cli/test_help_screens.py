@@ -47,6 +47,12 @@ def test_options_of_run_are_listed_by_purpose_on_two_screens() -> None:
 
 
 @pytest.mark.parametrize("command", [*_commands()], ids=" ".join)
+def test_help_has_no_types_of_python_and_no_limits_that_nobody_meets(command: tuple[str, ...]) -> None:
+    page = _help(*command)
+    assert not re.search(r"<(list|path|str|int)\b|\[\[|\[default: ?\(|\d{19}|<=1000000\b", " ".join(page.split()))
+
+
+@pytest.mark.parametrize("command", [*_commands()], ids=" ".join)
 def test_every_command_takes_verbose(command: tuple[str, ...]) -> None:
     assert re.search(r"^  -v, --verbose ", _help(*command), re.MULTILINE)
 

@@ -32,6 +32,9 @@ def test_from_a_git_repository(tmp_path: Path) -> None:
     assert f"at {made}" in out
     assert "licence  MIT (LICENSE file in the repository)" in out
     assert "kept     3 files" in out
+    folder = (tmp_path / "out").resolve()
+    for suite in ("knolling", "natural"):
+        assert f"run      formalimg run {suite} --items {folder} --model MODEL" in out.splitlines()
     assert not (tmp_path / "out" / "draw.py").exists()
     code, out, err = formalimg(*arguments)
     assert (code, out) == (2, "")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -51,13 +52,23 @@ def test_bytes_and_paths_are_given_as_they_are(tmp_path: Path) -> None:
         assert _answers(CallableModel(lambda prompt, given=given: given)) == [Generated(b"as it is")] * 3
 
 
+def test_arrays_and_lists_of_one_image_are_images() -> None:
+    pixels = np.asarray(_IMAGE)
+    for given in ([_IMAGE], (pixels,), pixels, pixels[None], np.float32(pixels / 255), pixels.transpose(2, 0, 1)):
+        assert all(map(_same_pixels, _answers(CallableModel(lambda prompt, given=given: given))))
+    batch = CallableModel(lambda prompts: np.stack([pixels] * len(prompts)), batch=3)
+    assert all(map(_same_pixels, _answers(batch)))
+
+
 def test_none_declines() -> None:
     assert _answers(CallableModel(lambda prompt: None)) == [Refused("the function gave back None")] * 3
 
 
 def test_anything_else_is_an_error() -> None:
-    with pytest.raises(TypeError, match="an image must be a PIL image, bytes or a path, not int"):
+    with pytest.raises(ValueError, match="an image cannot be of the type int: give bytes, a path, a PIL image or an"):
         _answers(CallableModel(lambda prompt: 5))
+    with pytest.raises(ValueError, match="2 images came back for one prompt: return one"):
+        _answers(CallableModel(lambda prompt: [b"", b""]))
 
 
 def _functions(noted: list[Any]) -> dict[str, tuple[Callable[..., Any], Any]]:

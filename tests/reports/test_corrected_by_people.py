@@ -28,7 +28,7 @@ from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_r
 from tests.support.models import NumberJudge
 
 ASSUMES = "assumes the labelled images are a random sample within each level and judge answer"
-ALONE = "Rates are the judge's, without human labels: see --human."
+ALONE = "Rates are the judge's, without human labels: `formalimg report --human` corrects them."
 
 
 def _said(*words: object) -> str:
@@ -157,7 +157,7 @@ def test_several_runs_have_their_own_labels(run: Path, study: Path, tmp_path: Pa
     assert table["heads"][0] == "run"
     assert len({row["run"] for row in table["rows"]}) == 2
     section = _data(run, other, "--human", study)
-    assert "are the judge's, without human labels: see --human" in section["caption"]
+    assert "are the judge's, without human labels: `formalimg report --human` corrects them" in section["caption"]
     (tmp_path / "plain.csv").write_text("item,label\n1,yes\n", encoding="utf-8")
     with pytest.raises(FormalimgError, match="add a column run"):
         _said(run, other, "--labels", tmp_path / "plain.csv")

@@ -115,7 +115,20 @@ def test_files_among_the_runs_are_named(run: Path, tmp_path: Path) -> None:
         report(run / "run.toml")
     (tmp_path / "notes.txt").write_text("hello")
     with pytest.raises(FormalimgError, match=r"notes\.txt is a file, not a run folder: leave it out"):
-        report(run, tmp_path / "notes.txt")
+        report(tmp_path / "notes.txt")
+
+
+def test_what_is_no_run_is_skipped_with_a_warning(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "empty").mkdir()
+    first, second, *table = report(tmp_path / "empty", run, tmp_path / "notes.txt", "--format", "md").splitlines()
+    assert first == f"skipped: {tmp_path / 'empty'} is not a run: it has no run.toml"
+    assert second == f"skipped: {tmp_path / 'notes.txt'} is a file, not a run folder: leave it out"
+    assert any(line.startswith("| lab/plain") for line in table)
+    with pytest.raises(FormalimgError, match=r"is not a run: it has no run\.toml"):
+        report(tmp_path / "empty", tmp_path / "notes.txt")
+    with pytest.raises(FormalimgError, match="nowhere is not a run"):  # which is a slip, and not somebody else's file
+        report(run, tmp_path / "nowhere")
 
 
 def test_the_command_line_starts_without_numpy() -> None:

@@ -71,6 +71,9 @@ def test_a_reader_sees_a_run_grow(tmp_path: Path) -> None:
 def test_the_lock_is_given_back_when_a_run_fails(tmp_path: Path) -> None:
     execute(order(), tmp_path / "run")
     for _ in range(2):
-        with pytest.raises(FormalimgError, match="holds a run of other settings"):
+        with pytest.raises(
+            FormalimgError,
+            match=r"other settings .*name another folder with --out .*, or give `run` the option --restart",
+        ):
             execute(order(seed=2), tmp_path / "run")
     assert execute(order(), tmp_path / "run").images == 0

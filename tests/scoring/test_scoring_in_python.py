@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -21,6 +22,7 @@ from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.scoring import writer
 from formalimg.scoring.prompt_items import read_formula
+from formalimg.scoring.scoring import Scores
 from formalimg.types import Item, Part, Verdict
 from tests.scoring.conftest import CUP, PROMPT, RED
 from tests.support.loopback import Fault, Loopback
@@ -96,13 +98,37 @@ def test_a_grounder_judges_what_can_be_read_and_leaves_the_rest_unscored(images:
     assert scores[2].score is None
 
 
+def test_scores_have_a_mean_and_are_a_data_frame() -> None:
+    scene = Scene.of([SceneObject("cup", Box(100, 400, 300, 600)), SceneObject("fork", Box(700, 400, 800, 700))])
+    pixels = np.asarray(draw(scene))
+    prompts = ["A cup is to the left of a fork.", "A cup is to the right of a fork.", PROMPT]
+    scores = formalimg.score(np.stack([pixels] * 3), prompts, judge=open_grounder("builtin/icons"))
+    right, wrong, unscored = scores
+    assert (right.score, unscored.score) == (1.0, None)
+    assert wrong.score is not None
+    assert scores.mean == (1 + wrong.score) / 2
+    assert repr(scores) == f"<3 scores, mean {scores.mean:.2f}, in {scores.folder}>"
+    assert Scores((unscored,), scores.folder, scores.progress).mean is None
+    pytest.importorskip("pandas", reason="pandas is not installed: pip install 'formalimg[pandas]'")
+    frame = scores.to_pandas()
+    assert [*frame["image"]] == ["image 1", "image 2", "image 3"]
+    assert [*frame["score"].isna()] == [*frame["passed"].isna()] == [False, False, True]
+    parts = scores.to_pandas(parts=True)
+    assert len(parts) == sum(len(one.parts) for one in scores)
+    assert {*parts["item"]} == {right.item, wrong.item}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"prompts": ["a", "b"]}, "there are 1 images and 2 prompts"),
         ({}, "give prompts, or questions"),
-        ({"prompts": "A cup", "form": "poem"}, "cannot become 'poem'"),
-        ({"prompts": "A cup", "judge": 7}, "a int cannot judge"),
+        ({"prompts": "A cup", "form": "poem"}, "form cannot be 'poem': give auto, formula, questions or whole"),
+        ({"prompts": 3}, "prompts cannot be 3 .int.: give a str, a list or None"),
+        (
+            {"prompts": "A cup", "judge": 7},
+            "judge cannot be 7 .int.: give a str, a Judge, a Grounder, a ChatModel or None",
+        ),
         ({"prompts": "A cup", "judge": _OwnJudge(), "judge_options": {"a": "b"}}, "options are for a judge"),
         ({"questions": ["Is it?", GraphQuestion("1", "Is it so?")]}, "two questions have the id '1'"),
         ({"prompts": "A cup", "form": "questions", "judge": _OwnJudge()}, "somebody has to write the questions"),
@@ -114,7 +140,7 @@ def test_what_is_wrong_is_said_before_anything_is_done(
     with pytest.raises(formalimg.FormalimgError, match=message):
         formalimg.score(images / "red.png", **{"judge": "openai/seeing", **arguments})
     assert server.requests == []
-    with pytest.raises(formalimg.FormalimgError, match="image 1 is a float"):
+    with pytest.raises(formalimg.FormalimgError, match="image 1 is none: an image cannot be of the type float"):
         formalimg.score(1.5, "A cup", judge="openai/seeing")
 
 

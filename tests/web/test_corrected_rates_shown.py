@@ -28,4 +28,4 @@ def test_a_given_study_corrects_its_run_alone(tmp_path: Path) -> None:
     assert "<h2>Corrected by human labels</h2>" in pages["rated"]
     assert re.search(r"all images</th>(?:<td[^>]*>.*?</td>){2}<td[^>]*>20<", pages["rated"], re.DOTALL)
     assert "Corrected by human labels" not in pages["other"]
-    assert "without human labels: see --human" in pages["other"]
+    assert "without human labels: `formalimg report --human` corrects them" in pages["other"]

@@ -10,7 +10,11 @@ from __future__ import annotations
 import os
 import shlex
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
+
+from formalimg.errors import FormalimgError
 
 PACKAGE = "formalimg"
 
@@ -23,6 +27,14 @@ def install_line(extra: str, *more: str) -> str:
         more: further packages that are needed.
     """
     return " ".join(["pip install", *_source_arguments(extra), *map(shlex.quote, more)])
+
+
+def import_pandas() -> Any:
+    """Return the module pandas; raise an error with advice if it is not installed."""
+    try:
+        return import_module("pandas")
+    except ImportError as error:
+        raise FormalimgError(f"data frames need pandas: {install_line('pandas')}") from error
 
 
 def _source_arguments(extra: str) -> list[str]:

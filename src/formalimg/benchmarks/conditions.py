@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from formalimg._util.argument_types import require_types
 from formalimg.errors import FormalimgError
 from formalimg.scenes.scene import Scene
 from formalimg.types import Item
@@ -52,6 +53,7 @@ class Condition:
     prompts: Path | None = None
 
     def __post_init__(self) -> None:
+        require_types(Condition, vars(self))
         if not self.needs_layout and not self.with_prompt:
             raise FormalimgError(
                 "without words and without a layout nothing is asked for: choose a layout, or keep the words"

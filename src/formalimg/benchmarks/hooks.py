@@ -49,6 +49,7 @@ class BenchmarkHooks:
     value_has_kind: bool = False  # a value needs its kind to be unique: orange is a colour and a fruit
     code_zeroes_missing: bool = False  # published code counts images without a verdict as 0
     published_lines: bool = False  # published files may be JSON Lines, as items files are
+    reads: tuple[str, ...] = ()  # published data of other benchmarks that is read as its items
     has_scores: bool = False  # images have scores that are averaged; else they pass or fail
     level_format: str = "{name} = {level}"  # a level in running text
     numbers_heading: str = "Rates"  # of the main table

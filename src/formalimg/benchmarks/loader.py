@@ -16,6 +16,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
+from formalimg._util.argument_types import checks_types
 from formalimg._util.io import refuse_special_file
 from formalimg.benchmarks.filed_items import open_items_file, open_known_lines
 from formalimg.benchmarks.items_file import ITEMS_FILE, decode_known_item, in_order, read_lines
@@ -26,6 +27,7 @@ from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
 
+@checks_types()
 def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
     """Load the items of a suite, sorted by id.
 
@@ -189,9 +191,14 @@ def open_default(suite: str, version: str = "") -> list[Item[Any]]:
 def _default_data(suite: str, version: str) -> bytes:
     known = _digests()["files"]
     if suite not in known:
-        source = get_suite(suite).source
-        pulled = f", which `formalimg pull {source}` brings" if source else ""
-        raise FormalimgError(f"no items of {suite} ship with formalimg: give the path of its items{pulled}")
+        get_suite(suite)  # which refuses what is none
+        from formalimg.benchmarks.download.source import sources_of  # here, because most items ship
+
+        sources = "|".join(sources_of(suite))
+        pulled = f", which `formalimg pull {sources} --to DIR` brings" if sources else ""
+        raise FormalimgError(
+            f"no items of {suite} ship with formalimg: give the path of its items (`run --items`){pulled}"
+        )
     name = f"{suite}@{version}" if f"{suite}@{version}" in known else suite
     data = (_default_items() / f"{name}.jsonl.gz").read_bytes()
     if f"sha256:{hashlib.sha256(data).hexdigest()}" != known[name]:

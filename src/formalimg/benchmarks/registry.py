@@ -31,10 +31,18 @@ def suite(name: str) -> Benchmark:
     for folder, names in FOLDERS.items():
         if name in names:
             return _load(folder)[name]
+    raise FormalimgError(f"unknown suite {name!r}: {_advice(name)}")
+
+
+def _advice(name: str) -> str:
+    """Return what to do about the name of a suite that does not exist."""
+    from formalimg.benchmarks.download.source import suites_by_source  # here, because it reads this module
+
+    if suites := suites_by_source().get(name):
+        return f"`formalimg pull {name}` brings data for {' and '.join(suites)}"
     near = closest_match(name, suite_names())
-    raise FormalimgError(
-        f"unknown suite {name!r}: " + (f"did you mean {near}?" if near else f"known are {', '.join(suite_names())}")
-    )
+    known = f"known are {', '.join(suite_names())}; `formalimg suites` describes them"
+    return f"did you mean {near}?" if near else known
 
 
 def suite_names() -> tuple[str, ...]:

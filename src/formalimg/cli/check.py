@@ -14,7 +14,7 @@ from formalimg.benchmarks.odd_records import odd_lines
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.benchmarks.registry import suite_names
-from formalimg.cli.inputs import STANDARD_INPUT, Instruction, instruction_paths, read_instruction
+from formalimg.cli.inputs import STANDARD_INPUT, Instruction, formula_argument, instruction_paths
 from formalimg.cli.streams import echo, print_data
 from formalimg.errors import FormalimgError
 from formalimg.logic.checks import check
@@ -28,9 +28,9 @@ def check_command(
     files: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="FILE|FOLDER|-",
+            metavar="TEXT|FILE|FOLDER|-",
             show_default=False,
-            help="Files with a formula, published instances (.json with dsl and k), or folders of them. "
+            help="Formulas themselves, files with one, published instances (.json with dsl and k), or folders of them. "
             "Default: standard input.",
         ),
     ] = None,
@@ -61,9 +61,9 @@ def check_command(
     terms = vocabulary(suite)
     findings = []
     code = 0
-    paths = [path for path_or_folder in files or [STANDARD_INPUT] for path in instruction_paths(path_or_folder)]
+    paths = [path for argument in files or [STANDARD_INPUT] for path in instruction_paths(argument)]
     invalid = 0
-    for instruction in map(read_instruction, paths):
+    for instruction in map(formula_argument, paths):
         expected = k if k is not None else instruction.k
         problems = check(instruction.text, terms, k=expected, single_component=single_component)
         if plausible and not problems:

@@ -7,6 +7,7 @@ Commands and options are listed under headings: commands under the one they are 
 from __future__ import annotations
 
 import logging
+import re
 import sys
 from collections.abc import Iterator, Mapping, MutableMapping
 from functools import cache
@@ -38,14 +39,15 @@ class GroupedCommand(TyperCommand):
         return [*params, _verbose_option(), help_option]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments; errors that quote them show no API key."""
+        """Parse the arguments; errors that quote them show no API key, and what is missing is explained."""
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
             if isinstance(message := getattr(error, "message", None), str):
                 from formalimg.models.secrets import redact  # here, so that commands start faster
 
-                error.message = redact(message)  # type: ignore[attr-defined]
+                missing = type(error).__name__ == "MissingParameter" and getattr(error, "param", None)
+                error.message = (missing and missing.help) or redact(message)  # type: ignore[attr-defined]
             raise
 
     def invoke(self, ctx: Any) -> Any:
@@ -65,6 +67,7 @@ class GroupedCommand(TyperCommand):
             if record is None:
                 continue
             panel = getattr(param, "rich_help_panel", None)
+            record = _readable(*record)
             if param.param_type_name == "argument":
                 sections["Arguments"].append(record)
             elif panel:
@@ -76,6 +79,23 @@ class GroupedCommand(TyperCommand):
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
+
+
+_ARGUMENT_TYPE = re.compile(r"(?<=\S) <[\w\[\]|. ]+>$")
+"""What some versions of typer write behind the names of arguments: `<list[Path]>`."""
+
+_PYTHON_TYPES = {"<int>": "N", "<int range>": "N", "<float>": "X", "<float range>": "X", "<str>": "TEXT"}
+_ANY_SEED = re.compile(r"; -\d{19}<=x<=\d{19}")
+_NO_LIMIT = re.compile(r"(\d+)<=x<=(?:\d{19}|1000000\b)")
+_DEFAULT_IN_PARENTHESES = re.compile(r"\[default: \((.*?)\)")
+
+
+def _readable(name: str, text: str) -> tuple[str, str]:
+    """Return a line of help without types of Python, limits that nobody meets, and parentheses around defaults."""
+    for python, word in _PYTHON_TYPES.items():
+        name = name.replace(f" {python}", f" {word}") if name.startswith("-") else _ARGUMENT_TYPE.sub("", name)
+    text = _NO_LIMIT.sub(r"x>=\1", _ANY_SEED.sub("", text))
+    return name, _DEFAULT_IN_PARENTHESES.sub(r"[default: \1", text)
 
 
 class CommandEntry(NamedTuple):
@@ -299,7 +319,9 @@ COMMANDS = {
         _SHARE, "Push a run to a dataset on the Hugging Face Hub.", "push runs/a --to hf://datasets/me/my-run"
     ),
     "log": CommandEntry(_SHARE, "Log runs to W&B, MLflow or TensorBoard.", "log runs/* --to tensorboard"),
-    "check": CommandEntry(_TOOLS, "Check formulas and report every problem.", "check my.formula"),
+    "check": CommandEntry(
+        _TOOLS, "Check formulas and report every problem.", "check \"(exists ?x (Is ?x 'cup'))\" my.formula"
+    ),
     "verify": CommandEntry(
         _TOOLS, "Verify whether a formula holds in a scene.", "verify --formula my.formula --scene scene.json --explain"
     ),
@@ -308,10 +330,11 @@ COMMANDS = {
         "Find a scene that satisfies a formula, or prove there is none.",
         "solve --formula \"(exists ?x (Is ?x 'cup'))\"",
     ),
+    "suites": CommandEntry(_TOOLS, "List the suites: items, levels, what judges them, and where items come from."),
     "vocabulary": CommandEntry(
         _TOOLS, "List the classes and predicates of a suite, or its concepts.", "vocabulary knolling"
     ),
-    "models": CommandEntry(_TOOLS, "List the model providers, and what is missing to use each."),
+    "models": CommandEntry(_TOOLS, "List the model providers and detectors, and what is missing to use each."),
     "config": CommandEntry(
         _TOOLS, "Print the defaults in force, and where they come from.", target="config:config_app"
     ),

@@ -34,7 +34,7 @@ _SHOWN = 3
 
 def judge_command(
     folder: Annotated[
-        Path | None, typer.Argument(metavar="[RUN]", help="The run folder; none with --groundings.", show_default=False)
+        Path | None, typer.Argument(metavar="RUN", help="The run folder; none with --groundings.", show_default=False)
     ] = None,
     judge: options.JudgeNames = None,
     judge_option: options.JudgeOptions = None,
@@ -95,9 +95,9 @@ def judge_command(
     _refuse({"--items": items, "--name": name, "--out": out}, "a run")
     if folder is None:
         raise FormalimgError("there is nothing to judge: name a run folder, or give --groundings DIR")
-    from formalimg.api import judge_images  # these here, so that other commands start faster
     from formalimg.runs.config import RunOptions
     from formalimg.runs.parties import MAX_FAILURES, EngineOptions
+    from formalimg.runs.prepared_run import judge_images  # these here, so that other commands start faster
     from formalimg.runs.reader import open_run
 
     with closing(open_run(folder)) as run:

@@ -13,18 +13,22 @@ from formalimg.cli.streams import echo, print_data
 def models_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the providers as JSON.")] = False,
 ) -> None:
-    """List the model providers, and what is missing to use each.
+    """List the model providers and detectors, and what is missing to use each.
 
-    A model is named provider/model, as in openai/gpt-image-2. No provider is called, and keys are never printed.
+    A model is named provider/model, as in openai/gpt-image-2. What answers or finds objects can judge. No
+    provider is called, and keys are never printed.
     """
-    from formalimg.models.registry import installed_providers  # here, so that other commands start faster
+    from formalimg.judges.grounders.installed import installed_grounders  # these here, so that others start faster
+    from formalimg.models.registry import installed_providers
 
-    found = installed_providers()
+    found = [*installed_providers(), *installed_grounders()]
     if as_json:
         print_data(f"{json.dumps([provider.to_json() for provider in found], indent=2, ensure_ascii=False)}\n")
         return
     for provider in found:
-        does = ", ".join(word for word, can in (("images", provider.images), ("answers", provider.answers)) if can)
-        echo(f"{'–' if provider.missing else '✓'} {provider.name + '/…':<16} {does}")
+        abilities = {"images": provider.images, "answers": provider.answers, "finds objects": provider.finds}
+        does = ", ".join(word for word, can in abilities.items() if can)
+        name = provider.name if "/" in provider.name else f"{provider.name}/…"
+        echo(f"{'–' if provider.missing else '✓'} {name:<16} {does}")
         for line in (*provider.summary, *(f"to do: {step}" for step in provider.missing)):
             echo(f"    {line}")

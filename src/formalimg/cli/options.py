@@ -39,7 +39,7 @@ SuiteName = Annotated[
     str,
     typer.Argument(
         metavar="SUITE",
-        help=f"The benchmark: {', '.join(suite_names())}.",
+        help=f"The benchmark: {', '.join(suite_names())}; `formalimg suites` describes them.",
         show_default=False,
     ),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 from types import FrameType
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from formalimg.benchmarks.download.source import source_names, suites_by_source
 from formalimg.cli.streams import echo
 
 if TYPE_CHECKING:
@@ -17,7 +19,12 @@ if TYPE_CHECKING:
 
 def pull_command(
     benchmark: Annotated[
-        str, typer.Argument(metavar="BENCHMARK", help="The benchmark, such as formalimg.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="BENCHMARK",
+            help=f"The benchmark: {', '.join(source_names())}; `formalimg suites` says for which suite.",
+            show_default=False,
+        ),
     ],
     to: Annotated[str, typer.Option("--to", metavar="DIR", help="The folder to create.")],
     origin: Annotated[
@@ -51,6 +58,8 @@ def _show(pulled: PullResult) -> None:
     echo(f"licence  {pulled.source.licence}")
     echo(f"kept     {pulled.files:,} files, {pulled.bytes:,} bytes, {pulled.digest}")
     echo(f"in       {pulled.folder}")
+    for suite in suites_by_source().get(pulled.source.name, ()):
+        echo(f"run      formalimg run {suite} --items {shlex.quote(str(pulled.folder))} --model MODEL")
     if not pulled.verified_by:
         echo("note: these files are not verified against the pinned commit; download with git to verify", err=True)
 

@@ -135,11 +135,10 @@ def report_command(
     formats = figure_formats(figures, figures_as)
     certificates = [read_certificate(path) for path in certificate or ()]
     form: Format = format or (format_of(out) if out else "terminal")
+    runs = _run_folders(runs)
     with ExitStack() as opened:
         records = [
-            opened.enter_context(closing(record))
-            for run in runs
-            for record in _open_by_judge(_folder(run), judges == "all")
+            opened.enter_context(closing(record)) for run in runs for record in _open_by_judge(run, judges == "all")
         ]
         for note in _without_effect({record.manifest.suite for record in records}, epsilon, threshold):
             echo(note, err=True)
@@ -224,9 +223,31 @@ def _open_by_judge(folder: Path, by_every_judge: bool) -> Iterator[StoredRun]:
         yield open_run(folder, judge)
 
 
-def _folder(run: Path) -> Path:
-    """Return a run folder; raise an error with advice if it is a file."""
-    if not run.is_file():
-        return run
-    advice = f"give the folder {run.parent}" if run.name == "run.toml" else "leave it out"
-    raise FormalimgError(f"{run} is a file, not a run folder: {advice}")
+def _run_folders(paths: Sequence[Path]) -> list[Path]:
+    """Return these paths without files and folders that are no runs, as `runs/*` also names them; warn of each.
+
+    Raises:
+        FormalimgError: if no run is left; it says why the first is none.
+    """
+    reasons = [_why_not_a_run(path) for path in paths]
+    if all(reasons):
+        raise FormalimgError(reasons[0])
+    for reason in filter(None, reasons):
+        echo(f"skipped: {reason}", err=True)
+    return [path for path, reason in zip(paths, reasons, strict=True) if not reason]
+
+
+def _why_not_a_run(path: Path) -> str:
+    """Return why a path is no run; empty for runs, also damaged ones, and for what does not exist."""
+    if path.is_file():
+        advice = f"give the folder {path.parent}" if path.name == "run.toml" else "leave it out"
+        return f"{path} is a file, not a run folder: {advice}"
+    if not path.is_dir() or any((path / name).exists() for name in ("run.toml", "results.sqlite")):
+        return ""
+    from formalimg.runs.manifest import read_manifest  # here, so that other commands start faster
+
+    try:
+        read_manifest(path)
+    except FormalimgError as error:
+        return str(error)
+    return ""

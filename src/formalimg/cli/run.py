@@ -350,8 +350,8 @@ Judged = list[tuple[Path, "Judge | None"]]
 
 def execute_all(asked: RunArguments, *, judging: bool) -> Judged:
     """Execute one run for each model, or print what it would do; return their folders with each judge."""
-    from formalimg.api import prepare_run
     from formalimg.benchmarks.registry import suite
+    from formalimg.runs.prepared_run import prepare_run
 
     about = suite(asked.suite)  # a typo in its name is reported before one in a model's
     budget, runs = default_budget(asked.budget), default_runs(asked.runs, needed=asked.out is None)

@@ -17,9 +17,9 @@ from formalimg.cli.streams import echo, print_table
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.api import Output, PreparedRun
     from formalimg.reports.comparison_model import RunRow
     from formalimg.runs.cost_estimate import RunEstimate
+    from formalimg.runs.prepared_run import Output, PreparedRun
     from formalimg.runs.progress import Progress
     from formalimg.runs.reader import StoredRun
     from formalimg.types import Item, Judge
@@ -32,7 +32,7 @@ warn = partial(echo, err=True)
 
 def console_output() -> Output:
     """Return the output of runs that a command starts: a bar, and lines on standard error."""
-    from formalimg.api import Output  # these here, so that help screens come up faster
+    from formalimg.runs.prepared_run import Output  # these here, so that help screens come up faster
     from formalimg.runs.progress import run_progress
 
     return Output(run_progress, warn, warn)

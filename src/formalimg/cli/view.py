@@ -63,7 +63,7 @@ def view_command(
     with require_web_extra("the viewer"):
         from formalimg.web.export.exporter import export_viewer
         from formalimg.web.viewer.app import serve_viewer
-        from formalimg.web.viewer.site import Site
+        from formalimg.web.viewer.site import Site, is_run
     if export is not None:
         from formalimg.reports.tables.format import count_noun
 
@@ -72,8 +72,14 @@ def view_command(
         for line in done.left_out:
             echo(f"not exported: {line}", err=True)
         return
+    site = Site(runs, human or ())
+    no_runs = [found.folder for found in site.runs() if not is_run(found.folder)]
+    for folder in no_runs:
+        echo(f"skipped: {folder} is not a run: it has no run.toml", err=True)
+    if len(no_runs) == len(site.runs()):
+        echo(f"there is no run in {runs} yet: each appears when it begins", err=True)
     serve_viewer(
-        Site(runs, human or ()),
+        site,
         host=host,
         port=port,
         open_browser=browser,

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from formalimg._util.argument_types import checks_types
 from formalimg.drawing.icon import Icon, PixelFrame, icons, palette
 from formalimg.errors import FormalimgError
 from formalimg.logic.vocabulary import closest_match
@@ -45,6 +46,7 @@ def natural_aspect(label: str) -> float:
     return _icon(label).aspect
 
 
+@checks_types(scene="solve(formula).scene is one that satisfies a formula")
 def draw(scene: Scene, size: int = 1024) -> Image:
     """Render the scene as a square image of `size` pixels: each object drawn in its colour, filling its box exactly.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from formalimg.logic.errors import NOWHERE, FormulaError, Problem, ProblemKind, Span
-from formalimg.logic.parser import parse, try_parse
+from formalimg.logic.parser import as_formula, parse, try_parse
 from formalimg.logic.prenex import component_sizes
 from formalimg.logic.syntax import DISTINCT, Atom, Count, Exists, Forall, Formula, Value, Variable, children
 from formalimg.logic.variables import unbound
@@ -14,7 +14,7 @@ from formalimg.logic.vocabulary import VARIABLE, Predicate, Vocabulary, closest_
 
 def check(
     formula: Formula | str | bytes,
-    suite: str | Path | Vocabulary,
+    suite: str | Path | Vocabulary = "knolling",
     *,
     k: int | None = None,
     single_component: bool = False,
@@ -33,7 +33,7 @@ def check(
         if parsed is None:
             return problems
         formula = parsed
-    elif formula.span is NOWHERE:
+    elif as_formula(formula).span is NOWHERE:
         formula = parse(str(formula))  # built by code: give every node a position
     checker = _Checker(words)
     checker.visit(formula, {})

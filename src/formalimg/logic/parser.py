@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, TypeAlias
 
+from formalimg.errors import FormalimgError
 from formalimg.logic.errors import FormulaError, Problem, SourceText, Span
 from formalimg.logic.syntax import (
     COUNT_BOUNDS,
@@ -101,11 +102,19 @@ def parse(text: str | bytes) -> Formula:
 
 def as_formula(formula: Formula | str) -> Formula:
     """Return the formula itself, or parse it if it is text."""
-    return parse(formula) if isinstance(formula, str) else formula
+    if isinstance(formula, str):
+        return parse(formula)
+    if not isinstance(formula, Formula):
+        raise FormalimgError(
+            f"a formula cannot be of the type {type(formula).__name__}: give text, or what parse() returned"
+        )
+    return formula
 
 
 def try_parse(text: str | bytes) -> tuple[Formula | None, list[Problem]]:
     """Parse one formula; return it (None if there is none) and all syntax problems."""
+    if not isinstance(text, str | bytes):
+        raise FormalimgError(f"a formula cannot be of the type {type(text).__name__}: give a str or bytes")
     try:
         source = SourceText(text if isinstance(text, str) else _decode(text))
     except FormulaError as error:

@@ -75,6 +75,9 @@ def verify(
             problem of the kind `size`).
     """
     _require_known_semantics(semantics)
+    if not hasattr(scene, "objection"):
+        advice = "swap them" if hasattr(formula, "objection") else "Scene.from_json(…) reads one"
+        raise FormalimgError(f"verify takes a formula and then a scene, not {type(scene).__name__}: {advice}")
     return AnalyzedFormula(as_formula(formula)).verify(scene, semantics, style)
 
 

@@ -7,8 +7,6 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
-import io
-import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from difflib import get_close_matches
@@ -17,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from formalimg._util.aio import call_function
+from formalimg._util.image_input import image_file_bytes, list_images
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.options import Options
@@ -29,7 +28,8 @@ class CallableModel:
     """A Python function as an image model.
 
     The function takes a prompt, and also `seed` and `size` if it has parameters of these names. It returns a PIL
-    image, the bytes of a PNG, JPEG or WebP file, or the path of one; None means a refusal. It may be async.
+    image, an array or tensor, the bytes of a PNG, JPEG or WebP file, the path of one, or a list of one of these; None
+    means a refusal. It may be async.
     """
 
     sees_spec = False
@@ -72,7 +72,7 @@ class CallableModel:
             return
         seeds = [request.seed for request in requests]
         output = await self._call([request.prompt for request in requests], seed=seeds, size=requests[0].size)
-        images = list(output)
+        images = list_images(output)
         if len(images) != len(requests):
             raise ValueError(f"{len(requests)} prompts were given, but {len(images)} images came back")
         for image in images:
@@ -94,17 +94,10 @@ def _parameters(function: Callable[..., Any]) -> frozenset[str]:
 
 
 def _result(image: Any) -> ImageResult:
-    if image is None:
-        return Refused("the function gave back None")
-    if isinstance(image, bytes | bytearray | memoryview):
-        return Generated(bytes(image))
-    if isinstance(image, str | os.PathLike):
-        return Generated(Path(image).read_bytes())
-    if callable(getattr(image, "save", None)):
-        file = io.BytesIO()
-        image.save(file, format="PNG", compress_level=1)
-        return Generated(file.getvalue())
-    raise TypeError(f"an image must be a PIL image, bytes or a path, not {type(image).__name__}")
+    images = list_images(image)
+    if len(images) != 1:
+        raise ValueError(f"{len(images)} images came back for one prompt: return one")
+    return Refused("the function gave back None") if images[0] is None else Generated(image_file_bytes(images[0]))
 
 
 _REQUEST_ARGUMENTS = ("seed", "size")

@@ -95,6 +95,7 @@ class Provider:
         name: prefix of the names of its models.
         images: whether it has image models.
         answers: whether it has chat models, for judges, planners and writers.
+        finds: whether it finds objects in images, for judges.
         package: the distribution it comes with.
         summary: what it offers, one line each.
         missing: what to do before it can be used.
@@ -106,6 +107,7 @@ class Provider:
     package: str
     summary: tuple[str, ...]
     missing: tuple[str, ...]
+    finds: bool = False
 
     def to_json(self) -> dict[str, object]:
         """Return the provider as plain data."""
@@ -113,6 +115,7 @@ class Provider:
             "name": self.name,
             "images": self.images,
             "answers": self.answers,
+            "finds": self.finds,
             "package": self.package,
             "summary": list(self.summary),
             "missing": list(self.missing),

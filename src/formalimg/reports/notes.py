@@ -150,7 +150,7 @@ def judge_alone(suite: Benchmark, rows: Sequence[RunRow], corrected: Sequence[Co
     if not alone:
         return ""
     of = f" of {join_names(alone)}" if len(alone) < len(judged) else ""
-    return f"{_measure(suite)}{of} are the judge's, without human labels: see --human"
+    return f"{_measure(suite)}{of} are the judge's, without human labels: `formalimg report --human` corrects them"
 
 
 def _measure(suite: Benchmark) -> str:

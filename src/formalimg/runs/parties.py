@@ -165,6 +165,7 @@ def judge_of(
     """Return the judge that a call gives, by its name, as an object or a function; the default if it gives none."""
     from formalimg.judges.factory import check_protocol
 
+    check_protocol(protocol)
     if judge is None or isinstance(judge, str):
         from formalimg.models.options import option_texts
 
@@ -182,7 +183,6 @@ def judge_of(
             on_notice=_log.warning,
         )
         return by
-    check_protocol(protocol)
     if protocol != "default":
         raise FormalimgError(
             f"the protocol {protocol} needs a judge by its name: open it with open_judge(…, protocol=…)"

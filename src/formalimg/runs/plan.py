@@ -61,7 +61,9 @@ class Selection:
             if self.per_level is None or counts[item.level] <= self.per_level:
                 selected[position] = item
         if not selected:
-            raise FormalimgError("no items are left to run: select other levels or items")
+            is_none = self.per_level is not None and self.per_level < 1
+            advice = "take 1 or more per level" if is_none else "select other levels or items"
+            raise FormalimgError(f"no items are left to run: {advice}")
         return selected
 
     @staticmethod

@@ -10,17 +10,13 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
 
-from formalimg._util.images import png_bytes
+from formalimg._util.image_input import AnyImage, NoImageError, image_file_bytes
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.folder.file_matching import is_any_image, scan_folder
 from formalimg.types import Setting
-
-ImageInput: TypeAlias = Any
-"""An image: the path of a file, the bytes of a PNG, JPEG or WebP file, or a PIL image."""
 
 _MAX_BYTES = 256 * 1024 * 1024
 
@@ -45,7 +41,7 @@ class GivenImage:
         return re.sub(r"[^a-z0-9]+", "-", Path(self.name).stem.lower()).strip("-")[:40] or "image"
 
 
-def open_given_image(given: ImageInput, number: int) -> GivenImage:
+def open_given_image(given: AnyImage, number: int) -> GivenImage:
     """Return an image that a user gave.
 
     Args:
@@ -58,14 +54,10 @@ def open_given_image(given: ImageInput, number: int) -> GivenImage:
     if isinstance(given, str | os.PathLike):
         path = Path(given)
         return GivenImage(os.fspath(path), _digest(_read_file(path)), partial(_read_file, path))
-    if isinstance(given, bytes | bytearray | memoryview):
-        data = bytes(given)
-    elif callable(getattr(given, "save", None)) and hasattr(given, "mode"):
-        data = png_bytes(given if given.mode in ("1", "L", "LA", "P", "RGB", "RGBA") else given.convert("RGB"))
-    else:
-        raise FormalimgError(
-            f"image {number} is a {type(given).__name__}: give the path of a file, bytes, or a PIL image"
-        )
+    try:
+        data = image_file_bytes(given)
+    except NoImageError as error:
+        raise FormalimgError(f"image {number} is none: {error}") from error
     return GivenImage(f"image {number}", _digest(data), lambda: data)
 
 

@@ -8,8 +8,10 @@ from contextlib import closing
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
+from formalimg._util.argument_types import checks_types
+from formalimg._util.image_input import AnyImage, list_images
 from formalimg._util.strict_json import is_utf8
 from formalimg._util.text import truncate
 from formalimg.benchmarks.questions.spec import GraphQuestion
@@ -25,7 +27,7 @@ from formalimg.runs.manifest import Identity
 from formalimg.runs.parties import MAX_FAILURES, Safeguards, preflight_by_default
 from formalimg.runs.progress import Progress
 from formalimg.runs.reader import open_run
-from formalimg.scoring.given_images import GivenImages, ImageInput, open_given_image
+from formalimg.scoring.given_images import GivenImages, open_given_image
 from formalimg.scoring.prompt_items import (
     FREE_PROMPTS,
     MAX_PROMPT,
@@ -38,6 +40,9 @@ from formalimg.scoring.question_files import read_questions
 from formalimg.scoring.reasons import failure_reason
 from formalimg.scoring.writer import QuestionWriter
 from formalimg.types import ChatModel, Grounder, Judge, Part, Unscored
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _log = logging.getLogger(__name__)
 
@@ -67,7 +72,7 @@ class Score:
     item: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Scores(Sequence[Score]):
     """The scores of some images, in their order.
 
@@ -94,6 +99,29 @@ class Scores(Sequence[Score]):
     def __len__(self) -> int:
         return len(self.scores)
 
+    def __repr__(self) -> str:
+        mean = "none scored" if self.mean is None else f"mean {self.mean:.2f}"
+        return f"<{len(self)} scores, {mean}, in {self.folder}>"
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the scores of the images that could be scored; None if there are none."""
+        values = [each.score for each in self.scores if each.score is not None]
+        return sum(values) / len(values) if values else None
+
+    def to_pandas(self, *, parts: bool = False) -> DataFrame:
+        """Return a data frame with one row for each image; `passed` and `score` are missing where it is unscored.
+
+        Args:
+            parts: one row for each part of each score (clause, question), of the images that are scored.
+
+        Raises:
+            FormalimgError: if pandas is not installed.
+        """
+        from formalimg.scoring.score_tables import score_frame
+
+        return score_frame(self, parts=parts)
+
     def table(self) -> str:
         """Return the scores as a Markdown table."""
         from formalimg.reports.tables.markdown import render_markdown
@@ -112,8 +140,9 @@ class Scores(Sequence[Score]):
         return iter(self.scores)
 
 
+@checks_types()
 def score(
-    images: ImageInput | Sequence[ImageInput],
+    images: AnyImage | Sequence[AnyImage],
     prompts: str | Sequence[str] | None = None,
     judge: str | Judge | Grounder | ChatModel | None = None,
     *,
@@ -132,7 +161,7 @@ def score(
     one question. The same call again resumes, and asks nothing twice.
 
     Args:
-        images: an image or a list of them: paths, the bytes of files, or PIL images.
+        images: an image or a list of them: paths, the bytes of files, PIL images, arrays or tensors.
         prompts: one prompt for all images, or one for each; may be left out if there are questions.
         judge: a chat model that can see, or a grounder, by name or as an object; or a judge as an object. None for the
             one that `FORMALIMG_JUDGE` or `formalimg.toml` names.
@@ -148,7 +177,9 @@ def score(
     Raises:
         FormalimgError: if an argument is not valid; the message says what to do.
     """
-    several = list(images) if isinstance(images, list | tuple) else [images]
+    several = list_images(images)
+    if not several:
+        raise FormalimgError("there are no images to score: give one or more")
     own = _own_questions(questions)
     if prompts is None and own is None:
         raise FormalimgError("say what the images should show: give prompts, or questions")
@@ -222,7 +253,7 @@ class Scoring:
 
 
 def open_scoring(
-    pairs: Sequence[tuple[ImageInput, str]],
+    pairs: Sequence[tuple[AnyImage, str]],
     judge: str | Judge | Grounder | ChatModel | None,
     *,
     judge_options: Mapping[str, str] | None = None,
@@ -249,7 +280,7 @@ def open_scoring(
     return Scoring(builder, opened)
 
 
-def _open_pairs(pairs: Sequence[tuple[ImageInput, str]]) -> list[ScoredPair]:
+def _open_pairs(pairs: Sequence[tuple[AnyImage, str]]) -> list[ScoredPair]:
     found = []
     for number, (image, prompt) in enumerate(pairs, 1):
         if not isinstance(prompt, str) or not prompt.strip():

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from urllib.parse import urlsplit
 
-from formalimg.benchmarks.registry import FOLDERS
+from formalimg.benchmarks.registry import FOLDERS, suite, suite_names
 from formalimg.errors import FormalimgError
 from formalimg.logic.vocabulary import closest_match
 
@@ -68,10 +68,29 @@ def source(name: str) -> BenchmarkSource:
     """Return the source of a benchmark."""
     known = _sources()
     if name not in known:
+        if name in suite_names():
+            own = "|".join(sources_of(name))
+            advice = (
+                f"its data comes with `formalimg pull {own}`" if own else "its items ship with formalimg, or are yours"
+            )
+            raise PullError(f"{name} is a suite, and not published data: {advice}")
         near = closest_match(name, tuple(known))
         advice = f"did you mean {near}?" if near else f"known are {', '.join(known)}"
         raise PullError(f"unknown benchmark {name!r}: {advice}")
     return known[name]
+
+
+def suites_by_source() -> dict[str, tuple[str, ...]]:
+    """Return the suites that read what is pulled, by the name of the source."""
+    return {
+        name: tuple(each for each in suite_names() if name in (suite(each).source, *suite(each).reads))
+        for name in _sources()
+    }
+
+
+def sources_of(suite: str) -> tuple[str, ...]:
+    """Return the names of what is pulled for a suite."""
+    return tuple(name for name, suites in suites_by_source().items() if suite in suites)
 
 
 def source_names() -> tuple[str, ...]:

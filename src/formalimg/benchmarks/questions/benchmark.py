@@ -161,6 +161,7 @@ BENCHMARKS = (
         part_kinds=PART_KINDS,
         level_names={1: "all"},
         published_lines=True,
+        reads=("dsg", "dpg", "oneig", "tiif", "corebench"),
         code_zeroes_missing=True,
         judge_needs="needs a chat model that can see, which is asked about the prompt",
     ),

@@ -39,7 +39,8 @@ def _last_two(run: StoredRun) -> tuple[Identity, Identity]:
     if len(judges) < 2:
         raise FormalimgError(
             f"{run.folder} was judged by {judges[0].name if judges else 'nobody'}"
-            f"{' alone' if judges else ''}: let another judge look with `formalimg judge`, or give --votes of raters"
+            f"{' alone' if judges else ''}: give human --ratings of its images (`formalimg annotate` collects them) "
+            "or --votes, or let another judge look with `formalimg judge`"
         )
     return judges[-2], judges[-1]
 

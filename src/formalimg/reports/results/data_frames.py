@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from formalimg._util.installing import install_line
-from formalimg.errors import FormalimgError
+from formalimg._util.installing import import_pandas
 from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.runs.reader import Judged
 from formalimg.types import RunRecord, Verdict
@@ -106,11 +104,3 @@ def _part_rows(run: RunRecord) -> Iterator[dict[str, object]]:
                 "about": ", ".join(part.about),
                 "reason": part.reason,
             }
-
-
-def import_pandas() -> Any:
-    """Return the module pandas; raise an error with advice if it is not installed."""
-    try:
-        return import_module("pandas")
-    except ImportError as error:
-        raise FormalimgError(f"data frames need pandas: {install_line('pandas')}") from error

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from formalimg._util.text import visible
 from formalimg.errors import FormalimgError
-from formalimg.runs.manifest import Identity
+from formalimg.runs.manifest import Identity, read_manifest
 from formalimg.runs.progress import Progress
 from formalimg.runs.reader import StoredRun, open_run
 from formalimg.stats.observations import MissingPolicy, Summary
@@ -45,6 +45,7 @@ class Evaluation:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", Path(self.folder))
+        read_manifest(self.folder)  # which refuses what is no run
 
     @cached_property
     def run(self) -> StoredRun:

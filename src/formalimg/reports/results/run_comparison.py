@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from formalimg._util.installing import import_pandas
 from formalimg._util.text import visible
 from formalimg.reports.comparison_model import Comparison
 from formalimg.reports.findings import claims
-from formalimg.reports.results.data_frames import import_pandas
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from formalimg.errors import FormalimgError
 from formalimg.logic.errors import FormulaError, Problem
 from formalimg.logic.evaluation import TooHardError
-from formalimg.logic.parser import parse
+from formalimg.logic.parser import as_formula, parse
 from formalimg.logic.syntax import DISTINCT, Atom, Formula, Value, atoms
 from formalimg.logic.variables import rename_apart
 from formalimg.logic.verification import STYLE_PREDICATE, verify
@@ -92,7 +92,8 @@ def solve(
         SolverLimitError: if the formula could be neither satisfied nor refuted within the effort, or a witness is too
             hard to check.
     """
-    if isinstance(formula, str) or formula.span.end == 0:
+    formula = as_formula(formula)
+    if formula.span.end == 0:
         formula = parse(str(formula))  # a formula built by code has no positions in a text yet
     _require_solvable(formula)
     if not 0 <= margin <= _MAX_MARGIN:

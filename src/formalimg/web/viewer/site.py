@@ -76,7 +76,7 @@ class Site:
 
     def runs(self) -> list[FoundRun]:
         """Return the folders to show, by name: runs, damaged runs, and folders that contain no run."""
-        if _is_run(self.folder):
+        if is_run(self.folder):
             return [FoundRun(self.folder.resolve().name or "run", self.folder)]
         return [FoundRun(path.relative_to(self.folder).as_posix(), path) for path in _runs_below(self.folder, 1)]
 
@@ -146,7 +146,7 @@ class Site:
 def _runs_below(folder: Path, depth: int) -> Iterator[Path]:
     """Yield runs, and folders of the first level that contain none."""
     for path in sorted(_folders(folder)):
-        if _is_run(path):
+        if is_run(path):
             yield path
             continue
         inside = list(_runs_below(path, depth + 1)) if depth < _MAX_DEPTH else []
@@ -163,7 +163,8 @@ def _folders(folder: Path) -> Iterator[Path]:
         return  # not readable; the folder itself is still listed
 
 
-def _is_run(folder: Path) -> bool:
+def is_run(folder: Path) -> bool:
+    """Return whether a folder is a run, possibly a damaged one."""
     return any((folder / mark).is_file() for mark in _RUN_FILES)
 
 

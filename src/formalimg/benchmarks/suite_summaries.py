@@ -1,0 +1,85 @@
+"""What suites there are: how many items and levels each has, what judges its images, and where its items are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from formalimg.benchmarks.download.source import sources_of
+from formalimg.benchmarks.loader import open_default, shipped_versions
+from formalimg.benchmarks.registry import suite, suite_names
+from formalimg.types import Benchmark
+
+
+@dataclass(frozen=True)
+class SuiteSummary:
+    """A suite, as `formalimg suites` lists it.
+
+    Attributes:
+        name: on the command line.
+        title: in words.
+        items: how many ship with the package; None if none do.
+        levels: its levels, such as `K 1–10`; empty if all items are of one.
+        judge: what can judge its images.
+        drawings: the judge of the drawings of built-in models; empty if they draw nothing of it.
+        versions: the versions of its items that ship with the package, the newest last.
+        sources: what `formalimg pull` brings for it.
+    """
+
+    name: str
+    title: str
+    items: int | None
+    levels: str
+    judge: str
+    drawings: str
+    versions: tuple[str, ...]
+    sources: tuple[str, ...]
+
+    def lines(self) -> Iterable[str]:
+        """Yield the suite in a few lines: its size, what judges it, and how its items are had."""
+        size = "no items of its own" if self.items is None else f"{self.items:,} items, shipped"
+        if self.items is None and self.sources:
+            size = "not shipped"
+        yield f"{self.name:<24}{', '.join(filter(None, [size, self.levels]))}"
+        earlier = f"; earlier items: `run --items {'|'.join(f'@{version}' for version in self.versions[:-1])}`"
+        yield f"{self.title}. Judge: {self.judge}{f'; {self.drawings} for drawings' if self.drawings else ''}"
+        if self.items is not None:
+            published = f"published data: formalimg pull {self.sources[0]} --to DIR" if self.sources else "made here"
+            yield f"{published}{earlier if self.versions[1:] else ''}"
+        elif self.sources:
+            yield f"formalimg pull {'|'.join(self.sources)} --to DIR, then `run {self.name} --items DIR`"
+        else:
+            yield "give yours with `run --items FILE`; `formalimg score` makes them of prompts"
+
+    def to_json(self) -> dict[str, object]:
+        """Return the summary as plain data."""
+        return asdict(self)
+
+
+def summarize_suites() -> list[SuiteSummary]:
+    """Return all suites, in the order in which they are registered."""
+    return [_summary(suite(name)) for name in suite_names()]
+
+
+def _summary(benchmark: Benchmark) -> SuiteSummary:
+    versions = shipped_versions(benchmark.name)
+    items = open_default(benchmark.name) if versions else []
+    return SuiteSummary(
+        benchmark.name,
+        benchmark.title,
+        len(items) or None,
+        _levels_text(benchmark, {item.level for item in items}),
+        benchmark.judge_needs.removeprefix("needs "),
+        {"icons": "builtin/icons", "drawn": "builtin/drawn"}.get(benchmark.world, ""),
+        versions,
+        sources_of(benchmark.name),
+    )
+
+
+def _levels_text(benchmark: Benchmark, shipped: set[int]) -> str:
+    levels = sorted(shipped or {level for band in benchmark.bands.values() for level in band})
+    if not levels:
+        return ""
+    if names := [benchmark.level_names[level] for level in levels if level in benchmark.level_names]:
+        return f"{benchmark.level}s: {', '.join(names)}" if names[1:] else names[0]
+    return f"{benchmark.level} {levels[0]}–{levels[-1]}" if len(levels) > 1 else f"{benchmark.level} {levels[0]}"

@@ -1,0 +1,25 @@
+"""The grounders that are no chat models, and what is missing to use each: for `formalimg models`."""
+
+from __future__ import annotations
+
+from formalimg.judges.grounders.detector import open_detector
+from formalimg.judges.grounders.opencv_detector import missing_parts
+from formalimg.models.registry import Provider, requirements_of
+
+_PACKAGE = "formalimg"
+
+
+def installed_grounders() -> list[Provider]:
+    """Return detectors and the reader of icons. Nothing is loaded but what says whether they can be used."""
+    coco = "The 80 classes of COCO in photographs, on a CPU: detector/coco, or your own weights with -J weights=FILE."
+    detectors = "An object detector in a folder or on the Hugging Face hub, run here: detector/FOLDER or …/OWNER/NAME."
+    icons = "The icons that built-in models draw; what draws anything else needs another judge."
+    return [
+        _grounder("builtin/icons", icons, ()),
+        _grounder("detector/coco", coco, missing_parts()),
+        _grounder("detector", detectors, tuple(requirements_of(open_detector).missing())),
+    ]
+
+
+def _grounder(name: str, summary: str, missing: tuple[str, ...]) -> Provider:
+    return Provider(name, False, False, _PACKAGE, (summary,), missing, finds=True)
