@@ -266,8 +266,8 @@ def require_same_settings(new: RunManifest, stored: RunManifest, folder: Path) -
         is_older = len(found) == 1 and new.suite_version != stored.suite_version in shipped_versions(stored.suite)
         advice = f"resume it with --items @{stored.suite_version}, or name" if is_older else "name"
         raise FormalimgError(
-            f"{folder} holds a run of other settings ({'; '.join(found)}): {advice} another folder with --out (in Python "
-            "folder=), or give `run` the option --restart, which moves the old run aside"
+            f"{folder} holds a run of other settings ({'; '.join(found)}): {advice} another folder with --out (in "
+            "Python folder=), or give `run` the option --restart, which moves the old run aside"
         )
 
 
