@@ -203,7 +203,7 @@ def judge_of(
 
 def is_function(judge: object) -> bool:
     """Return whether a judge is given as a function, of which nobody knows what it does."""
-    return callable(judge) and not hasattr(judge, "judge")
+    return callable(judge) and not any(hasattr(judge, name) for name in ("judge", "ask", "ground"))
 
 
 class Workplace(NamedTuple):
