@@ -102,6 +102,7 @@ def test_the_list_says_what_each_can_do_and_what_is_missing(monkeypatch: pytest.
         "name": "acme",
         "images": True,
         "answers": True,
+        "finds": False,
         "package": "acme-models",
         "summary": ["Paints in the dark.", "Talks."],
         "missing": ["set ACME_KEY or ACME_OTHER_KEY (not needed on a Sunday)"],
