@@ -112,20 +112,21 @@ def _drawing(body: dict[str, Any], parts: Parts) -> Response:
     _SERVED[name] = data
     address = f"data:image/png;base64,{base64.b64encode(data).decode()}"
     part = {"type": "image_url", "image_url": {"url": address}}
-    message: dict[str, object] = {
+    forms: dict[str, dict[str, object]] = {
         "images": {"content": "Here it is.", "images": [part, part]},
         "parts": {"content": [{"type": "text", "text": "Here it is."}, part]},
         "markdown": {"content": f"Here it is: ![image]({address})"},
         "address": {"content": f"![image]({parts.url}/images/{name}.png?signature=secret)"},
         "bare": {"content": [{"type": "image", "b64_json": address.partition(",")[2]}]},
         "words": {"content": "I would rather describe it."},
-    }[body["model"].rpartition("-")[2]]
+    }
+    message = {"role": "assistant", **forms[body["model"].rpartition("-")[2]]}
     answer = {
         "id": "chatcmpl-1",
         "object": "chat.completion",
         "created": 1_700_000_000,
         "model": body["model"],
-        "choices": [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}],
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 12, "completion_tokens": 1290, "total_tokens": 1302},
     }
     return Response.of(answer, headers={"x-request-id": "req_chat"})
