@@ -36,6 +36,27 @@ def test_sigterm_ends_a_pipeline_at_its_next_step(tmp_path: Path) -> None:
     assert 1 <= _images(run) < 20
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
+def test_nobody_waits_for_weights_that_load_or_a_step_that_computes(number: signal.Signals, tmp_path: Path) -> None:
+    weights, run = save_tiny_sd(tmp_path / "sd"), tmp_path / "run"
+    command = [sys.executable, "-m", "formalimg", "run", "knolling", "--model", f"diffusers/{weights}"]
+    options = ["-M", "steps=900", "--levels", "1", "--per-level", "2", "--size", "640", "--judge", "builtin/icons"]
+    with (tmp_path / "log").open("wb") as log:
+        process = subprocess.Popen([*command, *options, "--out", str(run)], stdout=log, stderr=log)
+        try:
+            while not (run / "results.sqlite").exists():
+                assert process.poll() is None, (tmp_path / "log").read_text()
+                time.sleep(0.05)
+            process.send_signal(number)
+            began = time.monotonic()
+            process.wait(timeout=60)
+        finally:
+            process.kill()
+    assert time.monotonic() - began < 3
+    assert process.returncode == 130, (tmp_path / "log").read_text()
+    assert "The same command goes on" in (tmp_path / "log").read_text()
+
+
 def _images(run: Path) -> int:
     if not (run / "results.sqlite").exists():
         return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -159,27 +158,25 @@ def evaluate(  # noqa: D417  # `run` describes the others
     Args:
         generate: takes a prompt, and also `seed` and `size` if it has parameters of these names; returns an image: a
             PIL image, an array or tensor, the bytes of a PNG, JPEG or WebP file, the path of one, or a list of one of
-            these. None means that it declines.
+            these. None means that it declines. Or a pipeline of diffusers: each image gets a generator with its seed,
+            and width and height.
         suite: the benchmark, such as `knolling`; this and all that follow after `concurrency` as for `run`.
         judge: the judge, as for `run`.
         name: the name of the model in tables.
         settings: what shapes its images and should be on record.
         model_options: further arguments of the function, which are recorded too: `{"steps": 30}`.
-        batch: with more than 1, the function takes a list of prompts (and of seeds) and returns a list.
+        batch: with more than 1, the function takes a list of prompts (and of seeds) and returns a list; a pipeline
+            makes so many images at once.
         concurrency: the maximum number of concurrent calls.
 
     Raises:
         FormalimgError: as for `run`.
     """
     given = locals()
-    from formalimg.models.python_function import CallableModel, require_parameters
+    from formalimg.models.python_function import wrap_function
 
-    recorded = dict(model_options or {})
-    function = functools.partial(generate, **recorded) if recorded else generate
-    named = name or f"python/{getattr(generate, '__qualname__', type(generate).__name__)}"
-    require_parameters(generate, recorded, named)
-    model = CallableModel(
-        function, name=named, settings={**recorded, **(settings or {})}, batch=batch, concurrency=concurrency
+    model = wrap_function(
+        generate, name=name, arguments=model_options, settings=settings, batch=batch, concurrency=concurrency
     )
     return _execute(given, model, is_new=folder is None)
 

@@ -210,3 +210,11 @@ def test_items_that_only_their_authors_publish_are_described_too(tmp_path: Path)
     assert "requirements for objects of" in sheet
     metadata = json.loads((tmp_path / "out" / "croissant.json").read_text())
     assert {"task", "include"} <= {field["name"] for field in metadata["recordSet"][0]["field"]}
+
+
+def test_the_dataset_card_names_the_file_of_the_data(exports: dict[str, ExportedSuite]) -> None:
+    for export in exports.values():
+        _, front, text = (export.folder / "README.md").read_text(encoding="utf-8").split("---\n")
+        described = dict(line.strip("- ").split(": ", 1) for line in front.splitlines() if ": " in line)
+        assert (export.folder / described["data_files"]).is_file()
+        assert json.loads(described["pretty_name"]) in text

@@ -141,7 +141,7 @@ def test_the_command_says_what_it_wrote_and_what_is_missing(tmp_path: Path) -> N
     done = formalimg("export", "natural", "--items", str(authors), "--out", "out", cwd=tmp_path)
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines() == [
-        "3 items of natural in out, licence MIT: DATASHEET.md, LICENSE.md, croissant.json, items.jsonl",
+        "3 items of natural in out, licence MIT: DATASHEET.md, LICENSE.md, README.md, croissant.json, items.jsonl",
         "before you publish croissant.json, it needs: datePublished",
     ]
     described = json.loads((tmp_path / "out" / "croissant.json").read_text("utf-8"))

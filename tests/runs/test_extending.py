@@ -209,6 +209,6 @@ def test_a_run_of_an_earlier_version_of_items_is_resumed_with_it(tmp_path: Path)
     execute(order(items=load("knolling", "@1")[:2]), tmp_path)
     with pytest.raises(FormalimgError, match=r"was 1, now \d.*: resume it with --items @1, name another folder"):
         execute(order(items=load("knolling")[:2]), tmp_path)
-    with pytest.raises(FormalimgError, match=r"seed: .*\): choose another folder"):  # the version alone is not enough
+    with pytest.raises(FormalimgError, match=r"seed: .*\): name another folder"):  # the version alone is not enough
         execute(order(items=load("knolling")[:2], seed=2), tmp_path)
     assert execute(order(items=load("knolling", "@1")[:2]), tmp_path).images == 0

@@ -63,5 +63,5 @@ def test_the_main_line_of_a_run_goes_through_few_files() -> None:
     files = [line.split()[-1] for line in listed.splitlines()[1:]]
     assert "not seen" not in listed
     assert files[0] == "cli/__init__.py"
-    assert {"api.py", "runs/engine.py", "runs/store.py"} <= set(files)
+    assert {"runs/prepared_run.py", "runs/engine.py", "runs/store.py"} <= set(files)
     assert len(files) <= _MAX_FILES, files

@@ -90,6 +90,28 @@ def test_a_judge_of_ones_own_sees_prompt_and_image(images: Path) -> None:
     assert (one.passed, one.reason) == (False, f"no: is it {PROMPT}?")
 
 
+def test_a_function_is_a_judge_as_in_evaluate(images: Path) -> None:
+    seen: list[str] = []
+
+    def reddish(image: Image.Image, item: Item[Any]) -> dict[str, float]:
+        seen.append(item.prompt)
+        red, _, blue = image.resize((1, 1)).getpixel((0, 0))  # type: ignore[misc]
+        return {"red": float(red > blue), "an image": 1.0}
+
+    both = [images / "red.png", images / "blue.png"]
+    first = formalimg.score(both, ["There is a cup.", PROMPT], judge=reddish, judge_options={"name": "reddish"})
+    assert [(one.passed, one.score) for one in first] == [(True, 1.0), (False, 0.5)]
+    assert first[1].reason == "no: red"
+    again = formalimg.score(both, ["There is a cup.", PROMPT], judge=reddish)
+    assert again.folder != first.folder, "nobody knows what a function goes by"
+    formalimg.score(both, ["There is a cup.", PROMPT], judge=reddish, folder=again.folder)
+    assert sorted(seen) == sorted(["There is a cup.", PROMPT] * 2)
+    with pytest.raises(
+        formalimg.FormalimgError, match="no option 'model': it has name, settings, concurrency, threshold"
+    ):
+        formalimg.score(both, PROMPT, judge=reddish, judge_options={"model": 1})
+
+
 def test_a_grounder_judges_what_can_be_read_and_leaves_the_rest_unscored(images: Path) -> None:
     scene = Scene.of([SceneObject("cup", Box(100, 400, 300, 600)), SceneObject("fork", Box(700, 400, 800, 700))])
     prompts = ["A cup is to the left of a fork.", "A cup is to the right of a fork.", PROMPT]
@@ -129,7 +151,7 @@ def test_scores_have_a_mean_and_are_a_data_frame() -> None:
         ({"prompts": 3}, "prompts cannot be 3 .int.: give a str, a list or None"),
         (
             {"prompts": "A cup", "judge": 7},
-            "judge cannot be 7 .int.: give a str, a Judge, a Grounder, a ChatModel or None",
+            "judge cannot be 7 .int.: give a str, a Judge, a Grounder, a ChatModel, a function or None",
         ),
         ({"prompts": "A cup", "judge": _OwnJudge(), "judge_options": {"a": "b"}}, "options are for a judge"),
         ({"questions": ["Is it?", GraphQuestion("1", "Is it so?")]}, "two questions have the id '1'"),

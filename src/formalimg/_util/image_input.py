@@ -27,7 +27,8 @@ class NoImageError(ValueError):
 
 
 def list_images(images: AnyImage) -> list[Any]:
-    """Return the images of a list, a batch as one array or tensor, or a single image."""
+    """Return the images of a list, a batch as one array or tensor, the output of a pipeline, or a single image."""
+    images = getattr(images, "images", images)  # as diffusers and transformers call them
     if isinstance(images, list | tuple):
         return [*images]
     return [*images] if getattr(images, "ndim", None) == 4 else [images]

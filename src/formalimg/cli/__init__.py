@@ -31,4 +31,23 @@ def main() -> None:
     except KeyboardInterrupt:
         if sys.stderr:
             sys.stderr.write(f"{STOPPED}\n")
+        _end_process(130)
         sys.exit(130)
+    except SystemExit as ending:
+        _end_process(ending.code)
+        raise
+
+
+def _end_process(code: object) -> None:
+    """End without waiting for a step or the loading of a local model that a stopped command gave up."""
+    pools = sys.modules.get("formalimg.models.local.device_pool")
+    if pools is None or not pools.has_work_under_way():
+        return
+    import os
+
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):  # nobody may be there to read it
+            continue
+    os._exit(code if isinstance(code, int) else 1)

@@ -110,8 +110,9 @@ def export_command(
     --trainer writes train and test files whose rows say by what an image is rewarded. What cannot go to either side of
     a --split is counted.
 
-    A suite becomes a folder with items.jsonl, DATASHEET.md, croissant.json and LICENSE.md. A run becomes images with
-    verdicts or scores, in the files and places of the published scripts of its benchmark.
+    A suite becomes a folder with items.jsonl, DATASHEET.md, croissant.json, LICENSE.md and README.md, which
+    datasets.load_dataset reads. A run becomes images with verdicts or scores, in the files and places of the published
+    scripts of its benchmark.
     """
     of_suites: dict[str, object] = {
         "--items": items,

@@ -13,15 +13,15 @@ from formalimg.cli.streams import echo, print_data
 def models_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the providers as JSON.")] = False,
 ) -> None:
-    """List the model providers and detectors, and what is missing to use each.
+    """List the model providers, detectors and presets of open judges, and what is missing to use each.
 
-    A model is named provider/model, as in openai/gpt-image-2. What answers or finds objects can judge. No
-    provider is called, and keys are never printed.
+    A model is named provider/model, as in openai/gpt-image-2. What answers or finds objects can judge. A preset stands
+    for an open model on a server of yours, with its options. No provider is called, and keys are never printed.
     """
     from formalimg.judges.grounders.installed import installed_grounders  # these here, so that others start faster
-    from formalimg.models.registry import installed_providers
+    from formalimg.models.registry import installed_presets, installed_providers
 
-    found = [*installed_providers(), *installed_grounders()]
+    found = [*installed_providers(), *installed_grounders(), *installed_presets()]
     if as_json:
         print_data(f"{json.dumps([provider.to_json() for provider in found], indent=2, ensure_ascii=False)}\n")
         return

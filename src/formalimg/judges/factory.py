@@ -48,7 +48,8 @@ def open_judge(
 
     Args:
         suite: the benchmark.
-        name: `builtin/icons`, `builtin/drawn`, `detector/…`, or a chat model such as `openai/gpt-4o`.
+        name: `builtin/icons`, `builtin/drawn`, `detector/…`, a chat model such as `openai/gpt-4o`, or a preset of one
+            such as `preset/qwen3-vl-8b`.
         options: those that say how the suite uses a chat model, such as `requests`, `boxes` and `prompts` (a folder),
             and those of the model that is named.
         task: what is to be judged. Layouts are judged by logic alone.
@@ -62,6 +63,10 @@ def open_judge(
         if name not in (None, LayoutJudge.name) or options:
             raise FormalimgError(f"layouts are judged by logic alone, not by {name or 'options'}: leave the judge out")
         return LayoutJudge() if protocol == "default" else PublishedLayoutJudge()
+    if name is not None:
+        from formalimg.models.presets import expand_preset  # here, because most runs of built-in models name no judge
+
+        name, options = expand_preset(name, options)
     about = suite_of(suite)
     if about.judge_profiles and protocol != "default":
         *profiles, last = about.judge_profiles

@@ -21,7 +21,7 @@ from formalimg.models.base import Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.options import Options
 from formalimg.models.public_identity import stored_settings
 from formalimg.models.registry import requires
-from formalimg.types import Setting
+from formalimg.types import ImageModel, Setting
 
 
 class CallableModel:
@@ -81,6 +81,46 @@ class CallableModel:
     async def _call(self, prompts: str | list[str], **arguments: object) -> Any:
         taken = {name: value for name, value in arguments.items() if name in self._takes}
         return await call_function(self._function, prompts, **taken)
+
+
+def wrap_function(
+    function: Callable[..., Any],
+    *,
+    name: str = "",
+    arguments: Mapping[str, Setting] | None = None,
+    settings: Mapping[str, Setting] | None = None,
+    batch: int = 1,
+    concurrency: int = 1,
+) -> ImageModel:
+    """Return a function, or a loaded pipeline of diffusers, as an image model; the arguments go with each call.
+
+    Raises:
+        FormalimgError: if it does not take one of them.
+    """
+    if _is_of_diffusers(function):
+        from formalimg.models.local.pipeline_object import PipelineObject
+
+        return PipelineObject(function, name=name, arguments=arguments, settings=settings, batch=batch)
+    arguments = dict(arguments or {})
+    name = name or f"python/{getattr(function, '__qualname__', type(function).__name__)}"
+    require_parameters(function, arguments, name)
+    return CallableModel(
+        functools.partial(function, **arguments) if arguments else function,
+        name=name,
+        settings={**arguments, **(settings or {})},
+        batch=batch,
+        concurrency=concurrency,
+    )
+
+
+def _is_of_diffusers(function: object) -> bool:
+    """Return whether this is a pipeline of diffusers, or a partial of one that names all arguments."""
+    if isinstance(function, functools.partial):
+        return not function.args and _is_of_diffusers(function.func)
+    return any(
+        base.__name__ == "DiffusionPipeline" and base.__module__.partition(".")[0] == "diffusers"
+        for base in type(function).__mro__
+    )
 
 
 def _parameters(function: Callable[..., Any]) -> frozenset[str]:

@@ -62,12 +62,15 @@ def open_chat_model(name: str, options: Mapping[str, str] | None = None) -> Chat
     """Return the chat model of this name, `provider/model`.
 
     Args:
-        name: as users write it, such as `openai/gpt-4o` or `openai/Qwen/Qwen3-VL-8B-Instruct`.
+        name: as users write it, such as `openai/gpt-4o`, `openai/Qwen/Qwen3-VL-8B-Instruct` or `preset/qwen3-vl-8b`.
         options: options of the model, as the provider defines them.
 
     Raises:
         FormalimgError: if the provider or model is unknown, a requirement is missing, or an option is wrong.
     """
+    from formalimg.models.presets import expand_preset  # here, because built-in models are none
+
+    name, options = expand_preset(name, options)
     provider, model = _split(name, "openai/gpt-4o")
     known = chat_model_providers()
     if provider not in known and provider in image_model_providers():
@@ -127,6 +130,20 @@ def installed_providers() -> list[Provider]:
     """Return all installed providers, by name. Their modules are loaded, but no model is called."""
     images, chats = image_model_providers(), chat_model_providers()
     return [_provider(name, images.get(name), chats.get(name)) for name in sorted({*images, *chats})]
+
+
+def installed_presets() -> list[Provider]:
+    """Return the presets of open chat models, by name, and what is missing to use each."""
+    from formalimg.models.presets import presets
+
+    required = chat_requirements()
+    found = []
+    for preset in presets():
+        provider = preset.model.partition("/")[0]
+        needed = required.get(provider, Requirements())
+        missing = (needed.install,) if needed.missing_modules() else ()
+        found.append(Provider(preset.name, False, True, "formalimg", preset.summary, missing))
+    return found
 
 
 def chat_requirements() -> dict[str, Requirements]:

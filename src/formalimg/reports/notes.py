@@ -15,7 +15,6 @@ from formalimg.reports.tables.format import count_noun, format_value, join_names
 from formalimg.runs.manifest import Identity, RunManifest, judge_names
 from formalimg.runs.reader import StoredRun
 from formalimg.runs.rows import PlannedItem
-from formalimg.runs.wording import published_wording
 from formalimg.types import Benchmark, RunRecord
 
 if TYPE_CHECKING:
@@ -132,8 +131,7 @@ def _extent_and_judge(section: Section) -> Iterator[str]:
     yield "; ".join(dict.fromkeys(map(extent, section.rows)))
     judges = [row.manifest.judge for row in section.rows]
     if judges[0] is not None and judges.count(judges[0]) == len(judges):
-        wording = published_wording(judges[0].settings)
-        yield f"Judged by {judges[0].name}{f' ({wording})' if wording else ''}"
+        yield f"Judged by {judges[0].name}{f' ({judges[0].wording})' if judges[0].wording else ''}"
     yield from _sources(section)
     alone = judge_alone(section.suite, section.rows, section.corrected)
     if alone:

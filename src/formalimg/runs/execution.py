@@ -288,7 +288,10 @@ def run_until_stopped(engine: Engine, run_engine: Callable[[], Awaitable[Progres
 
 
 class _StopHandler:
-    """Stops the engine when called once, aborts it when called again; from any thread, or as a signal handler."""
+    """Stops the engine when called once, aborts it when called again; from any thread, or as a signal handler.
+
+    What is computed here is given up at once: it costs nothing to make again. Calls of others are paid for.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -298,9 +301,8 @@ class _StopHandler:
         self.aborted = False
 
     def terminate(self) -> None:
-        """Stop soon, as the system wants it: what is computed here is given up, other calls have a while to end."""
+        """Stop soon, as the system wants it: calls have a while to end."""
         self()
-        self._engine.interrupt()
         if self._deadline is None:
             self._deadline = threading.Timer(_GRACE_SECONDS, _end_process)
             self._deadline.daemon = True
@@ -311,7 +313,7 @@ class _StopHandler:
             self.aborted = True
             self._loop.call_soon_threadsafe(self._task.cancel)
         _log.info("run %s by the user", "aborted" if self.aborted else "stopped")
-        self._engine.stop()
+        self._engine.interrupt()
         if self._loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop has just ended
                 self._loop.call_soon_threadsafe(self._engine.report)

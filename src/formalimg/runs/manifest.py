@@ -15,10 +15,8 @@ from formalimg._util.strict_json import is_text, is_utf8, parse_toml
 from formalimg._util.text import truncate
 from formalimg.benchmarks.loader import shipped_versions
 from formalimg.errors import FormalimgError
-from formalimg.prompts import is_replaced
 from formalimg.runs.folder import require_plain_run_files
 from formalimg.runs.image_store import write_run_file
-from formalimg.runs.wording import published_wording
 from formalimg.stats.observations import Profile
 from formalimg.types import Setting
 
@@ -62,6 +60,15 @@ class Identity:
 
     name: str
     settings: Mapping[str, Setting]
+
+    @property
+    def wording(self) -> str:
+        """Whose texts it sends, where it follows a published protocol; empty for all others."""
+        if "protocol" not in self.settings:
+            return ""
+        from formalimg.runs.wording import published_wording  # here, because most runs follow no published protocol
+
+        return published_wording(self.settings)
 
 
 @dataclass(frozen=True)
@@ -163,8 +170,8 @@ def write_manifest(manifest: RunManifest, folder: Path) -> None:
     ]
     for role, party in (("model", manifest.model), ("judge", manifest.judge)):
         if party is not None:
-            wording = published_wording(party.settings)
-            lines += ["", f"[{role}]", *_toml_lines({"name": party.name, **({"wording": wording} if wording else {})})]
+            wording = {"wording": party.wording} if party.wording else {}
+            lines += ["", f"[{role}]", *_toml_lines({"name": party.name, **wording})]
             lines += ["", f"[{role}.settings]", *_toml_lines(party.settings)]
     data = "".join(f"{line}\n" for line in lines).encode()
     if len(data) > MAX_MANIFEST_BYTES:
@@ -388,6 +395,8 @@ def _distinct_name(judge: Identity, namesakes: Sequence[Identity]) -> str:
 
 
 def _without_builtin_prompts(keys: Iterable[str], judges: Sequence[Identity]) -> list[str]:
+    from formalimg.prompts import is_replaced  # here, because few runs have judges of one name
+
     return [
         key
         for key in keys

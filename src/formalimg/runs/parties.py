@@ -135,10 +135,12 @@ def open_judges(
 
 def _authors_texts(suite: str, protocol: Protocol) -> Path | None:
     """Return the folder of the authors' texts, named here so that a machine without them refuses; None for others."""
+    if protocol == "default":
+        return None
     from formalimg.benchmarks.download.texts import pulled_texts
     from formalimg.benchmarks.registry import suite as suite_of
 
-    return None if protocol == "default" else pulled_texts(suite_of(suite).source)
+    return pulled_texts(suite_of(suite).source)
 
 
 def model_of(model: str | ImageModel, options: Mapping[str, object] | None) -> ImageModel:
@@ -213,7 +215,7 @@ def judge_of(
 
 def is_function(judge: object) -> bool:
     """Return whether a judge is given as a function, of which nobody knows what it does."""
-    return callable(judge) and not hasattr(judge, "judge")
+    return callable(judge) and not any(hasattr(judge, name) for name in ("judge", "ask", "ground"))
 
 
 class Workplace(NamedTuple):

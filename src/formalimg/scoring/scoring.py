@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -25,7 +26,14 @@ from formalimg.runs.config import RunConfig
 from formalimg.runs.defaults.settings import default_judge
 from formalimg.runs.execution import execute
 from formalimg.runs.manifest import Identity
-from formalimg.runs.parties import MAX_FAILURES, Safeguards, preflight_by_default
+from formalimg.runs.parties import (
+    MAX_FAILURES,
+    JudgeFunction,
+    Safeguards,
+    is_function,
+    judge_of,
+    preflight_by_default,
+)
 from formalimg.runs.progress import Progress
 from formalimg.runs.reader import open_run
 from formalimg.scoring.given_images import GivenImages, open_given_image
@@ -149,9 +157,9 @@ class Scores(Sequence[Score]):
 def score(
     images: AnyImage | Sequence[AnyImage],
     prompts: str | Sequence[str] | None = None,
-    judge: str | Judge | Grounder | ChatModel | None = None,
+    judge: str | Judge | Grounder | ChatModel | JudgeFunction | None = None,
     *,
-    judge_options: Mapping[str, str] | None = None,
+    judge_options: Mapping[str, Any] | None = None,
     form: PromptForm = "auto",
     writer: str | ChatModel | None = None,
     writer_options: Mapping[str, str] | None = None,
@@ -164,14 +172,16 @@ def score(
     """Score images by prompts: no suite is needed.
 
     A prompt becomes a formula where our English reader can read it, else yes/no questions written by a chat model, else
-    one question. The same call again resumes, and asks nothing twice.
+    one question. The same call again resumes, and asks nothing twice; but what a function does is unknown, so with one
+    as the judge each call is a new run, unless `folder` names the run to resume.
 
     Args:
         images: an image or a list of them: paths, the bytes of files, PIL images, arrays or tensors.
         prompts: one prompt for all images, or one for each; may be left out if there are questions.
-        judge: a chat model that can see, or a grounder, by name or as an object; or a judge as an object. None for the
-            one that `FORMALIMG_JUDGE` or `formalimg.toml` names.
-        judge_options: options of a judge that is named.
+        judge: a chat model that can see, or a grounder, by name or as an object; a judge as an object; or any function
+            `(image, item) -> bool | float | dict`, as `CallableJudge` takes it: the prompt is `item.prompt`. None for
+            the one that `FORMALIMG_JUDGE` or `formalimg.toml` names.
+        judge_options: options of a judge that is named, or of a function, as for `run`.
         form: what prompts become: `formula`, `questions`, `whole` (one question), or `auto`.
         writer: the chat model that writes questions, by name or as an object; None for the judge, if it is one.
         writer_options: options of a writer that is named.
@@ -207,6 +217,8 @@ def score(
         questions=own,
     )
     place = scoring.builder.folder(Path("runs")) if folder is None else Path(folder)
+    if folder is None and is_function(judge):
+        place = place.with_name(f"{place.name}-{datetime.now():%Y%m%d-%H%M%S-%f}")
     return scoring.execute(place, budget, on_progress, preflight=preflight)
 
 
@@ -291,9 +303,9 @@ class Scoring:
 
 def open_scoring(
     pairs: Sequence[tuple[AnyImage, str]],
-    judge: str | Judge | Grounder | ChatModel | None,
+    judge: str | Judge | Grounder | ChatModel | JudgeFunction | None,
     *,
-    judge_options: Mapping[str, str] | None = None,
+    judge_options: Mapping[str, Any] | None = None,
     form: PromptForm = "auto",
     writer: str | ChatModel | None = None,
     writer_options: Mapping[str, str] | None = None,
@@ -333,7 +345,9 @@ def _open_pairs(pairs: Sequence[tuple[AnyImage, str]]) -> list[ScoredPair]:
     return found
 
 
-def _open_judge(judge: str | Judge | Grounder | ChatModel | None, options: Mapping[str, str] | None) -> Judge:
+def _open_judge(
+    judge: str | Judge | Grounder | ChatModel | JudgeFunction | None, options: Mapping[str, Any] | None
+) -> Judge:
     if judge is None:
         default = default_judge(FREE_PROMPTS, "these images", words="python", making=False)
         if default is not None:
@@ -341,8 +355,8 @@ def _open_judge(judge: str | Judge | Grounder | ChatModel | None, options: Mappi
             judge, options = default.name, {**default.options, **(options or {})}
     if judge is None or isinstance(judge, str):
         return open_judge(FREE_PROMPTS, judge, options)
-    if options:
-        raise FormalimgError("options are for a judge that is named: give them where the judge is opened")
+    if options and not is_function(judge):
+        raise FormalimgError("options are for a judge that is named, or a function: set them when it is opened")
     given: Any = judge
     if isinstance(given, PromptJudge):
         return given
@@ -350,7 +364,11 @@ def _open_judge(judge: str | Judge | Grounder | ChatModel | None, options: Mappi
         return open_prompt_judge(given)
     if callable(getattr(given, "judge", None)):
         return PromptJudge(given, given)
-    raise FormalimgError(f"judge must be a name, a chat model, a grounder or a judge, not {type(given).__name__}")
+    if is_function(given):
+        return judge_of(FREE_PROMPTS, "", given, options, "default").instance
+    raise FormalimgError(
+        f"judge must be a name, a chat model, a grounder, a judge or a function, not {type(given).__name__}"
+    )
 
 
 def _chat_of(judge: Judge) -> ChatModel | None:

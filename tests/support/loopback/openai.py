@@ -95,10 +95,41 @@ def _chat(request: Request, fault: Fault | None, parts: Parts) -> Response:
         return Response.of({"object": "chat.completion", "choices": "none today"})
     if kind == "no text":
         return _completion(body, None, "stop")
+    if "image" in body.get("modalities", ()):
+        return _drawing(body, parts)
     text = parts.reply(_asked(body))
     if kind == "length":
         return _completion(body, text[: len(text) // 2], "length")
     return _completion(body, text, "stop", has_usage=kind != "no usage")
+
+
+def _drawing(body: dict[str, Any], parts: Parts) -> Response:
+    """The image of a model that draws in a chat, where its name says that gateways put it."""
+    asked = _asked(body)
+    wish = Wish(body["model"], asked.texts[-1], "", body.get("seed"), asked.images[0] if asked.images else None)
+    data = parts.paint(wish)
+    name = hashlib.sha256(data).hexdigest()
+    _SERVED[name] = data
+    address = f"data:image/png;base64,{base64.b64encode(data).decode()}"
+    part = {"type": "image_url", "image_url": {"url": address}}
+    forms: dict[str, dict[str, object]] = {
+        "images": {"content": "Here it is.", "images": [part, part]},
+        "parts": {"content": [{"type": "text", "text": "Here it is."}, part]},
+        "markdown": {"content": f"Here it is: ![image]({address})"},
+        "address": {"content": f"![image]({parts.url}/images/{name}.png?signature=secret)"},
+        "bare": {"content": [{"type": "image", "b64_json": address.partition(",")[2]}]},
+        "words": {"content": "I would rather describe it."},
+    }
+    message = {"role": "assistant", **forms[body["model"].rpartition("-")[2]]}
+    answer = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1_700_000_000,
+        "model": body["model"],
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 12, "completion_tokens": 1290, "total_tokens": 1302},
+    }
+    return Response.of(answer, headers={"x-request-id": "req_chat"})
 
 
 def _asked(body: dict[str, Any]) -> Asked:

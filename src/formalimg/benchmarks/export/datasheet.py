@@ -1,7 +1,8 @@
-"""Data sheet and licence note: `DATASHEET.md` and `LICENSE.md`, filled from `texts.toml` and the items."""
+"""`DATASHEET.md`, `LICENSE.md` and `README.md` of an export, filled from `texts.toml` and the items."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from string import Template
@@ -138,6 +139,21 @@ def datasheet_text(
         "published_form": _PUBLISHED_FORM if published else "",
     }
     template = (files("formalimg.benchmarks.export") / "datasheet.md").read_text(encoding="utf-8")
+    return Template(template).substitute(values)
+
+
+def dataset_card(statistics: ItemStatistics, terms: LicenceTerms, data: str) -> str:
+    """Return the text of `README.md`: which file is the data, for dataset libraries, and where to read more.
+
+    Args:
+        statistics: what the items are.
+        terms: their licence.
+        data: the name of the items file.
+    """
+    suite = statistics.suite
+    values = {"title": suite.title, "quoted": json.dumps(suite.title, ensure_ascii=False), "name": suite.name}
+    values |= {"items": f"{statistics.items:,}", "licence": terms.licence, "data": data}
+    template = (files("formalimg.benchmarks.export") / "readme.md").read_text(encoding="utf-8")
     return Template(template).substitute(values)
 
 

@@ -1,4 +1,4 @@
-"""Export a suite: items, data sheet, Croissant metadata and licence note, in one atomic folder."""
+"""Export a suite: items, data sheet, Croissant metadata, licence note and dataset card, in one atomic folder."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from formalimg._util.io import atomic_folder
 from formalimg.benchmarks.export.croissant import DataFile, croissant_text, missing_for_publication
-from formalimg.benchmarks.export.datasheet import datasheet_text, licence_text
+from formalimg.benchmarks.export.datasheet import dataset_card, datasheet_text, licence_text
 from formalimg.benchmarks.export.provenance import Origin, PublisherInfo, origin_of, terms_of
 from formalimg.benchmarks.export.statistics import count_items
 from formalimg.benchmarks.items_file import write_items
@@ -43,7 +43,7 @@ def export_suite(
     published: bool = False,
     imprint: PublisherInfo | None = None,
 ) -> ExportedSuite:
-    """Write a suite as `items.jsonl`, `DATASHEET.md`, `croissant.json` and `LICENSE.md`.
+    """Write a suite as `items.jsonl`, `README.md`, `DATASHEET.md`, `croissant.json` and `LICENSE.md`.
 
     The same items and the same imprint give the same bytes.
 
@@ -74,6 +74,7 @@ def export_suite(
             "DATASHEET.md": datasheet_text(statistics, origin, terms, publisher, published=published),
             "croissant.json": croissant_text(statistics, origin, terms, publisher, data),
             "LICENSE.md": licence_text(statistics, origin, terms),
+            "README.md": dataset_card(statistics, terms, data.name),
             **{f"authors-{file}": text for file, text in origin.licence_files.items()},
         }
         for file, text in texts.items():

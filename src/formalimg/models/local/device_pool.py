@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from threading import Condition, Event, local
 from typing import Generic, NamedTuple, TypeVar
 
@@ -63,6 +63,27 @@ def exclusive_loading() -> Iterator[None]:
             _changed.notify_all()
 
 
+_batches = 0
+"""Number of threads that load weights or compute a batch, whether or not somebody waits for it."""
+
+
+@contextmanager
+def _counted() -> Iterator[None]:
+    global _batches
+    with _changed:
+        _batches += 1
+    try:
+        yield
+    finally:
+        with _changed:
+            _batches -= 1
+
+
+def has_work_under_way() -> bool:
+    """Return whether a thread of any pool is busy; Python would wait for it before the process ends."""
+    return _batches > 0
+
+
 class _QueuedTask(NamedTuple, Generic[PoolTask, Result]):
     task: PoolTask
     result: Future[Result]
@@ -115,14 +136,17 @@ class DevicePool(Generic[PoolTask, Result]):
             queued.abandoned.set()
 
     def interrupt(self) -> None:
-        """Give up all tasks: those that wait are not begun, and those under way end at their next step."""
+        """Give up all tasks: those that wait are not begun, and nobody waits for the next step of those under way."""
         with self._changed:
-            waiting = list(self._queue)
+            waiting, running = list(self._queue), self._running
             self._queue.clear()
-            for queued in self._running:
-                queued.abandoned.set()
+            self._running = []
         for queued in waiting:
             if queued.result.set_running_or_notify_cancel():
+                queued.result.set_exception(NotStartedError())
+        for queued in running:
+            queued.abandoned.set()
+            with suppress(InvalidStateError):  # it has just ended
                 queued.result.set_exception(NotStartedError())
 
     def require_wanted(self) -> None:
@@ -140,18 +164,21 @@ class DevicePool(Generic[PoolTask, Result]):
             return
         self._thread.batch = batch
         try:
-            results = self._worker()([queued.task for queued in batch])
+            with _counted():
+                results = self._worker()([queued.task for queued in batch])
             if len(results) != len(batch):
                 raise RuntimeError(f"{len(batch)} tasks have {len(results)} results")
         except BaseException as error:
             for queued in batch:
-                queued.result.set_exception(error)
+                with suppress(InvalidStateError):  # it was given up
+                    queued.result.set_exception(error)
             return
         finally:
             with self._changed:
                 self._running = [queued for queued in self._running if queued not in batch]
         for queued, result in zip(batch, results, strict=True):
-            queued.result.set_result(result)
+            with suppress(InvalidStateError):
+                queued.result.set_result(result)
 
     def _worker(self) -> Callable[[Sequence[PoolTask]], Sequence[Result]]:
         if not hasattr(self._thread, "work"):

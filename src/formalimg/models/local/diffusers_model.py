@@ -64,7 +64,7 @@ PipelineResult: TypeAlias = PipelineImage | Refused | Failed
 
 
 class LoadedPipeline:
-    """A pipeline that has been loaded. For one thread at a time.
+    """A pipeline on its device. For one thread at a time.
 
     Attributes:
         max_batch: largest batch of the last size that fits into memory; None for as many as are requested.
@@ -73,26 +73,28 @@ class LoadedPipeline:
     def __init__(
         self,
         name: str,
-        checkpoint: Checkpoint,
+        pipeline: Any,
         options: DiffusersOptions,
+        served: Mapping[str, Setting],
         create_batcher: Callable[[], AdaptiveBatcher] = AdaptiveBatcher,
         require_wanted: Callable[[], None] = lambda: None,
     ) -> None:
-        """Load the pipeline, which takes a while.
+        """Wrap a pipeline.
 
         Args:
             name: name of the model, for messages.
-            checkpoint: weights and device.
+            pipeline: the pipeline, on its device.
             options: the user's options.
+            served: what is used for every image: weights, device, versions.
             create_batcher: creates a batcher for each image size.
             require_wanted: called after each step; what it raises ends the batch.
 
         Raises:
-            FormalimgError: if it cannot be loaded, or does not support an option.
+            FormalimgError: if it does not support an option.
         """
         self._name = name
         self._options = options
-        self._pipeline = load_pipeline(name, checkpoint, options)
+        self._pipeline = pipeline
         self._parameters = dict(inspect.signature(self._pipeline.__call__).parameters)
         self._arguments = self._fixed_arguments()
         self._require_wanted = require_wanted
@@ -104,7 +106,7 @@ class LoadedPipeline:
             "scheduler": type(self._pipeline.scheduler).__name__ if hasattr(self._pipeline, "scheduler") else None,
             "steps": self._used("num_inference_steps"),
             "guidance": self._used("guidance_scale"),
-            **checkpoint.served(INDEX, "diffusers", "transformers"),
+            **served,
             "dtype": str(self._pipeline.dtype).removeprefix("torch."),
         }
 
@@ -227,6 +229,18 @@ def encode_result(result: PipelineResult) -> ImageResult:
     return Generated(file.getvalue(), result.served)
 
 
+async def encode_results(results: Sequence[PipelineResult]) -> AsyncIterator[ImageResult]:
+    """Yield the results of a batch with their images encoded."""
+    # All at once, and beside the next batch: encoding takes long beside the images of a fast model.
+    files = [asyncio.create_task(asyncio.to_thread(encode_result, result)) for result in results]
+    try:
+        for file in files:
+            yield await file
+    finally:
+        for file in files:
+            file.cancel()
+
+
 class DiffusersModel:
     """A pipeline of the diffusers library. It is loaded at the first request, on each device once.
 
@@ -295,15 +309,8 @@ class DiffusersModel:
             FormalimgError: if the pipeline cannot be loaded, or does not support an option.
         """
         for _, group in groupby(requests, key=lambda request: request.size):
-            results = await self._pool.run(list(group))
-            # All at once, and beside the next batch: encoding takes long beside the images of a fast model.
-            files = [asyncio.create_task(asyncio.to_thread(encode_result, result)) for result in results]
-            try:
-                for file in files:
-                    yield await file
-            finally:
-                for file in files:
-                    file.cancel()
+            async for result in encode_results(await self._pool.run(list(group))):
+                yield result
 
     def interrupt(self) -> None:
         """Give up all images under way, at the next step of their pipelines."""
@@ -315,7 +322,12 @@ class DiffusersModel:
         # Weakly, because a pipeline lives in a thread of the pool: it must not keep the pool, which would never end.
         require_wanted = WeakMethod(self._pool.require_wanted)
         pipeline = LoadedPipeline(
-            self.name, checkpoint, self._options, create_batcher, lambda: (require_wanted() or (lambda: None))()
+            self.name,
+            load_pipeline(self.name, checkpoint, self._options),
+            self._options,
+            checkpoint.served(INDEX, "diffusers", "transformers"),
+            create_batcher,
+            lambda: (require_wanted() or (lambda: None))(),
         )
         self._pipelines.append(pipeline)
         return lambda groups: [pipeline.generate(group) for group in groups]

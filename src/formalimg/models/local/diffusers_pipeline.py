@@ -170,6 +170,12 @@ def has_short_context(checkpoint: Checkpoint) -> bool:
     return bool(classes) and all("CLIP" in str(entry[-1]) for entry in classes if entry[-1])
 
 
+def reads_clip_only(pipeline: Any) -> bool:
+    """Return whether all text encoders of a loaded pipeline are CLIP's, which read 77 tokens."""
+    tokenizers = [part for name, part in pipeline.components.items() if name.startswith("tokenizer") and part]
+    return bool(tokenizers) and all("CLIP" in type(tokenizer).__name__ for tokenizer in tokenizers)
+
+
 def truncated_tokens(pipeline: Any, prompt: str, max_tokens: int | None) -> int | None:
     """Return the number of tokens of a prompt that no text encoder reads; None if that is unknown.
 

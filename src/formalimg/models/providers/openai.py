@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Awaitable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from formalimg._util.images import image_type
+from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, ImageRequest, Usage
 from formalimg.models.chat import Completion, Message
 from formalimg.models.chat_provider import SchemaMode, build_chat_model
@@ -22,8 +20,9 @@ from formalimg.models.options import (
     with_base_url,
     without_none,
 )
-from formalimg.models.providers.http import download, plain_fields, read_usage
+from formalimg.models.providers.http import plain_fields, read_usage
 from formalimg.models.providers.limits import MAX_CHAT_BYTES
+from formalimg.models.providers.openai_chat_images import OpenAIChatImages, received_image
 from formalimg.models.providers.openai_client import (
     OpenAIClient,
     connect_openai,
@@ -191,9 +190,7 @@ class OpenAIImages:
         first = entries[0] if isinstance(entries, list) and entries else None
         if not isinstance(first, dict):
             raise CallError("wrong", "there is no image in the answer")
-        data = await self._image(first)
-        if image_type(data) is None:
-            raise CallError("wrong", f"what came is no PNG, JPEG or WebP file ({len(data):,} bytes)")
+        data = await received_image(first.get("b64_json"), first.get("url"), self._timeout)
         served = {"asked_size": self._size or self._spec.size(request.size), **plain_fields(answer, *_SERVED_FIELDS)}
         served |= plain_fields(first, "revised_prompt", "seed")
         if self._send_seed:
@@ -211,19 +208,6 @@ class OpenAIImages:
             return images.generate(model=self._model, prompt=request.prompt, size=size, extra_body=fields)
         image = ("reference.png", request.reference, "image/png")
         return images.edit(model=self._model, prompt=request.prompt, size=size, image=image, extra_body=fields)
-
-    async def _image(self, entry: Mapping[str, object]) -> bytes:
-        encoded, url = entry.get("b64_json"), entry.get("url")
-        if isinstance(url, str) and url.startswith("data:"):
-            encoded = url.partition(",")[2]
-        if isinstance(encoded, str) and encoded:
-            try:
-                return base64.b64decode(encoded, validate=True)
-            except (binascii.Error, ValueError):
-                raise CallError("wrong", "the image in the answer is no base64") from None
-        if isinstance(url, str) and url:
-            return await download(url, self._timeout)
-        raise CallError("wrong", "there is neither an image nor its address in the answer")
 
 
 @requires_openai
@@ -287,8 +271,8 @@ def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
         model: id of the model on the server, such as `gpt-image-2`.
         options: `base_url`; `size` (`1536x1024`, `auto`), `quality`, `output_format`, `output_compression`,
             `background`, `moderation`, `style`, `input_fidelity`; `send_seed=on` sends each request's seed;
-            `response_format`; `extra.NAME` sends any other field; and those of all remote models, such as
-            `concurrency`.
+            `response_format`; `api=chat` for models that draw in chat completions, which take none of these but
+            `send_seed`; `extra.NAME` sends any other field; and those of all remote models, such as `concurrency`.
 
     Raises:
         FormalimgError: if an option is wrong, or the library or the key is missing.
@@ -306,13 +290,27 @@ def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
     if compression is not None:
         fields["output_compression"] = compression
     extras = given.with_prefix("extra.")
+    api = given.choice("api", ("images", "chat"), "images")
     given.reject_unknown()
+    unused = [*fields, *(["size"] if size else []), *(["response_format"] if response_format != "auto" else [])]
+    if api == "chat" and unused:
+        raise FormalimgError(f"{unused[0]} of {name} is not for api=chat: give extra.{unused[0]}=…, or leave it out")
     server = connect_openai(name, base_url, retry_policy.timeout)
     settings: dict[str, Setting] = {field: str(value) for field, value in fields.items()}
     settings |= {f"extra.{field}": text for field, text in extras.items()}
     settings |= {"size": size} if size else {}
     settings |= {"seeded": True} if send_seed else {}  # runs are stored under this name
     settings |= {"base_url": base_url} if base_url else {}
+    if api == "chat":
+        chat = OpenAIChatImages(
+            model,
+            server,
+            send_seed=send_seed,
+            fields=parse_extra_fields(name, extras),
+            settings={**settings, "api": api},
+            timeout=retry_policy.timeout,
+        )
+        return build_image_model(chat, retry_policy=retry_policy)
     provider = OpenAIImages(
         model,
         server,
