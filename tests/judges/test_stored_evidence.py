@@ -95,7 +95,7 @@ def _said(answer_type: Any, text: str, odd: int, first: bool) -> Any:
         case "NumberedScores":
             return {"answers": [{"number": n, "reasoning": "", "score": 0.7} for n in range(1, len(lines) + 1)]}
         case "Numbered" | "ScoreSheet":
-            count = text.count('Question ID "') or len(lines)
+            count = text.count("\nQuestion ID") or len(lines)
             return {str(n): {"reasoning": "", "score": n / (count + 1)} for n in range(1, count + 1)}
         case "SeenThings" | "ObjectsAnswer":
             label = text.splitlines()[-1].split(", ")[0].strip('[] "')

@@ -74,15 +74,19 @@ def view_command(
         return
     site = Site(runs, human or ())
     no_runs = [found.folder for found in site.runs() if not is_run(found.folder)]
-    for folder in no_runs:
-        echo(f"skipped: {folder} is not a run: it has no run.toml", err=True)
-    if len(no_runs) == len(site.runs()):
-        echo(f"there is no run in {runs} yet: each appears when it begins", err=True)
+
+    def announce(address: str) -> None:
+        for folder in no_runs:
+            echo(f"skipped: {folder} is not a run: it has no run.toml", err=True)
+        if len(no_runs) == len(site.runs()):
+            echo(f"there is no run in {runs} yet: each appears when it begins", err=True)
+        print_address(address)
+
     serve_viewer(
         site,
         host=host,
         port=port,
         open_browser=browser,
         read_only=read_only,
-        on_ready=print_address,
+        on_ready=announce,
     )
