@@ -163,6 +163,7 @@ def test_manifest_caption_and_dry_run_say_whose_wording_it_is(is_pulled: bool, t
             "openai/looker",
             judge_options=options,
             protocol="published",
+            preflight=False,
             items=[concept_item(CAT)],
             size=64,
             folder=tmp_path / "run",

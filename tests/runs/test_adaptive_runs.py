@@ -264,7 +264,7 @@ def test_a_restart_after_a_look_leaves_its_trace(tmp_path: Path) -> None:
     assert [line["moved_to"] for line in lines][1] == old.name
     assert all(line["at"].endswith("Z") for line in lines)
     (folder / "restarts.jsonl").write_text('{"looks": 0}\n', encoding="utf-8")
-    with pytest.raises(FormalimgError, match="damaged: restore it from the folder that --restart has moved aside"):
+    with pytest.raises(FormalimgError, match="damaged: restore it from the folder that `run --restart` moved aside"):
         read_looks(folder)
 
 

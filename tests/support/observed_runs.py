@@ -42,7 +42,7 @@ def mislabelled_run(folder: Path, *options: str) -> Result:
         return json.dumps({"objects": objects})
 
     with Loopback(reply=reply) as server:
-        judge = ("-j", "openai/looker", "-J", f"base_url={server.url}/v1")
+        judge = ("-j", "openai/looker", "-J", f"base_url={server.url}/v1", "--no-preflight")
         own = options or ("-J", "requests=all-at-once")
         chosen = ("--levels", "1-2", "--per-level", "3", "--size", "256")
         return formalimg("run", "knolling", "-m", "builtin/oracle", *judge, *own, *chosen, "--out", str(folder))

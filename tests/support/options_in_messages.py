@@ -10,7 +10,9 @@ import click
 
 _OPTION = re.compile(r"(?<![\w/=.-])(--[a-z][a-z-]+[a-z])\b")
 _COMMAND = re.compile(r"(?:`(?:formalimg )?|formalimg )([a-z]+(?:-[a-z]+)*)(?: ([a-z]+))?")
-_OF_OTHERS = re.compile(r"\b(pip|git|ray|playwright|tensorboard) |No such option|unexpected extra argument|--evil")
+_OF_OTHERS = re.compile(
+    r"\b(pip|git|ray|playwright|tensorboard) |No such option|unexpected extra argument|--evil|\bcommand/"
+)
 """Lines about other programs, and about options that users made up, or names that look like options."""
 
 

@@ -32,7 +32,7 @@ def pull_command(
         typer.Option(
             "--to",
             metavar="DIR",
-            help="The folder to create. Default for --texts: where --protocol published looks for them.",
+            help="The folder to create. Default for --texts: where `run --protocol published` looks for them.",
             show_default=False,
         ),
     ] = None,
@@ -58,7 +58,7 @@ def pull_command(
     """Download the data of a published benchmark.
 
     Takes the authors' public repository at a pinned commit and keeps only its data files; with --texts, the prompts in
-    their scripts, which --protocol published then sends. No credentials are used and no downloaded code is run. Exit
+    their scripts, which `run --protocol published` then sends. No credentials are used and no downloaded code is run. Exit
     code 0: downloaded. 2: failed, and nothing was written.
     """
     from formalimg.benchmarks.download.pull import pull  # these here, so that other commands start faster

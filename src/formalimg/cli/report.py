@@ -70,7 +70,7 @@ def report_command(
         Profile | None,
         typer.Option(
             help="Which rules apply where a paper and its published code aggregate differently. Default: official-code "
-            "if all judges followed it (--protocol published), else paper.",
+            "if all judges followed it (`run --protocol published`), else paper.",
             show_default=False,
         ),
     ] = None,
