@@ -58,8 +58,8 @@ def pull_command(
     """Download the data of a published benchmark.
 
     Takes the authors' public repository at a pinned commit and keeps only its data files; with --texts, the prompts in
-    their scripts, which `run --protocol published` then sends. No credentials are used and no downloaded code is run. Exit
-    code 0: downloaded. 2: failed, and nothing was written.
+    their scripts, which `run --protocol published` then sends. No credentials are used and no downloaded code is run.
+    Exit code 0: downloaded. 2: failed, and nothing was written.
     """
     from formalimg.benchmarks.download.pull import pull  # these here, so that other commands start faster
     from formalimg.benchmarks.download.texts import pull_texts
