@@ -12,8 +12,7 @@ from contextlib import suppress
 
 from formalimg.errors import FormalimgError
 from formalimg.reports.comparison_model import RunRow, run_cell, run_column
-from formalimg.reports.labels import epsilon_text, level_name
-from formalimg.reports.tables.format import NOTHING, count_noun, format_value, join_names
+from formalimg.reports.tables.format import NOTHING, count_noun, epsilon_text, format_value, join_names, level_name
 from formalimg.reports.tables.model import Column, Number, TableRow
 from formalimg.runs.looks import AdaptiveLooks, read_looks
 from formalimg.stats.adaptive import AdaptiveResult, LevelDecision

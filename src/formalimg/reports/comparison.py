@@ -21,7 +21,6 @@ from formalimg.reports.comparison_model import (
     SeenRun,
     with_sentence,
 )
-from formalimg.reports.labels import join_counts
 from formalimg.reports.notes import comparison_notes, few_labels_in_common, judge_alone, run_names
 from formalimg.reports.run_numbers import (
     CONFIDENCE,
@@ -32,7 +31,7 @@ from formalimg.reports.run_numbers import (
     read_run_looks,
     run_numbers,
 )
-from formalimg.reports.tables.format import count_noun
+from formalimg.reports.tables.format import count_noun, join_counts
 from formalimg.runs.manifest import profile_of_judges
 from formalimg.stats.observations import MissingPolicy, Observation, Profile
 from formalimg.types import Benchmark, RunRecord, Table

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from formalimg.human_eval.agreement.image_labels import RunLabels
 from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.reports.comparison_model import HowCounted, SeenRun
-from formalimg.reports.labels import level_name
+from formalimg.reports.tables.format import level_name
 from formalimg.reports.tables.model import Number
 from formalimg.stats.corrected_summary import LabelledObservation, summarize_corrected
 from formalimg.stats.intervals import fraction_interval

@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from formalimg.reports.comparison_model import BY_PEOPLE, HowCounted, Section, run_cell, run_column
 from formalimg.reports.corrected import CorrectedNumber, CorrectedRun
-from formalimg.reports.labels import epsilon_text
 from formalimg.reports.main_table import generalizability_number
-from formalimg.reports.tables.format import count_noun, join_names
+from formalimg.reports.tables.format import count_noun, epsilon_text, join_names
 from formalimg.reports.tables.model import Column, Number, TableRow
 from formalimg.stats.observations import Interval
 from formalimg.types import Benchmark, Table

@@ -12,9 +12,17 @@ from typing import NamedTuple
 
 from formalimg.reports.comparison_model import Comparison, RunRow, Section, Tally
 from formalimg.reports.figures.series import CEILING, FLOOR
-from formalimg.reports.labels import join_counts, level_name, level_word, unit_of
 from formalimg.reports.paired_runs import PUBLIC_GAPS, RunPair, judge_text, rows_by_judge
-from formalimg.reports.tables.format import count_noun, format_interval, format_value, join_names
+from formalimg.reports.tables.format import (
+    count_noun,
+    format_interval,
+    format_value,
+    join_counts,
+    join_names,
+    level_name,
+    level_word,
+    unit_of,
+)
 from formalimg.reports.tables.model import ColumnType, Number
 from formalimg.stats.comparison import is_significant
 from formalimg.stats.observations import Band, Interval, Rate

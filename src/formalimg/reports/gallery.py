@@ -17,9 +17,8 @@ from formalimg.reports.comparison_model import Section
 from formalimg.reports.examples import ExampleImage
 from formalimg.reports.figures.series import run_tones
 from formalimg.reports.figures.svg import Markup
-from formalimg.reports.labels import level_name
 from formalimg.reports.report_images import LinkedImage, PageImage
-from formalimg.reports.tables.format import count_noun, format_value
+from formalimg.reports.tables.format import count_noun, format_value, level_name
 from formalimg.scenes.objects import CANVAS, SceneError, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.types import Benchmark, Part, Unscored, Verdict

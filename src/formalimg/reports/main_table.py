@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg._util.text import visible
 from formalimg.reports.comparison_model import BY_PEOPLE, Comparison, PublishedRow, RunRow, Section
-from formalimg.reports.labels import epsilon_text, level_head, level_name, level_word
 from formalimg.reports.notes import caption, interval_note, remarks
-from formalimg.reports.tables.format import NOTHING, join_names
+from formalimg.reports.tables.format import NOTHING, epsilon_text, join_names, level_head, level_name, level_word
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
 from formalimg.reports.tables.terminal import render_terminal
 from formalimg.stats.observations import Generalizability, Interval

@@ -10,8 +10,7 @@ from formalimg.benchmarks.odd_records import SKIPPED, count_odd, odd_text
 from formalimg.judges.factory import DRAWN
 from formalimg.reports.comparison_model import Comparison, PublishedRow, RunRow, Section, name_with_task
 from formalimg.reports.judge_quality import SOFT_SCORE, quality_remarks
-from formalimg.reports.labels import epsilon_text, join_counts, rule_text
-from formalimg.reports.tables.format import count_noun, format_value, join_names
+from formalimg.reports.tables.format import count_noun, epsilon_text, format_value, join_counts, join_names, rule_text
 from formalimg.runs.manifest import Identity, RunManifest, judge_names
 from formalimg.runs.reader import StoredRun
 from formalimg.runs.rows import PlannedItem

@@ -19,11 +19,20 @@ from formalimg.reports.figures.series import run_tones
 from formalimg.reports.figures.svg import Figure, Markup, element
 from formalimg.reports.findings import Findings, find, headline_numbers
 from formalimg.reports.gallery import gallery
-from formalimg.reports.labels import FAILURES_COUNTED, generalizability_text, level_word, unit_of
 from formalimg.reports.main_table import main_table
 from formalimg.reports.notes import extent, identity_text, settings_text
 from formalimg.reports.ratings import rating_tables
-from formalimg.reports.tables.format import INCOMPLETE, count_noun, format_interval, format_value, join_names
+from formalimg.reports.tables.format import (
+    FAILURES_COUNTED,
+    INCOMPLETE,
+    count_noun,
+    format_interval,
+    format_value,
+    generalizability_text,
+    join_names,
+    level_word,
+    unit_of,
+)
 from formalimg.reports.tables.html import render_html
 from formalimg.types import Table
 

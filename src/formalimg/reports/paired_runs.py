@@ -12,8 +12,8 @@ from formalimg.human_eval.agreement.image_labels import RunLabels
 from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.judges.factory import DRAWN
 from formalimg.reports.comparison_model import GradedImage, HowCounted, RunRow, SeenRun
-from formalimg.reports.labels import level_name
 from formalimg.reports.same_items import has_same_items, same_items
+from formalimg.reports.tables.format import level_name
 from formalimg.runs.manifest import RunManifest
 from formalimg.runs.plan import judge_key
 from formalimg.stats.comparison import (

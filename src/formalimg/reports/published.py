@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from formalimg.reports.comparison_model import PublishedRow
-from formalimg.reports.labels import epsilon_text
 from formalimg.reports.reference import ReferenceRow, reference_rows
+from formalimg.reports.tables.format import epsilon_text
 from formalimg.runs.manifest import RunManifest
 from formalimg.stats.summary import generalizability, mean_of_levels
 from formalimg.types import Benchmark

@@ -20,8 +20,8 @@ from formalimg.benchmarks.cfworld.scores import (
 from formalimg.benchmarks.cfworld.summary import summarize_scores
 from formalimg.benchmarks.odd_records import plain_tags
 from formalimg.reports.comparison_model import Detail, GradedImage, HowCounted, SeenImage
-from formalimg.reports.labels import rule_text
 from formalimg.reports.run_numbers import RunImages, RunNumbers, largest_first
+from formalimg.reports.tables.format import rule_text
 from formalimg.stats.observations import PASS_THRESHOLD, Band, Interval, Rate, ScoreObservation, Summary
 from formalimg.stats.summary import MissingBounds, PointEstimates
 from formalimg.types import Benchmark, RunRecord

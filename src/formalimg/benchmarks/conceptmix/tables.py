@@ -19,7 +19,7 @@ from formalimg.benchmarks.conceptmix.scores import (
 )
 from formalimg.benchmarks.conceptmix.spec import CATEGORIES
 from formalimg.reports.comparison_model import HowCounted, SeenRun, run_cell, run_column, table_of_rates
-from formalimg.reports.labels import rule_text
+from formalimg.reports.tables.format import rule_text
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
 from formalimg.stats.observations import Interval, Observation, Rate
 from formalimg.stats.summary import summarize

@@ -13,7 +13,7 @@ from formalimg.reports.figures.bar_charts import ShareList, bar_chart, share_lis
 from formalimg.reports.figures.heatmap import HeatMap, heat_map
 from formalimg.reports.figures.series import Chart, Point, Series, numbered_style, run_styles
 from formalimg.reports.figures.svg import Figure
-from formalimg.reports.labels import FAILURES_COUNTED
+from formalimg.reports.tables.format import FAILURES_COUNTED
 from formalimg.types import Benchmark, Item
 
 if TYPE_CHECKING:

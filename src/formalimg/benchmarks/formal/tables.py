@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from formalimg.logic.syntax import COUNT_BOUNDS
 from formalimg.reports.comparison_model import HowCounted, SeenRun, name_with_task
-from formalimg.reports.labels import level_head, level_name, level_word
+from formalimg.reports.tables.format import level_head, level_name, level_word
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
 from formalimg.stats.observations import Observation, Rate, Summary
 from formalimg.stats.summary import summarize

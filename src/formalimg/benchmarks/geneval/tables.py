@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from formalimg.reports.comparison_model import HowCounted, SeenRun, run_cell, run_column
-from formalimg.reports.labels import level_head, level_name, level_word
+from formalimg.reports.tables.format import level_head, level_name, level_word
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
 from formalimg.stats.observations import Observation, Summary
 from formalimg.stats.summary import summarize

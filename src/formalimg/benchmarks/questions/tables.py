@@ -10,7 +10,7 @@ from formalimg.benchmarks.odd_records import plain_tags
 from formalimg.benchmarks.questions.published_formats import FIRST_ROW
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.reports.comparison_model import HowCounted, SeenImage, SeenRun, table_of_rates
-from formalimg.reports.labels import rule_text
+from formalimg.reports.tables.format import rule_text
 from formalimg.reports.tables.model import Column, Number, TableRow
 from formalimg.types import Item, Table
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from formalimg.benchmarks.t2i_compbench.formulas import translated_shares
 from formalimg.benchmarks.t2i_compbench.judge import COMPOSITION_PROFILES, profile_scores
 from formalimg.reports.comparison_model import HowCounted, SeenRun, run_cell, run_column
-from formalimg.reports.labels import level_head, level_name, level_word, rule_text
+from formalimg.reports.tables.format import level_head, level_name, level_word, rule_text
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
 from formalimg.types import Benchmark, Table, Unscored, Verdict
 

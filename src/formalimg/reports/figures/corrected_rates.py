@@ -10,8 +10,7 @@ from formalimg.reports.figures.line_charts import LinePanel, PanelChart, panel_c
 from formalimg.reports.figures.rating_figures import JUDGE, PEOPLE
 from formalimg.reports.figures.series import Series, known_points, point_of_number
 from formalimg.reports.figures.svg import Figure
-from formalimg.reports.labels import epsilon_text, level_head, level_word
-from formalimg.reports.tables.format import NOTHING
+from formalimg.reports.tables.format import NOTHING, epsilon_text, level_head, level_word
 
 _RAW, _CORRECTED = "judge alone", "corrected by people"
 

@@ -8,9 +8,13 @@ from typing import NamedTuple
 from formalimg.reports.comparison_model import PublishedRow, RunRow, Section
 from formalimg.reports.figures.series import LineLabel, draw_line_labels, run_tones
 from formalimg.reports.figures.svg import Markup, element, join, short_names
-from formalimg.reports.labels import (
+from formalimg.reports.tables.format import (
+    NOTHING,
     axis_label,
+    count_noun,
     epsilon_text,
+    format_interval,
+    format_value,
     generalizability_text,
     level_head,
     level_name,
@@ -18,7 +22,6 @@ from formalimg.reports.labels import (
     shorten,
     unit_of,
 )
-from formalimg.reports.tables.format import NOTHING, count_noun, format_interval, format_value
 from formalimg.stats.observations import Rate
 from formalimg.types import Benchmark
 

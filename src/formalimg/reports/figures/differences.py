@@ -9,9 +9,8 @@ from typing import NamedTuple
 from formalimg.reports.comparison_model import Section
 from formalimg.reports.figures.series import LineLabel, draw_line_labels
 from formalimg.reports.figures.svg import Markup, element, join, short_names
-from formalimg.reports.labels import level_head, level_name, level_word
 from formalimg.reports.paired_tables import DETAILS
-from formalimg.reports.tables.format import format_interval, format_value
+from formalimg.reports.tables.format import format_interval, format_value, level_head, level_name, level_word
 from formalimg.reports.tables.model import ColumnType, Number
 from formalimg.types import Benchmark
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from formalimg.benchmarks.registry import suite
 from formalimg.reports.figures.svg import QUIET, WIDTH, Figure, Markup, element, fit_text, join, text_at
-from formalimg.reports.labels import level_head, level_name, level_word
 from formalimg.reports.notes import run_names
 from formalimg.reports.report_images import Thumbnail, make_thumbnail
+from formalimg.reports.tables.format import level_head, level_name, level_word
 from formalimg.runs.reader import Judged
 from formalimg.types import Benchmark, RunRecord
 

@@ -21,7 +21,7 @@ from formalimg.reports.figures.line_charts import LinePanel, PanelChart, panel_c
 from formalimg.reports.figures.scatter import Scatter, ScatterPanel, Spot, scatter_chart
 from formalimg.reports.figures.series import Chart, Point, Series, known_points, numbered_style, point_of_rate
 from formalimg.reports.figures.svg import Figure
-from formalimg.reports.labels import level_head, level_name, level_word
+from formalimg.reports.tables.format import level_head, level_name, level_word
 from formalimg.runs.manifest import judge_names
 from formalimg.stats.correlation import Correlation
 from formalimg.stats.observations import Interval

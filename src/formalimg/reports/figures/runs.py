@@ -20,7 +20,7 @@ from formalimg.reports.figures.series import (
     run_styles,
 )
 from formalimg.reports.figures.svg import Figure
-from formalimg.reports.labels import FAILURES_COUNTED, epsilon_text, level_head, level_word, rule_text
+from formalimg.reports.tables.format import FAILURES_COUNTED, epsilon_text, level_head, level_word, rule_text
 from formalimg.runs.manifest import judge_names
 
 

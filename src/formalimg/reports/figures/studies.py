@@ -19,7 +19,7 @@ from formalimg.reports.figures.line_charts import LinePanel, PanelChart, panel_c
 from formalimg.reports.figures.rating_figures import judge_score_figures, rating_figures, score_rating_figures
 from formalimg.reports.figures.series import Chart, Point, Series, known_points, numbered_style, point_of_rate
 from formalimg.reports.figures.svg import Figure
-from formalimg.reports.labels import level_head, level_name, level_word
+from formalimg.reports.tables.format import level_head, level_name, level_word
 from formalimg.runs.manifest import judge_names
 from formalimg.stats.observations import Interval
 from formalimg.stats.precision_recall import Proportion

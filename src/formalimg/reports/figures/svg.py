@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from unicodedata import east_asian_width
 
 from formalimg._util.templates import printable
-from formalimg.reports.labels import shorten
+from formalimg.reports.tables.format import shorten
 
 _VOID = frozenset({"br", "img", "input", "meta"})
 

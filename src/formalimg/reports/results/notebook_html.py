@@ -14,10 +14,9 @@ from formalimg.reports.examples import ExampleImage
 from formalimg.reports.figures.curve import curve_svg
 from formalimg.reports.findings import claims
 from formalimg.reports.gallery import image_html
-from formalimg.reports.labels import level_name
 from formalimg.reports.page import main_table_html
 from formalimg.reports.report_images import make_thumbnail
-from formalimg.reports.tables.format import count_noun
+from formalimg.reports.tables.format import count_noun, level_name
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from formalimg.reports.comparison import compare
-from formalimg.reports.labels import level_word
 from formalimg.reports.results.failures import Failures
 from formalimg.reports.results.result import Evaluation
+from formalimg.reports.tables.format import level_word
 from formalimg.runs.manifest import Identity, RunManifest
 from formalimg.runs.reader import open_run
 from formalimg.stats.observations import Profile

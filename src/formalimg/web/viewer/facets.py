@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from formalimg.reports.comparison_model import Section
-from formalimg.reports.labels import level_name
+from formalimg.reports.tables.format import level_name
 from formalimg.runs.facets import FacetCounts
 from formalimg.web.viewer.run import ObservationMark
 from formalimg.web.viewer.urls import ViewState

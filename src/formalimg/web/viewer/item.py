@@ -26,8 +26,8 @@ from formalimg.logic.syntax import Not, Or, to_pretty_text
 from formalimg.logic.vocabulary import vocabulary_names
 from formalimg.reports.examples import ExampleImage
 from formalimg.reports.gallery import image_html
-from formalimg.reports.labels import level_name
 from formalimg.reports.same_items import is_same_item
+from formalimg.reports.tables.format import level_name
 from formalimg.runs.queries import ListedImage
 from formalimg.runs.reader import Judged, StoredRun
 from formalimg.runs.rows import PlannedItem

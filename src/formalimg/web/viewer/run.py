@@ -13,8 +13,8 @@ from starlette.responses import Response
 from formalimg.reports.comparison_model import RunRow, Section, Tally
 from formalimg.reports.corrected_tables import is_corrected
 from formalimg.reports.figures.curve import curves_html
-from formalimg.reports.labels import level_name
 from formalimg.reports.page import main_table_html, table_html
+from formalimg.reports.tables.format import level_name
 from formalimg.runs.manifest import Identity, RunManifest
 from formalimg.runs.queries import ImageFilter
 from formalimg.runs.rows import RunCost

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from formalimg.judges.failures import failure_sentences
 from formalimg.reports.comparison_model import Section
-from formalimg.reports.labels import level_name
+from formalimg.reports.tables.format import level_name
 from formalimg.runs.queries import ListedImage
 from formalimg.runs.reader import Judged, StoredRun
 from formalimg.scoring.given_images import GIVEN
