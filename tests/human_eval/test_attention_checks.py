@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import pytest
 
+from formalimg.benchmarks.questions.spec import QuestionSpec, whole_question
 from formalimg.errors import FormalimgError
+from formalimg.human_eval.attention_checks import check_item, is_unrelated
 from formalimg.human_eval.manifest import read_study_manifest
 from formalimg.human_eval.protocol import AnswerValue, RatingProtocol, RatingStep
 from formalimg.human_eval.records import read_study
@@ -19,6 +22,7 @@ from formalimg.human_eval.study_builder import create_study
 from formalimg.human_eval.study_export import RaterSummary, summarize_raters
 from formalimg.human_eval.tasks import RatingTask
 from formalimg.runs.reader import StoredRun
+from formalimg.types import Item
 from tests.human_eval.compared_runs import images_by_token
 from tests.human_eval.rated_runs import concept_items, opened, rated_run, take
 from tests.support.sizes import tries
@@ -111,8 +115,9 @@ def _careful(task: RatingTask, step: RatingStep, prompts: Mapping[str, str], cha
     return (5 if is_own else 1) if step.kind == "likert" else is_own
 
 
-@pytest.mark.parametrize("protocol", ["likert", "questions", "ab"])
-def test_clickers_go_and_careful_raters_stay(runs: list[StoredRun], tmp_path: Path, protocol: RatingProtocol) -> None:
+def _require_clickers_go(
+    runs: list[StoredRun], tmp_path: Path, protocol: RatingProtocol, items: Sequence[Item[object]]
+) -> None:
     """Half of the raters click; the shares that stay are those that the study states."""
     raters = tries(20, 400)
     of_study = runs if protocol == "ab" else runs[:1]
@@ -123,7 +128,7 @@ def test_clickers_go_and_careful_raters_stay(runs: list[StoredRun], tmp_path: Pa
     assert rules is not None
     assert rules.checks == made.checks == needed_checks(protocol)
     chance = random.Random(protocol)
-    asked = {item.id: item.prompt for item in ITEMS}
+    asked = {item.id: item.prompt for item in items}
     prompts = {token: asked[item] for token, (_, item) in images_by_token(made.folder).items()}
     with open_study(made.folder) as study:
         for number, rater in enumerate(made.links):
@@ -139,3 +144,76 @@ def test_clickers_go_and_careful_raters_stay(runs: list[StoredRun], tmp_path: Pa
     text = (made.folder / "study.toml").read_text(encoding="utf-8")
     assert f"# {rules.in_words()}" in text
     assert f"of those who answer at random {100 * rules.clickers_kept:.1f} % stay" in text
+
+
+@pytest.mark.parametrize("protocol", ["likert", "questions", "ab"])
+def test_clickers_go_and_careful_raters_stay(runs: list[StoredRun], tmp_path: Path, protocol: RatingProtocol) -> None:
+    _require_clickers_go(runs, tmp_path, protocol, ITEMS)
+
+
+THINGS = ["cat", "boat", "lamp", "tree", "chair", "piano", "clock", "bridge"]
+THINGS += ["kettle", "violin", "ladder", "whale", "tractor", "candle", "mirror", "rocket"]
+
+
+def _worded_items(count: int) -> list[Item[QuestionSpec]]:
+    """Free prompts, which no two have a word in common."""
+    prompts = (f"a {thing}, {chr(ord('a') + n) * 4}" for n, thing in enumerate(THINGS[:count]))
+    return [
+        Item("free-prompts", f"{n:03}", 1, prompt, QuestionSpec(whole_question(prompt)))
+        for n, prompt in enumerate(prompts)
+    ]
+
+
+@pytest.mark.parametrize(("protocol", "prompts", "samples"), [("likert", 16, 2), ("likert", 1, 16), ("ab", 16, 2)])
+def test_clickers_go_where_prompts_are_only_words(
+    tmp_path: Path, protocol: RatingProtocol, prompts: int, samples: int
+) -> None:
+    items = _worded_items(prompts)
+    folders = [rated_run(tmp_path / name, items, samples=samples) for name in ("alpha", "beta")]
+    with opened(*folders) as runs:
+        _require_clickers_go(runs, tmp_path, protocol, items)
+
+
+def test_one_prompt_alone_has_no_checks_in_pairs(tmp_path: Path) -> None:
+    folders = [rated_run(tmp_path / name, _worded_items(1), samples=16) for name in ("alpha", "beta")]
+    with opened(*folders) as runs:
+        made = create_study(tmp_path / "study", runs, "ab", raters=2, per_image=2, checks=None, rules=StudyRules())
+    assert made.checks == 0
+
+
+def test_prompts_of_checks_ask_for_what_no_other_prompt_names() -> None:
+    chance = random.Random(1)
+    zebra = replace(_worded_items(1)[0], prompt="Zebras on a piano, with a train and an UMBRELLA")
+    drawn = {item.prompt for _ in range(400) if (item := check_item(zebra, (), chance)) is not None}
+    assert len(drawn) >= 19
+    assert not any(word in prompt for prompt in drawn for word in ("zebra", "piano", "locomotive", "parasol"))
+    used: set[str] = set()
+    for _ in range(len(drawn)):
+        item = check_item(zebra, used, chance)
+        assert item is not None
+        assert item.id not in used
+        used.add(item.id)
+    everything = replace(zebra, prompt=" ".join(item.prompt for item in _all_check_items()))
+    assert check_item(everything, (), chance) is None
+
+
+def _all_check_items() -> list[Item[object]]:
+    plain, chance = _worded_items(1)[0], random.Random(2)
+    found = {item.id: item for _ in range(1_000) if (item := check_item(plain, (), chance)) is not None}
+    return [*found.values()]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "unrelated"),
+    [
+        ("a photo of two dogs", "A photo of the red car", True),
+        ("a photo of two dogs", "a dog in the rain", False),
+        ("a photo of two dogs", "a photo", False),
+        ("一只猫", "一辆红色的汽车", False),
+    ],
+)
+def test_pairs_of_images_are_told_apart_by_words(first: str, second: str, unrelated: bool) -> None:
+    plain = _worded_items(1)[0]
+    shown, asked = replace(plain, prompt=first), replace(plain, prompt=second)
+    assert is_unrelated(shown, asked, "ab") == unrelated
+    assert not is_unrelated(shown, asked, "likert")

@@ -14,7 +14,7 @@ import pytest
 
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.assignment import is_unrelated
+from formalimg.human_eval.attention_checks import is_unrelated
 from formalimg.human_eval.manifest import StudyConfig, read_study_manifest, require_same_config
 from formalimg.human_eval.records import read_study
 from formalimg.human_eval.study import Study, open_study
@@ -182,9 +182,9 @@ def test_checks_need_prompts_that_do_not_fit(tmp_path: Path) -> None:
     cats = [item for number, item in enumerate(concept_items(28)) if number % 7 == 0]
     with opened(rated_run(tmp_path / "cats", cats)) as alike:
         with pytest.raises(FormalimgError, match=r"1 attention check must have as many images .* there are 0"):
-            create_study(tmp_path / "study", alike, "likert", raters=1, per_image=1, checks=0.01)
+            create_study(tmp_path / "study", alike, "questions", raters=1, per_image=1, checks=0.01)
         assert not (tmp_path / "study").exists()
-        made = create_study(tmp_path / "study", alike, "likert", raters=1, per_image=1, checks=None)
+        made = create_study(tmp_path / "study", alike, "questions", raters=1, per_image=1, checks=None)
     assert made.checks == 0
     assert read_study_manifest(made.folder).checks == 0
 

@@ -1,21 +1,13 @@
-"""Assignment of images to raters: balanced shares, nothing twice, and attention checks."""
+"""Assignment of images to raters: balanced shares, nothing twice, and the number of attention checks."""
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection, Hashable, Mapping, Sequence
-from statistics import fmean
+from collections.abc import Collection, Hashable, Sequence
 from typing import NamedTuple, TypeVar
 
-from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.protocol import PASSING_SCORE, RatingProtocol, RatingStep, rating_rules
-from formalimg.logic.errors import FormulaError
-from formalimg.logic.verification import verify
-from formalimg.scenes.objects import Box, SceneObject
-from formalimg.scenes.scene import Scene
-from formalimg.types import Item
 
 T = TypeVar("T", bound=Hashable)
 
@@ -100,12 +92,6 @@ def assign_images(images: Sequence[T], raters: int, per_image: int, rng: random.
     return tuple(map(tuple, shares))
 
 
-_LITTLE = 2
-"""The highest Likert rating of an image of another item that passes an attention check."""
-
-_NOTHING_NAMED = Scene.of([SceneObject("other", Box(0, 0, 10, 10), "other", "other", "other", ("other",))], ())
-
-
 def checks_per_rater(most: int, share: float) -> int:
     """Return how many attention checks make at least this share of all tasks, beside `most` images.
 
@@ -115,48 +101,3 @@ def checks_per_rater(most: int, share: float) -> int:
     if not 0 <= share <= 0.5:  # also refuses NaN
         raise FormalimgError(f"a share of {share:g} attention checks is out of range: take 0 to 0.5, such as 0.05")
     return math.ceil(most * share / (1 - share) - 1e-9)
-
-
-def unrelated_item(
-    shown: Item[object], others: Sequence[Item[object]], protocol: RatingProtocol, rng: random.Random
-) -> Item[object] | None:
-    """Return an item whose prompt an image of `shown` certainly does not satisfy; None if there is none."""
-    for _ in range(min(len(others), 20)):  # nearly always the first or second will do
-        found = rng.choice(others)
-        if is_unrelated(shown, found, protocol):
-            return found
-    foreign = [other for other in others if is_unrelated(shown, other, protocol)]
-    return rng.choice(foreign) if foreign else None
-
-
-def is_unrelated(shown: Item[object], asked: Item[object], protocol: RatingProtocol) -> bool:
-    """Return whether an image of one item certainly fails the prompt of another.
-
-    Of formulas: they share no object, and the prompt requires something to be present, not only absent.
-    """
-    match shown.spec, asked.spec:
-        case FormulaSpec() as one, FormulaSpec() as other:
-            apart = not set(one.object_classes) & set(other.object_classes)
-            return apart and bool(other.object_classes) and _asks_for_something(other)
-    return rating_rules(shown.suite).is_unrelated(shown, asked, protocol)
-
-
-def passed_check(protocol: RatingProtocol, steps: Sequence[RatingStep], answers: Mapping[str, object]) -> bool:
-    """Return whether a rater noticed that the prompt of an attention check belongs to another image.
-
-    That is: at most 2 of 5 points; no to the image as a whole; or less than half for the decisive point. To be unable
-    to tell does not pass: nothing of what is asked for is there.
-    """
-    if protocol == "scores":
-        decisive = [answers[step.name] for step in steps if step.about == "assessment"]
-        known = [given for given in decisive if isinstance(given, int | float)]
-        return bool(known) and fmean(known) < PASSING_SCORE
-    first = answers[steps[0].name]
-    return isinstance(first, int) and first <= _LITTLE if protocol == "likert" else first is False
-
-
-def _asks_for_something(spec: FormulaSpec) -> bool:
-    try:
-        return not verify(spec.formula, _NOTHING_NAMED, style=spec.style).passed
-    except FormulaError:
-        return False

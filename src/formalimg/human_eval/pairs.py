@@ -9,7 +9,8 @@ from typing import TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
-from formalimg.human_eval.assignment import Candidate, assign_images, unrelated_item
+from formalimg.human_eval.assignment import Candidate, assign_images
+from formalimg.human_eval.attention_checks import unrelated_item
 from formalimg.human_eval.database import PlannedTask
 from formalimg.human_eval.protocol import PREFERENCES
 from formalimg.human_eval.records import RatedTask

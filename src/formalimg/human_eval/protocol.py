@@ -67,14 +67,15 @@ class RatingRules:
         label: the protocol that gives each image one label, by asking about it as a whole.
         offers: its own protocols, each with the runs it is for, in words.
         steps: returns the steps of an item by one of its own protocols; none if it is not for this item.
-        is_unrelated: returns whether an image of one item certainly fails the prompt of another, by a protocol.
+        is_unrelated: returns whether an image of one item certainly fails the prompt of another, by a protocol; None
+            where prompts are only words.
     """
 
     examples: Callable[[], Sequence[Mapping[str, Any]]] = tuple
     label: RatingProtocol = "likert"
     offers: Mapping[RatingProtocol, str] = field(default_factory=dict)
     steps: Callable[[Item[Any], RatingProtocol], tuple[RatingStep, ...]] = lambda item, protocol: ()
-    is_unrelated: Callable[[Item[Any], Item[Any], RatingProtocol], bool] = lambda shown, asked, protocol: False
+    is_unrelated: Callable[[Item[Any], Item[Any], RatingProtocol], bool] | None = None
 
 
 def rating_rules(suite: str) -> RatingRules:

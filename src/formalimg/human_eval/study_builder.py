@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.assignment import Candidate, assign_images, checks_per_rater, choose_images, unrelated_item
+from formalimg.human_eval.assignment import Candidate, assign_images, checks_per_rater, choose_images
+from formalimg.human_eval.attention_checks import check_item, unrelated_item
 from formalimg.human_eval.correction import LabelPrecision, draw_first, judge_of_run
 from formalimg.human_eval.correction_sample import CorrectionSample, ItemSample
 from formalimg.human_eval.database import PlannedTask, StudyPlan, write_study
@@ -338,18 +339,27 @@ def _checks(
     protocol: RatingProtocol,
     rng: random.Random,
 ) -> list[tuple[Candidate, Item[object]]]:
-    """Return images, each with a prompt that does not match: first those that the rater does not see otherwise."""
+    """Return images, each with a prompt that does not match: first those that the rater does not see otherwise.
+
+    By Likert ratings any prompt will do: where none of the study is known not to match, it is one of ours.
+    """
     if not wanted:
         return []
     spare = sorted(set(there.images) - set(share))
     rng.shuffle(spare)
     again = sorted(share)
     rng.shuffle(again)
-    found: list[tuple[Candidate, Item[object]]] = []
+    found: dict[Candidate, Item[object]] = {}
     for image in [*spare, *again]:
         other = unrelated_item(there.items[image.run, image.item], words, protocol, rng)
         if other is not None:
-            found.append((image, other))
+            found[image] = other
             if len(found) == wanted:
-                break
-    return found
+                return [*found.items()]
+    for image in [*spare, *again] if protocol == "likert" else ():
+        if image in found or len(found) == wanted:
+            continue
+        other = check_item(there.items[image.run, image.item], {item.id for item in found.values()}, rng)
+        if other is not None:
+            found[image] = other
+    return [*found.items()]

@@ -13,7 +13,7 @@ from formalimg._util.io import atomic_write
 from formalimg._util.text import csv_table
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
-from formalimg.human_eval.assignment import passed_check
+from formalimg.human_eval.attention_checks import passed_check
 from formalimg.human_eval.manifest import StudyManifest
 from formalimg.human_eval.pairs import passed_pair_check, preferred_run
 from formalimg.human_eval.protocol import RatingProtocol, RatingStep
