@@ -34,8 +34,7 @@ def implied_figures(rated: list[LoadedImage]) -> Iterator[tuple[str, _Numbers]]:
     wrong = chance.random((DRAWS, len(rated), len(ERRORS))) < np.array(list(ERRORS.values()))
     yes = truth[None, :, None] ^ wrong
     raters, count = len(ERRORS), yes.sum(axis=2)
-    points = NO * raters + (YES - NO) * count
-    people = points >= 4 * raters
+    people = 2 * count > raters  # the majority says 4 points or more
     right, agreed = (people & truth).sum(axis=1), (people == truth).sum(axis=1)
     yield "accuracy", agreed / len(rated)
     yield "recall", right / people.sum(axis=1)

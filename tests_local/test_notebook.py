@@ -48,7 +48,7 @@ def test_table_curve_failures_and_figure_are_shown(executed: dict[str, list[Any]
 
 
 def test_a_run_with_nothing_left_to_do_says_so(tmp_path: Path) -> None:
-    call = "formalimg.run(model='builtin/scatter', levels=[1], per_level=1, size=64, folder='run')"
+    call = "formalimg.run(model='builtin/scatter', levels=[1], per_level=1, size=256, folder='run')"
     cells = [nbformat.v4.new_code_cell(f"import formalimg\n{call}"), nbformat.v4.new_code_cell(call)]
     notebook = nbformat.v4.new_notebook(cells=cells)
     nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()

@@ -76,7 +76,7 @@ def test_the_tutorial_works(tmp_path: Path) -> None:
     assert "--judge" in refused
     assert "6 by id" in matched
     assert "my-model" in function
-    assert "there is" in function.lower()
+    assert "no computer mouse found" in function
     assert "openai/Qwen/Qwen3-VL-8B-Instruct" in judged
     assert "formalimg.toml" in configured
     assert "images/0.png" in scored
