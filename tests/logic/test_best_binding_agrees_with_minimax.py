@@ -16,7 +16,7 @@ from formalimg.logic.parser import parse
 from formalimg.logic.prenex import Clause, Component, to_prenex
 from formalimg.logic.soft_score import minimax
 from formalimg.logic.soft_score.best_binding import BestBinding, best_binding
-from formalimg.logic.strict_forall import expand_strict_forall
+from formalimg.logic.soft_score.earned_credit import expand_strict_forall
 from formalimg.logic.syntax import Atom, Formula, Value, Variable, atoms
 from formalimg.logic.verification import verify
 from formalimg.scenes.objects import Box, SceneObject

@@ -14,7 +14,7 @@ from formalimg.logic.evaluation import TooHardError
 from formalimg.logic.parser import parse
 from formalimg.logic.prenex import clauses, complexity, to_prenex
 from formalimg.logic.soft_score.best_binding import best_binding, prepare_formula
-from formalimg.logic.strict_forall import expand_strict_forall
+from formalimg.logic.soft_score.earned_credit import expand_strict_forall
 from formalimg.logic.syntax import Count, to_pretty_text, to_text
 from formalimg.logic.verification import verify
 from formalimg.scenes.objects import Box, SceneObject

@@ -17,10 +17,10 @@ from formalimg.logic.soft_score.earned_credit import (
     ClauseCredit,
     InstanceCondition,
     component_credits,
+    expand_strict_forall,
     instance_conditions,
     is_asking,
 )
-from formalimg.logic.strict_forall import expand_strict_forall
 from formalimg.logic.syntax import Atom, Count, Formula, Value, Variable
 from formalimg.scenes.objects import SceneObject
 from formalimg.scenes.scene import Scene

@@ -9,8 +9,7 @@ import pytest
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.parser import parse
 from formalimg.logic.soft_score.best_binding import best_binding, prepare_formula
-from formalimg.logic.soft_score.count_credit import CREDIT_UNIT, count_limits
-from formalimg.logic.syntax import COUNT_BOUNDS, Count
+from formalimg.logic.syntax import COUNT_BOUNDS, CREDIT_UNIT, Count
 from formalimg.rewards.scorer import Scorer
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
@@ -58,7 +57,7 @@ def test_a_count_is_worth_more_the_closer_it_is_and_1_only_if_it_holds(bound: st
     for number in range(7):
         count = parse(f"({bound} {number} ?x (Is ?x 'cup'))")
         assert isinstance(count, Count)
-        limits = count_limits(count, positive)
+        limits = count.limits(positive)
         worth = [limits.credit(found) for found in range(17)]
         assert [one / CREDIT_UNIT for one in worth] == [float(count_value(count, positive, n)) for n in range(17)]
         allowed = [n for n in range(17) if count.allows(n) is positive]

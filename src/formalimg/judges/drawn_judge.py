@@ -20,7 +20,7 @@ from formalimg.judges.scene_judge import RULES, clause_parts, formula_part, judg
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.prenex import to_prenex
 from formalimg.logic.soft_score.best_binding import prepare_formula
-from formalimg.logic.strict_forall import expand_strict_forall
+from formalimg.logic.soft_score.earned_credit import expand_strict_forall
 from formalimg.logic.syntax import Formula
 from formalimg.logic.verification import Verification
 from formalimg.types import Item, Part, Setting, Unscored, Verdict

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from formalimg.logic.constraints import Semantics
 from formalimg.logic.evaluation import Binding, Evaluator, TooHardError
-from formalimg.logic.soft_score.count_credit import describe_count
-from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or
+from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or, Value
 from formalimg.logic.variables import existential_block, free_variables
 from formalimg.logic.world import OutOfStepsError, World, members
 
@@ -24,6 +23,9 @@ MAX_LISTED = 5
 
 MAX_PROVED = 50
 """How many failing parts of one `or` are proved; of further ones the proof only says that they fail."""
+
+_MAX_COUNTED = 5
+"""How many of the objects that a count finds are named."""
 
 _GAVE_UP = "why that is takes too many steps to find out"
 
@@ -313,3 +315,67 @@ class _Prover:
 
 def _states_class(claim: Formula) -> bool:
     return isinstance(claim, Atom) and claim.predicate == "Is"
+
+
+def describe_count(count: Count, positive: bool, objects: int) -> str:
+    """Return what a count needs and what was found, such as `3 cups needed, 2 found: #0 #4`.
+
+    Args:
+        count: the count.
+        positive: whether it must hold, or must fail.
+        objects: the objects that were found, as a bit set.
+    """
+    least, most, but = count.limits(positive)
+    if but is not None:
+        needed = f"any number of {_noun(count, 2)} but {but} allowed"
+    elif most == -1:
+        needed = f"no number of {_noun(count, 2)} allowed"
+    elif most == 0:
+        needed = f"no {_noun(count, 1)} allowed"
+    elif least == most:
+        needed = f"{least} {_noun(count, least)} needed"
+    elif most is None:
+        needed = f"at least {least} {_noun(count, least)} needed"
+    else:
+        needed = f"at most {most} {_noun(count, most)} allowed"
+    names = [f"#{obj}" for obj in members(objects)]
+    more = f" and {len(names) - _MAX_COUNTED} more" if len(names) > _MAX_COUNTED else ""
+    found = f"{len(names)} found: {' '.join(names[:_MAX_COUNTED])}{more}" if names else "none found"
+    return f"{needed}, {found}"
+
+
+def _noun(count: Count, number: int) -> str:
+    """Return what is counted: `red cups`, or `such cups` if the count says more of them than words."""
+    parts = count.body.parts if isinstance(count.body, And) else (count.body,)
+    classes, words, more = [], [], False
+    for part in parts:
+        match part:
+            case Atom("Is", (variable, Value(word))) if variable == count.variable:
+                classes.append(word.replace("_", " "))
+            case Atom(_, (variable, Value(word))) if variable == count.variable:
+                words.append(word.replace("_", " "))
+            case _:
+                more = True
+    noun = classes[0] if len(classes) == 1 else "object"
+    if more or len(classes) > 1:
+        words.insert(0, "such")
+    return " ".join([*words, noun if number == 1 else _plural(noun)])
+
+
+_IRREGULAR = {"mouse": "mice", "person": "people", "child": "children", "man": "men", "woman": "women"}
+
+
+def _plural(noun: str) -> str:
+    """Return the plural of a class; good enough for a message, which names the formula beside it."""
+    before, space, last = noun.rpartition(" ")
+    if last in _IRREGULAR:
+        last = _IRREGULAR[last]
+    elif last.endswith("fe"):
+        last = f"{last[:-2]}ves"
+    elif last.endswith("y") and last[-2:-1] not in set("aeiou"):
+        last = f"{last[:-1]}ies"
+    elif last.endswith(("x", "z", "ch", "sh", "ss")):
+        last = f"{last}es"
+    elif not last.endswith("s"):
+        last = f"{last}s"
+    return f"{before}{space}{last}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.logic.errors import NOWHERE, Span
@@ -126,6 +126,30 @@ CountBound = Literal["exactly", "at-least", "at-most"]
 COUNT_BOUNDS: tuple[CountBound, ...] = get_args(CountBound)
 
 
+CREDIT_UNIT = 720_720
+"""What a count that holds is worth, as a whole number: all shares of up to 16 objects are whole numbers too."""
+
+
+class CountLimits(NamedTuple):
+    """How many objects a count, or its negation, allows, and what other numbers are worth.
+
+    A number that is not allowed is worth the smaller of it and the nearest allowed one, divided by the larger: 2 of 3
+    cups are worth 2/3, and so are 3 cups where 2 were needed. That is 0 where nothing is there or nothing is allowed.
+    """
+
+    least: int
+    most: int | None  # None: any number; -1: no number is allowed at all
+    but: int | None = None  # the only number that is not allowed, for the negation of `exactly`
+
+    def credit(self, number: int) -> int:
+        """Return what this number of objects is worth, from 0 to CREDIT_UNIT, which only an allowed number is."""
+        if number < self.least:
+            return CREDIT_UNIT * number // self.least
+        if self.most is not None and number > self.most:
+            return CREDIT_UNIT * self.most // number if self.most > 0 else 0
+        return 0 if number == self.but else CREDIT_UNIT
+
+
 @dataclass(frozen=True, slots=True)
 class Count(_Printed):
     """`(exactly n ?x F)`, `(at-least n ?x F)` or `(at-most n ?x F)`: how many objects `?x` make F true."""
@@ -145,6 +169,15 @@ class Count(_Printed):
         """Return whether this number of objects is allowed."""
         least, most = self.range
         return least <= number and (most is None or number <= most)
+
+    def limits(self, positive: bool) -> CountLimits:
+        """Return how many objects the count allows, or its negation."""
+        least, most = self.range
+        if positive:
+            return CountLimits(least, most)
+        if least == most:
+            return CountLimits(0, None, but=least)
+        return CountLimits(0, least - 1) if most is None else CountLimits(most + 1, None)
 
 
 Formula: TypeAlias = Atom | Not | And | Or | Implies | Iff | Exists | Forall | Count

@@ -18,7 +18,7 @@ from formalimg.logic.parser import try_parse
 from formalimg.logic.prenex import ClauseKind, Literal
 from formalimg.logic.soft_score.best_binding import PreparedFormula
 from formalimg.logic.soft_score.clause_index import NOTHING_ASKED_FOR
-from formalimg.logic.soft_score.count_credit import asks_for_objects
+from formalimg.logic.soft_score.earned_credit import asks_for_objects
 from formalimg.logic.syntax import Count, Not
 from formalimg.logic.vocabulary import closest_match
 from formalimg.rewards.result import RewardScore

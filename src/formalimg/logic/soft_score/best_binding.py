@@ -24,10 +24,15 @@ from formalimg.logic.soft_score.clause_index import (
     WeightedClause,
     evaluate_empty_scene,
 )
-from formalimg.logic.soft_score.count_credit import CREDIT_UNIT
-from formalimg.logic.soft_score.earned_credit import NO_CREDIT_NEEDED, component_credits, instance_conditions, is_asking
-from formalimg.logic.strict_forall import StrictExpansion, expand_strict_forall
-from formalimg.logic.syntax import Formula, atoms
+from formalimg.logic.soft_score.earned_credit import (
+    NO_CREDIT_NEEDED,
+    StrictExpansion,
+    component_credits,
+    expand_strict_forall,
+    instance_conditions,
+    is_asking,
+)
+from formalimg.logic.syntax import CREDIT_UNIT, Formula, atoms
 from formalimg.logic.verification import AnalyzedFormula, Verification
 from formalimg.logic.world import World
 

@@ -12,8 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from formalimg.logic.prenex import Clause, ClauseKind, Component, Literal, QuantifierKind
-from formalimg.logic.proof import VariableBinding
-from formalimg.logic.soft_score.count_credit import CREDIT_UNIT, count_limits, describe_count
+from formalimg.logic.proof import VariableBinding, describe_count
 from formalimg.logic.soft_score.earned_credit import (
     ClauseCredit,
     LiteralCredit,
@@ -22,7 +21,7 @@ from formalimg.logic.soft_score.earned_credit import (
     of_classes,
     states_class,
 )
-from formalimg.logic.syntax import Atom, Count, Value
+from formalimg.logic.syntax import CREDIT_UNIT, Atom, Count, Value
 from formalimg.logic.world import DistinguishingWorld, World
 
 if TYPE_CHECKING:
@@ -346,5 +345,5 @@ def evaluate_empty_scene(
 def _holds_of_nothing(literal: Literal, style: str | None) -> bool:
     """Return whether a literal without variables, about the style or a number of objects, holds without objects."""
     if isinstance(literal.atom, Count):
-        return count_limits(literal.atom, literal.positive).credit(0) == CREDIT_UNIT
+        return literal.atom.limits(literal.positive).credit(0) == CREDIT_UNIT
     return (literal.atom.arguments[0] == Value(style or "")) is literal.positive

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from formalimg.logic.constraints import Semantics
 from formalimg.logic.evaluation import Evaluator
 from formalimg.logic.soft_score.clause_index import CountKey, TooManyCountsError
-from formalimg.logic.soft_score.count_credit import count_limits
 from formalimg.logic.soft_score.earned_credit import CountingObjects
 from formalimg.logic.syntax import Count
 from formalimg.logic.variables import expand_distinct
@@ -57,7 +56,7 @@ class CountTables:
         count, positive, variables, (classes, instances) = key
         if self._objects ** len(variables) > MAX_COUNT_CELLS:
             raise TooManyCountsError
-        limits = count_limits(count, positive)
+        limits = count.limits(positive)
         table = np.full((self._objects,) * len(variables), limits.credit(0), np.int64)
         if instances and not counting.have_instances(instances):
             return np.zeros_like(table)

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from formalimg.logic.constraints import Semantics
 from formalimg.logic.soft_score.clause_index import IndexedComponent, IndexedLiteral, LiteralIndex, LiteralKey
-from formalimg.logic.soft_score.count_credit import CREDIT_UNIT
 from formalimg.logic.soft_score.earned_credit import CountingObjects
-from formalimg.logic.syntax import DISTINCT
+from formalimg.logic.syntax import CREDIT_UNIT, DISTINCT
 from formalimg.logic.world import World
 
 MAX_AXES = 60
