@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo demo-full test coverage test-local soak test-ray lint docs docs-reference docs-serve docs-images bench train-tiny clean
+.PHONY: help demo demo-full test coverage test-local test-torch test-full test-failed soak test-ray lint docs docs-reference docs-serve docs-images bench train-tiny clean
 
 help:  ## Show this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 14
@@ -46,10 +46,18 @@ test: $(VENV)/.installed-test  ## Run the tests, with a coverage figure on Pytho
 coverage: $(VENV)/.installed-test  ## Run the tests with a coverage figure on any version of Python
 	$(SCRATCH) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile $(COVERAGE)
 
-test-local: $(VENV)/.installed-local  ## Run the tests that take long, install things or compute with torch; they need the package index
+test-local: test-torch test-full  ## Run the tests that take long, install things or compute with torch; they need the package index
+
+test-torch: $(VENV)/.installed-local
 	$(SCRATCH) $(BIN)/python -m pytest tests_local
-	@# What `make test` tries in part, to be quick, is tried in full here, and nothing else: see tests/support/sizes.py.
+
+# What `make test` tries in part, to be quick, is tried in full here, and nothing else: see tests/support/sizes.py.
+test-full: $(VENV)/.installed-local
 	$(SCRATCH) FORMALIMG_TESTS=all $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+
+TESTS = tests
+test-failed:  ## Run the tests that failed last once more, one after the other
+	$(SCRATCH) $(BIN)/python -m pytest $(TESTS) --last-failed --last-failed-no-failures none
 
 soak: $(VENV)/.installed-test  ## Ten minutes of killed runs, failing servers, and damaged or hostile run folders
 	FORMALIMG_SOAK_SECONDS=600 $(BIN)/python -m pytest -s -o faulthandler_timeout=1800 tests_local/test_soak.py
