@@ -33,6 +33,15 @@ _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 class GroupedCommand(TyperCommand):
     """A command whose options are listed in sections, and which takes `--verbose`."""
 
+    example = ""
+
+    def format_usage(self, ctx: Any, formatter: Any) -> None:
+        """Write how the command is called, and an example."""
+        super().format_usage(ctx, formatter)
+        if self.example:
+            program, _, arguments = self.example.partition(" ")
+            formatter.write_usage(program, arguments, prefix="Example: ")
+
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters of the command, and `--verbose` before `--help`."""
         *params, help_option = super().get_params(ctx)
@@ -99,45 +108,47 @@ def _readable(name: str, text: str) -> tuple[str, str]:
 
 
 class CommandEntry(NamedTuple):
-    """A command of the command line.
+    """A command of the command line, or a group of commands."""
 
-    Attributes:
-        section: the heading under which it is listed.
-        summary: one line for the list of commands.
-        example: a command line to show below its help.
-        target: `module:function` in this package, or `module:app` for a group of commands; by default the function
-            `NAME_command` of the module of that name.
-    """
-
-    section: str
     summary: str
+    """One line for the list of commands."""
     example: str = ""
+    """What to type after the command's name in the example that its help begins with."""
     target: str = ""
+    """`module:function` in this package, or `module:app` for a group; by default `NAME:NAME_command`."""
+    section: str = "Commands"
+    """The heading under which the command is listed."""
+    commands: Mapping[str, CommandEntry] | None = None
+    """The commands of a group."""
 
-    def load(self, name: str) -> Any:
+    def load(self, name: str, parents: tuple[str, ...] = ()) -> Any:
         """Import the command and build it."""
+        if self.commands is not None:
+            return _build_group(name, self, parents)
         module, _, attribute = (self.target or f"{name}:{name}_command").partition(":")
-        found = getattr(import_module(f"formalimg.cli.{module}"), attribute)
-        if isinstance(found, typer.Typer):
-            group = typer.main.get_command(found)
+        target = getattr(import_module(f"formalimg.cli.{module}"), attribute)
+        if isinstance(target, typer.Typer):
+            group = typer.main.get_command(target)
             group.name = name
             return group
-        only = typer.Typer(add_completion=False, rich_markup_mode=None)
-        epilog = f"Example: formalimg {self.example}" if self.example else None
-        only.command(name, cls=GroupedCommand, epilog=epilog)(found)
-        return typer.main.get_command(only)
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
+        example = f"formalimg {' '.join((*parents, name))} {self.example}".rstrip()
+        single.command(name, cls=GroupedCommand)(target)
+        command: Any = typer.main.get_command(single)
+        command.example = example if self.example else ""
+        return command
 
 
 class _LazyCommands(MutableMapping[str, Any]):
     """Commands by name, imported on first access: `formalimg run` does not load the other commands."""
 
-    def __init__(self, entries: Mapping[str, CommandEntry]) -> None:
-        self._entries = entries
+    def __init__(self, entries: Mapping[str, CommandEntry], parents: tuple[str, ...]) -> None:
+        self._entries, self._parents = entries, parents
         self._loaded: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
-            self._loaded[name] = self._entries[name].load(name)
+            self._loaded[name] = self._entries[name].load(name, self._parents)
         return self._loaded[name]
 
     def __setitem__(self, name: str, command: Any) -> None:
@@ -153,7 +164,7 @@ class _LazyCommands(MutableMapping[str, Any]):
         return len({**self._entries, **self._loaded})
 
 
-def command_group(entries: Mapping[str, CommandEntry]) -> type[TyperGroup]:
+def command_group(entries: Mapping[str, CommandEntry], parents: tuple[str, ...] = ()) -> type[TyperGroup]:
     """Return the class of a group with these commands, listed under their headings."""
 
     class LazyGroup(TyperGroup):
@@ -161,7 +172,7 @@ def command_group(entries: Mapping[str, CommandEntry]) -> type[TyperGroup]:
 
         def __init__(self, **settings: Any) -> None:
             super().__init__(**settings)
-            self.commands = _LazyCommands(entries)
+            self.commands = _LazyCommands(entries, parents)
 
         def list_commands(self, ctx: Any) -> list[str]:
             """Return the names of all commands, in their order."""
@@ -181,6 +192,19 @@ def command_group(entries: Mapping[str, CommandEntry]) -> type[TyperGroup]:
                     )
 
     return LazyGroup
+
+
+def _build_group(name: str, entry: CommandEntry, parents: tuple[str, ...]) -> Any:
+    group = typer.Typer(
+        name=name,
+        cls=command_group(entry.commands or {}, (*parents, name)),
+        help=entry.summary,
+        no_args_is_help=True,
+        add_completion=False,
+        rich_markup_mode=None,
+    )
+    group.callback()(lambda: None)
+    return typer.main.get_command(group)
 
 
 @cache
@@ -219,126 +243,125 @@ def configure_logging(verbosity: int) -> None:
         logger.addHandler(handler)
 
 
-_RUN, _AUTHOR, _JUDGE, _SHARE, _TOOLS = "Run and look", "Author items", "Judge quality", "Share", "Tools"
+_EVALUATE, _RELY, _DATA, _SETUP, _MORE = "Evaluate", "Rely on it", "Data", "Set up", "Groups of commands"
+
+_FORMULA = {
+    "check": CommandEntry("Check formulas and report every problem.", "\"(exists ?x (Is ?x 'cup'))\" my.formula"),
+    "verify": CommandEntry(
+        "Verify whether a formula holds in a scene.", "--formula my.formula --scene scene.json --explain"
+    ),
+    "solve": CommandEntry(
+        "Find a scene that satisfies a formula, or prove there is none.", "--formula \"(exists ?x (Is ?x 'cup'))\""
+    ),
+    "vocabulary": CommandEntry("List the classes and predicates of a suite, or its concepts.", "knolling"),
+    "translate": CommandEntry("Translate prompts into formulas.", "prompts.txt --to formulas --vocabulary open"),
+}
+
+_ITEMS = {
+    "show": CommandEntry("Show an item: its prompt and what it requires.", "knolling/1207 --draw item.png"),
+    "synth": CommandEntry(
+        "Sample new items and prove that they can be satisfied.",
+        "knolling --levels 1-3 --per-level 10 --out my-suite",
+    ),
+    "write": CommandEntry(
+        "Write new items with a chat model, and check every one.",
+        "natural --model openai/gpt-5 --out my-suite --dry-run",
+    ),
+    "review": CommandEntry("Accept or reject written groups of items.", target="review:review_app"),
+    "census": CommandEntry("Count what the items of a suite are made of.", "natural"),
+    "captions": CommandEntry("Count which kinds of visual concepts captions mention.", "captions.txt"),
+}
+
+_SHARE = {
+    "bundle": CommandEntry("Write runs to one file that can be cited and verified.", "runs/* --out results.zip"),
+    "verify": CommandEntry(
+        "Recompute a bundle, and report what differs and what cannot be recomputed.",
+        "results.zip",
+        target="bundle:verify_bundle_command",
+    ),
+    "card": CommandEntry("Write a section for a model card, with figures.", "runs/a --out card.md"),
+    "push": CommandEntry("Push a run to a dataset on the Hugging Face Hub.", "runs/a --to hf://datasets/me/my-run"),
+    "log": CommandEntry("Log runs to W&B, MLflow or TensorBoard.", "runs/* --to tensorboard"),
+}
+
+_CF_WORLD = {
+    "diagnose": CommandEntry("Explain why a model fails on groups of factual and changed prompts.", "runs/*"),
+    "calibrate": CommandEntry(
+        "Find the gate threshold that agrees best with human labels.", "runs/a --labels labels.csv"
+    ),
+}
 
 COMMANDS = {
     "run": CommandEntry(
-        _RUN,
         "Generate the images of a suite, judge them and print the pass rates.",
-        "run knolling --model builtin/reader --per-level 20",
-    ),
-    "plan": CommandEntry(
-        _RUN,
-        "Say how many images and labels a wanted precision or power needs, and what they cost.",
-        "plan knolling --power 0.8 --difference 5",
-    ),
-    "generate": CommandEntry(
-        _RUN,
-        "Generate the images of a suite, to be judged later with `judge`.",
-        "generate natural --model openai/gpt-image-2 --dry-run",
-        target="run:generate_command",
+        "knolling --model builtin/reader --per-level 20",
+        section=_EVALUATE,
     ),
     "judge": CommandEntry(
-        _RUN, "Judge the images of a run and print the pass rates.", "judge runs/a --judge gemini/gemini-3-pro-preview"
+        "Judge the images of a run and print the pass rates.",
+        "runs/a --judge gemini/gemini-3-pro-preview",
+        section=_EVALUATE,
     ),
     "score": CommandEntry(
-        _RUN,
         "Score images by what a prompt asks for: any image, any prompt.",
-        'score cat.png --prompt "a red cat" --judge openai/gpt-5',
+        'cat.png --prompt "a red cat" --judge openai/gpt-5',
+        section=_EVALUATE,
     ),
     "report": CommandEntry(
-        _RUN,
         "Compare runs: pass rates, confidence intervals, and what could not be scored.",
-        "report runs/* --out report.html",
+        "runs/* --out report.html",
+        section=_EVALUATE,
+    ),
+    "view": CommandEntry("Browse runs, images and explanations in the browser.", "runs", section=_EVALUATE),
+    "serve": CommandEntry(
+        "Serve rewards over HTTP: scores from 0 to 1, with reasons.", "--root images", section=_EVALUATE
+    ),
+    "plan": CommandEntry(
+        "Say how many images and labels a precision or power needs, and what they cost.",
+        "knolling --power 0.8 --difference 5",
+        section=_RELY,
     ),
     "gate": CommandEntry(
-        _RUN,
         "Test that a new run is no worse than a baseline, for continuous integration.",
-        "gate runs/new --against runs/base --margin 2",
-    ),
-    "view": CommandEntry(_RUN, "Browse runs, images and explanations in the browser.", "view runs"),
-    "show": CommandEntry(_RUN, "Show an item: its prompt and what it requires.", "show knolling/1207 --draw item.png"),
-    "diagnose": CommandEntry(
-        _RUN, "Explain why a model fails on groups of factual and changed prompts.", "diagnose runs/*"
-    ),
-    "serve": CommandEntry(_RUN, "Serve rewards over HTTP: scores from 0 to 1, with reasons.", "serve --root images"),
-    "synth": CommandEntry(
-        _AUTHOR,
-        "Sample new items and prove that they can be satisfied.",
-        "synth knolling --levels 1-3 --per-level 10 --out my-suite",
-    ),
-    "write": CommandEntry(
-        _AUTHOR,
-        "Write new items with a chat model, and check every one.",
-        "write natural --model openai/gpt-5 --out my-suite --dry-run",
-    ),
-    "review": CommandEntry(_AUTHOR, "Accept or reject written groups of items.", target="review:review_app"),
-    "census": CommandEntry(_AUTHOR, "Count what the items of a suite are made of.", "census natural"),
-    "captions": CommandEntry(
-        _AUTHOR, "Count which kinds of visual concepts captions mention.", "captions captions.txt"
-    ),
-    "translate": CommandEntry(
-        _AUTHOR, "Translate prompts into formulas.", "translate prompts.txt --to formulas --vocabulary open"
-    ),
-    "export": CommandEntry(
-        _AUTHOR, "Export a suite with metadata, or a run in the published format.", "export knolling --out my-suite"
-    ),
-    "pull": CommandEntry(_AUTHOR, "Download the data of a published benchmark.", "pull formalimg --to published"),
-    "import": CommandEntry(
-        _JUDGE,
-        "Import answers and ratings that were made elsewhere, as runs and studies.",
-        target="import_answers:import_app",
-    ),
-    "agree": CommandEntry(
-        _JUDGE, "Measure agreement between judges, and with human ratings.", "agree runs/a --ratings studies/a-likert"
+        "runs/new --against runs/base --margin 2",
+        section=_RELY,
     ),
     "annotate": CommandEntry(
-        _JUDGE, "Collect human ratings of images in the browser.", "annotate runs/a --protocol likert"
+        "Collect human ratings of images in the browser.", "runs/a --protocol likert", section=_RELY
     ),
-    "calibrate": CommandEntry(
-        _JUDGE,
-        "Find the gate threshold of groups of factual and changed prompts that agrees best with human labels.",
-        "calibrate runs/a --labels labels.csv",
+    "agree": CommandEntry(
+        "Measure agreement between judges, and with human ratings.",
+        "runs/a --ratings studies/a-likert",
+        section=_RELY,
     ),
     "certify": CommandEntry(
-        _JUDGE, "Measure a judge or grounder by images whose content is known.", "certify --scenes 10"
+        "Measure a judge or grounder by images whose content is known.", "--scenes 10", section=_RELY
     ),
-    "bundle": CommandEntry(
-        _SHARE,
-        "Write runs to one file that can be cited and verified.",
-        "bundle runs/* --out results.zip",
+    "pull": CommandEntry("Download the data of a published benchmark.", "formalimg --to published", section=_DATA),
+    "export": CommandEntry(
+        "Export a suite with metadata, or a run in the published format.", "knolling --out my-suite", section=_DATA
     ),
-    "verify-bundle": CommandEntry(
-        _SHARE,
-        "Compute a bundle again, and say what differs and what cannot be computed.",
-        "verify-bundle results.zip",
-        target="bundle:verify_bundle_command",
+    "import": CommandEntry(
+        "Import answers and ratings that were made elsewhere, as runs and studies.",
+        target="import_answers:import_app",
+        section=_DATA,
     ),
-    "card": CommandEntry(_SHARE, "Write a section for a model card, with figures.", "card runs/a --out card.md"),
-    "push": CommandEntry(
-        _SHARE, "Push a run to a dataset on the Hugging Face Hub.", "push runs/a --to hf://datasets/me/my-run"
+    "suites": CommandEntry(
+        "List the suites: items, levels, what judges them, and where items come from.", section=_SETUP
     ),
-    "log": CommandEntry(_SHARE, "Log runs to W&B, MLflow or TensorBoard.", "log runs/* --to tensorboard"),
-    "check": CommandEntry(
-        _TOOLS, "Check formulas and report every problem.", "check \"(exists ?x (Is ?x 'cup'))\" my.formula"
+    "models": CommandEntry(
+        "List the model providers and detectors, and what is missing to use each.", section=_SETUP
     ),
-    "verify": CommandEntry(
-        _TOOLS, "Verify whether a formula holds in a scene.", "verify --formula my.formula --scene scene.json --explain"
+    "doctor": CommandEntry("Check this installation.", section=_SETUP),
+    "formula": CommandEntry("Check, verify, solve and translate formulas.", commands=_FORMULA, section=_MORE),
+    "items": CommandEntry("Show, sample, write, review and count items.", commands=_ITEMS, section=_MORE),
+    "share": CommandEntry("Bundle, verify, publish and log results.", commands=_SHARE, section=_MORE),
+    "cf-world": CommandEntry(
+        "Diagnose models and calibrate the gate on CF-World.", commands=_CF_WORLD, section=_MORE
     ),
-    "solve": CommandEntry(
-        _TOOLS,
-        "Find a scene that satisfies a formula, or prove there is none.",
-        "solve --formula \"(exists ?x (Is ?x 'cup'))\"",
-    ),
-    "suites": CommandEntry(_TOOLS, "List the suites: items, levels, what judges them, and where items come from."),
-    "vocabulary": CommandEntry(
-        _TOOLS, "List the classes and predicates of a suite, or its concepts.", "vocabulary knolling"
-    ),
-    "models": CommandEntry(_TOOLS, "List the model providers and detectors, and what is missing to use each."),
     "config": CommandEntry(
-        _TOOLS, "Print the defaults in force, and where they come from.", target="config:config_app"
+        "Print the defaults in force, and where they come from.", target="config:config_app", section=_MORE
     ),
-    "doctor": CommandEntry(_TOOLS, "Check this installation."),
 }
 
 app = typer.Typer(

@@ -238,9 +238,9 @@ Arguments = TypeVar("Arguments")
 
 
 def parameters_of(
-    arguments: Callable[..., Arguments], *, without: Collection[str] = ()
+    arguments: Callable[..., Arguments],
 ) -> Callable[[Callable[[Arguments], None]], Callable[..., None]]:
-    """Give a command the fields of a dataclass as its parameters, but for some; it is called with an instance."""
+    """Give a command the fields of a dataclass as its parameters; it is called with an instance."""
     hints = get_type_hints(arguments, include_extras=True)
     parameters = [
         Parameter(
@@ -250,7 +250,6 @@ def parameters_of(
             annotation=hints[one.name],
         )
         for one in fields(arguments)  # type: ignore[arg-type]
-        if one.name not in without
     ]
 
     def decorate(command: Callable[[Arguments], None]) -> Callable[..., None]:

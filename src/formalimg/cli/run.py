@@ -1,4 +1,4 @@
-"""`formalimg run` and `formalimg generate`: each option once, with its help, and what becomes of it."""
+"""`formalimg run`: each option once, with its help, and what becomes of it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from formalimg.runs.parties import Reopenable
     from formalimg.types import ChatModel, ImageModel, Judge
 
-_WHAT, _MODEL, _, _, _WHERE = SECTIONS
+_WHAT, _MODEL, _JUDGE, _, _WHERE = SECTIONS
 
 
 def _check_samples(context: typer.Context, samples: int) -> int:
@@ -63,7 +63,7 @@ def _check_size(context: typer.Context, size: int) -> int:
 
 @dataclass(frozen=True)
 class RunArguments:
-    """The options of `run` and `generate`: type, default and help of each. The parameters of both are these fields."""
+    """The options of `run`: type, default and help of each."""
 
     suite: options.SuiteName
     model: Annotated[
@@ -79,6 +79,10 @@ class RunArguments:
         ),
     ]
     judge: options.JudgeNames = None
+    no_judge: Annotated[
+        bool,
+        typer.Option("--no-judge", help="Only generate; judge later with `formalimg judge`.", rich_help_panel=_JUDGE),
+    ] = False
     model_option: options.ModelOptions = None
     judge_option: options.JudgeOptions = None
     protocol: options.ProtocolName = "default"
@@ -200,6 +204,8 @@ class RunArguments:
     ] = None
 
     def __post_init__(self) -> None:
+        if self.no_judge:
+            self._refuse_judging()
         if self.out is not None and len(self.model) > 1:
             raise FormalimgError("one run folder holds one model: give --runs instead of --out for several models")
         if self.restart and self.dry_run:
@@ -222,6 +228,23 @@ class RunArguments:
         if self.condition in ("plain", "rewritten") and self.layouts != "solver":
             raise FormalimgError(
                 "plain words come without a layout: choose --condition text-layout or image-layout too"
+            )
+
+    def _refuse_judging(self) -> None:
+        """Refuse options of judging where nothing is judged."""
+        asked = {
+            "--judge": self.judge,
+            "-J": self.judge_option,
+            "--protocol": self.protocol != "default" and self.task != "layout",
+            "--profile": self.profile,
+            "--min-coverage": self.min_coverage is not None,
+            "--adaptive": self.adaptive,
+            "--log-to": self.log_to,
+        }
+        if used := [option for option, value in asked.items() if value]:
+            raise FormalimgError(
+                f"--no-judge only generates: give {' and '.join(used)} to `formalimg judge` for these images, "
+                "or leave --no-judge out"
             )
 
     def _check_adaptive(self) -> None:
@@ -393,8 +416,12 @@ def execute_all(asked: RunArguments, *, judging: bool) -> Judged:
 def run_command(asked: RunArguments) -> None:
     """Generate the images of a suite, judge them and print the pass rates.
 
-    Run the same command again to resume. Ctrl-C stops cleanly. Exit code 1 if nothing could be scored.
+    Run the same command again to resume. Ctrl-C stops cleanly. Exit code 1 if nothing could be scored, or, with
+    --no-judge, generated.
     """
+    if asked.no_judge:
+        _generate(asked)
+        return
     trackers = []
     if asked.log_to:
         from formalimg.cli.log import read_trackers
@@ -420,18 +447,7 @@ def run_command(asked: RunArguments) -> None:
             )
 
 
-@parameters_of(
-    RunArguments, without=("judge", "judge_option", "profile", "min_coverage", "adaptive", "against", "log_to")
-)
-def generate_command(asked: RunArguments) -> None:
-    """Generate the images of a suite, to be judged later with `judge`.
-
-    Exit code 1 if no image could be made.
-    """
-    if asked.protocol != "default" and asked.task != "layout":
-        raise FormalimgError(
-            "--protocol is about judging, and about --task layout: give it to `formalimg judge` for these images"
-        )
+def _generate(asked: RunArguments) -> None:
     from formalimg.runs.config import images_url  # these here, so that help screens come up faster
     from formalimg.runs.defaults.settings import has_default_judge
 
@@ -439,7 +455,7 @@ def generate_command(asked: RunArguments) -> None:
     if asked.dry_run:
         return
     for folder, name in zip(folders, asked.model, strict=True):
-        place = images_url(asked.images, folder) if asked.images else folder / "images"
+        images = images_url(asked.images, folder) if asked.images else folder / "images"
         judge = "" if has_default_judge(asked.suite, name, asked.task) else " --judge JUDGE"
-        echo(f"images in {place}; judge them with: formalimg judge {folder}{judge}")
+        echo(f"images in {images}; judge them with: formalimg judge {folder}{judge}")
     exit_if_nothing_made(folders)
