@@ -70,7 +70,7 @@ def run(*arguments: str, out: int = subprocess.PIPE) -> subprocess.CompletedProc
 
 
 @pytest.mark.skipif(not FULL_DISK.exists(), reason="this system has no device that is always full")
-@pytest.mark.parametrize("arguments", [["vocabulary", "knolling"], ["--help"]])
+@pytest.mark.parametrize("arguments", [["formula", "vocabulary", "knolling"], ["--help"]])
 def test_a_full_disk_is_told_in_one_line(arguments: list[str]) -> None:
     with FULL_DISK.open("w") as full:
         done = run(*arguments, out=full.fileno())
@@ -80,12 +80,12 @@ def test_a_full_disk_is_told_in_one_line(arguments: list[str]) -> None:
 def test_short_output_that_nobody_reads_ends_like_long_output() -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    done = run("vocabulary", out=writer)
+    done = run("formula", "vocabulary", out=writer)
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, "")
 
 
 def test_a_name_that_no_file_can_have_is_told_in_one_line() -> None:
-    done = run("check", "x" * 300)
+    done = run("formula", "check", "x" * 300)
     assert done.returncode == 2
     assert re.fullmatch(r"error: cannot \w+ x+: File name too long\n", done.stderr)

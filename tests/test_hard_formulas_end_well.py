@@ -89,7 +89,9 @@ def test_in_a_run(tmp_path: Path) -> None:
 def test_on_the_command_line(tmp_path: Path) -> None:
     scene = tmp_path / "scene.json"
     scene.write_text(json.dumps(CROWD.to_json()), encoding="utf-8")
-    code, out, err = formalimg("verify", "--formula", HARD, "--scene", str(scene), "--suite", "knolling", "--explain")
+    code, out, err = formalimg(
+        "formula", "verify", "--formula", HARD, "--scene", str(scene), "--suite", "knolling", "--explain"
+    )
     assert (code, out) == (2, "")
     assert f"error: line 1, column 1: {TOO_HARD}" in err
 
@@ -104,6 +106,6 @@ def test_a_witness_that_is_too_hard_to_check_is_none(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(logic_world, "MAX_STEPS", 10)
     with pytest.raises(SolverLimitError, match="whether it is a witness is unknown"):
         solve(EASY)
-    code, _, err = formalimg("solve", "--formula", EASY)
+    code, _, err = formalimg("formula", "solve", "--formula", EASY)
     assert (code, err.count("\n")) == (2, 1)
     assert agreement("A cup is to the left of a pen.", parse(EASY), "knolling") == "undecided"

@@ -148,15 +148,21 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], Check]] = {
         f"agree with a study {name}": (("agree", *_RUNS[:2], "--ratings", "~study", "--format", name), check)
         for name, check in _STUDIES.items()
     },
-    **{f"diagnose {name}": (("diagnose", "~worlds", "--format", name), check) for name, check in _STUDIES.items()},
+    **{
+        f"diagnose {name}": (("cf-world", "diagnose", "~worlds", "--format", name), check)
+        for name, check in _STUDIES.items()
+    },
     "card": (("card", _RUNS[0]), markdown_escapes),
     "card of a folder": (("card", _RUNS[2]), markdown_escapes),
-    "show": (("show", "conceptmix/item-3", *(word for run in _RUNS for word in ("--run", run))), terminal_escapes),
-    "show items": (("show", "conceptmix/item-4", "--items", "~items"), terminal_escapes),
-    "census": (("census", "conceptmix", "--items", "~items"), terminal_escapes),
+    "show": (
+        ("items", "show", "conceptmix/item-3", *(word for run in _RUNS for word in ("--run", run))),
+        terminal_escapes,
+    ),
+    "show items": (("items", "show", "conceptmix/item-4", "--items", "~items"), terminal_escapes),
+    "census": (("items", "census", "conceptmix", "--items", "~items"), terminal_escapes),
     "plan": (("plan", "conceptmix", "--items", "~items"), terminal_escapes),
-    "captions": (("captions", "~captions.jsonl", "--format", "csv"), csv_escapes),
-    "captions json": (("captions", "~captions.jsonl", "--format", "json"), terminal_escapes),
+    "captions": (("items", "captions", "~captions.jsonl", "--format", "csv"), csv_escapes),
+    "captions json": (("items", "captions", "~captions.jsonl", "--format", "json"), terminal_escapes),
     "prompts txt": (
         ("export", "conceptmix", "--items", "~items", "--prompts-only", "--format", "txt"),
         terminal_escapes,
@@ -167,7 +173,7 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], Check]] = {
     ),
     "prompts csv": (("export", "conceptmix", "--items", "~items", "--prompts-only", "--format", "csv"), csv_escapes),
     "raters": (("annotate", "~study", "--status"), terminal_escapes),
-    "log": (("log", *_RUNS, "--to", "tensorboard:~out/log"), terminal_escapes),
+    "log": (("share", "log", *_RUNS, "--to", "tensorboard:~out/log"), terminal_escapes),
 }
 
 
@@ -190,7 +196,7 @@ WRITTEN: Mapping[str, tuple[tuple[str, ...], tuple[tuple[str, Check], ...]]] = {
         if suffix != "terminal"
     },
     "card": (("card", _RUNS[0], "--out", "~out/card/card.md"), (("card.md", markdown_escapes),)),
-    "captions": (("captions", "~captions.jsonl", "--out", "~out/captions"), ((".csv", csv_escapes),)),
+    "captions": (("items", "captions", "~captions.jsonl", "--out", "~out/captions"), ((".csv", csv_escapes),)),
     "study": (("annotate", "~study", "--export", "~out/study"), ((".csv", csv_escapes),)),
     "export of a run": (("export", _RUNS[0], "--out", "~out/run"), ()),
     "export of items": (
@@ -324,20 +330,20 @@ def test_a_command_that_reproduces_a_run_is_one_command_with_its_names_or_is_not
     [
         ("report", FOLDER),
         ("report", "~runs/0", "--baseline", FOLDER),
-        ("show", f"conceptmix/{NAMES[0]}", "--items", "~items"),
+        ("items", "show", f"conceptmix/{NAMES[0]}", "--items", "~items"),
         ("show", NAMES[0]),
         ("agree", "~runs/0", "--judges", NAMES[0], NAMES[1]),
-        ("card", "~runs/0", "--judge", NAMES[0]),
+        ("share", "card", "~runs/0", "--judge", NAMES[0]),
         ("census", NAMES[0]),
         ("export", NAMES[0], "--out", "~out/none"),
-        ("captions", f"~{FOLDER}"),
-        ("check", f"~{FOLDER}"),
+        ("items", "captions", f"~{FOLDER}"),
+        ("formula", "check", f"~{FOLDER}"),
         ("import", "answers", "~captions.jsonl", "--items", "~items.csv"),
         ("import", "answers", "~answers.csv", "--items", "~items.csv", "--suite", NAMES[0]),
         ("view", f"~{FOLDER}"),
         ("annotate", f"~{FOLDER}"),
-        ("diagnose", "~runs/0"),
-        ("verify-bundle", f"~{FOLDER}"),
+        ("cf-world", "diagnose", "~runs/0"),
+        ("share", "verify", f"~{FOLDER}"),
     ],
     ids=lambda arguments: arguments[0],
 )

@@ -101,8 +101,8 @@ def plant_runs_link(server: str) -> None:
 
 
 ORACLE = ("run", "knolling", "--model", "builtin/oracle", "--per-level", "1", "--levels", "1", "--size", "256")
-SYNTH = ("synth", "knolling", "--levels", "1", "--per-level", "2", "--jobs", "2", "--out", "new")
-LISTING = ("vocabulary", "knolling")
+SYNTH = ("items", "synth", "knolling", "--levels", "1", "--per-level", "2", "--jobs", "2", "--out", "new")
+LISTING = ("formula", "vocabulary", "knolling")
 EYE = (*RUN, "--judge", "openai/gpt-5")
 NO_JUDGE = "To choose once for all runs: FORMALIMG_JUDGE=NAME in the environment"
 STANDARD = ("json", "typer", "logging", "multiprocessing", "sqlite3", "numpy", "PIL", "openai", "tomllib", "typing")

@@ -74,9 +74,9 @@ def test_search_leads_to_a_command(page: Page) -> None:
     if page.locator("label.md-header__button[for=__search]").is_visible():
         page.locator("label.md-header__button[for=__search]").click()
     page.locator(".md-search__input").fill("verify-bundle")
-    page.locator(".md-search-result__link", has_text="formalimg verify-bundle").first.click()
+    page.locator(".md-search-result__link", has_text="formalimg share verify").first.click()
     page.wait_for_url("**/reference/cli/verify-bundle.html*")
-    assert page.locator("h1").inner_text().startswith("formalimg verify-bundle")
+    assert page.locator("h1").inner_text().startswith("formalimg share verify")
 
 
 @pytest.mark.parametrize(

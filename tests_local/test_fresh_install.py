@@ -40,7 +40,7 @@ def test_the_wheel_holds_the_data_files_and_nothing_of_the_workshop(wheel: Path)
 
 def test_the_installed_command_verifies(environment: Path) -> None:
     example = ROOT / "examples" / "verify"
-    arguments = ["verify", "--formula", str(example / "desk.formula"), "--scene", str(example / "good.json")]
+    arguments = ["formula", "verify", "--formula", str(example / "desk.formula"), "--scene", str(example / "good.json")]
     assert _run(str(environment / "formalimg"), *arguments) == "holds (strict, 6 objects)\n"
 
 

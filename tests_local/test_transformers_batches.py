@@ -133,7 +133,7 @@ def test_batches_and_devices_are_no_settings_but_let_more_be_asked(llama: Path) 
 
 
 class _Memory:
-    """Stands where `generate` looks at each token, and has room for only so many answers."""
+    """Stands where `run --no-judge` looks at each token, and has room for only so many answers."""
 
     def __init__(self, room: int) -> None:
         self._room = room

@@ -36,7 +36,19 @@ def test_the_embedded_models_give_what_they_give_locally(cluster: Any, root: Pat
 def test_layouts_and_judging_alone_go_the_same_way(cluster: Any, root: Path, tmp_path: Path) -> None:
     ray = ("--engine", "ray", "--address", "auto", "--cpus-per-worker", "0.5")
     plan = ("run", "knolling", "--task", "layout", "-m", "builtin/solver", "--levels", "1-3", "--per-level", "1")
-    make = ("generate", "knolling", "-m", "builtin/scatter", "--levels", "1-3", "--per-level", "1", "--size", "256")
+    make = (
+        "run",
+        "--no-judge",
+        "knolling",
+        "-m",
+        "builtin/scatter",
+        "--levels",
+        "1-3",
+        "--per-level",
+        "1",
+        "--size",
+        "256",
+    )
     for place, engine in (("ray", ray), ("local", ())):
         assert formalimg(*plan, "--out", tmp_path / place / "plan", *engine).returncode == 0
         assert formalimg(*make, "--out", tmp_path / place / "made").returncode == 0

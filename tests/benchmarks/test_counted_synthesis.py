@@ -83,7 +83,7 @@ def test_numbers_of_a_rule_are_said_of_more_than_one() -> None:
 
 @pytest.mark.parametrize("suite", ["natural", "conceptmix"])
 def test_what_cannot_be_counted_is_refused_with_a_reason(suite: str) -> None:
-    done = formalimg("synth", suite, "--counting", "--out", "nowhere")
+    done = formalimg("items", "synth", suite, "--counting", "--out", "nowhere")
     assert done.code == 2
     assert f"{suite} has no --counting: counts are proven by placing boxes" in done.err
 

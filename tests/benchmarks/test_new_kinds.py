@@ -126,8 +126,8 @@ def test_it_is_run_judged_without_a_name_and_reported_with_its_own_table(items: 
 
 
 def test_commands_show_what_they_know_of_it(items: Path, tmp_path: Path) -> None:
-    assert command("census", "brightness", "--items", str(items)).out == "2 items of brightness\n"
-    assert "Brightness(mean=30)" in command("show", "brightness/30", "--items", str(items)).out
+    assert command("items", "census", "brightness", "--items", str(items)).out == "2 items of brightness\n"
+    assert "Brightness(mean=30)" in command("items", "show", "brightness/30", "--items", str(items)).out
     (tmp_path / "theirs.txt").write_text("?")
     with pytest.raises(FormalimgError, match="brightness has no published files"):
         load("brightness", tmp_path / "theirs.txt")

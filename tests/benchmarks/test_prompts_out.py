@@ -103,7 +103,10 @@ def test_prompts_images_folder_judge_report(tmp_path: Path, monkeypatch: pytest.
     few = ("--levels", "1", "--per-level", "2")
     assert formalimg("export", "knolling", "--prompts-only", *few, "--out", "prompts.jsonl").code == 0
     assert (
-        formalimg("generate", "knolling", *few, "--model", "builtin/oracle", "--size", "256", "--out", "made").code == 0
+        formalimg(
+            "run", "--no-judge", "knolling", *few, "--model", "builtin/oracle", "--size", "256", "--out", "made"
+        ).code
+        == 0
     )
     drawn = {row["item"]: row["file_name"] for row in read(tmp_path / "made/images/metadata.jsonl")}
     (tmp_path / "images").mkdir()

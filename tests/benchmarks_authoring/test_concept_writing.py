@@ -94,7 +94,18 @@ def test_killed_and_taken_up_again_it_ends_with_the_same_items(talk: Talk, tmp_p
     plan = AuthoringPlan("conceptmix", (1, 2), 8, attempts=4)
     whole = talk.write(plan, tmp_path / "whole")
     asked, talk.steps = len(talk.steps), []
-    command = [sys.executable, "-m", "formalimg", "write", "conceptmix", "-m", "openai/some-model", "--levels", "1,2"]
+    command = [
+        sys.executable,
+        "-m",
+        "formalimg",
+        "items",
+        "write",
+        "conceptmix",
+        "-m",
+        "openai/some-model",
+        "--levels",
+        "1,2",
+    ]
     command += ["--per-level", "8", "--attempts", "4", "--out", str(tmp_path / "killed")]
     options = ["-M", f"base_url={talk.server.url}/v1", "-M", "cache=off", "-M", "concurrency=2"]
     process = subprocess.Popen([*command, *options], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""What `formalimg write --dry-run` foresees is what a writing without rejections asks."""
+"""What `formalimg items write --dry-run` foresees is what a writing without rejections asks."""
 
 from __future__ import annotations
 

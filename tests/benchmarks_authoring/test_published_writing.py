@@ -1,4 +1,4 @@
-"""`write knolling|natural` with texts of the authors' form: what they are filled with, and how answers are read."""
+"""`items write knolling|natural` with texts of the authors' form: what they are filled with, and how answers are read."""
 
 from __future__ import annotations
 

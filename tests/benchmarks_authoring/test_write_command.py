@@ -1,4 +1,4 @@
-"""`formalimg write`, through the real library of a provider, against a server on this machine."""
+"""`formalimg items write`, through the real library of a provider, against a server on this machine."""
 
 from __future__ import annotations
 

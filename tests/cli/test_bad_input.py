@@ -37,7 +37,7 @@ def test_verify_refuses_it(name: str, scene: str, tmp_path: Path) -> None:
     data, says = BAD[name]
     path = tmp_path / "bad.formula"
     path.write_bytes(data)
-    code, out, err = formalimg("verify", "--formula", str(path), "--scene", scene)
+    code, out, err = formalimg("formula", "verify", "--formula", str(path), "--scene", scene)
     assert (code, out) == (2, "")
     message, source, caret = err.splitlines()[:3]
     assert _PLACED.fullmatch(message)
@@ -52,7 +52,7 @@ def test_verify_refuses_it(name: str, scene: str, tmp_path: Path) -> None:
 def test_check_reports_it(name: str) -> None:
     """`check` exists to find problems (exit code 1); what is no formula at all is wrong use (exit code 2)."""
     data, says = BAD[name]
-    code, out, err = formalimg("check", stdin=data)
+    code, out, err = formalimg("formula", "check", stdin=data)
     readable = (name.startswith("un") and name != "unbalanced") or name.startswith("wrong")
     assert code == (1 if readable else 2)
     assert out == ""
@@ -62,12 +62,12 @@ def test_check_reports_it(name: str) -> None:
 
 
 def test_empty_text_as_an_argument(scene: str) -> None:
-    code, _, err = formalimg("verify", "--formula", "", "--scene", scene)
+    code, _, err = formalimg("formula", "verify", "--formula", "", "--scene", scene)
     assert code == 2
     assert "there is no formula here" in err
 
 
 def test_wrong_use_of_the_command_line() -> None:
-    assert formalimg("verify").code == 2
+    assert formalimg("formula", "verify").code == 2
     assert formalimg("nonsense").code == 2
-    assert formalimg("check", "--suite").code == 2
+    assert formalimg("formula", "check", "--suite").code == 2

@@ -25,7 +25,7 @@ def published(tmp_path: Path) -> Path:
 
 
 def test_a_census_of_published_groups_tells_everything_once(published: Path) -> None:
-    said = formalimg("census", "cf-world", "--items", published).stdout
+    said = formalimg("items", "census", "cf-world", "--items", published).stdout
     assert "6 items of cf-world in 2 groups (L1: 2, L2: 2, L3: 2)" in said
     without = "  no-questions 2 (no questions were published: unscored): "
     assert f"{without}physics-classical-mechanics-1-l2, physics-classical-mechanics-1-l3\n" in said
@@ -36,10 +36,10 @@ def test_a_census_of_published_groups_tells_everything_once(published: Path) -> 
 
 
 def test_directions_of_rules_are_counted_in_one_line() -> None:
-    lines = formalimg("census", "cf-world-rules").stdout.splitlines()
+    lines = formalimg("items", "census", "cf-world-rules").stdout.splitlines()
     assert len(lines) == 3
     assert lines[1].startswith("rules are changed in ")
-    assert "without a field" not in formalimg("census", "cf-world-attributes").stdout
+    assert "without a field" not in formalimg("items", "census", "cf-world-attributes").stdout
 
 
 @pytest.mark.parametrize("command", ["run", "generate"])
@@ -59,11 +59,11 @@ def test_what_cannot_count_is_told_at_the_start(command: str, published: Path, t
 
     silent = (
         "2 prompts without questions cannot be scored; "
-        f"`formalimg census cf-world --items '{published}'` lists what was tidied up"
+        f"`formalimg items census cf-world --items '{published}'` lists what was tidied up"
     )
     gate = "level 1 is left out: L2 and L3 count only where the run has L1 of their group, which is the gate"
     # The path of the data has "count" in it.
-    odd = f"odd records among the items: no-questions 2; `formalimg census cf-world --items '{published}'` lists them"
+    odd = f"odd records among the items: no-questions 2; `formalimg items census cf-world --items '{published}'` lists them"
     assert warnings() == [silent, odd]
     assert warnings("--levels", "1") == []
     assert warnings("--levels", "2,3") == [gate, silent, odd]

@@ -1,4 +1,4 @@
-"""`formalimg check`: its output and its exit codes."""
+"""`formalimg formula check`: its output and its exit codes."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ GOOD = "(exists ?x (and (Is ?x 'cup') (Has ?x 'red') (exists ?y (and (Is ?y 'for
 def test_a_good_formula_is_measured(tmp_path: Path) -> None:
     path = tmp_path / "cup.formula"
     path.write_text(GOOD)
-    code, out, err = formalimg("check", str(path))
+    code, out, err = formalimg("formula", "check", str(path))
     assert (code, err) == (0, "")
     assert out == f"{path}: fine (knolling): K = 2, 4 clauses (1 attribute, 2 object, 1 relation)\n"
 
 
 def test_formulas_are_given_as_they_are_or_in_files(tmp_path: Path) -> None:
     (tmp_path / "cup.formula").write_text(GOOD)
-    code, out, err = formalimg("check", GOOD, str(tmp_path / "cup.formula"))
+    code, out, err = formalimg("formula", "check", GOOD, str(tmp_path / "cup.formula"))
     assert (code, err) == (0, "")
     assert out.startswith("formula: fine (knolling): K = 2")
     assert out.endswith("2 formulas: 2 fine, 0 with problems\n")
-    assert "formula: line 1, column 1: this '(' is never closed" in formalimg("check", "(exists ?x").err
+    assert "formula: line 1, column 1: this '(' is never closed" in formalimg("formula", "check", "(exists ?x").err
 
 
 def test_standard_input_is_the_default() -> None:
-    for arguments in (("check",), ("check", "-")):
+    for arguments in (("check",), ("formula", "check", "-")):
         code, out, _ = formalimg(*arguments, stdin=GOOD.encode())
         assert code == 0
         assert out.startswith("standard input: fine")
@@ -38,7 +38,7 @@ def test_standard_input_is_the_default() -> None:
 def test_problems_are_listed_with_carets_and_exit_code_1(tmp_path: Path) -> None:
     path = tmp_path / "bad.formula"
     path.write_text("(exists ?x\n  (and (Is ?x 'cupp') (Has ?y 'red')))")
-    code, out, err = formalimg("check", str(path))
+    code, out, err = formalimg("formula", "check", str(path))
     assert (code, out) == (1, "")
     assert err == (
         f"{path}: line 2, column 15: knolling has no class 'cupp': did you mean 'cup'?\n"
@@ -52,32 +52,32 @@ def test_problems_are_listed_with_carets_and_exit_code_1(tmp_path: Path) -> None
 
 def test_another_suite() -> None:
     natural = b"(and (IsStyle 'photo') (exists ?x (Is ?x 'cat')))"
-    assert formalimg("check", "--suite", "natural", stdin=natural).code == 0
-    assert formalimg("check", "--suite", "knolling", stdin=natural).code == 1
-    code, _, err = formalimg("check", "--suite", "natrual", stdin=natural)
+    assert formalimg("formula", "check", "--suite", "natural", stdin=natural).code == 0
+    assert formalimg("formula", "check", "--suite", "knolling", stdin=natural).code == 1
+    code, _, err = formalimg("formula", "check", "--suite", "natrual", stdin=natural)
     assert (code, err) == (2, "error: unknown suite 'natrual': did you mean natural?\n")
 
 
 def test_expected_complexity_and_components() -> None:
-    assert formalimg("check", "--k", "2", stdin=GOOD.encode()).code == 0
-    code, _, err = formalimg("check", "--k", "3", stdin=GOOD.encode())
+    assert formalimg("formula", "check", "--k", "2", stdin=GOOD.encode()).code == 0
+    code, _, err = formalimg("formula", "check", "--k", "3", stdin=GOOD.encode())
     assert code == 1
     assert "the complexity is K = 2, expected was 3" in err
     apart = b"(and (exists ?x (Is ?x 'cup')) (exists ?y (Is ?y 'fork')))"
-    assert formalimg("check", "--single-component", stdin=apart).code == 1
+    assert formalimg("formula", "check", "--single-component", stdin=apart).code == 1
 
 
 def test_plausibility_is_an_option() -> None:
     absurd = b"(exists ?x (and (Is ?x 'lion') (HasShape ?x 'rectangular')))"
-    assert formalimg("check", "--suite", "natural", stdin=absurd).code == 0
-    code, _, err = formalimg("check", "--suite", "natural", "--plausible", stdin=absurd)
+    assert formalimg("formula", "check", "--suite", "natural", stdin=absurd).code == 0
+    code, _, err = formalimg("formula", "check", "--suite", "natural", "--plausible", stdin=absurd)
     assert code == 1
     assert "line 1, column 32" in err
-    assert formalimg("check", "--plausible", stdin=GOOD.encode()).code == 2
+    assert formalimg("formula", "check", "--plausible", stdin=GOOD.encode()).code == 2
 
 
 def test_as_json() -> None:
-    code, out, _ = formalimg("check", "--json", stdin=b"(exists ?x (Is ?x 'cupp'))")
+    code, out, _ = formalimg("formula", "check", "--json", stdin=b"(exists ?x (Is ?x 'cupp'))")
     assert code == 1
     assert json.loads(out) == [
         {
@@ -93,7 +93,7 @@ def test_as_json() -> None:
             ],
         }
     ]
-    code, out, _ = formalimg("check", "--json", stdin=GOOD.encode())
+    code, out, _ = formalimg("formula", "check", "--json", stdin=GOOD.encode())
     (found,) = json.loads(out)
     assert (code, found["ok"], found["k"], found["problems"]) == (0, True, 2, [])
     assert found["clauses"][-1] == {"kind": "relation", "text": "(LeftOf ?x ?y)"}
@@ -101,35 +101,35 @@ def test_as_json() -> None:
 
 def test_published_instances_with_their_k(tmp_path: Path) -> None:
     published_instances()
-    code, out, _ = formalimg("check", str(FOLDER / "knolling"))
+    code, out, _ = formalimg("formula", "check", str(FOLDER / "knolling"))
     *lines, summary = out.splitlines()
     assert (code, summary) == (0, "30 formulas: 30 fine, 0 with problems")
     numbers = [int(line.split(".json:")[0].rsplit("/", 1)[1]) for line in lines]
     assert numbers == sorted(numbers)
     wrong = tmp_path / "wrong.json"
     wrong.write_text(json.dumps({"dsl": GOOD, "k": 7}))
-    assert formalimg("check", str(wrong)).code == 1
+    assert formalimg("formula", "check", str(wrong)).code == 1
 
 
 def test_a_folder_with_nothing_in_it(tmp_path: Path) -> None:
-    code, _, err = formalimg("check", str(tmp_path))
+    code, _, err = formalimg("formula", "check", str(tmp_path))
     assert (code, err) == (2, f"error: the folder {tmp_path} holds no .json or .formula files\n")
 
 
 def test_several_files_are_summed_up(tmp_path: Path) -> None:
     (tmp_path / "1.formula").write_text(GOOD)
     (tmp_path / "2.formula").write_text("(Is ?x 'cup')")
-    code, out, err = formalimg("check", str(tmp_path))
+    code, out, err = formalimg("formula", "check", str(tmp_path))
     assert code == 1
     assert out.splitlines()[-1] == "2 formulas: 1 fine, 1 with problems"
     assert "2.formula: line 1, column 5" in err
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    code, _, err = formalimg("check", str(tmp_path / "none"))
+    code, _, err = formalimg("formula", "check", str(tmp_path / "none"))
     advice = "there is no such file, and a formula begins with a parenthesis"
     assert (code, err) == (2, f"error: cannot read {tmp_path / 'none'}: {advice}\n")
     (tmp_path / "a.json").write_text("{")
-    assert "is not valid JSON" in formalimg("check", str(tmp_path / "a.json")).err
+    assert "is not valid JSON" in formalimg("formula", "check", str(tmp_path / "a.json")).err
     (tmp_path / "b.json").write_text("[]")
-    assert 'it needs "dsl"' in formalimg("check", str(tmp_path / "b.json")).err
+    assert 'it needs "dsl"' in formalimg("formula", "check", str(tmp_path / "b.json")).err

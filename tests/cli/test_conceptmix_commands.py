@@ -87,10 +87,12 @@ def test_every_published_record_is_scored_or_has_a_reason(options: list[str], tm
 
 def test_objects_alone_are_sampled_run_and_reported(options: list[str], tmp_path: Path) -> None:
     items, run = tmp_path / "items", tmp_path / "run"
-    made = formalimg("synth", "conceptmix", "--levels", "0,1", "--per-level", "3", "--out", str(items))
+    made = formalimg("items", "synth", "conceptmix", "--levels", "0,1", "--per-level", "3", "--out", str(items))
     assert made.code == 0, made.err
     assert "k=0: 3, k=1: 3" in made.out
-    too_many = formalimg("synth", "conceptmix", "--levels", "0", "--per-level", "300", "--out", str(tmp_path / "no"))
+    too_many = formalimg(
+        "items", "synth", "conceptmix", "--levels", "0", "--per-level", "300", "--out", str(tmp_path / "no")
+    )
     assert too_many.code == 2
     assert "at most 50 different items with k=0" in too_many.err
     with Loopback(paint=_paint, reply=lambda _: '{"observation": "seen", "answer": "yes"}') as server:
@@ -111,11 +113,11 @@ def test_concepts_without_a_question_are_listed_and_empty_records_counted(tmp_pa
     record = {"index": 4, "sentence": "A red cat.", "categories": ["object", "color"], "skills": ["cat", "red"]}
     file = tmp_path / "1_sentences_k=1.json"
     file.write_text(json.dumps([{**record, "question": ["Is there a cat?"]}]))
-    shown = formalimg("show", "conceptmix/k1-004", "--items", str(tmp_path))
+    shown = formalimg("items", "show", "conceptmix/k1-004", "--items", str(tmp_path))
     assert shown.code == 0, shown.err
     assert "concepts without a question\n  color     red\n" in shown.out
-    assert "red 1" in formalimg("census", "conceptmix", "--items", str(tmp_path)).out
+    assert "red 1" in formalimg("items", "census", "conceptmix", "--items", str(tmp_path)).out
     file.write_text("[{}, null]")
-    census = formalimg("census", "conceptmix", "--items", str(tmp_path))
+    census = formalimg("items", "census", "conceptmix", "--items", str(tmp_path))
     assert census.code == 0, census.err
     assert "2 items of conceptmix (k=1: 2)" in census.out

@@ -263,7 +263,9 @@ def test_an_image_that_fails_alone_does_not_end_the_run() -> None:
 def test_generating_images_tries_the_model_too() -> None:
     with Loopback(faults=lambda number: Fault("500")) as server:
         url = ("-M", f"base_url={server.url}/v1", "-M", QUICK)
-        done = formalimg("generate", "knolling", "-m", "openai/painter", *url, "--per-level", "1", "--out", "run")
+        done = formalimg(
+            "run", "--no-judge", "knolling", "-m", "openai/painter", *url, "--per-level", "1", "--out", "run"
+        )
         assert len(server.requests) == 2
     _refused(done, "asked for the first image, openai/painter made none")
 

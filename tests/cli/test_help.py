@@ -28,7 +28,7 @@ def commands() -> Iterator[tuple[tuple[str, ...], Any]]:
 
 def test_every_command_has_help_and_every_option_is_explained() -> None:
     found = dict(commands())
-    assert ("review", "import") in found
+    assert ("items", "review", "import") in found
     for words, command in found.items():
         done = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "200"})
         assert done.exit_code == 0
@@ -46,11 +46,11 @@ def test_no_arguments_show_the_help() -> None:
 
 
 def test_vocabulary_lists_words_and_predicates() -> None:
-    assert formalimg_process("vocabulary").out == "knolling\nnatural\nconceptmix\n"
-    out = formalimg("vocabulary", "natural").out
+    assert formalimg_process("formula", "vocabulary").out == "knolling\nnatural\nconceptmix\n"
+    out = formalimg("formula", "vocabulary", "natural").out
     assert "class (69): person" in out
     assert "(IsStyle 'style')" in out
-    assert formalimg("vocabulary", "zzz").code == 2
+    assert formalimg("formula", "vocabulary", "zzz").code == 2
 
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
@@ -67,7 +67,7 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
 
 def test_output_survives_a_terminal_without_unicode() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "formalimg", "check"],
+        [sys.executable, "-m", "formalimg", "formula", "check"],
         input=b"(Is ?x 'cup'",
         capture_output=True,
         env={"PYTHONIOENCODING": "ascii"},

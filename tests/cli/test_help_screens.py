@@ -71,7 +71,7 @@ def logger() -> Iterator[logging.Logger]:
     ("options", "level"), [([], logging.WARNING), (["-v"], logging.INFO), (["-vv"], logging.DEBUG)]
 )
 def test_verbosity_sets_the_level_of_our_loggers(options: list[str], level: int, logger: logging.Logger) -> None:
-    assert CliRunner().invoke(app, ["vocabulary", "knolling", *options]).exit_code == 0
+    assert CliRunner().invoke(app, ["formula", "vocabulary", "knolling", *options]).exit_code == 0
     assert logging.getLogger("formalimg.models.retry").getEffectiveLevel() == level
     assert bool(logger.handlers) == bool(options)
 

@@ -30,7 +30,7 @@ def _obeyed(text: str) -> set[str]:
 
 def _items(folder: Path) -> Path:
     """A suite of one item, with a prompt that would clear the screen."""
-    assert formalimg("synth", "knolling", "--levels", "1", "--per-level", "1", "--out", str(folder)).code == 0
+    assert formalimg("items", "synth", "knolling", "--levels", "1", "--per-level", "1", "--out", str(folder)).code == 0
     path = folder / "items.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     for line in lines:
@@ -43,7 +43,7 @@ def _items(folder: Path) -> Path:
 def test_items_are_shown_visibly(tmp_path: Path) -> None:
     items = _items(tmp_path / "items")
     name = json.loads((items / "items.jsonl").read_text().splitlines()[0])["id"]
-    code, out, err = formalimg("show", f"knolling/{name}", "--items", str(items))
+    code, out, err = formalimg("items", "show", f"knolling/{name}", "--items", str(items))
     assert code == 0, err
     assert SEEN in out
     assert not _obeyed(out)
@@ -51,10 +51,10 @@ def test_items_are_shown_visibly(tmp_path: Path) -> None:
 
 def test_names_of_files_and_messages(tmp_path: Path) -> None:
     (tmp_path / f"{EVIL}.formula").write_text(FORMULA)
-    code, out, _ = formalimg("check", f"{EVIL}.formula", cwd=tmp_path)
+    code, out, _ = formalimg("formula", "check", f"{EVIL}.formula", cwd=tmp_path)
     assert (code, _obeyed(out)) == (0, set())
     assert SEEN in out
-    code, _, err = formalimg("check", f"{EVIL}\nerror: all is well.formula", cwd=tmp_path)
+    code, _, err = formalimg("formula", "check", f"{EVIL}\nerror: all is well.formula", cwd=tmp_path)
     assert (code, _obeyed(err)) == (2, set())
     assert f"{SEEN}\\nerror: all is well" in err, "a message is one line"
 
@@ -62,7 +62,7 @@ def test_names_of_files_and_messages(tmp_path: Path) -> None:
 @only_in_full
 def test_json_is_the_same_data_on_a_terminal_and_in_a_pipe(tmp_path: Path) -> None:
     (tmp_path / f"{EVIL}.formula").write_text(FORMULA)
-    command = [sys.executable, "-m", "formalimg", "check", "--json", f"{EVIL}.formula"]
+    command = [sys.executable, "-m", "formalimg", "formula", "check", "--json", f"{EVIL}.formula"]
     piped = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=60).stdout.decode()
     main, terminal = pty.openpty()
     with subprocess.Popen(command, cwd=tmp_path, stdout=terminal) as process:
@@ -97,7 +97,7 @@ def test_events_of_the_log() -> None:
 
 def test_captions_in_a_table_for_spreadsheets(tmp_path: Path) -> None:
     (tmp_path / "captions.txt").write_text("=cmd|' /C calc'!A0\na red cat\n-2 cats\n-2\n")
-    code, _, err = formalimg("captions", "captions.txt", "--out", "out", cwd=tmp_path)
+    code, _, err = formalimg("items", "captions", "captions.txt", "--out", "out", cwd=tmp_path)
     assert code == 0, err
     with (tmp_path / "out" / "per_caption.csv").open(newline="") as file:
         found = [row["caption"] for row in csv.DictReader(file)]

@@ -99,7 +99,7 @@ def test_pressed_some_time_after_the_start(delay: float, tmp_path: Path) -> None
 
 def test_pressed_twice_prints_one_line(tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "formalimg", "check", "-"],
+        [sys.executable, "-m", "formalimg", "formula", "check", "-"],
         cwd=tmp_path,
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -41,7 +41,7 @@ def test_a_run_that_made_nothing(models: Path) -> None:
 
 def test_generating_nothing(models: Path) -> None:
     code, _, err = formalimg(
-        "generate", "knolling", "-m", "python/models_of_this_test:broken", *FEW, "--out", "run", cwd=models
+        "run", "--no-judge", "knolling", "-m", "python/models_of_this_test:broken", *FEW, "--out", "run", cwd=models
     )
     assert code == 1, err
     assert err.splitlines()[-1] == "nothing was made in run: `formalimg view run` shows why, image by image"
@@ -50,7 +50,7 @@ def test_generating_nothing(models: Path) -> None:
 def test_images_of_which_none_can_be_scored(models: Path) -> None:
     """The grounder refuses what is not a drawing of ours."""
     noise = ("-m", "python/models_of_this_test:noise", *FEW, "--out", "run")
-    assert formalimg("generate", "knolling", *noise, cwd=models).code == 0
+    assert formalimg("run", "--no-judge", "knolling", *noise, cwd=models).code == 0
     code, _, err = formalimg("judge", "run", *ICONS, cwd=models)
     assert code == 1, err
     assert (

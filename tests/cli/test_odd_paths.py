@@ -29,14 +29,14 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "run --layouts": ("run", "knolling", "-m", "builtin/painter", "--condition", "image-layout", "--layouts", "ODD"),
     "judge": ("judge", "ODD"),
     "report": ("report", "ODD"),
-    "show --items": ("show", "knolling/1", "--items", "ODD"),
-    "show --draw": ("show", "knolling/1", "--draw", "ODD"),
-    "census --items": ("census", "natural", "--items", "ODD"),
-    "census --figures": ("census", "natural", "--figures", "ODD"),
-    "captions": ("captions", "ODD"),
-    "synth --out": ("synth", "knolling", "--levels", "1", "--per-level", "1", "--out", "ODD"),
-    "synth --concepts": ("synth", "conceptmix", "--concepts", "ODD", "--out", "made"),
-    "write --laws": ("write", "cf-world", "-m", "openai/x", "--laws", "ODD", "--out", "made", "--dry-run"),
+    "show --items": ("items", "show", "knolling/1", "--items", "ODD"),
+    "show --draw": ("items", "show", "knolling/1", "--draw", "ODD"),
+    "census --items": ("items", "census", "natural", "--items", "ODD"),
+    "census --figures": ("items", "census", "natural", "--figures", "ODD"),
+    "captions": ("items", "captions", "ODD"),
+    "synth --out": ("items", "synth", "knolling", "--levels", "1", "--per-level", "1", "--out", "ODD"),
+    "synth --concepts": ("items", "synth", "conceptmix", "--concepts", "ODD", "--out", "made"),
+    "write --laws": ("items", "write", "cf-world", "-m", "openai/x", "--laws", "ODD", "--out", "made", "--dry-run"),
     "export --items": ("export", "knolling", "--items", "ODD", "--out", "made"),
     "export --out": ("export", "knolling", "--out", "ODD"),
     "pull --from": ("pull", "formalimg", "--from", "ODD", "--to", "made"),
@@ -44,16 +44,16 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "agree": ("agree", "ODD"),
     "agree --votes": ("agree", ".", "--votes", "ODD"),
     "agree --ratings": ("agree", ".", "--ratings", "ODD"),
-    "calibrate": ("calibrate", ".", "--labels", "ODD"),
-    "diagnose": ("diagnose", "ODD"),
-    "check": ("check", "ODD"),
-    "check --suite": ("check", "--suite", "ODD", "good.formula"),
-    "verify --formula": ("verify", "--formula", "ODD", "--scene", "scene.json"),
-    "verify --scene": ("verify", "--formula", CUP, "--scene", "ODD"),
-    "verify --suite": ("verify", "--formula", CUP, "--scene", "scene.json", "--suite", "ODD"),
-    "solve --formula": ("solve", "--formula", "ODD"),
-    "solve --draw": ("solve", "--formula", CUP, "--draw", "ODD"),
-    "vocabulary": ("vocabulary", "ODD"),
+    "calibrate": ("cf-world", "calibrate", ".", "--labels", "ODD"),
+    "diagnose": ("cf-world", "diagnose", "ODD"),
+    "check": ("formula", "check", "ODD"),
+    "check --suite": ("formula", "check", "--suite", "ODD", "good.formula"),
+    "verify --formula": ("formula", "verify", "--formula", "ODD", "--scene", "scene.json"),
+    "verify --scene": ("formula", "verify", "--formula", CUP, "--scene", "ODD"),
+    "verify --suite": ("formula", "verify", "--formula", CUP, "--scene", "scene.json", "--suite", "ODD"),
+    "solve --formula": ("formula", "solve", "--formula", "ODD"),
+    "solve --draw": ("formula", "solve", "--formula", CUP, "--draw", "ODD"),
+    "vocabulary": ("formula", "vocabulary", "ODD"),
     "view": ("view", "ODD", "--no-browser"),
 }
 
@@ -110,7 +110,7 @@ def test_a_fifo_inside_a_folder_of_items(folder: Path) -> None:
     (folder / "published").mkdir()
     os.mkfifo(folder / "published" / "1.json")
     for place in ("items", "published"):
-        code, _, err = formalimg("census", "knolling", "--items", place, cwd=folder)
+        code, _, err = formalimg("items", "census", "knolling", "--items", place, cwd=folder)
         assert code == 2, err
         assert "it is a named pipe" in err or "no items" in err or "holds" in err
 
@@ -121,9 +121,9 @@ def _shell(line: str, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_what_the_shell_has_opened_is_read(folder: Path) -> None:
-    assert _shell("formalimg check <(cat good.formula)", folder).returncode == 0
-    assert _shell("cat good.formula | formalimg check /dev/stdin", folder).returncode == 0
-    assert _shell("formalimg captions /dev/stdin < good.formula", folder).returncode == 0
+    assert _shell("formalimg formula check <(cat good.formula)", folder).returncode == 0
+    assert _shell("cat good.formula | formalimg formula check /dev/stdin", folder).returncode == 0
+    assert _shell("formalimg items captions /dev/stdin < good.formula", folder).returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -136,12 +136,12 @@ def test_closed_standard_input(line: str, folder: Path) -> None:
 
 
 def test_closed_standard_output_and_error(folder: Path) -> None:
-    done = _shell("formalimg check good.formula >&-", folder)
+    done = _shell("formalimg formula check good.formula >&-", folder)
     assert (done.returncode, done.stderr) == (0, "")
-    done = _shell("formalimg check nowhere.formula 2>&-", folder)
+    done = _shell("formalimg formula check nowhere.formula 2>&-", folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert _shell("formalimg check good.formula <&- >&- 2>&-", folder).returncode == 0
-    assert _shell("formalimg check nowhere.formula <&- >&- 2>&-", folder).returncode == 2
+    assert _shell("formalimg formula check good.formula <&- >&- 2>&-", folder).returncode == 0
+    assert _shell("formalimg formula check nowhere.formula <&- >&- 2>&-", folder).returncode == 2
 
 
 def test_files_do_not_take_the_place_of_closed_streams(folder: Path) -> None:
@@ -153,9 +153,9 @@ def test_files_do_not_take_the_place_of_closed_streams(folder: Path) -> None:
 
 
 def test_a_full_disk_behind_the_streams(folder: Path) -> None:
-    done = _shell("formalimg vocabulary knolling > /dev/full", folder)
+    done = _shell("formalimg formula vocabulary knolling > /dev/full", folder)
     assert (done.returncode, done.stderr) == (2, "error: cannot write: No space left on device\n")
-    done = _shell("formalimg check nowhere.formula 2> /dev/full", folder)
+    done = _shell("formalimg formula check nowhere.formula 2> /dev/full", folder)
     assert (done.returncode, done.stdout) == (2, "")
-    done = _shell("formalimg vocabulary knolling > /dev/full 2> /dev/full", folder)
+    done = _shell("formalimg formula vocabulary knolling > /dev/full 2> /dev/full", folder)
     assert done.returncode == 2

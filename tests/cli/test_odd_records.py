@@ -94,7 +94,7 @@ def outcomes() -> dict[str, tuple[bool | None, str, str]]:
 def test_every_record_is_scored_or_unscored_with_the_reason(odd_folder: Path, server: Loopback) -> None:
     done = run("natural", odd_folder, server, "-J", "answers=published")
     assert done.code == 0, done.err
-    told = f"odd records among the items: {ODD}; `formalimg census natural --items {odd_folder}` lists them"
+    told = f"odd records among the items: {ODD}; `formalimg items census natural --items {odd_folder}` lists them"
     assert done.err.splitlines().count(told) == 1
     found = outcomes()
     assert [name for name, (passed, _, _) in found.items() if passed] == ["1", "2", "3", "4"]
@@ -140,7 +140,7 @@ def test_sound_data_leave_the_manifest_as_it_was(odd_folder: Path, server: Loopb
 
 
 def test_a_census_lists_odd_records_by_tag(odd_folder: Path) -> None:
-    code, out, _ = formalimg("census", "natural", "--items", str(odd_folder))
+    code, out, _ = formalimg("items", "census", "natural", "--items", str(odd_folder))
     assert code == 0
     lines = out.splitlines()
     listed = lines[lines.index("odd records, by tag:") + 1 :]
@@ -149,11 +149,11 @@ def test_a_census_lists_odd_records_by_tag(odd_folder: Path) -> None:
     assert listed[3].endswith("the level is the published k): 4")
     assert listed[5].startswith(f"    {odd_folder / '7.json'}: not an instance")
     assert "predicates that the vocabulary does not have: Above 1, Behind 1" in lines
-    assert "odd records" not in formalimg("census", "natural").out
+    assert "odd records" not in formalimg("items", "census", "natural").out
 
 
 def test_an_odd_item_is_shown_with_what_is_odd(odd_folder: Path) -> None:
-    code, out, _ = formalimg("show", "natural/5", "--items", str(odd_folder))
+    code, out, _ = formalimg("items", "show", "natural/5", "--items", str(odd_folder))
     assert code == 0
     assert "unreadable-formula: dsl is no closed formula: unscored" in out
     assert "this '(' is never closed" in out

@@ -13,8 +13,8 @@ from tests.support.models import Speckles, small_items
 
 HUGE = "99999999999999999999999"
 READER = ("run", "knolling", "-m", "builtin/reader")
-SYNTH = ("synth", "knolling", "--out", "made")
-CUP = ("solve", "--formula", "(exists ?x (Is ?x 'cup'))")
+SYNTH = ("items", "synth", "knolling", "--out", "made")
+CUP = ("formula", "solve", "--formula", "(exists ?x (Is ?x 'cup'))")
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ CUP = ("solve", "--formula", "(exists ?x (Is ?x 'cup'))")
         (("certify",), "--others", HUGE, "1000000"),
         (("certify",), "--seed", HUGE, "9223372036854775807"),
         (("report", "nowhere"), "--gallery", HUGE, "1000000"),
-        (("write", "knolling", "-m", "openai/x", "--out", "made"), "--attempts", HUGE, "1000"),
+        (("items", "write", "knolling", "-m", "openai/x", "--out", "made"), "--attempts", HUGE, "1000"),
     ],
 )
 def test_a_number_out_of_its_limits(

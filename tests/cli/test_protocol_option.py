@@ -1,4 +1,4 @@
-"""`--protocol` of `run`, `generate` and `judge`, as a user types it, against a server on this machine."""
+"""`--protocol` of `run`, `run --no-judge` and `judge`, as a user types it, against a server on this machine."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_layouts_are_planned_and_judged_as_published(server: Loopback, tmp_path:
     folder = tmp_path / "run"
     with server:
         options = ("-M", f"base_url={server.url}/v1", "-M", "concurrency=1", "--protocol", "published")
-        code, _, err = formalimg("generate", *LAYOUT, *options, "--out", str(folder))
+        code, _, err = formalimg("run", "--no-judge", *LAYOUT, *options, "--out", str(folder))
         assert code == 0, err
         bodies = [request.json for request in server.requests]
     assert [(body["temperature"], "max_tokens" in body, "response_format" in body) for body in bodies] == [
@@ -79,7 +79,10 @@ def test_layouts_are_planned_and_judged_as_published(server: Loopback, tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("generate", "knolling", "--model", "builtin/reader"), "--protocol is about judging, and about --task layout"),
+        (
+            ("run", "--no-judge", "knolling", "--model", "builtin/reader"),
+            "--protocol is about judging, and about --task layout",
+        ),
         (
             ("run", "knolling", "--model", "builtin/reader", "-j", "detector/owlv2"),
             "asks a chat model: name a chat model",

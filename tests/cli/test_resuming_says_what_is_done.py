@@ -17,6 +17,6 @@ def test_runs_and_judges_that_find_everything_or_a_part_done(tmp_path: Path) -> 
     assert more.err.splitlines() == ["run: 2 of 3 images and 2 of 3 verdicts already done"]
     judged = formalimg("judge", "run", cwd=tmp_path)
     assert judged.err.splitlines() == ["run: 3 of 3 verdicts already done"]
-    made = formalimg("generate", *RUN[1:], "--per-level", "4", cwd=tmp_path)
+    made = formalimg("run", "--no-judge", *RUN[1:], "--per-level", "4", cwd=tmp_path)
     assert made.err.splitlines() == ["run: 3 of 4 images already done"]
     assert formalimg("judge", "run", cwd=tmp_path).err.splitlines() == ["run: 3 of 4 verdicts already done"]

@@ -1,4 +1,4 @@
-"""`run`, `generate`, `judge`, `report` and `doctor`, as a user types them."""
+"""`run`, `run --no-judge`, `judge`, `report` and `doctor`, as a user types them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_the_same_command_again_makes_nothing_again(workplace: Path) -> None:
 
 
 def test_making_first_and_judging_later_gives_the_same(workplace: Path, tmp_path: Path) -> None:
-    code, out, err = formalimg("generate", *ORACLE, cwd=tmp_path)
+    code, out, err = formalimg("run", "--no-judge", *ORACLE, cwd=tmp_path)
     assert code == 0, err
     assert "formalimg judge" in out
     folder = tmp_path / "runs" / "knolling-builtin-oracle"
@@ -204,7 +204,10 @@ def test_a_run_that_has_lost_its_card_is_not_taken_over(workplace: Path, tmp_pat
 
 def test_layouts_are_judged_again_as_layouts(tmp_path: Path) -> None:
     few = ("--levels", "1", "--per-level", "1")
-    assert formalimg("generate", "knolling", "--task", "layout", "-m", "builtin/solver", *few, cwd=tmp_path).code == 0
+    assert (
+        formalimg("run", "--no-judge", "knolling", "--task", "layout", "-m", "builtin/solver", *few, cwd=tmp_path).code
+        == 0
+    )
     code, out, err = formalimg("judge", "runs/knolling-builtin-solver-layout", cwd=tmp_path)
     assert code == 0, err
     assert "100.0" in out

@@ -1,4 +1,4 @@
-"""`formalimg show --run`: how runs fared on an item, in the words that the viewer has."""
+"""`formalimg items show --run`: how runs fared on an item, in the words that the viewer has."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_each_image_of_a_run_has_its_outcome_and_what_failed(
     scattered: Path, items: list[Item[object]], tmp_path: Path
 ) -> None:
     oracle = _run(tmp_path / "oracle", items, "builtin/oracle")
-    code, out, err = command("show", "knolling/201", "--run", str(scattered), "--run", str(oracle))
+    code, out, err = command("items", "show", "knolling/201", "--run", str(scattered), "--run", str(oracle))
     assert code == 0, err
     (failed,) = [one for one in _judged(scattered) if one.outcome.item == "201"]
     formula = next(item.spec.text for item in items if item.id == "201")  # type: ignore[attr-defined]
@@ -69,11 +69,11 @@ def test_each_image_of_a_run_has_its_outcome_and_what_failed(
 def test_the_item_is_that_of_the_run_unless_items_are_named(scattered: Path, tmp_path: Path) -> None:
     others = [replace(item, prompt="Something else.") for item in load("knolling")[:2]]
     write_items(others, tmp_path / "items")
-    code, out, _ = command("show", "knolling/1", "--run", str(scattered), "--items", str(tmp_path / "items"))
+    code, out, _ = command("items", "show", "knolling/1", "--run", str(scattered), "--items", str(tmp_path / "items"))
     assert code == 2
     assert "Something else." in out
-    code, _, err = command("show", "knolling/7", "--run", str(scattered))
+    code, _, err = command("items", "show", "knolling/7", "--run", str(scattered))
     assert code == 2
     assert "has no item knolling/7" in err
-    code, _, err = command("show", "natural/1", "--run", str(scattered))
+    code, _, err = command("items", "show", "natural/1", "--run", str(scattered))
     assert "it is a run of knolling" in err

@@ -1,4 +1,4 @@
-"""`formalimg solve`, `synth`, `show` and `census`: what they print, write and answer."""
+"""`formalimg formula solve`, `synth`, `show` and `census`: what they print, write and answer."""
 
 from __future__ import annotations
 
@@ -19,77 +19,81 @@ CYCLE = "(exists ?a (exists ?b (and (LeftOf ?a ?b) (LeftOf ?b ?a))))"
 
 def test_solve_finds_and_draws_a_scene(tmp_path: Path) -> None:
     image = tmp_path / "witness.png"
-    code, out, err = formalimg("solve", "--formula", CUP_LEFT_OF_FORK, "--draw", str(image))
+    code, out, err = formalimg("formula", "solve", "--formula", CUP_LEFT_OF_FORK, "--draw", str(image))
     assert (code, err) == (0, "")
     assert out.startswith("2 objects, margin 20\n")
     assert Image.open(image).size == (1024, 1024)
     scene = tmp_path / "scene.json"
-    scene.write_text(json.dumps(json.loads(formalimg("solve", "--formula", CUP_LEFT_OF_FORK, "--json").out)["scene"]))
-    assert formalimg("verify", "--formula", CUP_LEFT_OF_FORK, "--scene", str(scene)).code == 0
+    scene.write_text(
+        json.dumps(json.loads(formalimg("formula", "solve", "--formula", CUP_LEFT_OF_FORK, "--json").out)["scene"])
+    )
+    assert formalimg("formula", "verify", "--formula", CUP_LEFT_OF_FORK, "--scene", str(scene)).code == 0
 
 
 def test_solve_proves_that_there_is_none() -> None:
-    code, out, _ = formalimg("solve", "--formula", CYCLE)
+    code, out, _ = formalimg("formula", "solve", "--formula", CYCLE)
     assert code == 1
     assert out == (
         "unsatisfiable with any number of objects; these cannot be true together:\n"
         "  line 1, column 28: (LeftOf ?a ?b)\n"
         "  line 1, column 43: (LeftOf ?b ?a)\n"
     )
-    data = json.loads(formalimg("solve", "--formula", CYCLE, "--json").out)
+    data = json.loads(formalimg("formula", "solve", "--formula", CYCLE, "--json").out)
     assert data["satisfiable"] is False
 
 
 def test_solve_refuses_what_it_cannot_decide(tmp_path: Path) -> None:
-    assert formalimg("solve", "--formula", "(exists ?x (Is ?x 'cupp'))").code == 2
-    code, _, err = formalimg("solve", "--formula", CUP_LEFT_OF_FORK, "--draw", str(tmp_path / "none" / "a.png"))
+    assert formalimg("formula", "solve", "--formula", "(exists ?x (Is ?x 'cupp'))").code == 2
+    code, _, err = formalimg(
+        "formula", "solve", "--formula", CUP_LEFT_OF_FORK, "--draw", str(tmp_path / "none" / "a.png")
+    )
     assert code == 2
     assert (
         err == f"error: cannot draw into {tmp_path / 'none' / 'a.png'}: the folder {tmp_path / 'none'} does not exist\n"
     )
-    code, _, err = formalimg("solve", "--formula", CUP_LEFT_OF_FORK, "--draw", "a.txt")
+    code, _, err = formalimg("formula", "solve", "--formula", CUP_LEFT_OF_FORK, "--draw", "a.txt")
     assert (code, err) == (2, "error: cannot draw into a.txt: give a name such as out.png\n")
-    assert formalimg("solve", "--formula", CUP_LEFT_OF_FORK, "--instances", "100000").code == 2
+    assert formalimg("formula", "solve", "--formula", CUP_LEFT_OF_FORK, "--instances", "100000").code == 2
 
 
 def test_solve_says_how_far_it_has_looked() -> None:
     endless = "(forall ?x (implies (Is ?x 'cup') (exists ?y (and (Is ?y 'cup') (RightOf ?y ?x)))))"
-    code, out, _ = formalimg("solve", "--formula", endless, "--max-objects", "3")
+    code, out, _ = formalimg("formula", "solve", "--formula", endless, "--max-objects", "3")
     assert code == 1
     assert out.startswith("no scene of up to 3 objects satisfies it; larger ones were not tried\n")
 
 
 def test_synth_writes_items_that_show_and_census_read(tmp_path: Path) -> None:
     few = ("knolling", "--levels", "1-2,4", "--per-level", "3")
-    code, out, _ = formalimg("synth", *few, "--jobs", "1", "--out", str(tmp_path), "--published")
+    code, out, _ = formalimg("items", "synth", *few, "--jobs", "1", "--out", str(tmp_path), "--published")
     assert code == 0
     assert "9 items of knolling (K=1: 3, K=2: 3, K=4: 3)" in out
     assert "instructions sha256:" in out
     assert len((tmp_path / "items.jsonl").read_text().splitlines()) == 9
     assert len(list((tmp_path / "published" / "benchmarks" / "knolling").glob("*.json"))) == 9
-    assert "9 items of knolling" in formalimg("census", "knolling", "--items", str(tmp_path)).out
+    assert "9 items of knolling" in formalimg("items", "census", "knolling", "--items", str(tmp_path)).out
 
     image = tmp_path / "item.png"
     item = next(item for item in load("knolling", tmp_path) if item.spec.text.startswith("(exists"))
-    code, out, _ = formalimg("show", f"knolling/{item.id}", "--items", str(tmp_path), "--draw", str(image))
+    code, out, _ = formalimg("items", "show", f"knolling/{item.id}", "--items", str(tmp_path), "--draw", str(image))
     assert code == 0
     assert out.startswith(f"knolling/{item.id}, K = {item.level}\n")
     assert "object     (Is ?" in out
     assert image.exists()
-    assert formalimg("check", str(tmp_path / "published" / "benchmarks" / "knolling")).code == 0
+    assert formalimg("formula", "check", str(tmp_path / "published" / "benchmarks" / "knolling")).code == 0
     code, _, err = formalimg(
-        "synth", "knolling", "--levels", "1", "--per-level", "1", "--out", str(tmp_path), "--published"
+        "items", "synth", "knolling", "--levels", "1", "--per-level", "1", "--out", str(tmp_path), "--published"
     )
     assert code == 2
     assert "exists already" in err
 
 
 def test_show_says_what_is_missing(tmp_path: Path) -> None:
-    formalimg("synth", "natural", "--levels", "1", "--per-level", "2", "--out", str(tmp_path), "--jobs", "1")
+    formalimg("items", "synth", "natural", "--levels", "1", "--per-level", "2", "--out", str(tmp_path), "--jobs", "1")
     for arguments, says in [
-        (("show", "natural/9", "--items", str(tmp_path)), "natural has no item 9"),
-        (("show", "natural", "--items", str(tmp_path)), "name an item as SUITE/ID"),
-        (("show", "natural/0", "--items", str(tmp_path), "--draw", "x.png"), "there is no drawing of"),
+        (("items", "show", "natural/9", "--items", str(tmp_path)), "natural has no item 9"),
+        (("items", "show", "natural", "--items", str(tmp_path)), "name an item as SUITE/ID"),
+        (("items", "show", "natural/0", "--items", str(tmp_path), "--draw", "x.png"), "there is no drawing of"),
     ]:
         code, _, err = formalimg(*arguments)
         assert code == 2
@@ -105,7 +109,7 @@ def test_synth_refuses_nonsense(tmp_path: Path) -> None:
         (("natural", "--levels", "1", "--objects", "0"), "objects must lie between"),
         (("natural", "--levels", "5-1"), "5 is larger than 1"),
     ]:
-        code, _, err = formalimg("synth", *arguments, "--out", str(tmp_path))
+        code, _, err = formalimg("items", "synth", *arguments, "--out", str(tmp_path))
         assert code == 2
         assert says in err
 

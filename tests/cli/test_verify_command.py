@@ -1,4 +1,4 @@
-"""`formalimg verify`: its output and its exit codes."""
+"""`formalimg formula verify`: its output and its exit codes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def scene(tmp_path: Path) -> str:
 
 
 def test_holds(scene: str) -> None:
-    assert formalimg("verify", "--formula", "(exists ?x (Is ?x 'cup'))", "--scene", scene) == (
+    assert formalimg("formula", "verify", "--formula", "(exists ?x (Is ?x 'cup'))", "--scene", scene) == (
         0,
         "holds (strict, 1 object)\n",
         "",
@@ -28,7 +28,7 @@ def test_holds(scene: str) -> None:
 
 
 def test_does_not_hold_and_says_why(scene: str) -> None:
-    code, out, err = formalimg("verify", "--formula", CUP_LEFT, "--scene", scene, "--explain")
+    code, out, err = formalimg("formula", "verify", "--formula", CUP_LEFT, "--scene", scene, "--explain")
     assert (code, err) == (1, "")
     assert out == (
         "does not hold (strict, 1 object)\n"
@@ -42,15 +42,18 @@ def test_does_not_hold_and_says_why(scene: str) -> None:
 
 def test_semantics(scene: str) -> None:
     about_nothing = "(forall ?x (implies (Is ?x 'fork') (Has ?x 'red')))"
-    assert formalimg("verify", "--formula", about_nothing, "--scene", scene).code == 1
-    assert formalimg("verify", "--formula", about_nothing, "--scene", scene, "--semantics", "classical").code == 0
-    code, _, err = formalimg("verify", "--formula", about_nothing, "--scene", scene, "--semantics", "loose")
+    assert formalimg("formula", "verify", "--formula", about_nothing, "--scene", scene).code == 1
+    assert (
+        formalimg("formula", "verify", "--formula", about_nothing, "--scene", scene, "--semantics", "classical").code
+        == 0
+    )
+    code, _, err = formalimg("formula", "verify", "--formula", about_nothing, "--scene", scene, "--semantics", "loose")
     assert code == 2
     assert "strict" in err
 
 
 def test_as_json(scene: str) -> None:
-    code, out, _ = formalimg("verify", "--formula", CUP_LEFT, "--scene", scene, "--json")
+    code, out, _ = formalimg("formula", "verify", "--formula", CUP_LEFT, "--scene", scene, "--json")
     assert code == 1
     data = json.loads(out)
     assert data["passed"] is False
@@ -58,35 +61,37 @@ def test_as_json(scene: str) -> None:
 
 
 def test_a_formula_may_begin_with_a_comment(scene: str) -> None:
-    assert formalimg("verify", "--formula", f"; why\n{CUP_LEFT}", "--scene", scene).code == 1
+    assert formalimg("formula", "verify", "--formula", f"; why\n{CUP_LEFT}", "--scene", scene).code == 1
 
 
 def test_formula_from_a_file_and_from_standard_input(scene: str, tmp_path: Path) -> None:
     path = tmp_path / "cup.formula"
     path.write_text(CUP_LEFT)
-    assert formalimg("verify", "--formula", str(path), "--scene", scene).code == 1
-    assert formalimg("verify", "--formula", "-", "--scene", scene, stdin=CUP_LEFT.encode()).code == 1
+    assert formalimg("formula", "verify", "--formula", str(path), "--scene", scene).code == 1
+    assert formalimg("formula", "verify", "--formula", "-", "--scene", scene, stdin=CUP_LEFT.encode()).code == 1
 
 
 def test_the_suite_is_found_out(scene: str) -> None:
     natural = "(and (IsStyle 'photo') (exists ?x (HasColor ?x 'red')))"
-    assert formalimg("verify", "--formula", natural, "--scene", scene, "--style", "photo").code == 0
-    assert formalimg("verify", "--formula", natural, "--scene", scene, "--style", "cartoon").code == 1
-    code, _, err = formalimg("verify", "--formula", natural, "--scene", scene)
+    assert formalimg("formula", "verify", "--formula", natural, "--scene", scene, "--style", "photo").code == 0
+    assert formalimg("formula", "verify", "--formula", natural, "--scene", scene, "--style", "cartoon").code == 1
+    code, _, err = formalimg("formula", "verify", "--formula", natural, "--scene", scene)
     assert code == 2
     assert "style of the image is not known" in err
-    code, _, err = formalimg("verify", "--formula", natural, "--scene", scene, "--style", "foto")
+    code, _, err = formalimg("formula", "verify", "--formula", natural, "--scene", scene, "--style", "foto")
     assert (code, err) == (
         2,
         "error: unknown style 'foto': natural knows photo, oil painting, cartoon, cyberpunk, pixel art\n",
     )
-    assert formalimg("verify", "--formula", natural, "--scene", scene, "--suite", "knolling").code == 2
+    assert formalimg("formula", "verify", "--formula", natural, "--scene", scene, "--suite", "knolling").code == 2
 
 
 def test_unknown_words_in_the_scene_are_said(tmp_path: Path) -> None:
     path = tmp_path / "scene.json"
     path.write_text(json.dumps({"objects": [{"label": "cutting board", "color": "red", "box_2d": [0, 0, 1, 1]}]}))
-    code, _, err = formalimg("verify", "--formula", "(exists ?x (Is ?x 'cutting_board'))", "--scene", str(path))
+    code, _, err = formalimg(
+        "formula", "verify", "--formula", "(exists ?x (Is ?x 'cutting_board'))", "--scene", str(path)
+    )
     assert code == 1
     assert err == (
         f"warning: {path}: objects[0]: knolling has no class 'cutting board'; did you mean 'cutting_board'?\n"
@@ -107,7 +112,7 @@ def test_unknown_words_in_the_scene_are_said(tmp_path: Path) -> None:
 def test_scenes_that_cannot_be_read(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "scene.json"
     path.write_text(text)
-    code, out, err = formalimg("verify", "--formula", CUP_LEFT, "--scene", str(path))
+    code, out, err = formalimg("formula", "verify", "--formula", CUP_LEFT, "--scene", str(path))
     assert (code, out) == (2, "")
     assert err.startswith(f"error: {path}")
     assert says in err
@@ -115,11 +120,11 @@ def test_scenes_that_cannot_be_read(tmp_path: Path, text: str, says: str) -> Non
 
 
 def test_a_scene_that_is_not_there() -> None:
-    code, _, err = formalimg("verify", "--formula", CUP_LEFT, "--scene", "none.json")
+    code, _, err = formalimg("formula", "verify", "--formula", CUP_LEFT, "--scene", "none.json")
     assert (code, err) == (2, "error: cannot read none.json: No such file or directory\n")
 
 
 def test_a_formula_that_is_neither_text_nor_file(scene: str) -> None:
-    code, _, err = formalimg("verify", "--formula", "exists ?x", "--scene", scene)
+    code, _, err = formalimg("formula", "verify", "--formula", "exists ?x", "--scene", scene)
     assert code == 2
     assert "cannot read exists ?x" in err

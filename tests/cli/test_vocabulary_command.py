@@ -1,4 +1,4 @@
-"""`formalimg vocabulary` knows all suites that have words of their own, and says so."""
+"""`formalimg formula vocabulary` knows all suites that have words of their own, and says so."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.command import formalimg
     ],
 )
 def test_names_without_a_vocabulary_are_refused(name: str, message: str) -> None:
-    done = formalimg("vocabulary", name)
+    done = formalimg("formula", "vocabulary", name)
     assert done.code == 2
     assert message in done.err
     assert done.out == ""

@@ -207,7 +207,7 @@ RUN_NAMES = tuple(scenario.name for scenario in SCENARIOS if scenario.is_run)
 _LONG = ("conceptmix", "--items", "@1", *_PAINTER, "-M", "concurrency=1", "--levels", "1-2", "--per-level", "4")
 _PAID = ("-j", "openai/gpt-4o", "-J", SERVER, "-J", "concurrency=1")
 INTERRUPTED = (
-    ("generate", *_LONG, "--out", "interrupted", "--budget", "0.0045"),
+    ("run", "--no-judge", *_LONG, "--out", "interrupted", "--budget", "0.0045"),
     ("judge", "interrupted", *_PAID, "--budget", "0.0065"),
 )
 """Commands whose budget ends before they are done."""

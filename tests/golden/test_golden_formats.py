@@ -131,13 +131,13 @@ def test_what_is_printed_for_programs(name: str, home: Path) -> None:
     ["knolling/1207", "natural/700", "conceptmix/1500", "cf-world/mechanics-003-l2", "cf-world-rules/settling-1"],
 )
 def test_items_are_shown(name: str, home: Path) -> None:
-    done = command("show", name, cwd=home)
+    done = command("items", "show", name, cwd=home)
     check(f"printed/show-{name.replace('/', '-')}", {"code": done.code, "numbers": numbers(done.out)})
 
 
 @pytest.mark.parametrize("suite", ["knolling", "natural", "conceptmix", "cf-world"])
 def test_items_are_counted(suite: str, home: Path) -> None:
-    done = command("census", suite, cwd=home)
+    done = command("items", "census", suite, cwd=home)
     check(f"printed/census-{suite}", {"code": done.code, "numbers": numbers(done.out)})
 
 
@@ -170,17 +170,17 @@ def test_a_small_suite_is_exported_as_published(home: Path) -> None:
 )
 def test_items_are_made_by_lot(suite: str, more: tuple[str, ...], tmp_path: Path) -> None:
     words = ("--levels", "1-3", "--per-level", "2", "--seed", "5", "--published", "--out", "out")
-    assert command("synth", suite, *words, *more, cwd=tmp_path).code == 0
+    assert command("items", "synth", suite, *words, *more, cwd=tmp_path).code == 0
     check(f"exports/synth-{suite}", stored(tmp_path / "out", tmp_path))
 
 
 def test_groups_are_reviewed(home: Path) -> None:
-    assert command("review", "export", "written-cf-world", "--out", "queue.jsonl", cwd=home).code == 0
+    assert command("items", "review", "export", "written-cf-world", "--out", "queue.jsonl", cwd=home).code == 0
     queue = (home / "queue.jsonl").read_text(encoding="utf-8")
-    assert command("review", "import", "queue.jsonl", "--out", "undecided", cwd=home).code == 1
+    assert command("items", "review", "import", "queue.jsonl", "--out", "undecided", cwd=home).code == 1
     records = [{**json.loads(line), "decision": "accept"} for line in queue.splitlines()]
     (home / "queue.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    assert command("review", "import", "queue.jsonl", "--out", "kept", "--version", "7", cwd=home).code == 0
+    assert command("items", "review", "import", "queue.jsonl", "--out", "kept", "--version", "7", cwd=home).code == 0
     check("exports/review", {"queue": queue.splitlines(), "kept": stored(home / "kept", home)})
 
 

@@ -1,4 +1,4 @@
-"""`formalimg captions` as users meet it."""
+"""`formalimg items captions` as users meet it."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_without_a_name_the_three_ways_out_are_told() -> None:
         open_judge("conceptmix")
     message = str(raised.value)
     assert "no judge for conceptmix that works offline: name a chat model that can see, as in --judge" in message
-    assert "`formalimg generate`" in message
+    assert "`formalimg run --no-judge`" in message
     assert "`formalimg agree` reads their votes from a CSV file" in message
     assert "\n" not in message
 

@@ -166,7 +166,7 @@ def test_images_are_found_by_the_prompts_in_the_file_of_the_authors_form(tmp_pat
     (tmp_path / "paths.json").write_text(json.dumps(listed))
     items = str(_write(tmp_path, CUPS, DOG))
     model = f"folder/{tmp_path / 'paths.json'}"
-    done = formalimg("generate", "geneval2", "--items", items, "-m", model, "--out", str(tmp_path / "run"))
+    done = formalimg("run", "--no-judge", "geneval2", "--items", items, "-m", model, "--out", str(tmp_path / "run"))
     assert done.code == 0, done.err
     assert {one.name for one in (tmp_path / "run" / "images").iterdir()} >= {"1.png", "2.png"}
 

@@ -117,7 +117,7 @@ def test_a_run_of_grids_end_to_end(tmp_path: Path) -> None:
     """Four drawings of an item in one file, as DPG-Bench makes them, are judged as four samples."""
     chosen = ("--levels", "1", "--per-level", "1", "--samples", "4")
     made = formalimg(
-        "generate", "knolling", "-m", "builtin/oracle", "--size", "256", *chosen, "--out", str(tmp_path / "a")
+        "run", "--no-judge", "knolling", "-m", "builtin/oracle", "--size", "256", *chosen, "--out", str(tmp_path / "a")
     )
     assert made.code == 0, made.err
     files = sorted((tmp_path / "a" / "images").glob("*.png"))

@@ -56,7 +56,7 @@ class _Painter(HostileServer):
 def _arguments(server: HostileServer, model: str, timeout: str, items: Path) -> list[str]:
     path, extra = ("/v1", ["-M", "response_format=url"]) if model.startswith("openai") else ("", [])
     options = [f"base_url={server.url}{path}", f"timeout={timeout}", "max_attempts=1", "concurrency=2"]
-    words = ["generate", "knolling", "-m", model, "--items", str(items), "--size", "64", "--out", "run"]
+    words = ["run", "--no-judge", "knolling", "-m", model, "--items", str(items), "--size", "64", "--out", "run"]
     return [*words, *(word for option in options for word in ("-M", option)), *extra]
 
 

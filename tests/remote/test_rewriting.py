@@ -85,7 +85,7 @@ def _command(server: Loopback, *more: str, out: str = "run") -> tuple[str, ...]:
     here = f"base_url={server.url}/v1"
     model = ("-m", "openai/painter", "-M", here, "-M", "concurrency=1", "-M", "first_wait=0.001", "-M", "tries=1")
     rewriter = ("--rewriter", "openai/writer", "-R", here, "-R", "cache=off", "-R", "tries=1", "-R", "reads=0")
-    whole = ("generate", "cf-world", "--items", "items", *model, "--condition", "rewritten", *rewriter, *more)
+    whole = ("run", "--no-judge", "cf-world", "--items", "items", *model, "--condition", "rewritten", *rewriter, *more)
     return (*whole, "--size", "64", "--out", out)
 
 
@@ -226,7 +226,7 @@ def test_options_that_do_not_belong_together_are_refused(tmp_path: Path) -> None
         ("openai/painter", ("--condition", "rewritten", *named, "--layouts", "runs/x"), "come without a layout"),
         ("folder/pictures", ("--condition", "rewritten", *named), "serves images that exist"),
     ):
-        done = formalimg("generate", "cf-world", "--items", "items", "-m", model, *more, "--out", "run")
+        done = formalimg("run", "--no-judge", "cf-world", "--items", "items", "-m", model, *more, "--out", "run")
         assert (done.code, message in done.err) == (2, True), done.err
     layout = ("run", "knolling", "--task", "layout", "-m", "openai/painter", "--condition", "rewritten", *named)
     assert "the layout task asks for a layout" in formalimg(*layout).err

@@ -36,7 +36,19 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def _start(server: HostileServer, folder: Path) -> subprocess.Popen[str]:
     items = write_items(knolling(4, levels=[1]), folder / "items")
     options = [f"base_url={server.url}/v1", "timeout=600", "max_attempts=1", "concurrency=2"]
-    words = ["generate", "knolling", "-m", "openai/painter", "--items", str(items), "--size", "64", "--out", "run"]
+    words = [
+        "run",
+        "--no-judge",
+        "knolling",
+        "-m",
+        "openai/painter",
+        "--items",
+        str(items),
+        "--size",
+        "64",
+        "--out",
+        "run",
+    ]
     words += ["--no-preflight", *(word for option in options for word in ("-M", option))]
     process = subprocess.Popen(
         [sys.executable, "-c", _COMMAND, *words],

@@ -33,7 +33,7 @@ def test_shipped_items_are_named_with_their_version(tmp_path: Path) -> None:
 
 
 def test_items_of_ones_own_are_not_called_ours(tmp_path: Path) -> None:
-    done = formalimg("synth", "knolling", "--levels", "1", "--per-level", "1", "--out", "own", cwd=tmp_path)
+    done = formalimg("items", "synth", "knolling", "--levels", "1", "--per-level", "1", "--out", "own", cwd=tmp_path)
     assert done.code == 0, done.err
     assert formalimg(*RUN, "--items", "own", cwd=tmp_path).code == 0
     assert "FormalImg Knolling, unversioned items: pass rate" in report(tmp_path)
@@ -41,7 +41,8 @@ def test_items_of_ones_own_are_not_called_ours(tmp_path: Path) -> None:
 
 def test_files_as_published_are_the_authors(tmp_path: Path) -> None:
     done = formalimg(
-        *("synth", "knolling", "--levels", "1", "--per-level", "1", "--out", "own", "--published"), cwd=tmp_path
+        *("items", "synth", "knolling", "--levels", "1", "--per-level", "1", "--out", "own", "--published"),
+        cwd=tmp_path,
     )
     assert done.code == 0, done.err
     formalimg(*RUN[:3], "builtin/scatter", *RUN[4:], "--items", "own/published", cwd=tmp_path)

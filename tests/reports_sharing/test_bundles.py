@@ -142,10 +142,10 @@ def test_after_a_wrong_digest_nothing_is_read(bundle: Path, tmp_path: Path) -> N
     }
     assert all("when the bundle was made" in finding.text for finding in check.findings)
     assert (check.verdicts, check.numbers) == (0, 0)
-    said = command("verify-bundle", str(changed), "--unpack", str(tmp_path / "there"))
+    said = command("share", "verify", str(changed), "--unpack", str(tmp_path / "there"))
     assert said.code == 2
     assert "is not unpacked, because a digest is wrong" in said.err
-    cited = command("verify-bundle", str(bundle), "--digest", "0" * 64, "--unpack", str(tmp_path / "there"))
+    cited = command("share", "verify", str(bundle), "--digest", "0" * 64, "--unpack", str(tmp_path / "there"))
     assert cited.code == 2
     assert not (tmp_path / "there").exists()
 
@@ -185,7 +185,7 @@ def test_what_is_no_bundle_is_told_in_one_line(content: bytes | None, tmp_path: 
             archive.writestr("bundle.json", '{"kind": "something else"}')
     else:
         path.write_bytes(content)
-    said = command("verify-bundle", str(path))
+    said = command("share", "verify", str(path))
     assert said.code == 2
     assert said.err.startswith("error: ")
     assert len(said.err.splitlines()) == 1
@@ -204,9 +204,9 @@ def test_what_is_no_bundle_is_told_in_one_line(content: bytes | None, tmp_path: 
 def test_a_hostile_header_is_told_and_nothing_is_written_outside(header: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "bad.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("bundle.json", json.dumps({"kind": "formalimg bundle", "schema": 1, **header}))
+        archive.writestr("bundle.json", json.dumps({"kind": "formalimg share bundle", "schema": 1, **header}))
         archive.writestr("../evil.txt", "outside")
-    said = command("verify-bundle", str(path), "--unpack", str(tmp_path / "there" / "in"))
+    said = command("share", "verify", str(path), "--unpack", str(tmp_path / "there" / "in"))
     assert said.code in (1, 2)
     assert "Traceback" not in said.err
     assert not (tmp_path / "evil.txt").exists()
@@ -228,20 +228,23 @@ def test_a_file_that_unpacks_to_anything_is_refused(
 
 
 def test_commands(reader_run: Path, tmp_path: Path) -> None:
-    written = command("bundle", str(reader_run), "--out", "results.zip", cwd=tmp_path)
+    written = command("share", "bundle", str(reader_run), "--out", "results.zip", cwd=tmp_path)
     assert written.code == 0
     first, second = written.out.splitlines()
     assert first.startswith("results.zip: 1 run, ")
     digest = second.removeprefix("cite it as ")
-    verified = command("verify-bundle", "results.zip", "--digest", digest, cwd=tmp_path)
+    verified = command("share", "verify", "results.zip", "--digest", digest, cwd=tmp_path)
     assert verified.code == 0
     assert "nothing differs" in verified.out
     assert digest in verified.out
-    other = command("verify-bundle", "results.zip", "--digest", "sha256:" + "0" * 64, cwd=tmp_path)
+    other = command("share", "verify", "results.zip", "--digest", "sha256:" + "0" * 64, cwd=tmp_path)
     assert other.code == 1
     assert "results.zip: 1 difference" in other.out
-    again = command("bundle", str(reader_run), "--out", "results.zip", cwd=tmp_path)
+    again = command("share", "bundle", str(reader_run), "--out", "results.zip", cwd=tmp_path)
     assert (again.code, again.out) == (2, "")
     assert "is there already" in again.err
-    for wrong in (["bundle", str(tmp_path), "--out", "a.zip"], ["bundle", str(reader_run), "--out", "a.tar"]):
+    for wrong in (
+        ["share", "bundle", str(tmp_path), "--out", "a.zip"],
+        ["share", "bundle", str(reader_run), "--out", "a.tar"],
+    ):
         assert command(*wrong, cwd=tmp_path).code == 2

@@ -28,7 +28,7 @@ STORED_RUNS = sorted(path.parent.name for path in GOLDEN.glob("*/run.toml"))
 
 
 def test_a_card_has_the_numbers_figures_and_failures(reader_run: Path, tmp_path: Path) -> None:
-    said = command("card", str(reader_run), "--out", str(tmp_path / "docs" / "card.md"))
+    said = command("share", "card", str(reader_run), "--out", str(tmp_path / "docs" / "card.md"))
     assert said.code == 0, said.err
     text = (tmp_path / "docs" / "card.md").read_text(encoding="utf-8")
     with closing(open_run(reader_run)) as run:
@@ -59,7 +59,9 @@ def test_captions_name_no_options_and_commands_have_options_that_exist(name: str
 
 
 @given(
-    st.lists(st.sampled_from(["Rates are here.", "See --human for more.", "Do it with formalimg census.", "All 5."]))
+    st.lists(
+        st.sampled_from(["Rates are here.", "See --human for more.", "Do it with formalimg items census.", "All 5."])
+    )
 )
 def test_plain_captions_keep_every_other_sentence(sentences: list[str]) -> None:
     plain = plain_caption(" ".join(sentences), is_whole=False)

@@ -161,15 +161,15 @@ def test_a_forgery_is_found_or_what_it_claims_is_listed_as_unproven(
 def test_the_command_never_says_that_nothing_differs_without_what_it_did_not_compute(
     bundles: dict[str, Path], tmp_path: Path
 ) -> None:
-    said = command("verify-bundle", str(bundles["conceptmix"]))
+    said = command("share", "verify", str(bundles["conceptmix"]))
     assert said.code == 0
     assert "not computed again: verdicts (20): that openai/looker gave these raw answers" in said.out
     assert "nothing differs in what was computed again; without a cited digest" in said.out
     stopped = write_forged(bundles["knolling"], tmp_path / "stopped.zip", forged.never_made)
-    said = command("verify-bundle", str(stopped))
+    said = command("share", "verify", str(stopped))
     assert said.code == 1
     assert "not complete: " in said.out
-    told = json.loads(command("verify-bundle", str(stopped), "--json").out)
+    told = json.loads(command("share", "verify", str(stopped), "--json").out)
     assert told["is_complete"] is False
     assert told["missing"][0]["what"] == "planned images"
 

@@ -39,7 +39,7 @@ def test_a_pushed_run_has_images_verdicts_manifest_and_card(
     (copy / "images" / "stray.png").write_bytes(b"of no item, and so no part of the run")
     with server:
         monkeypatch.setenv("HF_ENDPOINT", server.url)
-        said = command("push", str(copy), "--to", ADDRESS, "--license", "cc-by-4.0", "--private")
+        said = command("share", "push", str(copy), "--to", ADDRESS, "--license", "cc-by-4.0", "--private")
         assert said.code == 0, said.err
         assert f"{server.url}/datasets/lab/reader-on-knolling" in said.out
     files = hub.datasets["lab/reader-on-knolling"]
@@ -71,9 +71,9 @@ def test_pushing_again_leaves_nothing_of_before(
 ) -> None:
     with server:
         monkeypatch.setenv("HF_ENDPOINT", server.url)
-        assert command("push", str(reader_run), "--to", ADDRESS).code == 0
+        assert command("share", "push", str(reader_run), "--to", ADDRESS).code == 0
         hub.datasets["lab/reader-on-knolling"]["NOTES.md"] = b"kept by its owner"
-        assert command("push", str(reader_run), "--to", ADDRESS, "--no-images").code == 0
+        assert command("share", "push", str(reader_run), "--to", ADDRESS, "--no-images").code == 0
     files = hub.datasets["lab/reader-on-knolling"]
     assert not [path for path in files if path.startswith("images/")]
     assert files["NOTES.md"] == b"kept by its owner"
@@ -85,7 +85,7 @@ def test_pushing_again_leaves_nothing_of_before(
     "address", ["datasets/a/b", "hf://models/a/b", "hf://datasets/a", "hf://datasets/a/b/c", "hf://datasets/../b"]
 )
 def test_addresses_that_are_none(address: str, reader_run: Path) -> None:
-    said = command("push", str(reader_run), "--to", address)
+    said = command("share", "push", str(reader_run), "--to", address)
     assert said.code == 2
     assert "hf://datasets/OWNER/NAME" in said.err
 
@@ -97,11 +97,11 @@ def test_what_goes_wrong_is_one_line_without_the_token(
         faults=scripted([Fault("403", message="you may not write here")]), dialects=(hub.dialect(),)
     ) as closed:
         monkeypatch.setenv("HF_ENDPOINT", closed.url)
-        said = command("push", str(reader_run), "--to", ADDRESS)
+        said = command("share", "push", str(reader_run), "--to", ADDRESS)
     assert said.code == 2
     assert len(said.err.splitlines()) == 1
     assert TOKEN not in said.err
     monkeypatch.delenv("HF_TOKEN")
-    nobody = command("push", str(reader_run), "--to", ADDRESS)
+    nobody = command("share", "push", str(reader_run), "--to", ADDRESS)
     assert nobody.code == 2
     assert "HF_TOKEN" in nobody.err

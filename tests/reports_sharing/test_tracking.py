@@ -70,7 +70,7 @@ def test_what_has_no_verdict_is_no_zero(reader_run: Path, tmp_path: Path) -> Non
 
 
 def test_tensorboard_has_rates_by_level_and_failures_with_images(reader_run: Path, tmp_path: Path) -> None:
-    said = command("log", str(reader_run), "--to", "tensorboard:logs", cwd=tmp_path)
+    said = command("share", "log", str(reader_run), "--to", "tensorboard:logs", cwd=tmp_path)
     assert said.code == 0, said.err
     tracked, found = tracked_run(reader_run), scalars(tmp_path / "logs")
     for level, numbers in tracked.levels.items():
@@ -91,7 +91,9 @@ def test_tensorboard_has_rates_by_level_and_failures_with_images(reader_run: Pat
 
 def test_logging_again_replaces(reader_run: Path, tmp_path: Path) -> None:
     for _ in range(2):
-        assert command("log", str(reader_run), "--to", "tensorboard", "--failures", "0", cwd=tmp_path).code == 0
+        assert (
+            command("share", "log", str(reader_run), "--to", "tensorboard", "--failures", "0", cwd=tmp_path).code == 0
+        )
     assert len(list((tmp_path / "tensorboard").rglob("events.*"))) == 1
     assert not [value for _, value in events(tmp_path / "tensorboard") if value.HasField("image")]
 
@@ -120,7 +122,7 @@ def test_trackers_are_checked_before_anything_is_spent(tmp_path: Path, monkeypat
 
 def test_a_tracker_that_fails_is_one_line(reader_run: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    said = command("log", str(reader_run), "--to", "tensorboard:file/logs", cwd=tmp_path)
+    said = command("share", "log", str(reader_run), "--to", "tensorboard:file/logs", cwd=tmp_path)
     assert said.code == 2
     assert said.err.startswith("error: cannot log to tensorboard: ")
     assert "tensorflow" not in sys.modules

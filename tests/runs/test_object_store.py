@@ -254,7 +254,7 @@ def test_the_card_of_a_stranger_opens_no_other_file(tmp_path: Path) -> None:
 def test_the_command_keeps_images_on_a_store_and_the_others_read_them(tmp_path: Path) -> None:
     store, runs = f"file://{tmp_path}/store", str(tmp_path / "runs")
     done = formalimg(
-        "generate", "knolling", "-m", "builtin/scatter", "--levels", "1", "--per-level", "2", "--size", "256",
+        "run", "--no-judge", "knolling", "-m", "builtin/scatter", "--levels", "1", "--per-level", "2", "--size", "256",
         "--images", store, "--runs", runs,
     )  # fmt: skip
     folder = tmp_path / "runs" / "knolling-builtin-scatter"

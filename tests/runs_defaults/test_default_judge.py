@@ -127,7 +127,7 @@ def test_each_of_several_models_has_the_judge_that_can_read_it() -> None:
 
 
 def test_judging_the_run_of_a_foreign_model_needs_a_judge_too() -> None:
-    made = formalimg("generate", "knolling", "-m", "folder/photos", *FEW, "--out", "run")
+    made = formalimg("run", "--no-judge", "knolling", "-m", "folder/photos", *FEW, "--out", "run")
     assert "judge them with: formalimg judge run --judge JUDGE" in made.out
     code, _, err = formalimg("judge", "run")
     assert (code, "no judge for the images of folder/photos" in err) == (2, True)
@@ -159,7 +159,10 @@ def test_budgets_of_files_are_kept_announced_and_lifted() -> None:
     assert "budget of 5 dollars from ./formalimg.toml (--budget inf lifts it)" in err
     assert (code, "--price" in err) == (2, True), "a budget needs prices"
     assert formalimg("run", "knolling", *painter, *FEW, "--budget", "inf").code == 0
-    assert "budget of 5 dollars from ./formalimg.toml" in formalimg("write", "knolling", *nobody, "--out", "new").err
+    assert (
+        "budget of 5 dollars from ./formalimg.toml"
+        in formalimg("items", "write", "knolling", *nobody, "--out", "new").err
+    )
 
 
 def test_python_says_the_same_in_its_own_words(monkeypatch: pytest.MonkeyPatch) -> None:

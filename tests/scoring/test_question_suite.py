@@ -53,15 +53,15 @@ def test_direct_zeroing_is_an_option_of_the_judge(table: Path, server: Loopback,
 
 
 def test_files_of_questions_are_checked(table: Path) -> None:
-    done = formalimg("check", "--suite", "questions", "q.csv")
+    done = formalimg("formula", "check", "--suite", "questions", "q.csv")
     assert (done.code, done.out) == (0, "q.csv: 2 items, 6 questions, fine\n")
     table.write_text(TABLE.replace(",3,2,", ",3,7,"))
-    done = formalimg("check", "--suite", "questions", "q.csv")
+    done = formalimg("formula", "check", "--suite", "questions", "q.csv")
     assert done.code == 1
     assert "unknown-parent 2 (a question depends on one that is not there" in done.out
-    done = formalimg("check", "--suite", "questions", "q.csv", "--json")
+    done = formalimg("formula", "check", "--suite", "questions", "q.csv", "--json")
     assert json.loads(done.out)[0]["questions"] == 6
-    assert formalimg("check", "--suite", "questions").code == 2
+    assert formalimg("formula", "check", "--suite", "questions").code == 2
 
 
 def test_items_of_question_files_are_shown_and_counted(table: Path) -> None:
@@ -70,11 +70,11 @@ def test_items_of_question_files_are_shown_and_counted(table: Path) -> None:
         .replace("category\n", "category,zeroing\n")
         .replace(",object\n", ",object,direct\n")
     )
-    done = formalimg("show", "questions/red", "--items", "q.csv")
+    done = formalimg("items", "show", "questions/red", "--items", "q.csv")
     assert "unknown-parent: a question depends on one" in done.out
     assert "questions, zeroing direct" in done.out
     assert f"2    attribute  {RED}  yes  (after 1)" in done.out
-    done = formalimg("census", "questions", "--items", "q.csv")
+    done = formalimg("items", "census", "questions", "--items", "q.csv")
     assert "2 items of questions" in done.out
     assert "unknown-parent 2" in done.out
-    assert "no items of questions ship with formalimg" in formalimg("census", "questions").err
+    assert "no items of questions ship with formalimg" in formalimg("items", "census", "questions").err

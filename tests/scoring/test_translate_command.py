@@ -1,4 +1,4 @@
-"""`formalimg translate` as a user types it: the reader, open vocabularies, a chat model and its check."""
+"""`formalimg formula translate` as a user types it: the reader, open vocabularies, a chat model and its check."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _lines(text: str) -> list[dict[str, str | None]]:
 )
 def test_the_reader_translates_what_it_understands(name: str, text: str) -> None:
     Path(name).write_text(text)
-    code, out, err = command("translate", name, "--to", "formulas")
+    code, out, err = command("formula", "translate", name, "--to", "formulas")
     first, second = _lines(out)
     assert code == 0
     assert first == {
@@ -54,7 +54,9 @@ def test_an_open_vocabulary_takes_nouns_from_the_prompt_and_a_file_gives_them() 
     Path("p.txt").write_text("a photo of seven black pigs\na tv remote and two couches\n")
     Path("classes.txt").write_text("pig\ntv remote\ncouch\n")
     read = {
-        vocabulary: [line["formula"] for line in _lines(command("translate", "p.txt", "--vocabulary", vocabulary)[1])]
+        vocabulary: [
+            line["formula"] for line in _lines(command("formula", "translate", "p.txt", "--vocabulary", vocabulary)[1])
+        ]
         for vocabulary in ("natural", "open", "classes.txt")
     }
     pigs = "(and (IsStyle 'photo') (exactly 7 ?pig_1 (and (Is ?pig_1 'pig') (HasColor ?pig_1 'black'))))"
@@ -99,7 +101,7 @@ def test_a_chat_model_translates_the_rest_and_is_checked(monkeypatch: pytest.Mon
     with Loopback(reply=reply) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         code, _, err = command(
-            "translate", "p.txt", "--model", "openai/chat", "-M", "first_wait=0", "--out", "found.jsonl"
+            "formula", "translate", "p.txt", "--model", "openai/chat", "-M", "first_wait=0", "--out", "found.jsonl"
         )
     assert code == 0, err
     found = _lines(Path("found.jsonl").read_text())
@@ -113,13 +115,13 @@ def test_a_chat_model_translates_the_rest_and_is_checked(monkeypatch: pytest.Mon
 
 def test_what_cannot_be_translated_says_what_to_do() -> None:
     Path("p.txt").write_text("A pig dances.\n")
-    assert command("translate", "p.txt")[0] == 1
+    assert command("formula", "translate", "p.txt")[0] == 1
     for arguments, message in [
         (["nowhere.txt"], "check the path"),
         (["p.txt", "--vocabulary", "nope"], "give knolling, natural, open, or a file of classes"),
         (["p.txt", "-M", "a=b"], "name it with --model"),
     ]:
-        code, _, err = command("translate", *arguments)
+        code, _, err = command("formula", "translate", *arguments)
         assert code == 2
         assert message in err
 

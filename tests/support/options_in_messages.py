@@ -17,7 +17,7 @@ _OF_OTHERS = re.compile(
 
 
 def options_by_command(commands: click.Command, name: tuple[str, ...] = ()) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the options of each command, by its name; of a command with commands of its own as `review export`."""
+    """Yield the options of each command, by its name; of a command with commands of its own as `items review export`."""
     own = {option for one in commands.params for option in (*one.opts, *one.secondary_opts)}
     yield " ".join(name), frozenset({"--help", *own})
     for inner, command in getattr(commands, "commands", {}).items():

@@ -23,7 +23,7 @@ FINE = " It is a fine day."
 
 
 def queue_of(groups: list[CounterfactualGroup], folder: Path, name: str = "queue.jsonl") -> Path:
-    """The queue that `formalimg review export` writes for these groups."""
+    """The queue that `formalimg items review export` writes for these groups."""
     made = folder / "made.jsonl"
     made.write_text("".join(json.dumps(vars(group)) + "\n" for group in groups), encoding="utf-8")
     export_queue(str(made), folder / name)

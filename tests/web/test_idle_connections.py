@@ -43,7 +43,7 @@ def study_folder(home: Path) -> list[str]:
 
 
 def queue_file(home: Path) -> list[str]:
-    return ["review", "open", str(queue_of(OURS[:1], home))]
+    return ["items", "review", "open", str(queue_of(OURS[:1], home))]
 
 
 def rewards(_home: Path) -> list[str]:

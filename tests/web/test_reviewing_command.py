@@ -1,4 +1,4 @@
-"""`formalimg review open`: a real server over a real file, and user errors in one line."""
+"""`formalimg items review open`: a real server over a real file, and user errors in one line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.web.review_queues import OURS, queue_of
 
 def test_a_decision_is_kept_by_a_server_that_is_then_interrupted(tmp_path: Path) -> None:
     queue = queue_of(OURS[:2], tmp_path)
-    command = [sys.executable, "-m", "formalimg", "review", "open", str(queue), "--no-browser", "--port", "0"]
+    command = [sys.executable, "-m", "formalimg", "items", "review", "open", str(queue), "--no-browser", "--port", "0"]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         assert server.stdout is not None

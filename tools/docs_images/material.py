@@ -100,7 +100,7 @@ class Material:
         queue = f"{name}.jsonl"
         self._make(queue, "review", "export", "cf-world", "--out", queue)
         first = json.loads((self._folder / queue).read_text(encoding="utf-8").partition("\n")[0])
-        with self._serving("review", "open", queue) as printed:
+        with self._serving("items", "review", "open", queue) as printed:
             yield SiteAddress(_address(next(printed)), {"group": first["id"]})
 
     @contextmanager

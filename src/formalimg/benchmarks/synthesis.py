@@ -1,4 +1,4 @@
-"""Synthesis: what there is to know of benchmarks whose items a program can sample, as `formalimg synth` does."""
+"""Synthesis: what there is to know of benchmarks whose items a program can sample, as `formalimg items synth` does."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Synthesis(ABC):
 
     Attributes:
         suites: the suites that it serves, as messages name them.
-        options: the options of `formalimg synth` that it takes, besides those that all take.
+        options: the options of `formalimg items synth` that it takes, besides those that all take.
     """
 
     suites: ClassVar[str]
@@ -79,7 +79,7 @@ def synthesis_of(name: str, options: Mapping[str, object]) -> Synthesis:
     if found is None:
         supported = ", ".join(each for each in suite_names() if suite(each).synthesis())
         raise FormalimgError(
-            f"items of {name} are written, not drawn: `formalimg write` makes new ones; synth is for {supported}"
+            f"items of {name} are written, not drawn: `formalimg items write` makes new ones; synth is for {supported}"
         )
     for option in options:
         if option not in found.options:

@@ -1,4 +1,4 @@
-"""`formalimg bundle` and `formalimg verify-bundle`: results as one file that can be cited, and checked."""
+"""`formalimg share bundle` and `formalimg share verify`: results as one file that can be cited, and checked."""
 
 from __future__ import annotations
 

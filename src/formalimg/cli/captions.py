@@ -1,4 +1,4 @@
-"""`formalimg captions`: count visual concepts in captions."""
+"""`formalimg items captions`: count visual concepts in captions."""
 
 from __future__ import annotations
 

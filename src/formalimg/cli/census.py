@@ -1,4 +1,4 @@
-"""`formalimg census`: count what the items of a suite contain."""
+"""`formalimg items census`: count what the items of a suite contain."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`formalimg check`: check formulas."""
+"""`formalimg formula check`: check formulas."""
 
 from __future__ import annotations
 

@@ -349,16 +349,12 @@ COMMANDS = {
     "suites": CommandEntry(
         "List the suites: items, levels, what judges them, and where items come from.", section=_SETUP
     ),
-    "models": CommandEntry(
-        "List the model providers and detectors, and what is missing to use each.", section=_SETUP
-    ),
+    "models": CommandEntry("List the model providers and detectors, and what is missing to use each.", section=_SETUP),
     "doctor": CommandEntry("Check this installation.", section=_SETUP),
     "formula": CommandEntry("Check, verify, solve and translate formulas.", commands=_FORMULA, section=_MORE),
     "items": CommandEntry("Show, sample, write, review and count items.", commands=_ITEMS, section=_MORE),
     "share": CommandEntry("Bundle, verify, publish and log results.", commands=_SHARE, section=_MORE),
-    "cf-world": CommandEntry(
-        "Diagnose models and calibrate the gate on CF-World.", commands=_CF_WORLD, section=_MORE
-    ),
+    "cf-world": CommandEntry("Diagnose models and calibrate the gate on CF-World.", commands=_CF_WORLD, section=_MORE),
     "config": CommandEntry(
         "Print the defaults in force, and where they come from.", target="config:config_app", section=_MORE
     ),

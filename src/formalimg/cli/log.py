@@ -1,4 +1,4 @@
-"""`formalimg log`, and `--log-to` of `run`: runs in experiment trackers."""
+"""`formalimg share log`, and `--log-to` of `run`: runs in experiment trackers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`formalimg review`."""
+"""`formalimg items review`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def export_queue_command(
 ) -> None:
     """Write groups to a queue file, one line each, with the findings of the checker and an empty decision.
 
-    Decide with `formalimg review open`, or in the file: set the decision of each line to accept, reject, or edit; to
+    Decide with `formalimg items review open`, or in the file: set the decision of each line to accept, reject, or edit; to
     edit, change the fields of the line itself.
     """
     from formalimg.benchmarks.authoring.reviewing import reviewing  # here, so that other commands start faster
@@ -49,7 +49,7 @@ def export_queue_command(
 @review_app.command("open", cls=GroupedCommand, short_help="Review the groups of a queue in the browser.")
 def open_queue_command(
     queue: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The queue, as `review export` wrote it.", show_default=False)
+        Path, typer.Argument(metavar="FILE", help="The queue, as `items review export` wrote it.", show_default=False)
     ],
     port: Port = 8423,
     host: Host = LOOPBACK,
@@ -57,7 +57,7 @@ def open_queue_command(
 ) -> None:
     """Review the groups of a queue in the browser: accept, reject, or edit them with the checker running.
 
-    Every decision is written to the file at once; `review import` reads it afterwards.
+    Every decision is written to the file at once; `items review import` reads it afterwards.
     """
     with require_web_extra("the review page"):
         from formalimg.web.review.review_app import serve_review

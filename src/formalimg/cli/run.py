@@ -391,7 +391,9 @@ def execute_all(asked: RunArguments, *, judging: bool) -> Judged:
         require_prices(budget, [*judges, *([rewriter] if rewriter else [])])
     asked_runs = asked.run_options(budget, runs, rewriter)
     selected = [*asked_runs.selected.values()]
-    census = f"`formalimg census {asked.suite}{f' --items {shlex.quote(str(asked.items))}' if asked.items else ''}`"
+    census = (
+        f"`formalimg items census {asked.suite}{f' --items {shlex.quote(str(asked.items))}' if asked.items else ''}`"
+    )
     for warning in (
         *(about.warnings(selected, census) or ()),
         *undrawable_warnings(names, asked.suite, selected),

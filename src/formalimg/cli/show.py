@@ -1,4 +1,4 @@
-"""`formalimg show`: show an item, and how runs fared on it."""
+"""`formalimg items show`: show an item, and how runs fared on it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ def _show_outcomes(item: Item[Any], folder: Path) -> None:
 
 def _draw_witness(item: Item[Any], name: str, image: Path) -> None:
     if not isinstance(item.spec, FormulaSpec) or item.spec.witness is None:
-        raise FormalimgError(f"{name} has no witness to draw: only items made by formalimg synth knolling have one")
+        raise FormalimgError(
+            f"{name} has no witness to draw: only items made by formalimg items synth knolling have one"
+        )
     from formalimg.drawing.icon_scene import draw  # here, so that other commands start faster
 
     save_image(draw(item.spec.witness), image)

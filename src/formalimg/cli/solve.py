@@ -1,4 +1,4 @@
-"""`formalimg solve`: find a scene for a formula."""
+"""`formalimg formula solve`: find a scene for a formula."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`formalimg synth`: sample new items."""
+"""`formalimg items synth`: sample new items."""
 
 from __future__ import annotations
 

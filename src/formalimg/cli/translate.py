@@ -1,4 +1,4 @@
-"""`formalimg translate`: prompts into formulas."""
+"""`formalimg formula translate`: prompts into formulas."""
 
 from __future__ import annotations
 

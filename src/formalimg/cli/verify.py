@@ -1,4 +1,4 @@
-"""`formalimg verify`: verify a formula in a scene."""
+"""`formalimg formula verify`: verify a formula in a scene."""
 
 from __future__ import annotations
 

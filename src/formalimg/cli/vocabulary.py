@@ -1,4 +1,4 @@
-"""`formalimg vocabulary`: list classes and predicates."""
+"""`formalimg formula vocabulary`: list classes and predicates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`formalimg write`."""
+"""`formalimg items write`."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def rateable_images(
             missing += 1
             continue
         if not judged.image.is_file():
-            raise FormalimgError(f"{judged.image} is missing: run `formalimg generate` to make it again")
+            raise FormalimgError(f"{judged.image} is missing: run `formalimg run --no-judge` to make it again")
         file = f"images/{judged.image.name}"
         seen = judged.verdict.evidence.get("scene") if grounded else None
         scene = None if seen is None else _checked(seen, judged.image)

@@ -151,7 +151,10 @@ def open_prompt_judge(judge: Grounder | ChatModel, **options: Any) -> Judge:
 
 
 def require_chat(
-    suite: str, name: str | None, why_not: str, advice: str = ", or make the images only, with `formalimg generate`"
+    suite: str,
+    name: str | None,
+    why_not: str,
+    advice: str = ", or make the images only, with `formalimg run --no-judge`",
 ) -> str:
     """Return the name of the chat model; refuse a missing name, and grounders that find boxes and colours only."""
     if name is None:

@@ -165,7 +165,7 @@ class PremadeImageModel(Protocol):
     """An image model with premade images, which can report beforehand which ones it has."""
 
     def match(self, wanted: Sequence[RequestedImage]) -> MatchReport:
-        """Match files to these images, given in the order of the suite. Must be called before `generate`.
+        """Match files to these images, given in the order of the suite. Must be called before `run --no-judge`.
 
         Raises:
             FormalimgError: if none is found, or a match is ambiguous.

@@ -298,7 +298,7 @@ def comparison_notes(
     if any(odd.values()):
         found = _by_value([row for row in rows if odd[row.name]], lambda row: odd[row.name])
         # Published data or the user's own, in the same layout: nothing tells which.
-        yield f"The items given with --items have odd records: {found}. List them with formalimg census --items."
+        yield f"The items given with --items have odd records: {found}. List them with formalimg items census --items."
     for run, row in zip(runs, rows, strict=True):
         if run.manifest.matched and isinstance(run, StoredRun):
             yield f"{row.name}: the images were made elsewhere, and matched to the items: {run.matched()}."

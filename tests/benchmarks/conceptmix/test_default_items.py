@@ -297,7 +297,7 @@ def test_more_items_than_there_are_is_an_error_before_any_is_made(tmp_path: Path
 
 def test_the_commands_make_show_and_count_them(tmp_path: Path) -> None:
     code, out, err = formalimg(
-        "synth", "conceptmix", "--out", str(tmp_path), "--levels", "1,109", "--per-level", "3", "--published"
+        "items", "synth", "conceptmix", "--out", str(tmp_path), "--levels", "1,109", "--per-level", "3", "--published"
     )
     assert (code, err) == (0, "")
     assert "6 items of conceptmix (k=1: 3, k=109: 3)" in out
@@ -307,16 +307,16 @@ def test_the_commands_make_show_and_count_them(tmp_path: Path) -> None:
         "3_sentences_k=1.json",
         "3_sentences_k=109.json",
     ]
-    shown = formalimg("show", "conceptmix/5", "--items", str(tmp_path)).out
+    shown = formalimg("items", "show", "conceptmix/5", "--items", str(tmp_path)).out
     assert shown.startswith("conceptmix/5, k = 109\n")
-    assert formalimg("show", "conceptmix/5", "--draw", str(tmp_path / "a.png")).code == 2
-    assert formalimg("synth", "conceptmix", "--out", str(tmp_path), "--objects", "3").err == (
+    assert formalimg("items", "show", "conceptmix/5", "--draw", str(tmp_path / "a.png")).code == 2
+    assert formalimg("items", "synth", "conceptmix", "--out", str(tmp_path), "--objects", "3").err == (
         "error: conceptmix has no --objects: that is for knolling and natural\n"
     )
-    assert formalimg("synth", "knolling", "--out", str(tmp_path), "--only", "color").err == (
+    assert formalimg("items", "synth", "knolling", "--out", str(tmp_path), "--only", "color").err == (
         "error: knolling has no --only: that is for conceptmix\n"
     )
-    assert "orange" in formalimg("census", "conceptmix").out
+    assert "orange" in formalimg("items", "census", "conceptmix").out
 
 
 def test_a_model_of_layouts_says_that_it_cannot_draw_them() -> None:

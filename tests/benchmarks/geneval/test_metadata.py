@@ -140,9 +140,9 @@ def test_a_formula_says_what_the_item_says() -> None:
 
 
 def test_an_item_is_shown_with_its_objects_and_formulas() -> None:
-    done = formalimg("show", "geneval/8", "--items", str(OURS))
+    done = formalimg("items", "show", "geneval/8", "--items", str(OURS))
     assert done.code == 0, done.err
     assert "geneval/8, position" in done.out
     assert "1 knife, right of bowl" in done.out
     assert "(RightOf ?x ?x0)" in done.out
-    assert "fewer than 4 carrot" in formalimg("show", "geneval/4", "--items", str(OURS)).out
+    assert "fewer than 4 carrot" in formalimg("items", "show", "geneval/4", "--items", str(OURS)).out

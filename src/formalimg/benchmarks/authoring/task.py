@@ -21,7 +21,7 @@ class Authoring(ABC):
     """How items of a benchmark are written.
 
     Attributes:
-        options: the options of `formalimg write` that it takes, besides those that all take.
+        options: the options of `formalimg items write` that it takes, besides those that all take.
         choices: the defaults of its own options.
         level_of_groups: the level of a place, where each place is for the items of all levels; else None.
     """

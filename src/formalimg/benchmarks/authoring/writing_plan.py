@@ -106,7 +106,7 @@ def authoring_of(name: str, options: Mapping[str, object] | None = None) -> Auth
 
     Args:
         name: the suite.
-        options: those of `formalimg write` that were given and are not for all suites.
+        options: those of `formalimg items write` that were given and are not for all suites.
 
     Raises:
         FormalimgError: if its items are not written, or not with these options.
@@ -114,7 +114,7 @@ def authoring_of(name: str, options: Mapping[str, object] | None = None) -> Auth
     found = suite(name).authoring()
     if found is None:
         if suite(name).synthesis() is not None:
-            raise FormalimgError(f"items of {name} are drawn, not written: use formalimg synth {name}")
+            raise FormalimgError(f"items of {name} are drawn, not written: use formalimg items synth {name}")
         raise FormalimgError(f"items of {name} are not written by a model: pull them, or give your own as items.jsonl")
     unfit = [option for option in options or () if option not in found.options]
     if unfit:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _OPTIONS = ("requests", "prompts")
 _PEOPLE = (
-    "; or make the images only, with `formalimg generate`, and let people answer: "
+    "; or make the images only, with `formalimg run --no-judge`, and let people answer: "
     "`formalimg agree` reads their votes from a CSV file"
 )
 

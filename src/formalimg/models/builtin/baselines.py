@@ -54,7 +54,7 @@ class Baseline:
         settings: what shapes its images besides the request.
         sees_spec: whether requests must carry what the image has to show.
         batch: the preferred number of requests per call.
-        concurrency: how many calls of `generate` may run at the same time.
+        concurrency: how many calls of `run --no-judge` may run at the same time.
         style: it knows one style only, and needs no text about it.
         covers: whether it draws suites of formulas only, or all that have a world to be drawn.
         takes_images: whether it accepts a reference image.

@@ -71,7 +71,7 @@ _VERSION = 1
 
 
 class FolderModel:
-    """Premade images, by item and sample. Call `match` before `generate`.
+    """Premade images, by item and sample. Call `match` before `run --no-judge`.
 
     Attributes:
         name: `folder/` and the path as the user wrote it.

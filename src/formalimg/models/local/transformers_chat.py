@@ -69,7 +69,7 @@ class LoadedChatModel:
             name: name of the model, for messages.
             checkpoint: weights and device.
             processor_options: other arguments of the processor.
-            generate_options: arguments of `generate`.
+            generate_options: arguments of `run --no-judge`.
 
         Raises:
             FormalimgError: if it cannot be loaded, or has no chat template.
@@ -191,7 +191,7 @@ class TransformersChat:
             max_new_tokens: maximum length of an answer.
             temperature: 0 for greedy decoding.
             processor_options: other arguments of the processor, such as the maximum number of pixels of an image.
-            generate_options: other arguments of `generate`.
+            generate_options: other arguments of `run --no-judge`.
             batch: maximum batch size.
             devices: devices to use at the same time; that of the checkpoint if there are none.
         """

@@ -194,11 +194,13 @@ class BundleReader:
         except FileNotFoundError as error:
             raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
         except KeyError as error:
-            raise FormalimgError(f"{path} is not a bundle: it has no {HEADER}; `formalimg bundle` makes one") from error
+            raise FormalimgError(
+                f"{path} is not a bundle: it has no {HEADER}; `formalimg share bundle` makes one"
+            ) from error
         except (*_DAMAGE, RecursionError) as error:
             raise FormalimgError(f"{path} is not a bundle, or is damaged: {error}") from error
         if not isinstance(header, dict) or header.get("kind") != KIND:
-            raise FormalimgError(f"{path} is not a bundle: `formalimg bundle` makes one")
+            raise FormalimgError(f"{path} is not a bundle: `formalimg share bundle` makes one")
         if header.get("schema") != SCHEMA:
             made = str(header.get("made_with"))[:60]
             raise FormalimgError(f"{path} has another schema than {SCHEMA}: use the version that made it ({made})")

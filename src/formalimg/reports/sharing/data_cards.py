@@ -52,7 +52,7 @@ def data_card(
             "`bundle.zip` holds everything that the numbers follow from. Its digest is",
             f"`sha256:{digest}`; this computes all of them again:",
             "",
-            markdown_code([f"formalimg verify-bundle bundle.zip --digest sha256:{digest}"], "sh"),
+            markdown_code([f"formalimg share verify bundle.zip --digest sha256:{digest}"], "sh"),
             card,
         ]
     )

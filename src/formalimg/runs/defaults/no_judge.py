@@ -59,7 +59,7 @@ def no_judge_error(name: str, model: str, protocol: str, words: Words, *, making
         "formalimg.toml."
     ]
     if words == "command" and making:
-        after.append(f"To make the images only: `formalimg generate`{about.without_judge}.")
+        after.append(f"To make the images only: `formalimg run --no-judge`{about.without_judge}.")
     return NoJudgeError(
         f"{why}.",
         [here, *(f"  {line}" for line in findings or how_to_get_one(words, detector=about.takes_detectors)), *after],

@@ -140,7 +140,7 @@ def _solved(pool: JobPool, query: FormulaQuery, seed: int) -> dict[str, object]:
     try:
         return pool.run("solve", _SOLVE_TIMEOUT, formula=query.formula, seed=seed)
     except JobTimeoutError:
-        message = f"no witness and no proof in {_SOLVE_TIMEOUT:g} seconds: `formalimg solve` has no time limit"
+        message = f"no witness and no proof in {_SOLVE_TIMEOUT:g} seconds: `formalimg formula solve` has no time limit"
         return {"outcome": "unknown", "words": message}
     except WorkersBusyError as error:
         raise HTTPException(503, str(error)) from error

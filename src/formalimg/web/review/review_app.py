@@ -46,7 +46,7 @@ def create_review_app(desk: ReviewDesk, *, token: str | None) -> Starlette:
         Route("/decide", json_endpoint(endpoint(decide)), methods=["POST"]),
         Route("/try", json_endpoint(endpoint(preview)), methods=["POST"]),
     ]
-    return build_app(routes, token=token, command="formalimg review open")
+    return build_app(routes, token=token, command="formalimg items review open")
 
 
 def serve_review(
@@ -60,7 +60,7 @@ def serve_review(
     """Serve the review of a queue until interrupted.
 
     Args:
-        queue: the file, as `formalimg review export` writes it.
+        queue: the file, as `formalimg items review export` writes it.
         host: the address to listen on. Any other than a loopback address requires a token, which is generated here and
             is part of the URL.
         port: the port; 0 for any free one.

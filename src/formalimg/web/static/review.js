@@ -11,7 +11,7 @@
   const [edit, save, discard, takeBack] = ["edit", "save", "discard", "take-back"].map((name) => one(`button.${name}`));
   const saved = new Map([...written, note].map((place) => [place, place.value]));
   const signs = { accept: "✓", edit: "✎", reject: "✗", "": "○" };
-  const draftName = `formalimg review ${queue} ${group}`;
+  const draftName = `formalimg items review ${queue} ${group}`;
   let version = article.dataset.version;
   let changed = article.dataset.changed === "yes";
   let editing = false;
@@ -55,7 +55,7 @@
     try {
       answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body, keepalive: body.length < 60000 });
     } catch {
-      throw new Error("The server does not answer, so this may not be saved: try again. Is `formalimg review open` still running?");
+      throw new Error("The server does not answer, so this may not be saved: try again. Is `formalimg items review open` still running?");
     }
     const reply = await answer.json().catch(() => ({ error: `The server answered with ${answer.status}: this may not be saved.` }));
     if (!answer.ok) throw new Error(reply.error);

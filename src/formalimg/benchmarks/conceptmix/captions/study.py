@@ -312,4 +312,4 @@ def _estimate(path: Path, model: ChatModel, **options: Any) -> CaptionEstimate:
 
 
 CAPTIONS = OwnStudy(study_captions, caption_study_text, caption_study_table, _count, _estimate)
-"""The study behind `formalimg captions`."""
+"""The study behind `formalimg items captions`."""
