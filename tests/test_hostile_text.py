@@ -152,8 +152,8 @@ COMMANDS: Mapping[str, tuple[tuple[str, ...], Check]] = {
         f"diagnose {name}": (("cf-world", "diagnose", "~worlds", "--format", name), check)
         for name, check in _STUDIES.items()
     },
-    "card": (("card", _RUNS[0]), markdown_escapes),
-    "card of a folder": (("card", _RUNS[2]), markdown_escapes),
+    "card": (("share", "card", _RUNS[0]), markdown_escapes),
+    "card of a folder": (("share", "card", _RUNS[2]), markdown_escapes),
     "show": (
         ("items", "show", "conceptmix/item-3", *(word for run in _RUNS for word in ("--run", run))),
         terminal_escapes,
@@ -195,7 +195,7 @@ WRITTEN: Mapping[str, tuple[tuple[str, ...], tuple[tuple[str, Check], ...]]] = {
         for suffix, check in {**_STUDIES, "tex": latex_escapes, "txt": terminal_escapes}.items()
         if suffix != "terminal"
     },
-    "card": (("card", _RUNS[0], "--out", "~out/card/card.md"), (("card.md", markdown_escapes),)),
+    "card": (("share", "card", _RUNS[0], "--out", "~out/card/card.md"), (("card.md", markdown_escapes),)),
     "captions": (("items", "captions", "~captions.jsonl", "--out", "~out/captions"), ((".csv", csv_escapes),)),
     "study": (("annotate", "~study", "--export", "~out/study"), ((".csv", csv_escapes),)),
     "export of a run": (("export", _RUNS[0], "--out", "~out/run"), ()),

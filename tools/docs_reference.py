@@ -27,43 +27,28 @@ CLI, API, SCREENS = Path("reference/cli"), Path("reference/api"), Path("referenc
 ARCHITECTURE = Path("explanation/architecture.md")
 
 GUIDES: Mapping[str, tuple[str, ...]] = {
-    "run": ("guides/score-a-checkpoint.md", "guides/runs.md", "guides/adaptive.md", "guides/cluster.md"),
+    "run": ("guides/score-a-checkpoint.md", "guides/runs.md", "guides/conditions.md", "guides/adaptive.md"),
     "plan": ("guides/adaptive.md",),
-    "generate": ("guides/runs.md", "guides/conditions.md"),
     "judge": ("guides/runs.md", "guides/vllm.md", "reference/judges.md"),
     "score": ("guides/scoring.md",),
     "report": ("guides/reports.md", "guides/paper-table.md", "explanation/numbers.md"),
     "gate": ("guides/gate.md",),
     "view": ("guides/viewing.md",),
-    "show": ("reference/data.md",),
-    "diagnose": ("guides/diagnosis.md",),
     "serve": ("guides/reward-server.md", "guides/rl.md"),
-    "synth": ("guides/synthesis.md",),
-    "write": ("guides/writing.md",),
-    "review": ("guides/writing.md",),
-    "census": ("reference/data.md",),
-    "captions": ("guides/captions.md",),
-    "translate": ("guides/translate.md",),
     "export": ("guides/exporting.md", "guides/premade-images.md"),
     "pull": ("reference/data.md", "reference/papers.md"),
     "import": ("guides/importing.md",),
     "agree": ("guides/agreement.md",),
     "annotate": ("guides/human-judges.md",),
-    "calibrate": ("guides/diagnosis.md",),
     "certify": ("explanation/certification.md", "explanation/grounding.md"),
-    "bundle": ("guides/sharing.md",),
-    "verify-bundle": ("guides/sharing.md",),
-    "card": ("guides/sharing.md",),
-    "push": ("guides/sharing.md",),
-    "log": ("guides/sharing.md",),
-    "check": ("explanation/semantics.md",),
-    "verify": ("explanation/semantics.md",),
-    "solve": ("explanation/solving.md",),
     "suites": ("reference/papers.md",),
-    "vocabulary": ("explanation/semantics.md",),
     "models": ("reference/models.md",),
-    "config": ("reference/configuration.md",),
     "doctor": ("guides/troubleshooting.md",),
+    "formula": ("explanation/semantics.md", "explanation/solving.md", "guides/translate.md"),
+    "items": ("reference/data.md", "guides/synthesis.md", "guides/writing.md", "guides/captions.md"),
+    "share": ("guides/sharing.md",),
+    "cf-world": ("guides/diagnosis.md",),
+    "config": ("reference/configuration.md",),
 }
 """The pages that say what each command is for."""
 
@@ -176,11 +161,18 @@ def _command_index() -> str:
 def _command_page(name: str) -> str:
     lines = [f"# formalimg {name}", "", COMMANDS[name].summary, "", f"Read more: {_guide_links(name)}."]
     group: Any = typer.main.get_command(app)
-    below = getattr(group.commands[name], "commands", {})
-    lines += ["", "```text", help_text(name), "```"]
-    for subcommand in below:
-        lines += ["", f"## formalimg {name} {subcommand}", "", "```text", help_text(name, subcommand), "```"]
+    for words in _commands_below(group.commands[name], (name,)):
+        if len(words) > 1:
+            lines += ["", f"{'#' * len(words)} formalimg {' '.join(words)}"]
+        lines += ["", "```text", help_text(*words), "```"]
     return "\n".join(lines) + "\n"
+
+
+def _commands_below(command: Any, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the words of a command, and of all commands of a group, outermost first."""
+    yield words
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _commands_below(inner, (*words, name))
 
 
 def _guide_links(name: str) -> str:

@@ -1,4 +1,4 @@
-"""`items write knolling|natural` with texts of the authors' form: what they are filled with, and how answers are read."""
+"""`items write knolling|natural` with texts of the authors' form: how they are filled, and answers read."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ def test_directions_of_rules_are_counted_in_one_line() -> None:
     assert "without a field" not in formalimg("items", "census", "cf-world-attributes").stdout
 
 
-@pytest.mark.parametrize("command", ["run", "generate"])
-def test_what_cannot_count_is_told_at_the_start(command: str, published: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_judged", [True, False])
+def test_what_cannot_count_is_told_at_the_start(is_judged: bool, published: Path, tmp_path: Path) -> None:
     images = tmp_path / "pictures"
     images.mkdir()
     for number in (0, 1):
@@ -51,8 +51,8 @@ def test_what_cannot_count_is_told_at_the_start(command: str, published: Path, t
             (images / f"physics-classical-mechanics-{number}-l{level}.png").write_bytes(b"")
 
     def warnings(*more: object) -> list[str]:
-        judge = ("--judge", "openai/q", "-J", "base_url=http://127.0.0.1:9/v1") if command == "run" else ()
-        asked = (command, "cf-world", "-m", f"folder/{images}", *judge, "--items", published, "--dry-run", *more)
+        judge = ("--judge", "openai/q", "-J", "base_url=http://127.0.0.1:9/v1") if is_judged else ("--no-judge",)
+        asked = ("run", "cf-world", "-m", f"folder/{images}", *judge, "--items", published, "--dry-run", *more)
         done = formalimg(*asked)
         assert done.exit_code == 0, done.output
         return [line for line in done.stderr.splitlines() if "count" in line or "scored" in line]
@@ -63,7 +63,8 @@ def test_what_cannot_count_is_told_at_the_start(command: str, published: Path, t
     )
     gate = "level 1 is left out: L2 and L3 count only where the run has L1 of their group, which is the gate"
     # The path of the data has "count" in it.
-    odd = f"odd records among the items: no-questions 2; `formalimg items census cf-world --items '{published}'` lists them"
+    census = f"`formalimg items census cf-world --items '{published}'`"
+    odd = f"odd records among the items: no-questions 2; {census} lists them"
     assert warnings() == [silent, odd]
     assert warnings("--levels", "1") == []
     assert warnings("--levels", "2,3") == [gate, silent, odd]

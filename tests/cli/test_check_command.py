@@ -29,7 +29,7 @@ def test_formulas_are_given_as_they_are_or_in_files(tmp_path: Path) -> None:
 
 
 def test_standard_input_is_the_default() -> None:
-    for arguments in (("check",), ("formula", "check", "-")):
+    for arguments in (("formula", "check"), ("formula", "check", "-")):
         code, out, _ = formalimg(*arguments, stdin=GOOD.encode())
         assert code == 0
         assert out.startswith("standard input: fine")

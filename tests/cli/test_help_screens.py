@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import typer
@@ -28,14 +29,21 @@ def _sections(page: str) -> list[str]:
 
 
 def _commands() -> Iterator[tuple[str, ...]]:
-    group = typer.main.get_command(app)
-    for name, command in group.commands.items():  # type: ignore[attr-defined]
-        yield from ((name, inner) for inner in command.commands) if hasattr(command, "commands") else [(name,)]
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), typer.main.get_command(app))]
+    while waiting:
+        words, command = waiting.pop()
+        inner = getattr(command, "commands", None)
+        if inner is None:
+            yield words
+        else:
+            waiting += [((*words, name), each) for name, each in inner.items()]
 
 
 def test_commands_are_listed_by_purpose() -> None:
     page = _help()
-    assert _sections(page) == ["Options", "Run and look", "Author items", "Judge quality", "Share", "Tools"]
+    assert _sections(page) == ["Options", "Evaluate", "Rely on it", "Data", "Set up", "Groups of commands"]
+    everyday = [name for name, entry in COMMANDS.items() if entry.section != "Groups of commands"]
+    assert len(everyday) <= 17
     for name, *_ in _commands():
         assert re.search(rf"^  {name} +\w", page, re.MULTILINE), name
 
@@ -91,9 +99,11 @@ def test_options_of_models_judges_and_writers_are_described_alike() -> None:
 
 
 def test_commands_are_imported_when_they_are_used() -> None:
-    code = "import sys; from formalimg.cli import main; sys.argv = ['formalimg', 'vocabulary', 'knolling']; main()"
+    words = ["formalimg", "formula", "vocabulary", "knolling"]
+    code = f"import sys; from formalimg.cli import main; sys.argv = {words}; main()"
     code = f"import atexit, sys; atexit.register(lambda: print(*sorted(sys.modules))); {code}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {name for name in done.stdout.split() if name.startswith("formalimg.cli.")}
     assert "formalimg.cli.vocabulary" in loaded
-    assert not loaded & {f"formalimg.cli.{name}" for name in COMMANDS.keys() - {"vocabulary"}}
+    others = {words[-1] for words in _commands()} | COMMANDS.keys()
+    assert not loaded & {f"formalimg.cli.{name}" for name in others - {"vocabulary"}}

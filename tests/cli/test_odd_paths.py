@@ -127,7 +127,10 @@ def test_what_the_shell_has_opened_is_read(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["check -", "check", "verify --formula - --scene scene.json", "solve --formula -"][: tries(1, 4)]
+    "line",
+    ["formula check -", "formula check", "formula verify --formula - --scene scene.json", "formula solve --formula -"][
+        : tries(1, 4)
+    ],
 )
 def test_closed_standard_input(line: str, folder: Path) -> None:
     done = _shell(f"formalimg {line} <&-", folder)

@@ -81,7 +81,7 @@ def test_layouts_are_planned_and_judged_as_published(server: Loopback, tmp_path:
     [
         (
             ("run", "--no-judge", "knolling", "--model", "builtin/reader"),
-            "--protocol is about judging, and about --task layout",
+            "--no-judge only generates: give --protocol to",
         ),
         (
             ("run", "knolling", "--model", "builtin/reader", "-j", "detector/owlv2"),

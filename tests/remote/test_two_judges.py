@@ -70,8 +70,8 @@ def test_a_run_is_written_as_the_authors_keep_theirs(tmp_path: Path) -> None:
     (unscored,) = json.loads((tmp_path / "theirs" / "all_ind_scores" / "mine_unscored.json").read_text())
     assert (unscored["item"], unscored["reason"]) == (asked[3].id, "no image")
     back = formalimg(
-        "run", "--no-judge", "conceptmix", "--items", str(tmp_path / "items"), "-m", f"folder/{tmp_path / 'theirs' / 'mine'}",
-        "--out", str(tmp_path / "again"),
+        "run", "--no-judge", "conceptmix", "--items", str(tmp_path / "items"),
+        "-m", f"folder/{tmp_path / 'theirs' / 'mine'}", "--out", str(tmp_path / "again"),
     )  # fmt: skip
     assert "(layout conceptmix)" in back.err
     assert sum(each.reason == "not judged" for each in open_run(tmp_path / "again").outcomes()) == 3

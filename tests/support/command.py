@@ -53,7 +53,7 @@ def formalimg(*arguments: str, stdin: bytes = b"", cwd: Path | None = None) -> R
 def _require_remedies(arguments: tuple[str, ...], said: str) -> None:
     """Fail if a message names an option that the command does not have: no user could do what it says."""
     options = all_options(_commands())
-    command = next((name for name in (" ".join(arguments[:2]), *arguments[:1]) if name in options), "")
+    command = next((name for count in (3, 2, 1) if (name := " ".join(arguments[:count])) in options), "")
     given = {argument.partition("=")[0] for argument in arguments}
     missing = [option for option in missing_options(said, command, options) if option not in given]
     assert not missing, f"formalimg {command} has no {', '.join(missing)}: {said}"

@@ -9,7 +9,7 @@ from functools import cache
 import click
 
 _OPTION = re.compile(r"(?<![\w/=.-])(--[a-z][a-z-]+[a-z])\b")
-_COMMAND = re.compile(r"(?:`(?:formalimg )?|formalimg )([a-z]+(?:-[a-z]+)*)(?: ([a-z]+))?")
+_COMMAND = re.compile(r"(?:`(?:formalimg )?|formalimg )([a-z]+(?:-[a-z]+)*)(?: ([a-z]+))?(?: ([a-z]+))?")
 _OF_OTHERS = re.compile(
     r"\b(pip|git|ray|playwright|tensorboard) |No such option|unexpected extra argument|--evil|\bcommand/"
 )
@@ -17,7 +17,7 @@ _OF_OTHERS = re.compile(
 
 
 def options_by_command(commands: click.Command, name: tuple[str, ...] = ()) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the options of each command, by its name; of a command with commands of its own as `items review export`."""
+    """Yield the options of each command, by its name, as in `items review export`."""
     own = {option for one in commands.params for option in (*one.opts, *one.secondary_opts)}
     yield " ".join(name), frozenset({"--help", *own})
     for inner, command in getattr(commands, "commands", {}).items():
@@ -36,7 +36,7 @@ def missing_options(message: str, command: str, options: Mapping[str, frozenset[
     for line in message.splitlines():
         if _OF_OTHERS.search(line):
             continue
-        named = {words for found in _COMMAND.finditer(line) for words in (found[1], f"{found[1]} {found[2]}")}
+        named = {" ".join(words[:count]) for words in _COMMAND.findall(line) for count in (1, 2, 3)}
         known = frozenset[str]().union(*(options.get(one, ()) for one in {command, *named}))
         missing += [option for option in _OPTION.findall(line) if option not in known]
     return missing

@@ -1,8 +1,8 @@
 """Odd records of published data: the tags that mark them, what each means, and how they are counted.
 
 Nobody but the authors can mend published data. So an odd record is loaded, tagged with what is odd, listed by
-`formalimg items census` and counted in the manifest of a run; what cannot be judged is unscored. Only where there is nothing
-to make an item of, the record is skipped, and listed as well.
+`formalimg items census` and counted in the manifest of a run; what cannot be judged is unscored. Only where there is
+nothing to make an item of, the record is skipped, and listed as well.
 """
 
 from __future__ import annotations

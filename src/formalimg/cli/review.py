@@ -37,8 +37,8 @@ def export_queue_command(
 ) -> None:
     """Write groups to a queue file, one line each, with the findings of the checker and an empty decision.
 
-    Decide with `formalimg items review open`, or in the file: set the decision of each line to accept, reject, or edit; to
-    edit, change the fields of the line itself.
+    Decide with `formalimg items review open`, or in the file: set the decision of each line to accept, reject, or
+    edit; to edit, change the fields of the line itself.
     """
     from formalimg.benchmarks.authoring.reviewing import reviewing  # here, so that other commands start faster
 
