@@ -277,3 +277,4 @@ def test_scores_are_corrected_before_the_gate(tmp_path: Path) -> None:
     assert corrected["interval"][0] < 0.25 < corrected["interval"][1]
     assert labels["value"] == 16
     assert "Scores are the judge's; those corrected by human labels have tables of their own" in section["caption"]
+    assert _said(run, "--human", made.folder).startswith("By test/scorer, "), "people corrected all images, no level"
