@@ -258,6 +258,7 @@ def test_the_page_shows_every_headline_number_with_its_interval_and_by_whom(labe
     run = _run("only", 5)
     labels = _labels(run, dict.fromkeys(run.items, True)) if labelled else {}
     page = render(compare([run], labels=labels), "html")
+    assert f"Rates by K{', by icons' if labelled else ''}</h2>" in page
     strip = page.partition('class="strip"')[2].partition("</dl>")[0]
     ends = r"\([0-9]+–[0-9]+\)"
     by = (

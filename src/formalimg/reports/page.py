@@ -21,6 +21,7 @@ from formalimg.reports.findings import Findings, find, headline_numbers
 from formalimg.reports.gallery import gallery
 from formalimg.reports.main_table import main_table
 from formalimg.reports.notes import extent, identity_text, settings_text
+from formalimg.reports.paired_runs import judge_text
 from formalimg.reports.ratings import rating_tables
 from formalimg.reports.tables.format import (
     FAILURES_COUNTED,
@@ -126,8 +127,7 @@ class _SuiteFindings(NamedTuple):
 
 def _numbers(section: Section, comparison: Comparison) -> Iterator[_PagePart]:
     """Yield the numbers by level, and those corrected by people."""
-    kind, level = section.suite, level_word(section.suite) or "level"
-    heading = f"{kind.numbers_heading} by {level}"
+    kind, heading = section.suite, numbers_heading(section)
     main = render_template(
         "formalimg.reports",
         "main.html",
@@ -137,6 +137,12 @@ def _numbers(section: Section, comparison: Comparison) -> Iterator[_PagePart]:
     )
     yield _PagePart(kind.numbers_heading.lower(), heading, main)
     yield _PagePart("corrected", "Corrected by human labels", _corrected(section, comparison.confidence))
+
+
+def numbers_heading(section: Section) -> str:
+    """Return the heading of the main table and its curve, which are the judge's also where people decide."""
+    heading = f"{section.suite.numbers_heading} by {level_word(section.suite) or 'level'}"
+    return f"{heading}, by {judge_text(section.rows)}" if section.corrected else heading
 
 
 def _details(section: Section, studies: Sequence[HumanStudy]) -> Iterator[_PagePart]:
