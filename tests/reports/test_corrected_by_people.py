@@ -127,6 +127,8 @@ def test_labels_of_a_file_are_used_and_odd_lines_are_counted(run: Path, tmp_path
     assert corrected["interval"][0] <= true_rate(run) <= corrected["interval"][1]
     (note,) = [table["note"] for table in section["tables"] if table["name"] == "corrected"]
     assert ASSUMES in note
+    (first,) = [table["note"] for table in section["tables"] if table["name"] == "by people"]
+    assert ASSUMES in first, "the first table says what the claim rests on"
     assert f"3 lines of {file} are odd and left out, the first: line 102: the label is 'maybe'" in note
     assert f"1 line of {file} is of images that are not here, the first: line 105: lenient has no sample 0" in note
     assert raw["value"] > corrected["value"]
