@@ -151,7 +151,7 @@ def test_missing_verdicts_make_no_winner() -> None:
     )
     line = _lines(found, "Is it certain?")[0]
     assert "b minus a: +60.0 points" in line
-    assert line.endswith("0.0 to +37.5 by the judge, depending on the missing verdicts")
+    assert line.endswith("0.0 to +37.5 by the judge over all images, depending on the missing verdicts")
     (section,) = compare(runs).sections
     assert section.ranks == ((1, 2), (1, 2))
     by_rule = compare(runs, missing="fail")

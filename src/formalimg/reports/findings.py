@@ -379,7 +379,8 @@ def _certainty(difference: _Difference, section: Section, confidence: float) -> 
     if pair.is_undone and pair.bounds is not None:
         low, high = pair.bounds if pair.first == difference.first else (-pair.bounds.high, -pair.bounds.low)
         ends = " to ".join(format_value(end, scale) for end in (low, high))
-        texts.append(f"{ends} by {'people' if pair.is_by_people else 'the judge'}, depending on the missing verdicts")
+        by = "people" if pair.is_by_people else "the judge"
+        texts.append(f"{ends} by {by} over all images, depending on the missing verdicts")
     return "; ".join(texts)
 
 
