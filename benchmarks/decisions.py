@@ -13,7 +13,8 @@ A claim is reversed where a significant difference has the other sign than peopl
 a claim that people would reverse, the share of 95 % intervals that cover people's difference (mean over pairs, worst
 pair in brackets), their mean width, and how many of the true differences are claimed.
 
-Other judges' answers are taken in the format of the released ones: t2i_model, item_id, question_id, answer.
+Other judges' answers are taken as `formalimg import answers` reads them: a table of model, item, question and answer.
+Images without an answer to every question of their item have no verdict; prompts with such images are left out.
 """
 
 from __future__ import annotations
@@ -26,8 +27,12 @@ from itertools import combinations
 from math import nan
 from pathlib import Path
 from statistics import fmean
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+import numpy as np
+
+from formalimg.errors import FormalimgError
+from formalimg.human_eval.importing import answer_files
 from formalimg.stats.agreement import majority
 from formalimg.stats.comparison import PairedDifference, PairedItems
 from formalimg.stats.corrected_difference import PairedItem, corrected_difference
@@ -53,24 +58,41 @@ class Difference(NamedTuple):
 
 
 def read_answers(path: Path) -> Verdicts:
-    """Return whether a judge says yes to all questions about an image."""
-    verdicts: dict[str, dict[str, bool]] = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            own = verdicts.setdefault(row["t2i_model"], {})
-            own[row["item_id"]] = own.get(row["item_id"], True) and row["answer"].strip().lower() == "yes"
-    return verdicts
-
-
-def read_people(path: Path) -> Verdicts:
-    """Return whether most raters accept an image."""
-    points: dict[str, dict[str, list[bool]]] = {}
-    with path.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            own = points.setdefault(row["t2i_model"], {}).setdefault(row["item_id"], [])
-            own.append(int(row["answer"]) >= ACCEPTED)
+    """Return whether a judge says yes to all questions about an image; images without all answers are left out."""
+    table = answer_files.read_answers(path)
+    answers: dict[str, dict[str, dict[str, bool | None]]] = {}
+    questions: dict[str, set[str]] = {}
+    for reply in table.replies():
+        if reply is None:
+            continue
+        if not reply.model:
+            raise FormalimgError(f"{path} does not say whose images were judged: give a column t2i_model")
+        answer, question = answer_files.read_reply(reply.text), reply.question or reply.words
+        is_no = answer is None and table.format.other_answers == "no"
+        answers.setdefault(reply.model, {}).setdefault(reply.item, {})[question] = False if is_no else answer
+        questions.setdefault(reply.item, set()).add(question)
     return {
-        model: {item: bool(label) for item, own in items.items() if (label := majority(own)) is not None}
+        model: {
+            item: all(own.values())
+            for item, own in items.items()
+            if {*own} == questions[item] and None not in own.values()
+        }
+        for model, items in answers.items()
+    }
+
+
+def read_people(path: Path, rule: Literal["majority", "mean"] = "majority") -> Verdicts:
+    """Return whether most raters accept an image, or the mean of their points does."""
+    points: dict[str, dict[str, list[int]]] = {}
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            points.setdefault(row["t2i_model"], {}).setdefault(row["item_id"], []).append(int(row["answer"]))
+
+    def label_of(own: Sequence[int]) -> float | None:
+        return fmean(own) >= ACCEPTED if rule == "mean" else majority([each >= ACCEPTED for each in own])
+
+    return {
+        model: {item: bool(label) for item, own in items.items() if (label := label_of(own)) is not None}
         for model, items in points.items()
     }
 
@@ -90,7 +112,7 @@ class World(NamedTuple):
     def prompts(self) -> list[str]:
         """The prompts that both have seen for every model."""
         seen = [{*by[model]} for model in self.models for by in (self.judge, self.people)]
-        return sorted(set.intersection(*seen))
+        return sorted(set.intersection(*seen)) if seen else []
 
     def item(self, pair: tuple[str, str], prompt: str, *, is_labelled: bool) -> PairedItem:
         """Return a prompt as an item of two models."""
@@ -179,27 +201,40 @@ def rows(world: World, size: int, repetitions: int) -> Iterator[tuple[str, Tried
 
 
 def false_rates(world: World) -> str:
-    """Return how far the judge's false-pass and false-fail rates are apart between models, in points."""
+    """Return how far the judge's false-pass and false-fail rates are apart between models, and how far by chance."""
     texts = []
     for name, truth in (("false-pass", False), ("false-fail", True)):
-        rates = [
-            fmean(
-                float(world.judge[model][prompt] != truth)
-                for prompt in world.prompts
-                if world.people[model][prompt] == truth
-            )
+        errors = [
+            [world.judge[model][prompt] != truth for prompt in world.prompts if world.people[model][prompt] == truth]
             for model in world.models
         ]
-        texts.append(f"{name} rates {100 * min(rates):.0f}-{100 * max(rates):.0f} %")
-    return ", ".join(texts)
+        rates = [fmean(own) for own in errors if own]
+        if not rates:
+            continue
+        counts = np.array([len(own) for own in errors if own])
+        together = fmean(error for own in errors for error in own)
+        equal = np.random.default_rng(0).binomial(counts, together, (10_000, len(counts))) / counts
+        texts.append(
+            f"{name} rates {100 * min(rates):.0f}-{100 * max(rates):.0f} %, {100 * np.ptp(rates):.0f} points apart "
+            f"(equal rates: {100 * np.ptp(equal, axis=1).mean():.0f} by chance)"
+        )
+    return "; ".join(texts)
 
 
 def main(folder: Path, repetitions: int, answers: Sequence[Path]) -> None:
     """Print a table for each judge."""
-    people = read_people(folder / "tifa160-likert-anns.csv")
-    for path in (folder / "mplug_dsg.csv", folder / "instructblip_dsg.csv", *answers):
-        world = World(read_answers(path), people)
+    ratings = folder / "tifa160-likert-anns.csv"
+    people, by_mean = read_people(ratings), read_people(ratings, "mean")
+    worlds = {
+        path: World(read_answers(path), people)
+        for path in (folder / "mplug_dsg.csv", folder / "instructblip_dsg.csv", *answers)
+    }
+    for path, world in worlds.items():
+        if len(world.models) < 2 or len(world.prompts) < 2:
+            raise FormalimgError(f"{path} has no verdicts on the same prompts for two models of {ratings.name}")
+    for path, world in worlds.items():
         print(f"\n{path.stem}: {len(world.prompts)} prompts, {len(world.models)} models; {false_rates(world)}")
+        print(f"people by the mean instead of the majority: {false_rates(World(world.judge, by_mean))}")
         print(
             f"{'items':>6} {'decided by':18} {'reversed':>9} {'coverage':>9} {'worst':>6} {'width':>6} {'claimed':>8}"
         )
@@ -215,4 +250,7 @@ def main(folder: Path, repetitions: int, answers: Sequence[Path]) -> None:
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 400, [Path(each) for each in sys.argv[3:]])
+    try:
+        main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 400, [Path(each) for each in sys.argv[3:]])
+    except FormalimgError as error:
+        sys.exit(f"error: {error}")

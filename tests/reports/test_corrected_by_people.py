@@ -127,6 +127,8 @@ def test_labels_of_a_file_are_used_and_odd_lines_are_counted(run: Path, tmp_path
     assert corrected["interval"][0] <= true_rate(run) <= corrected["interval"][1]
     (note,) = [table["note"] for table in section["tables"] if table["name"] == "corrected"]
     assert ASSUMES in note
+    (first,) = [table["note"] for table in section["tables"] if table["name"] == "by people"]
+    assert ASSUMES in first, "the first table says what the claim rests on"
     assert f"3 lines of {file} are odd and left out, the first: line 102: the label is 'maybe'" in note
     assert f"1 line of {file} is of images that are not here, the first: line 105: lenient has no sample 0" in note
     assert raw["value"] > corrected["value"]
@@ -277,3 +279,4 @@ def test_scores_are_corrected_before_the_gate(tmp_path: Path) -> None:
     assert corrected["interval"][0] < 0.25 < corrected["interval"][1]
     assert labels["value"] == 16
     assert "Scores are the judge's; those corrected by human labels have tables of their own" in section["caption"]
+    assert _said(run, "--human", made.folder).startswith("By test/scorer, "), "people corrected all images, no level"

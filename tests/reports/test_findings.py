@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,9 @@ def test_the_better_run_is_named_with_the_numbers_of_the_table() -> None:
     assert section.pairs[0].found.estimate == -0.625  # the table has it the other way round
     assert line.startswith("good minus bad: +62.5 points (95 % interval +")
     assert "adjusted p < 0.001; it would vanish if icons passed wrong images of good 71 points more often" in line
+    assert "than those of bad (fewer, if it passes many of both), or failed right" in line
     assert line.endswith("or failed right images of bad 83 points more often")
-    assert "19–34 points apart between models" in public
+    assert "21–34 points apart between models" in public
     assert table.rows[0].cells[:2] == ("bad", "good")
     assert _lines(found, "What fails") == (
         "bad: object clauses 88 % (70 of 80); by predicate: Is 88 % (70 of 80)",
@@ -66,7 +68,7 @@ def test_runs_that_cannot_be_told_apart_are_not_ranked() -> None:
     same = _found(plain_run("a", even), plain_run("b", even))
     assert same.headline == "By icons, a and b cannot be told apart."
     three = _found(_run("a", 6), _run("c", 1), _run("b", 6))
-    assert three.headline == "By icons, a leads, and cannot be told apart from b."
+    assert three.headline == "By icons, a is ahead of c, and cannot be told apart from b."
 
 
 def test_with_several_runs_the_next_one_is_named() -> None:
@@ -79,7 +81,7 @@ def test_with_several_runs_the_next_one_is_named() -> None:
 def test_ceiling_and_floor_are_measures_and_no_contenders() -> None:
     found = _found(_run("builtin/oracle", 8), _run("lab/model", 6), _run("builtin/scatter", 1))
     assert found.headline.startswith("By icons, lab/model passes 75.0 % (")
-    assert found.headline.endswith(" overall and at least 70 % up to K 10.")
+    assert found.headline.endswith(" overall and at least 70 % up to K 10 (0–10).")
     scatter, oracle = sorted(_lines(found, "Is it certain?")[:2], key=lambda line: "oracle" in line)
     assert "lab/model minus builtin/oracle: −25.0 points" in oracle
     assert "lab/model minus builtin/scatter: +62.5 points" in scatter
@@ -88,14 +90,14 @@ def test_ceiling_and_floor_are_measures_and_no_contenders() -> None:
 def test_one_run_says_that_there_is_nothing_to_compare() -> None:
     found = _found(_run("only", 5))
     assert found.headline.startswith("By icons, only passes 62.5 % (")
-    assert found.headline.endswith("and at least 70 % at no K.")
+    assert found.headline.endswith("and at least 70 % at no K (0–10).")
     assert _lines(found, "Is it certain?")[0].endswith("With one run there is nothing to compare.")
 
 
 def test_what_is_not_scored_is_said_with_its_bounds() -> None:
     found = _found(_run("slow", 3, refused=2), _run("whole", 3))
     assert _lines(found, "Not scored") == (
-        "slow: 20 of 80 images (20 refused); all images: 37.5–62.5 %, whatever these show",
+        "slow: 20 of 80 images (20 refused); by the judge 37.5–62.5 % of all images, depending on these",
     )
     none = plain_run("new", {1: ["no image", "no image"]})
     assert _found(none).headline == "No image has a verdict yet."
@@ -149,11 +151,13 @@ def test_missing_verdicts_make_no_winner() -> None:
     )
     line = _lines(found, "Is it certain?")[0]
     assert "b minus a: +60.0 points" in line
-    assert line.endswith("0.0 to +37.5 by the judge, depending on the missing verdicts")
+    assert line.endswith("0.0 to +37.5 by the judge over all images, depending on the missing verdicts")
     (section,) = compare(runs).sections
     assert section.ranks == ((1, 2), (1, 2))
     by_rule = compare(runs, missing="fail")
-    assert find(by_rule.sections[0], by_rule).headline == "By icons, a and b cannot be told apart."
+    assert find(by_rule.sections[0], by_rule).headline == (
+        "By icons, a and b cannot be told apart. Images without a verdict (30) count as failures."
+    )
 
 
 def _labels(run: DrawnRun, passed: dict[str, bool]) -> dict[Path, RunLabels]:
@@ -193,7 +197,11 @@ def test_people_who_saw_what_the_judge_did_not_decide_by_that_too(missing: Missi
     comparison = compare(runs, labels={**_labels(runs[0], right[0]), **_labels(runs[1], right[1])}, missing=missing)
     (section,) = comparison.sections
     found = find(section, comparison)
-    assert found.headline == "By people, a and b cannot be told apart; the judge alone cannot tell either."
+    counted = " Images without a verdict (30) count as failures unless people labelled them."
+    assert found.headline == (
+        "By people, a and b cannot be told apart; the judge alone cannot tell either."
+        f"{counted if missing == 'fail' else ''}"
+    )
     assert section.ranks == ((1, 2), (1, 2))
     assert "a minus b: 0.0 points" in _lines(found, "Is it certain?")[0]
     (table,) = [one for one in section.tables if one.name == "by people"]
@@ -220,6 +228,45 @@ def test_nobody_labelled_what_has_no_verdict_and_nobody_wins(missing: MissingPol
     assert "cannot be told apart" in headline
     assert ("Missing verdicts could overturn the difference" in headline) == (missing == "exclude")
     assert section.ranks == ((1, 2), (1, 2))
+
+
+def test_nobody_is_called_like_the_others_where_some_pair_differs() -> None:
+    """The first has the highest rate of what is scored, and could have the lowest of all."""
+    ends: Fates = {level: [*["refused"] * 6, True, True] for level in range(1, 11)}  # type: ignore[list-item]
+    found = _found(plain_run("best", ends), _run("good", 7), _run("bad", 3))
+    assert found.headline == (
+        "By icons, good is ahead of bad, and cannot be told apart from best. Missing verdicts could overturn the "
+        "difference of good and best: none is claimed."
+    )
+
+
+def test_the_interval_by_people_covers_errors_of_the_judge() -> None:
+    run = _run("only", 5)
+    comparison = compare([run], labels=_labels(run, dict.fromkeys(run.items, True)))
+    found = find(comparison.sections[0], comparison)
+    assert found.headline.startswith("By people (80 labels), only passes 100.0 % (")
+    assert "the judge alone: 62.5" in found.headline
+    assert "were drawn, and errors of the judge." in _lines(found, "Is it certain?")[0]
+
+
+def test_a_run_with_missing_verdicts_says_so_first() -> None:
+    assert _found(_run("slow", 3, refused=2)).headline.endswith(" 20 of 80 images have no verdict.")
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_the_page_shows_every_headline_number_with_its_interval_and_by_whom(labelled: bool) -> None:
+    run = _run("only", 5)
+    labels = _labels(run, dict.fromkeys(run.items, True)) if labelled else {}
+    page = render(compare([run], labels=labels), "html")
+    assert f"Rates by K{', by icons' if labelled else ''}</h2>" in page
+    strip = page.partition('class="strip"')[2].partition("</dl>")[0]
+    ends = r"\([0-9]+–[0-9]+\)"
+    by = (
+        rf" by people; the judge alone: 62.5.*<b>10</b> G {ends} by people"
+        if labelled
+        else rf"</span>.*<b>0</b> G {ends}"
+    )
+    assert re.search(rf"<b>{'100.0' if labelled else '62.5'}</b> % {ends} overall{by}", strip), strip
 
 
 def test_ranks_by_the_judge_do_not_stand_beside_rates_by_people() -> None:

@@ -96,3 +96,23 @@ def test_nothing_to_compare_is_refused() -> None:
     with pytest.raises(FormalimgError, match="no items"):
         PairedDesign(0)
     assert PairedTest(PairedDesign(10)).result().difference is None
+
+
+@pytest.mark.parametrize("is_better", [True, False])
+def test_missing_verdicts_of_the_loser_end_the_certainty_before_they_turn_the_difference(is_better: bool) -> None:
+    test = PairedTest(PairedDesign(200))
+    while test.needs is not None:
+        often, rarely = round(0.3 * test.needs), round(0.05 * test.needs)
+        test.look(*((often, rarely) if is_better else (rarely, often)), test.needs)
+    last = test.looks[-1]
+    assert last.decision == ("better" if is_better else "worse")
+    certain = [missing for missing in range(abs(last.wins - last.losses)) if test.is_certain(missing)]
+    assert certain == [*range(len(certain))]
+    assert 0 < len(certain) < abs(last.wins - last.losses)
+
+
+def test_models_that_are_not_separated_are_not_certain() -> None:
+    test = PairedTest(PairedDesign(20))
+    assert not test.is_certain(0)
+    test.look(1, 1, 10)
+    assert not test.is_certain(0)

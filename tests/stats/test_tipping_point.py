@@ -34,10 +34,27 @@ def test_no_gap_is_smaller_than_the_difference(first: float, second: float) -> N
     if tipping is None:
         assert first == second
     else:
-        assert min(tipping) >= abs(first - second) - 1e-12
-        assert max(tipping) <= 1
+        assert tipping.false_pass is not None, "without other errors, either kind can explain it"
+        assert tipping.false_fail is not None
+        assert min(tipping.false_pass, tipping.false_fail) >= abs(first - second) - 1e-12
+        assert max(tipping.false_pass, tipping.false_fail) <= 1
 
 
 def test_without_a_difference_or_with_a_judge_of_no_use_there_is_none() -> None:
     assert tipping_point(0.5, 0.5) is None
     assert tipping_point(0.6, 0.5, ErrorRates(0.6, 0.4)) is None
+
+
+def test_false_passes_of_both_models_make_the_gap_smaller_and_false_fails_larger() -> None:
+    plain, lenient, strict = (tipping_point(0.8, 0.7, ErrorRates(*rates)) for rates in ((0, 0), (0.5, 0), (0, 0.1)))
+    assert [tipping and tipping.false_pass for tipping in (plain, lenient, strict)] == pytest.approx(
+        [1 / 3, 1 / 6, 0.45]
+    )
+
+
+def test_a_gap_that_cannot_be_is_none() -> None:
+    """With 14 % of images wrong for the other model, to pass all of them does not explain 10 points."""
+    tipping = tipping_point(0.8, 0.7, ErrorRates(0.1, 0.3))
+    assert tipping is not None
+    assert tipping.false_pass is None
+    assert tipping.false_fail == pytest.approx(0.1)

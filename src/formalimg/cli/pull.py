@@ -67,10 +67,13 @@ def pull_command(
     signal.signal(signal.SIGTERM, _exit_on_sigterm)
     if texts:
         _show(pull_texts(benchmark, to, origin, revision))
+        echo(f"used by  --protocol published{'' if to is None else f' --prompts {shlex.quote(to)}'}")
     elif to is None:
         raise FormalimgError("nothing says where the data goes: give --to DIR")
     else:
-        _show(pull(benchmark, to, origin, revision))
+        _show(pulled := pull(benchmark, to, origin, revision))
+        for suite in suites_by_source().get(benchmark, ()):
+            echo(f"run      formalimg run {suite} --items {shlex.quote(str(pulled.folder))} --model MODEL")
 
 
 def _show(pulled: PullResult) -> None:
@@ -80,8 +83,6 @@ def _show(pulled: PullResult) -> None:
     echo(f"licence  {pulled.source.licence}")
     echo(f"kept     {pulled.files:,} files, {pulled.bytes:,} bytes, {pulled.digest}")
     echo(f"in       {pulled.folder}")
-    for suite in suites_by_source().get(pulled.source.name, ()):
-        echo(f"run      formalimg run {suite} --items {shlex.quote(str(pulled.folder))} --model MODEL")
     if not pulled.verified_by:
         echo("note: these files are not verified against the pinned commit; download with git to verify", err=True)
 

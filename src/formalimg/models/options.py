@@ -268,12 +268,12 @@ def sampling_options(
 
     Args:
         model: the name of the model.
-        temperature: 0 for the most likely answer.
+        temperature: 0 for the most likely answer; 0 and 0.0 are the same, and sent as they are written.
         max_tokens: the longest answer; None for the server's own limit, where a provider can leave it to the server.
         top_p: the share of tokens to sample from; None for all.
     """
     provider = model.partition("/")[0]
-    wanted = {"temperature": f"{temperature:g}"}
+    wanted = {"temperature": str(temperature)}
     if max_tokens is not None:
         wanted["max_tokens"] = str(max_tokens)
     elif provider in ("openai", "hf"):

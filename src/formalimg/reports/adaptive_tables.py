@@ -17,7 +17,7 @@ from formalimg.reports.tables.model import Column, Number, TableRow
 from formalimg.runs.looks import AdaptiveLooks, read_looks
 from formalimg.stats.adaptive import AdaptiveResult, LevelDecision
 from formalimg.stats.observations import Band, Generalizability, Summary
-from formalimg.stats.sequential_pairs import PairedDecision, PairedResult
+from formalimg.stats.sequential_pairs import PairedDecision, PairedResult, PairedTest
 from formalimg.stats.summary import MissingBounds
 from formalimg.types import Benchmark, RunRecord, Table
 
@@ -105,7 +105,8 @@ def _decision_text(looks: AdaptiveLooks, judge: str) -> str:
     if isinstance(found, PairedResult):
         decision = f"by {judge}, {_DECISIONS[found.decision]}"
         unscored = sum(len(images.outcomes.get("unscored", ())) for images in looks.seen)
-        if found.decision in ("better", "worse") and unscored >= abs(found.wins - found.losses):
+        is_claimed, test = found.decision in ("better", "worse"), looks.test
+        if is_claimed and isinstance(test, PairedTest) and not test.is_certain(unscored):
             decision += f" on what has a verdict, but {count_noun(unscored, 'missing verdict')} could overturn this"
         if found.difference is None or found.interval is None:
             return f"adaptive, against {looks.against}: {decision}; {saved}"

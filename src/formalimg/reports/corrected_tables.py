@@ -46,7 +46,8 @@ def by_people_table(section: Section, how: HowCounted) -> Table:
     rules = rule_text(runs)
     caption = (
         f"{what} ({numbers}), over images with a verdict, corrected by the labels of people for some of them"
-        f"{f' ({rules})' if rules else ''}. Intervals: {100 * how.confidence:g} %, errors of the judge included."
+        f"{f' ({rules})' if rules else ''}{_assumption(runs)}. Intervals: {100 * how.confidence:g} %, errors of the "
+        "judge included."
     )
     return Table(BY_PEOPLE, "By people", columns, tuple(rows), (caption,), "result")
 
@@ -154,13 +155,16 @@ def _held_table(about: Benchmark, runs: Sequence[CorrectedRun], how: HowCounted)
 def _caption(about: Benchmark, runs: Sequence[CorrectedRun], how: HowCounted, what: str) -> str:
     sources = join_names(list(dict.fromkeys(run.source for run in runs)))
     rules = f"; {rule_text(runs)}" if rule_text(runs) else ""
-    assumed = f"; this {ASSUMPTION}" if any(run.assumed for run in runs) else ""
     return (
         f"{about.title}: {what}, over images with a verdict. raw: by the judge alone. corrected: by the labels of "
-        f"people for some of the same images ({sources}{rules}){assumed}. effective labels: how many labels alone "
-        f"would be as precise. Intervals: {100 * how.confidence:g} %; those of corrected numbers cover errors of the "
-        "judge, those of raw numbers do not."
+        f"people for some of the same images ({sources}{rules}){_assumption(runs)}. effective labels: how many labels "
+        f"alone would be as precise. Intervals: {100 * how.confidence:g} %; those of corrected numbers cover errors of "
+        "the judge, those of raw numbers do not."
     )
+
+
+def _assumption(runs: Sequence[CorrectedRun]) -> str:
+    return f"; this {ASSUMPTION}" if any(run.assumed for run in runs) else ""
 
 
 def _notes(runs: Sequence[CorrectedRun]) -> Iterator[str]:

@@ -40,12 +40,13 @@ CSV_COLUMNS = (
     "threshold",
     "worst",
     "best",
+    "items",
 )
 """The columns of CSV reports. `figure` is level, band, overall, generalizability or rank; clause kind or predicate,
 with the share of clauses that hold; dropped boxes and clause disagreements, with their shares; P(yes), over all
 images, by level and by kind; or the name of another table. `name` says which of them. `threshold` is empty for suites
 without a gate. `worst` and `best` are what the number would be if all images without a verdict failed, or all passed;
-they are empty where all have one."""
+they are empty where all have one. `items` says whose items were run, in their version."""
 
 _KNOWN = {"level", "band", "overall", "generalizability", "p_yes"}
 """Numbers of the main table that JSON reports have under names of their own."""
@@ -92,6 +93,7 @@ def _run_fields(row: RunRow, section: Section, comparison: Comparison) -> dict[s
         "confidence": comparison.confidence,
         "profile": comparison.profile,
         "threshold": None if section.suite.gate is None else comparison.threshold,
+        "items": manifest.items_label,
     }
 
 

@@ -17,6 +17,7 @@ from formalimg.reports.tables.format import (
     count_noun,
     format_interval,
     format_value,
+    generalizability_interval,
     join_counts,
     join_names,
     level_name,
@@ -25,8 +26,8 @@ from formalimg.reports.tables.format import (
 )
 from formalimg.reports.tables.model import ColumnType, Number
 from formalimg.stats.comparison import is_significant
-from formalimg.stats.observations import Band, Interval, Rate
-from formalimg.stats.tipping_point import NO_ERRORS
+from formalimg.stats.observations import Band, Interval, MissingPolicy, Rate
+from formalimg.stats.tipping_point import NO_ERRORS, TippingPoint
 
 _MAX_LINES = 4
 """So many lines each question has; the tables have all."""
@@ -58,8 +59,9 @@ def find(section: Section, comparison: Comparison) -> Findings:
         _Ranking.of(own, there) for own in _by_judge(section) if (there := [row for row in own.rows if row in scored])
     ]
     rated = [row for each in found for row in each.rated]
+    headlines = [_headline(each, is_single=len(found) == 1) for each in found]
     return Findings(
-        " ".join(_headline(each, is_single=len(found) == 1) for each in found),
+        " ".join([*headlines, *_missing_rule(rated, section, comparison.missing)]),
         tuple(
             _answers(
                 [
@@ -77,6 +79,19 @@ def _headline(ranking: _Ranking, *, is_single: bool) -> str:
     """Return the headline; of several judges each is named once, at its beginning."""
     said = ranking.headline()
     return said if is_single else said.replace(f", by {judge_text(ranking.rated)}", "")
+
+
+def _missing_rule(rated: Sequence[RunRow], section: Section, missing: MissingPolicy) -> Iterator[str]:
+    """Yield what the headline makes of images without a verdict, where no bounds of differences say it."""
+    count = sum(row.summary.overall.expected - row.summary.overall.scored for row in rated)
+    if not count:
+        return
+    unless = " unless people labelled them" if section.corrected else ""
+    failures = "0" if section.suite.has_scores else "failures"
+    if missing == "fail":
+        yield f"Images without a verdict ({count:,}) count as {failures}{unless}."
+    elif len(rated) == 1:
+        yield f"{count:,} of {count_noun(rated[0].summary.overall.expected, 'image')} have no verdict."
 
 
 def _by_judge(section: Section) -> Iterator[Section]:
@@ -146,6 +161,10 @@ class _Difference(NamedTuple):
     def is_ahead(self) -> bool:
         return self.pair.is_certain and (self.estimate or 0) > 0
 
+    @property
+    def is_behind(self) -> bool:
+        return self.pair.is_certain and (self.estimate or 0) < 0
+
 
 class _Ranking(NamedTuple):
     """The runs of a section; `rated` are those that are no ceiling and no floor, unless there are no others."""
@@ -176,11 +195,20 @@ class _Ranking(NamedTuple):
 
     @property
     def _leader(self) -> str:
-        """The run that is ahead of most others, by the estimates alone."""
-        return max(
-            self._names,
-            key=lambda name: sum((difference.estimate or 0) > 0 for difference in self._of(name, self._names)),
-        )
+        """The run behind none that is certainly ahead of most others; among equals, the one with higher estimates.
+
+        If it is ahead of no other, no two runs can be told apart.
+        """
+
+        def merit(name: str) -> tuple[bool, int, int]:
+            own = self._of(name, self._names)
+            return (
+                not any(difference.is_behind for difference in own),
+                sum(difference.is_ahead for difference in own),
+                sum((difference.estimate or 0) > 0 for difference in own),
+            )
+
+        return max(self._names, key=merit)
 
     def headline(self) -> str:
         names = self._names
@@ -193,15 +221,19 @@ class _Ranking(NamedTuple):
         others = self._of(leader, names)
         if not others:
             return f"{join_names(names)} cannot be compared in pairs: {self._why_not()}."
+        if any(difference.is_behind for difference in others):  # each is behind another
+            return self._against(leader)
+        ahead = [difference.second for difference in others if difference.is_ahead]
         tied = [difference.second for difference in others if not difference.is_ahead]
         unknown = [name for name in names if name not in {leader, *(difference.second for difference in others)}]
         besides = f" {join_names(unknown)}: no items in common." if unknown else ""
         besides += _missing_remark(others)
         by = _by(others)
-        if len(tied) == len(others):
+        if not ahead:
             return f"{by}, {join_names([leader, *tied])} cannot be told apart{_beside_judge(others)}.{besides}"
         if tied:
-            return f"{by}, {leader} leads, and cannot be told apart from {join_names(tied)}.{besides}"
+            text = f"{leader} is ahead of {join_names(ahead)}, and cannot be told apart from {join_names(tied)}"
+            return f"{by}, {text}.{besides}"
         return f"{by}, {_ahead(others, self.section)}.{besides}"
 
     def _baseline(self) -> str | None:
@@ -214,7 +246,7 @@ class _Ranking(NamedTuple):
 
     def _against(self, baseline: str) -> str:
         own = self._of(baseline, [row.name for row in self.section.rows])
-        ahead = [each.second for each in own if each.pair.is_certain and (each.estimate or 0) < 0]
+        ahead = [each.second for each in own if each.is_behind]
         behind = [each.second for each in own if each.is_ahead]
         tied = [each.second for each in own if not each.pair.is_certain]
         texts = [
@@ -236,10 +268,11 @@ class _Ranking(NamedTuple):
         own = self._of(first, self._names) + self._of(first, [name for name in names if name not in self._names])
         if not own and len(names) == 1:
             number = headline_numbers(self.rated[0], self.section)[0][1]
+            covers = "and errors of the judge" if _by_people(self.rated[0], self.section) else "not errors of the judge"
             if number.interval is not None:
                 yield (
-                    f"The {100 * confidence:g} % interval covers which items and images were drawn, not errors of the "
-                    "judge. With one run there is nothing to compare."
+                    f"The {100 * confidence:g} % interval covers which items and images were drawn, {covers}. With one "
+                    "run there is nothing to compare."
                 )
         for difference in own[:_MAX_LINES]:
             yield _certainty(difference, self.section, confidence)
@@ -282,23 +315,33 @@ def _beside_judge(differences: Sequence[_Difference]) -> str:
 
 def _alone(row: RunRow, section: Section) -> str:
     corrected = next((run for run in section.corrected if run.name == row.name), None)
+    by_people = _by_people(row, section)
     texts = []
     for name, number in headline_numbers(row, section):
-        by_people = corrected and corrected.number(name)
-        shown = by_people or Number.of(number)
+        shown = by_people.get(name) or Number.of(number)
         interval = format_interval(shown.interval, section.suite.scale, compact=True)
         value = f"{format_value(shown.value, section.suite.scale)}{unit_of(section.suite)}"
         texts.append(f"{value}{f' ({interval})' if interval else ''} {'of ' * (name == 'all images')}{name}")
         if by_people:
             texts[-1] += f" (the judge alone: {format_value(number.value, section.suite.scale)})"
     verb = "has" if section.suite.has_scores else "passes"
-    held = corrected.held.corrected if corrected and corrected.held else row.summary.generalizability
+    held = row.summary.generalizability
+    if by_people and corrected is not None:
+        held = corrected.held.corrected if corrected.held else None
     if section.epsilon is not None and held is not None and held.value is not None:
         rate = f"at least {100 * section.epsilon:g} %"
         level = level_name(section.suite, held.value) if held.value else f"no {level_word(section.suite) or 'level'}"
-        texts.append(f"{rate} up to {level}" if held.value else f"{rate} at {level}")
-    by = f"people ({count_noun(corrected.labels, 'label')})" if corrected else judge_text([row])
+        interval = f" ({generalizability_interval(held)})" if generalizability_interval(held) else ""
+        texts.append(f"{rate} {'up to' if held.value else 'at'} {level}{interval}")
+    by = f"people ({count_noun(corrected.labels, 'label')})" if by_people and corrected else judge_text([row])
     return f"By {by}, {row.name} {verb} {join_names(texts)}."
+
+
+def _by_people(row: RunRow, section: Section) -> dict[str, Number]:
+    """Return the headline numbers of a run by people, by name; none where labels for any of them are lacking."""
+    corrected = next((run for run in section.corrected if run.name == row.name), None)
+    numbers = {name: corrected and corrected.number(name) for name, _ in headline_numbers(row, section)}
+    return {name: number for name, number in numbers.items() if number} if all(numbers.values()) else {}
 
 
 def _ahead(differences: Sequence[_Difference], section: Section) -> str:
@@ -332,23 +375,33 @@ def _certainty(difference: _Difference, section: Section, confidence: float) -> 
         texts.append(f"the judge alone: {format_value(difference.by_judge, scale)}")
     elif pair.is_certain and pair.tipping is not None:
         leader, other = (difference.first, difference.second)[:: 1 if (difference.estimate or 0) > 0 else -1]
-        errors = pair.judge_errors
-        certified = (
-            f", which by its certificate passes {100 * errors.false_pass:.0f} % of wrong drawings and fails "
-            f"{100 * errors.false_fail:.0f} % of right ones,"
-            if errors != NO_ERRORS
-            else ""
-        )
-        texts.append(
-            f"it would vanish if {pair.by}{certified} passed wrong images of {leader} "
-            f"{100 * pair.tipping.false_pass:.0f} points more often than those of {other}, or failed right images of "
-            f"{other} {100 * pair.tipping.false_fail:.0f} points more often"
-        )
+        texts += _tipping_text(pair.tipping, pair, leader, other)
     if pair.is_undone and pair.bounds is not None:
         low, high = pair.bounds if pair.first == difference.first else (-pair.bounds.high, -pair.bounds.low)
         ends = " to ".join(format_value(end, scale) for end in (low, high))
-        texts.append(f"{ends} by {'people' if pair.is_by_people else 'the judge'}, depending on the missing verdicts")
+        by = "people" if pair.is_by_people else "the judge"
+        texts.append(f"{ends} by {by} over all images, depending on the missing verdicts")
     return "; ".join(texts)
+
+
+def _tipping_text(tipping: TippingPoint, pair: RunPair, leader: str, other: str) -> Iterator[str]:
+    """Yield which errors of the judge would explain a difference; nothing if no gap in one kind of error would."""
+    gaps, errors = [], pair.judge_errors
+    if tipping.false_pass is not None:
+        fewer = " (fewer, if it passes many of both)" if errors == NO_ERRORS else ""
+        gaps.append(
+            f"passed wrong images of {leader} {100 * tipping.false_pass:.0f} points more often than those of "
+            f"{other}{fewer}"
+        )
+    if tipping.false_fail is not None:
+        than = f" than those of {leader}" if not gaps else ""
+        gaps.append(f"failed right images of {other} {100 * tipping.false_fail:.0f} points more often{than}")
+    certified = (
+        f", which by its certificate passes {100 * errors.false_pass:.0f} % of wrong drawings and fails "
+        f"{100 * errors.false_fail:.0f} % of right ones,"
+    )
+    if gaps:
+        yield f"it would vanish if {pair.by}{'' if errors == NO_ERRORS else certified} {', or '.join(gaps)}"
 
 
 # --- what fails, and what is not scored
@@ -389,7 +442,7 @@ def _unscored(section: Section) -> Iterator[str]:
     for row in missing[:_MAX_LINES]:
         overall = row.summary.overall
         bounds = format_interval(row.overall_bounds(), section.suite.scale)
-        between = f"; all images: {bounds}{unit_of(section.suite)}, whatever these show" if bounds else ""
+        between = f"; by the judge {bounds}{unit_of(section.suite)} of all images, depending on these" if bounds else ""
         yield (
             f"{row.name}: {overall.expected - overall.scored:,} of {count_noun(overall.expected, 'image')} "
             f"({join_counts(row.unscored)}){between}"

@@ -21,6 +21,7 @@ from formalimg.reports.findings import Findings, find, headline_numbers
 from formalimg.reports.gallery import gallery
 from formalimg.reports.main_table import main_table
 from formalimg.reports.notes import extent, identity_text, settings_text
+from formalimg.reports.paired_runs import judge_text
 from formalimg.reports.ratings import rating_tables
 from formalimg.reports.tables.format import (
     FAILURES_COUNTED,
@@ -28,6 +29,7 @@ from formalimg.reports.tables.format import (
     count_noun,
     format_interval,
     format_value,
+    generalizability_interval,
     generalizability_text,
     join_names,
     level_word,
@@ -125,8 +127,7 @@ class _SuiteFindings(NamedTuple):
 
 def _numbers(section: Section, comparison: Comparison) -> Iterator[_PagePart]:
     """Yield the numbers by level, and those corrected by people."""
-    kind, level = section.suite, level_word(section.suite) or "level"
-    heading = f"{kind.numbers_heading} by {level}"
+    kind, heading = section.suite, numbers_heading(section)
     main = render_template(
         "formalimg.reports",
         "main.html",
@@ -136,6 +137,12 @@ def _numbers(section: Section, comparison: Comparison) -> Iterator[_PagePart]:
     )
     yield _PagePart(kind.numbers_heading.lower(), heading, main)
     yield _PagePart("corrected", "Corrected by human labels", _corrected(section, comparison.confidence))
+
+
+def numbers_heading(section: Section) -> str:
+    """Return the heading of the main table and its curve, which are the judge's also where people decide."""
+    heading = f"{section.suite.numbers_heading} by {level_word(section.suite) or 'level'}"
+    return f"{heading}, by {judge_text(section.rows)}" if section.corrected else heading
 
 
 def _details(section: Section, studies: Sequence[HumanStudy]) -> Iterator[_PagePart]:
@@ -229,20 +236,25 @@ def _headline(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
     Where people labelled the run, theirs come first.
     """
     corrected = next((run for run in section.corrected if run.name == row.name), None)
+    scale, unit = section.suite.scale, unit_of(section.suite)
     for name, number in headline_numbers(row, section):
         by_people = corrected and corrected.number(name)
+        interval = format_interval((by_people or number).interval, scale, compact=True)
+        texts = [f"{unit} ({interval})" if interval else unit, name]
         if by_people:
-            scale = section.suite.scale
-            interval = format_interval(by_people.interval, scale, compact=True)
-            beside = f"({interval}) {name} by people; the judge alone: {format_value(number.value, scale)}"
-            yield format_value(by_people.value, scale), f"{unit_of(section.suite)} {beside}"
+            texts.append(f"by people; the judge alone: {format_value(number.value, scale)}")
+            yield format_value(by_people.value, scale), " ".join(texts)
             continue
         mark = INCOMPLETE if number.value is not None and number.coverage < 1 else ""
-        yield f"{format_value(number.value, section.suite.scale)}{mark}", f"{unit_of(section.suite)} {name}"
+        texts += ["by the judge"] if section.corrected else []
+        yield f"{format_value(number.value, scale)}{mark}", " ".join(texts)
+    held, by = row.summary.generalizability, ""
     if corrected and corrected.held and corrected.held.corrected.value is not None:
-        yield str(corrected.held.corrected.value), " G by people"
-    elif row.summary.generalizability is not None:
-        yield generalizability_text(row.summary), " G"
+        held, by = corrected.held.corrected, " by people"
+    if held is not None:
+        interval = generalizability_interval(held)
+        value = str(held.value) if by else generalizability_text(row.summary)
+        yield value, f" G{f' ({interval})' if interval and held.value is not None else ''}{by}"
 
 
 # --- failures

@@ -38,7 +38,7 @@ from formalimg.stats.tipping_point import MEASURED_GAPS, NO_ERRORS, ErrorRates, 
 from formalimg.types import Benchmark
 
 PUBLIC_GAPS = (
-    "On public data with human labels, the false-pass rates of one judge lie up to "
+    "On public data with human labels, the false-pass rates of one judge were measured "
     f"{100 * MEASURED_GAPS[0]:.0f}–{100 * MEASURED_GAPS[1]:.0f} points apart between models: label images to be sure "
     "(`formalimg annotate RUN RUN --for-correction`)."
 )

@@ -119,7 +119,8 @@ def _caption(suite: Benchmark, pairs: Sequence[RunPair], how: HowCounted) -> str
     if any(map(_tips, pairs)):
         sentences.append(
             "false-pass gap, false-fail gap: how many points more often the judge would have to pass wrong images of "
-            f"the leading model, or fail right images of the other, to explain the whole difference. {PUBLIC_GAPS}"
+            "the leading model, or fail right images of the other, to explain the whole difference, if other errors "
+            f"are none, or by its certificate; false passes of both models need a smaller gap. {PUBLIC_GAPS}"
         )
     return " ".join(sentences)
 

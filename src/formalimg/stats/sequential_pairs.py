@@ -159,6 +159,15 @@ class PairedTest:
         difference = (wins - losses) / counted
         return PairedResult(difference, self._interval(difference), decision, counted, wins, losses, self.design.items)
 
+    def is_certain(self, missing: int) -> bool:
+        """Return whether the models are separated, also if so many items without a verdict were won by the loser."""
+        if not self._looks or self._looks[-1].decision not in ("better", "worse"):
+            return False
+        *before, last = self._looks
+        fewest, most = sorted((last.wins, last.losses))
+        worst = last._replace(wins=most, losses=fewest + missing)
+        return most >= self._bounds([*before, worst], 0.5, (1 - self.design.confidence) / 2)[-1]
+
     def _decide(self, look: PairedLook) -> PairedDecision:
         looks = [*self._looks, look]
         alpha = (1 - self.design.confidence) / 2

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-MEASURED_GAPS = (0.19, 0.34)
-"""How far the false-pass rates of one judge lie apart between image models, on public data with human labels.
+MEASURED_GAPS = (0.21, 0.34)
+"""How far the measured false-pass rates of one judge lie apart between image models, on public data with human labels.
 
 TIFA160 (160 prompts, 5 models): two judges that answer the DSG questions, against people by "mean of five raters at
-least 4" (19 and 25 points) and by "most raters give at least 4" (32 and 34 points). `benchmarks/decisions.py` prints
-them."""
+least 4" (21 and 25 points) and by "most raters give at least 4" (33 and 34 points). They include sampling error: equal
+rates would lie 13 to 16 points apart. `benchmarks/decisions.py` prints them."""
+
+
+_ROUNDING = 1e-9
+"""A gap that exceeds the largest one by less is the largest one."""
 
 
 class ErrorRates(NamedTuple):
@@ -26,12 +30,13 @@ class TippingPoint(NamedTuple):
     """By how much one of a judge's error rates would have to differ between two equal models, 0 to 1.
 
     Attributes:
-        false_pass: it passes so many more of the wrong images of the leading model.
-        false_fail: it fails so many more of the right images of the other model.
+        false_pass: it passes so many more of the wrong images of the leading model; None if not even all of them would
+            be enough.
+        false_fail: it fails so many more of the right images of the other model; None as above.
     """
 
-    false_pass: float
-    false_fail: float
+    false_pass: float | None
+    false_fail: float | None
 
 
 def tipping_point(leader: float, other: float, errors: ErrorRates = NO_ERRORS) -> TippingPoint | None:
@@ -44,8 +49,9 @@ def tipping_point(leader: float, other: float, errors: ErrorRates = NO_ERRORS) -
     Args:
         leader: the higher rate.
         other: the lower rate.
-        errors: the judge's errors on the model that it treats as it should; by default none, which gives the largest
-            gap: any other error makes the difference easier to explain by false passes.
+        errors: the judge's errors on the model that it treats as it should; by default none. The more wrong images it
+            passes there, the smaller the gap of false passes that is enough, and the larger that of false fails; its
+            false fails do the reverse.
 
     Returns:
         Both gaps; None if there is no difference, or the judge is no better than chance.
@@ -57,6 +63,12 @@ def tipping_point(leader: float, other: float, errors: ErrorRates = NO_ERRORS) -
     good_by_leader = min(1.0, max(0.0, (leader - errors.false_pass) / power))
     difference = leader - other
     return TippingPoint(
-        min(1.0, difference / (1 - good_by_other)) if good_by_other < 1 else 1.0,
-        min(1.0, difference / good_by_leader) if good_by_leader > 0 else 1.0,
+        _gap(difference, 1 - good_by_other, 1 - errors.false_pass),
+        _gap(difference, good_by_leader, 1 - errors.false_fail),
     )
+
+
+def _gap(difference: float, share: float, largest: float) -> float | None:
+    """Return the gap among this share of images that explains a difference; None if it exceeds the largest one."""
+    is_enough = difference <= share * largest + _ROUNDING
+    return min(largest, difference / share) if is_enough and share > 0 else None

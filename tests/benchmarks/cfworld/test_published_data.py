@@ -180,11 +180,11 @@ def test_the_attribute_probe_has_its_pairs_and_its_ids_are_names() -> None:
     assert not skipped
     assert (Counter(item.level for item in items), unscorable) == ({1: 113, 2: 113}, ())
     assert set(Counter(item.spec.group for item in items).values()) == {2}
-    assert Counter(each.what for each in tidied) == {"ids of two types": 113, "blanks at the edges": 51}
+    assert Counter(each.what for each in tidied) == {"ids of two types": 113}
     otter = {item.id: item for item in items}["pair-93-rare"]
     (question,) = otter.spec.questions
     assert (question.dimension, question.weight) == ("assessment", 15)
-    assert "“Giant Otter” and “St. Peter's Basilica”" in question.question
+    assert "“Giant Otter” and “ St. Peter's Basilica”" in question.question, "with the blank that the scorer sends"
     assert otter.prompt.rstrip(".") in question.question
 
 

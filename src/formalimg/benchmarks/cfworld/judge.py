@@ -308,7 +308,7 @@ def open_judge(suite: str, name: str | None, options: Mapping[str, str], protoco
     if select_persona(name, options.get("persona", "auto")) == "strict":
         chat, followed, own = open_chat_as(temperature=0.1, max_tokens=2048, top_p=0.9)
     else:
-        chat, followed, own = open_chat_as(temperature=0, max_tokens=5500)
+        chat, followed, own = open_chat_as(temperature=0.0, max_tokens=5500)
     return PublishedScoreJudge(chat, followed, **own)
 
 

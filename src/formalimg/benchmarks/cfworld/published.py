@@ -48,7 +48,12 @@ PROBES = "prompt_ablation"
 _REWORDED_FOLDER = "de-norm"
 
 _RULE = RecordSchema("a rule", texts=("category", "prompt", "ap"), ids=("id", "rule_id"))
-_PAIR = RecordSchema("a pair", texts=("A", "B", "prompt", "category"), id_pattern="(0|[1-9][0-9]{0,8})(_factual)?")
+_PAIR = RecordSchema(
+    "a pair",
+    texts=("A", "B", "prompt", "category"),
+    id_pattern="(0|[1-9][0-9]{0,8})(_factual)?",
+    verbatim=("A", "B"),
+)
 _REWORDED = RecordSchema("a de-nominalised prompt", texts=("prompt",), optional=("category",))
 
 _RULE_LEVELS = {"original": 1, "cf": 2}
@@ -79,7 +84,7 @@ def read_pairs(root: Path, findings: ItemFindings, repairs: list[DataRepair]) ->
         if (number if ending else f"{number}_factual") not in ids:
             odd.add(NO_PARTNER)
         group = f"pair-{number}"
-        is_asked = texts["A"] and texts["B"] and texts["prompt"]
+        is_asked = all(texts[name].strip() for name in ("A", "B", "prompt"))
         spec = pair_spec(group, texts["A"], texts["B"], texts["prompt"]) if is_asked else None
         name = free_name(f"{group}-{'common' if ending else 'rare'}", items)
         unasked = CounterfactualSpec(group, "", ())

@@ -153,6 +153,7 @@ class RecordSchema(NamedTuple):
         ids: required ids, as text or as a whole number.
         ignored: fields that are not used.
         id_pattern: regular expression of ids.
+        verbatim: text fields that keep the blanks at their edges, because published requests have them.
     """
 
     label: str
@@ -162,6 +163,7 @@ class RecordSchema(NamedTuple):
     ids: tuple[str, ...] = ("id",)
     ignored: tuple[str, ...] = ()
     id_pattern: str = "0|[1-9][0-9]{0,8}"
+    verbatim: tuple[str, ...] = ()
 
 
 class PublishedRecord(NamedTuple):
@@ -246,7 +248,7 @@ def _parse_record(
     if any(name not in known for name in fields):
         odd.add(EXTRA_FIELDS)
     found = {name: _text(fields.get(name, ""), odd) for name in (*schema.texts, *schema.optional)}
-    texts = {name: text.strip() for name, text in found.items()}
+    texts = {name: text if name in schema.verbatim else text.strip() for name, text in found.items()}
     texts |= {name: _id(fields.get(name), schema.id_pattern, odd) for name in schema.ids}
     numbers = {name: _number(fields.get(name)) for name in schema.numbers}
     blank = [name for name, text in found.items() if text != texts[name]]

@@ -256,7 +256,10 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     settings |= without_none({"detail": detail, "base_url": base_url})
     if top_logprobs is not None:  # only then: without it, judges of earlier versions are the same judges
         settings |= {"logprobs": True, "top_logprobs": top_logprobs}
-    fields = {**sent, **parse_extra_fields(name, extras)}
+    fields: dict[str, object] = dict(sent)
+    if (temperature := options.get("temperature", "")).isdecimal():
+        fields["temperature"] = int(temperature)  # 0, not 0.0: requests are equal to published ones to the byte
+    fields |= parse_extra_fields(name, extras)
     provider = OpenAIChat(
         model, server, schema=schema, detail=detail, top_logprobs=top_logprobs, fields=fields, settings=settings
     )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil, floor
 
 from formalimg.reports.tables.model import Cell, Column, ColumnType, Number, as_number, is_incomplete, number_in
-from formalimg.stats.observations import Interval, MissingPolicy, Summary
+from formalimg.stats.observations import Generalizability, Interval, MissingPolicy, Summary
 from formalimg.types import Benchmark, Table
 
 NOTHING = "–"
@@ -202,6 +202,11 @@ def generalizability_text(summary: Summary) -> str:
     if held is None or held.value is None:
         return NOTHING
     return f"{held.value}{INCOMPLETE if overall.scored < overall.expected else ''}"
+
+
+def generalizability_interval(held: Generalizability) -> str:
+    """Return the interval of G as text: `4–10`; empty if there is none."""
+    return "" if held.low is None or held.high is None else f"{held.low}–{held.high}"
 
 
 def epsilon_text(epsilon: float) -> str:

@@ -18,7 +18,7 @@ from formalimg.reports.comparison_model import Comparison, Section
 from formalimg.reports.figures.curve import curves_html
 from formalimg.reports.figures.differences import differences_svg
 from formalimg.reports.findings import claims
-from formalimg.reports.page import main_table_html, table_html
+from formalimg.reports.page import main_table_html, numbers_heading, table_html
 from formalimg.reports.paired_tables import PAIRED
 from formalimg.runs.reader import StoredRun
 from formalimg.runs.rows import PlannedItem
@@ -48,6 +48,7 @@ class _Suite(NamedTuple):
     title: str
     headline: str
     reasons: tuple[str, ...]
+    heading: str
     curve: Markup
     table: Markup
     more: str
@@ -152,6 +153,7 @@ def _suite(section: Section, compared: Comparison, baseline: StoredRun | None) -
         section.title,
         headline,
         tuple(reasons),
+        numbers_heading(section),
         trusted_markup(curves_html(section)),
         trusted_markup(main_table_html(section, compared)),
         section.suite.tables_heading,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -36,7 +37,9 @@ _SAME_PAIR: tuple[frozenset[str], ...] = (
 )
 """Of these, at most one is said of the same two objects: more would be odd to read, even where the rules allow it."""
 
-_WITHOUT_HAVE = frozenset({"AlignedHorizontally", "AlignedVertically", "LargerThan", "SmallerThan"})
+_ALIGNED = frozenset({"AlignedHorizontally", "AlignedVertically"})
+
+_WITHOUT_HAVE = _ALIGNED | {"LargerThan", "SmallerThan"}
 """Said of "every cup" with the cup as the subject: it cannot have something smaller as it has something above it."""
 
 _SAME_THING: tuple[frozenset[str], ...] = (
@@ -72,6 +75,7 @@ def draw_knolling(level: int, rng: random.Random, *, counting: bool = False) -> 
         not _hangs_together(skeleton.names, needed)
         or find_redundant(atoms, AS_READ)
         or not skeleton.says_something_of_each(atoms)
+        or _puts_two_in_one_place(atoms)
     ):
         return None
     return skeleton.formula(atoms)
@@ -142,6 +146,12 @@ def _crowds(atom: Atom, atoms: list[Atom], skeleton: Skeleton) -> bool:
     name = atom.variables[0]
     is_several = name in skeleton.amounts and skeleton.amounts[name].number > 1
     return is_several or any(other.predicate == "InCenter" for other in atoms)
+
+
+def _puts_two_in_one_place(atoms: Sequence[Atom]) -> bool:
+    """Return whether two objects are in one row and in one column: "at most two" of them would ask for nothing."""
+    aligned = Counter(frozenset(atom.variables) for atom in atoms if atom.predicate in _ALIGNED)
+    return max(aligned.values(), default=0) > 1
 
 
 @cache
