@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 import typer
 
-from formalimg.cli.commands import COMMANDS, app
+from formalimg.cli.commands import app
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
 from tests.support.command import formalimg
