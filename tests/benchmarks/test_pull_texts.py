@@ -133,7 +133,8 @@ def test_the_command_puts_texts_where_published_protocols_look_for_them(tmp_path
     assert pulled_texts("conceptmix") == texts_folder("conceptmix")
     assert formalimg("pull", "conceptmix", "--texts", "--from", str(scripts), "--to", str(tmp_path / "own")).code == 0
     for words, message in (
-        (("pull", "conceptmix"), "nothing says where the data goes: give --to DIR"),
+        (("pull", "conceptmix"), "nothing says where the data goes: give --to DIR, as in --to conceptmix"),
+        (("pull", "conceptmx"), "did you mean conceptmix?"),
         (("pull", "geneval", "--texts"), "where geneval keeps its texts is not known: known are those of formalimg, "),
         (("pull", "cf-world", "--texts", "--from", str(scripts)), "there is no data of cf-world in it"),
     ):

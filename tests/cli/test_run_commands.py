@@ -101,7 +101,8 @@ def test_every_format_of_the_report(workplace: Path, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["run", "knoling", "-m", "builtin/oracle"], "did you mean knolling"),
-        (["run", "knolling", "-m", "oracle"], "write provider/model"),
+        (["run", "knolling", "-m", "oracle"], "`formalimg models` lists the providers"),
+        (["run", "knoling"], "unknown suite 'knoling': did you mean knolling?"),
         (["run", "knolling", "-m", "buildin/oracle"], "did you mean builtin/oracle"),
         (["run", "knolling", "-m", "builtin/orakel"], "there is no builtin/orakel"),
         (["run", "knolling", "-m", "folder/nowhere"], "there is no folder"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from formalimg.benchmarks.download.source import source_names, suites_by_source
+from formalimg.benchmarks.download.source import source, source_names, suites_by_source
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
@@ -68,7 +68,7 @@ def pull_command(
     if texts:
         _show(pull_texts(benchmark, to, origin, revision))
     elif to is None:
-        raise FormalimgError("nothing says where the data goes: give --to DIR")
+        raise FormalimgError(f"nothing says where the data goes: give --to DIR, as in --to {source(benchmark).name}")
     else:
         _show(pull(benchmark, to, origin, revision))
 
