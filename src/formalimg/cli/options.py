@@ -35,9 +35,9 @@ def key_value_option(flag: str, whose: str, panel: str | None = None) -> Any:
     return typer.Option(flag, metavar="KEY=VALUE", help=text, show_default=False, rich_help_panel=panel)
 
 
-def _known_suite(name: str) -> str:
+def _known_suite(context: typer.Context, name: str) -> str:
     """Refuse an unknown suite before missing options: what is typed first is what is wrong first."""
-    return suite(name).name
+    return name if context.resilient_parsing else suite(name).name  # the former while a command line is completed
 
 
 SuiteName = Annotated[
