@@ -25,9 +25,8 @@ def _image(item: formalimg.Item[Any]) -> Any:
 def test_inspect_evaluates_images_and_counts_what_is_unscored_as_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput, ModelUsage, get_model
-
     from examples.harnesses.inspect_ai_task import text_to_image
+    from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput, ModelUsage, get_model
 
     monkeypatch.chdir(tmp_path)
     task = text_to_image("knolling", "builtin/icons", per_level=1)
