@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import importlib
 import io
 from pathlib import Path
 from typing import Any
@@ -25,11 +26,11 @@ def _image(item: formalimg.Item[Any]) -> Any:
 def test_inspect_evaluates_images_and_counts_what_is_unscored_as_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from examples.harnesses.inspect_ai_task import text_to_image
     from inspect_ai.model import ChatCompletionChoice, ChatMessageAssistant, ModelOutput, ModelUsage, get_model
 
     monkeypatch.chdir(tmp_path)
-    task = text_to_image("knolling", "builtin/icons", per_level=1)
+    example = importlib.import_module("examples.harnesses.inspect_ai_task")
+    task = example.text_to_image("knolling", "builtin/icons", per_level=1)
     items = {item.id: item for item in formalimg.load("knolling")}
     asked = [items[str(sample.id)] for sample in task.dataset]
     contents = ["I cannot draw.", [_image(asked[0])], *([_image(item)] for item in asked[2:])]
