@@ -46,7 +46,8 @@ def no_judge_error(name: str, model: str, protocol: str, words: Words, *, making
             "of the built-in models)"
         )
     elif about.takes_detectors:
-        why = f"there is no judge for {model}: {name} {about.judge_needs}, or a detector for prompts that name objects"
+        kind = about.judge_needs.removeprefix("needs ")
+        why = f"there is no judge for {model}: name {kind}, or a detector for prompts that name objects"
     else:
         why = f"there is no judge for {name} that works offline: it {about.judge_needs}"
     found = find_available_judges(boxes=(about.judged_by_boxes or about.takes_detectors) and not published)
