@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from formalimg._util.edit_distance import edit_distance
 from formalimg.judges.text_match import match_texts, normalize_text
-from formalimg.judges.text_readers.base import TextLine
+from formalimg.judges.text_readers.text_reader import TextLine
 from formalimg.scenes.objects import Box
 
 

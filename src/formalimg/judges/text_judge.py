@@ -10,11 +10,11 @@ from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import check_option
 from formalimg.judges.text_match import Comparison, TextMatch, TextMatches, match_texts
-from formalimg.judges.text_readers.base import TextReader, TextReading
+from formalimg.judges.text_readers.text_reader import TextReader, TextReading
 from formalimg.language.quoted_text import find_wanted_texts, remove_quoted_texts
 from formalimg.types import Item, Part, Setting, Unscored, Verdict
 
-RULES = 1
+_RULES = 1
 """The version of the rules from text to verdicts: raise it whenever a verdict may come out differently."""
 
 _MOST_SHOWN = 120
@@ -59,6 +59,8 @@ class TextJudge:
         self._compare = compare
         self._tolerance = tolerance
 
+    reads_text = True
+
     @property
     def name(self) -> str:
         """The name of the reader."""
@@ -67,7 +69,12 @@ class TextJudge:
     @property
     def settings(self) -> Mapping[str, Setting]:
         """The settings of the reader, and how strings are compared."""
-        own: dict[str, Setting] = {"compare": self._compare, "tolerance": self._tolerance, "text_rules": RULES}
+        own: dict[str, Setting] = {
+            "reader": self.name,
+            "compare": self._compare,
+            "tolerance": self._tolerance,
+            "text_rules": _RULES,
+        }
         return {**self.reader.settings, **own}
 
     @property
@@ -116,7 +123,7 @@ class TextJudge:
 
 
 def find_text_questions(spec: object) -> list[TextQuestion] | str:
-    """Return the questions of an item with the strings they ask for; in words why not, unless all ask for text alone."""
+    """Return the questions of an item with the strings they ask for; unless all ask for text alone, why not."""
     if not isinstance(spec, QuestionSpec) or not spec.questions:
         return "the item asks for none"
     asked = [TextQuestion(one, find_wanted_texts(one.question)) for one in spec.questions]

@@ -1,8 +1,8 @@
 """Match wanted strings against the lines of text in an image: by edit distance, whatever the line breaks.
 
 A wanted string is compared with runs of words. A run may go on from a line to the next one in reading order, to the
-nearest line below, or to the nearest one on its right, so that a sign beside another one is read by itself. Blanks never
-count: readers of text do not see them reliably.
+nearest line below, or to the nearest one on its right, so that a sign beside another one is read by itself. Blanks
+never count: readers of text do not see them reliably.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from formalimg._util.edit_distance import edit_distance
-from formalimg.judges.text_readers.base import TextLine
+from formalimg.judges.text_readers.text_reader import TextLine
 from formalimg.scenes.objects import Box
 
 Comparison: TypeAlias = Literal["loose", "strict"]
-"""What makes strings differ: letters and signs (loose), or case, accents and punctuation at the ends as well (strict)."""
+"""What makes strings differ: letters and signs; strict: case, accents and punctuation at the ends as well."""
 
 NEAR = 0.5
 """A run of words is taken to be the wanted string, misspelt, from this similarity on."""

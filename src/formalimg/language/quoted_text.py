@@ -29,12 +29,16 @@ def remove_quoted_texts(text: str) -> str:
     return _QUOTED.sub("…", text)
 
 
-_TEXT_WORDS = frozenset(
-    "a also all and appear appears are can contain contains correctly containing display displayed displays "
-    "do does exactly has have image in include included includes is it legible legibly letters of on phrase picture "
-    "present read readable reading reads rendered say saying says seen show showing shown shows spelled string text "
-    "texts that the there this visible which with word words writing written you".split()
+_ABOUT_TEXT = re.compile(
+    r"""
+    an? | all | also | and | appears? | are | can | contain(s|ing)? | correctly | display(s|ed)? | do(es)? | exactly |
+    has | have | image | in | included? | includes | is | it | legibl[ey] | letters | of | on | phrase | picture |
+    present | read(s|able|ing)? | rendered | say(s|ing)? | seen | show(s|n|ing)? | spelled | string | texts? | that |
+    the | there | this | visible | which | with | words? | writing | written | you
+    """,
+    re.VERBOSE,
 )
+"""A word of a question that asks for nothing but that strings are in the image."""
 
 
 def find_wanted_texts(question: str) -> tuple[str, ...]:
@@ -43,4 +47,4 @@ def find_wanted_texts(question: str) -> tuple[str, ...]:
     None if it asks for more, such as the colour of the letters or the place of the text: "Is the text 'SALE' red?".
     """
     words = re.findall(r"[^\W_]+(?:'\w+)?", remove_quoted_texts(question).lower())
-    return find_quoted_texts(question) if all(word in _TEXT_WORDS for word in words) else ()
+    return find_quoted_texts(question) if all(map(_ABOUT_TEXT.fullmatch, words)) else ()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
-from formalimg.judges.text_readers.base import TextLine, TextReading
+from formalimg.judges.text_readers.text_reader import TextLine, TextReading
 from formalimg.models.options import Options
 from formalimg.models.registry import require_modules, requires
 from formalimg.scenes.objects import CANVAS, Box

@@ -47,4 +47,6 @@ class TextReading:
 class TextReader(Concurrent, Protocol):
     """Image in, text out."""
 
-    async def read(self, image: LoadedImage) -> TextReading | Unscored: ...
+    async def read(self, image: LoadedImage) -> TextReading | Unscored:
+        """Return the text in an image, or why it cannot be read."""
+        ...
