@@ -101,7 +101,9 @@ def test_what_asks_for_more_than_text_is_unscored_with_a_reason() -> None:
         assert found.reason == "not understood"
         assert reason in found.detail
     failing = TextJudge(FixedReader(unscored=Unscored("judge failed", "no memory")))
-    assert asyncio.run(failing.judge(item(*text_questions(["OPEN"])), draw_text())) == Unscored("judge failed", "no memory")
+    assert asyncio.run(failing.judge(item(*text_questions(["OPEN"])), draw_text())) == Unscored(
+        "judge failed", "no memory"
+    )
 
 
 def test_the_real_reader_reads_drawings() -> None:
