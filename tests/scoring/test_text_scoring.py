@@ -91,7 +91,8 @@ def test_a_grounder_is_helped_by_a_reader(folder: Path) -> None:
 def test_a_reader_is_a_judge_in_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     (found,) = package.score("right.png", SIGN, FixedReader("FOUND SEAT"), preflight=False)
-    assert (found.passed, found.score) == (False, pytest.approx(7 / 9))
+    assert found.passed is False
+    assert found.score == pytest.approx(7 / 9)
     assert found.reason == "reads FOUND SEAT, asked FOUND SEED"
 
 
@@ -117,13 +118,13 @@ def test_a_reader_beside_a_chat_model_changes_no_verdict() -> None:
     said = {one.question: "yes" for one in asked}
     reader = FixedReader("FOUNN SDEMD")
 
-    def judged(**options: TextJudge) -> Verdict:
-        judge = QuestionGraphJudge(ScriptedChat({1: NOTHING}, answers_by(said)), **options)
+    def judged(by_text: TextJudge | None = None) -> Verdict:
+        judge = QuestionGraphJudge(ScriptedChat({1: NOTHING}, answers_by(said)), by_text=by_text)
         found = asyncio.run(judge.judge(item, numbered(1)))
         assert isinstance(found, Verdict)
         return found
 
-    alone, beside = judged(), judged(by_text=TextJudge(reader))
+    alone, beside = judged(), judged(TextJudge(reader))
     assert (beside.passed, beside.score) == (alone.passed, alone.score) == (True, 1)
     seen = beside.evidence["by_reader"]
     assert isinstance(seen, dict)
@@ -131,4 +132,4 @@ def test_a_reader_beside_a_chat_model_changes_no_verdict() -> None:
     assert beside.parts[1].reason.endswith("ocr/fixed reads FOUNN SDEMD, asked FOUND SEED")
     assert beside.parts[0] == alone.parts[0]
     failing = FixedReader(unscored=Unscored("judge failed", "no memory"))
-    assert judged(by_text=TextJudge(failing)).evidence["by_reader"] == {"reader": "ocr/fixed", "unscored": "no memory"}
+    assert judged(TextJudge(failing)).evidence["by_reader"] == {"reader": "ocr/fixed", "unscored": "no memory"}
