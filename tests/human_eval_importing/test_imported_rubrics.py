@@ -102,7 +102,7 @@ def test_agreement_and_test_retest_by_criterion(files: Path) -> None:
     assert done.code == 0, done.err
     (study,) = json.loads(done.out)["judges"]
     assert study["graded"]["adherence"]["n"] == 3
-    assert study["graded"]["adherence"]["mean"] == pytest.approx(0.25 / 3)
+    assert study["graded"]["adherence"]["difference"] == pytest.approx(0.25 / 3)
     assert study["graded"]["text"]["n"] == 2  # N/A of both is in nobody's count
     shown = formalimg("agree", "runs/free-prompts-lab-a", "--judges", "1", "3", cwd=files).out
     assert "graded answers by each judge" in shown
