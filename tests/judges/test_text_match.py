@@ -96,6 +96,12 @@ def test_extra_text_is_what_no_wanted_string_covers() -> None:
     assert match_texts(["Diffusion"], lines("Est. 1952")).extra == ("Est. 1952",)
 
 
+def test_scripts_without_blanks_are_shown_without_them() -> None:
+    found = match_texts(["机器学习"], lines("欢迎机器", "学 2026"))
+    assert found.matches[0].text == "机器学"
+    assert found.extra == ("欢迎", "2026")
+
+
 def test_the_same_text_may_match_two_strings() -> None:
     found = match_texts(["Summer Reading", "Reading"], lines("SUMMER READING"))
     assert [match.distance for match in found.matches] == [0, 0]

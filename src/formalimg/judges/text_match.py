@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -31,6 +31,7 @@ _SIGNS = str.maketrans("‘’‚‛“”„‟´`‐‑‒–—―−、。�
 _WIDE = r"[぀-ヿ㐀-鿿豈-﫿\U00020000-\U0003ffff]"
 _WORDS = re.compile(rf"{_WIDE}|(?:(?!{_WIDE})\S)+")
 """Words are between blanks; where a script has none, each character is one."""
+_BETWEEN_WIDE = re.compile(rf"(?<={_WIDE}) (?={_WIDE})")
 
 
 class _Word(NamedTuple):
@@ -106,7 +107,7 @@ def match_texts(wanted: Sequence[str], lines: Sequence[TextLine], comparison: Co
     found = [page.find(one) for one in wanted]
     covered = {word for match, words in found if match.is_near for word in words}
     extra = (
-        " ".join(word for index, word in enumerate(words) if _Word(number, index) not in covered)
+        _join_words(word for index, word in enumerate(words) if _Word(number, index) not in covered)
         for number, words in enumerate(page.words)
     )
     texts = " ".join(line.text for line in ordered)
@@ -174,7 +175,7 @@ class _Page:
                     yield from self._extend(run, length, following, 0, (*visited, following), longest)
 
     def _join(self, run: Sequence[_Word]) -> str:
-        return " ".join(self.words[line][index] for line, index in run)
+        return _join_words(self.words[line][position] for line, position in run)
 
 
 def _successors(lines: Sequence[TextLine], number: int) -> tuple[int, ...]:
@@ -190,6 +191,10 @@ def _successors(lines: Sequence[TextLine], number: int) -> tuple[int, ...]:
     following = [number + 1] if number + 1 < len(lines) else []
     nearest = [min(found)[1] for found in (below, right) if found]
     return tuple(dict.fromkeys(following + nearest))
+
+
+def _join_words(words: Iterable[str]) -> str:
+    return _BETWEEN_WIDE.sub("", " ".join(words))
 
 
 def _share_a_row(first: Box, second: Box) -> bool:
