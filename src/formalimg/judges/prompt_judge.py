@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.factory import DETECTORS
+from formalimg.judges.text_judge import TextJudge
 from formalimg.models.pricing import Price, price_of
 from formalimg.types import Item, Judge, Setting, Unscored, Verdict
 
@@ -25,7 +26,8 @@ class PromptJudge:
 
     Attributes:
         by_formula: judges items that have a formula: by a grounder and logic, or clause by clause.
-        by_questions: judges the others; None where nothing can answer questions, as a grounder.
+        by_questions: judges the others; None where nothing can answer questions, as a grounder; a `TextJudge` where
+            only questions for text can be answered.
     """
 
     by_formula: Judge
@@ -33,7 +35,7 @@ class PromptJudge:
 
     @property
     def name(self) -> str:
-        """The name of both judges, which are one chat model or one grounder."""
+        """The name of the judge of formulas: a chat model, a grounder or a text reader."""
         return self.by_formula.name
 
     @property
@@ -71,6 +73,11 @@ class PromptJudge:
         formula = _formula_item(item)
         unknown = getattr(self.by_formula, "unknown_classes", None)
         return unknown(formula) if unknown and formula is not None else ()
+
+    @property
+    def reads_text(self) -> bool:
+        """Whether a text reader answers the questions for text, and no other question has an answer."""
+        return isinstance(self.by_questions, TextJudge)
 
     @property
     def price(self) -> Price:

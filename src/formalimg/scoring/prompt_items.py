@@ -15,15 +15,26 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from formalimg._util.aio import run_sync
+from formalimg._util.record_files import iterate_table
 from formalimg._util.text import truncate
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.items_file import encode_item
-from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec, find_graph_problem, whole_question
+from formalimg.benchmarks.questions.spec import (
+    MAX_GRAPH_QUESTIONS,
+    GraphQuestion,
+    QuestionSpec,
+    find_graph_problem,
+    text_questions,
+    whole_question,
+)
+from formalimg.benchmarks.record import free_name
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
+from formalimg.judges.text_judge import find_text_questions
 from formalimg.language.lexicon import WordingError
 from formalimg.language.open_nouns import find_unknown_nouns
 from formalimg.language.parser import understand
+from formalimg.language.quoted_text import find_quoted_texts, remove_quoted_texts
 from formalimg.logic.prenex import complexity
 from formalimg.logic.vocabulary import vocabulary as load_vocabulary
 from formalimg.models.spending import Spending
@@ -97,6 +108,34 @@ def read_formula(prompt: str, nouns: Collection[str] | None = None) -> QuestionS
     return why
 
 
+def read_spec(prompt: str) -> QuestionSpec:
+    """Return what a prompt asks for without asking anybody: its quoted text, else a formula, else one question."""
+    texts = find_quoted_texts(prompt)
+    if 0 < len(texts) <= MAX_GRAPH_QUESTIONS:
+        return QuestionSpec(text_questions(texts))
+    formula = read_formula(prompt, ())
+    return formula if isinstance(formula, QuestionSpec) else QuestionSpec(whole_question(prompt))
+
+
+def read_prompt_items(path: Path) -> list[Item[QuestionSpec]]:
+    """Return the items of a table of prompts: CSV, JSON or JSON Lines with `id` and `prompt`.
+
+    Raises:
+        FormalimgError: if it cannot be read, holds no prompts, or has an id twice.
+    """
+    items: dict[str, Item[QuestionSpec]] = {}
+    for row in iterate_table(path, lambda where, why: None):
+        name, prompt = row.text(("id", "item", "item_id", "prompt_id")), row.text(("prompt", "text", "caption"))
+        if not name or not prompt or len(prompt) > MAX_PROMPT:
+            continue
+        if (name := free_name(name, ())) in items:
+            raise FormalimgError(f"{path} has two prompts with the id {truncate(name, 40, 0)!r}: give each its own")
+        items[name] = prompt_item(name, prompt, read_spec(prompt))
+    if not items:
+        raise FormalimgError(f"{path} holds no prompts: give a table with id and prompt")
+    return list(items.values())
+
+
 def _classes_of(prompt: str, vocabulary: str, nouns: Collection[str] | None) -> tuple[str, ...]:
     if nouns is None:
         return ()
@@ -114,6 +153,7 @@ class PromptItemBuilder:
         writer: writes questions; None if there is nobody to ask.
         questions: the user's own questions, which are asked of every image; None for those of the prompts.
         nouns: classes besides those of the vocabularies, if prompts may name any class; None if they may not.
+        reads_text: whether quoted text in a prompt is what it is judged by.
     """
 
     pairs: Sequence[ScoredPair]
@@ -121,6 +161,7 @@ class PromptItemBuilder:
     writer: QuestionWriter | None = None
     questions: tuple[GraphQuestion, ...] | None = None
     nouns: Collection[str] | None = None
+    reads_text: bool = False
     _specs: dict[str, QuestionSpec] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -142,6 +183,10 @@ class PromptItemBuilder:
         """Find what a prompt becomes, as far as nobody has to be asked."""
         if self.questions is not None:
             self._specs[prompt] = QuestionSpec(self.questions)
+            return
+        texts = find_quoted_texts(prompt) if self.form == "auto" and self.reads_text else ()
+        if 0 < len(texts) <= MAX_GRAPH_QUESTIONS:
+            self._specs[prompt] = QuestionSpec(text_questions(texts))
             return
         if self.form in ("auto", "formula"):
             found = read_formula(prompt, self.nouns)
@@ -199,7 +244,7 @@ class PromptItemBuilder:
         to_write = self.unwritten(folder)
         spending = Spending()
         spending.budget = budget
-        warnings = []
+        warnings = self._unchecked()
         written = dict(self._specs)
         if to_write:
             assert self.writer is not None, "without a writer, prompts are asked as a whole"
@@ -215,6 +260,17 @@ class PromptItemBuilder:
             for name, pair in zip(self.ids, self.pairs, strict=True)
         }
         return PromptItems(items, self.ids, warnings, spending.cost)
+
+    def _unchecked(self) -> list[str]:
+        """Return a line on the prompts of which only the quoted text is checked; nothing if there are none."""
+        if not self.reads_text:
+            return []
+        prompts = [prompt for prompt, spec in self._specs.items() if isinstance(find_text_questions(spec), list)]
+        rests = [rest for prompt in prompts if any(map(str.isalnum, rest := remove_quoted_texts(prompt)))]
+        if not rests:
+            return []
+        count = f"{len(rests)} prompt{'s' * (len(rests) > 1)}"
+        return [f"{count}: only the quoted text is checked; not checked: {truncate(rests[0], 60, 20)!r}"]
 
     def estimated(self, folder: Path) -> PromptItems:
         """Return the items as far as they are known, with a typical number of questions in place of unwritten ones."""
@@ -242,6 +298,8 @@ class PromptItemBuilder:
 def prompt_item(name: str, prompt: str, spec: QuestionSpec) -> Item[QuestionSpec]:
     """Return the item of a prompt, tagged by what the prompt became."""
     form = "formula" if spec.formula is not None else "questions"
+    if {question.category for question in spec.questions} <= {"text"} and spec.questions:
+        form = "text"
     if [question.category for question in spec.questions] == ["whole"]:
         form = "whole"
     return Item(FREE_PROMPTS, name, 1, prompt, spec, (form,), "1")

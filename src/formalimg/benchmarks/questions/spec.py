@@ -114,6 +114,14 @@ def whole_question(prompt: str) -> tuple[GraphQuestion, ...]:
     return (GraphQuestion("1", f"Does the image show: {' '.join(prompt.split())}", category="whole"),)
 
 
+def text_questions(texts: Iterable[str]) -> tuple[GraphQuestion, ...]:
+    """Return the questions that ask for strings as text in the image, one each."""
+    return tuple(
+        GraphQuestion(str(number), f'Does the image show the text "{text.replace(chr(34), chr(39))}"?', category="text")
+        for number, text in enumerate(texts, 1)
+    )
+
+
 def find_graph_problem(
     questions: Sequence[GraphQuestion], *, most: int = MAX_QUESTIONS, zeroing: Zeroing = "transitive"
 ) -> str | None:
