@@ -141,7 +141,7 @@ def open_prompt_judge(judge: Grounder | ChatModel, **options: Any) -> Judge:
     from formalimg.judges.prompt_judge import PromptJudge
 
     if isinstance(judge, Grounder):
-        return PromptJudge(SceneJudge(judge))
+        return PromptJudge(SceneJudge(judge, "boxes"))
     from formalimg.judges.clause_judge import ClauseJudge
     from formalimg.judges.question_graph_judge import QuestionGraphJudge
 

@@ -28,8 +28,8 @@ from formalimg.logic.syntax import (
     Value,
     Variable,
 )
-from formalimg.logic.vocabulary import Vocabulary
 from formalimg.logic.variables import rename_apart
+from formalimg.logic.vocabulary import Vocabulary
 
 
 class ClaimPart(NamedTuple):

@@ -74,7 +74,9 @@ class _FreeEnglish(FreeNouns):
         self._require_plain_words()
         self._skip_frame()
         if not self.starts_free_noun():
-            raise WordingError(f"{' '.join(self.reader.words[self.reader.place :][:4])!r} names no object that is known")
+            raise WordingError(
+                f"{' '.join(self.reader.words[self.reader.place :][:4])!r} names no object that is known"
+            )
         first = self.read_free_noun()
         self._subject = None if first.amount else first
         while not self.reader.sees("."):
@@ -125,7 +127,7 @@ class _FreeEnglish(FreeNouns):
             return False
         mark, left = self.draft.mark(), len(self._left)
         other = self.read_free_noun()
-        if other.amount or not self._can_look_for(other):
+        if other.amount:
             self.draft.cut_back(mark)
             del self._left[left:]
             self.reader.place = place
@@ -135,6 +137,9 @@ class _FreeEnglish(FreeNouns):
         self.draft.add(TOP, subject.variable, phrase.predicate, other.variable)
         self._subject, self._has_relation = None, True
         return True
+
+    def _next_words(self, number: int) -> str:
+        return " ".join(self.reader.words[self.reader.place :][:number]).strip(" .")
 
     def _can_look_for(self, known: ProseObject) -> bool:
         return not self._looked_for or known.noun.word in self._looked_for
@@ -158,13 +163,17 @@ class _FreeEnglish(FreeNouns):
             del self._left[left:]
             self.leave_over(behind, self.reader.place)
         elif doubt is not None:
-            raise WordingError(f"{doubt!r} before {' '.join(self.reader.words[behind : self.reader.place])!r} is not clear")
+            raise WordingError(
+                f"{doubt!r} before {' '.join(self.reader.words[behind : self.reader.place])!r} is not clear"
+            )
         self._has_relation = False
 
     def _require_plain_link(self, link: list[str]) -> None:
         """Refuse "of" behind a noun, whose head it may not be, and words that deny."""
         if link[0] == "of":
-            raise WordingError(f"{' '.join(self.reader.words[self.reader.place - len(link) - 1 :][:3])!r} is not understood")
+            raise WordingError(
+                f"{' '.join(self.reader.words[self.reader.place - len(link) - 1 :][:3])!r} is not understood"
+            )
         if NONE in link:
             raise WordingError(f"{NONE!r} is not understood here")
 
@@ -183,4 +192,6 @@ def _relations(suite: str) -> Mapping[str, RelationPhrase]:
     table = word_table("free.toml")["relations"]
     own = {phrase: RelationPhrase(name) for name, phrases in table.items() for phrase in phrases}
     said = prose_lexicon(suite).relations
-    return {text: meaning for text, meaning in said.items() if meaning.living is None and meaning.predicate != "In"} | own
+    return {
+        text: meaning for text, meaning in said.items() if meaning.living is None and meaning.predicate != "In"
+    } | own

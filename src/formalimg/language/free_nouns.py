@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from formalimg.language.counts import NONE
+from formalimg.language.counts import NONE, number_of
 from formalimg.language.lexicon import AdjectiveEntry, Noun, WordingError, plural_of, singular_of, word_table
 from formalimg.language.phrase_parser import NounPhraseCore
 from formalimg.language.prose_draft import TOP, Amount, ProseObject
@@ -120,7 +120,7 @@ class FreeNouns(ProseNouns):
         word, before = words[place], words[place - 1]
         if word == "," and place > start and self._is_adjective(before) and self._is_adjective(words[place + 1]):
             return True
-        if not _WORD.fullmatch(word) or word in free_words("boundaries"):
+        if not _WORD.fullmatch(word) or word in free_words("boundaries") or number_of(word) is not None:
             return False
         if place == start or self._is_adjective(before) or before == ",":
             return True
@@ -135,8 +135,10 @@ class FreeNouns(ProseNouns):
         return not (_PARTICIPLE.fullmatch(word) and self._ends_clause(place + 1))
 
     def _ends_clause(self, place: int) -> bool:
-        """Return whether what comes next cannot be the noun of a participle before it."""
+        """Return whether what comes next cannot be the noun of a participle before it, which is no noun either."""
         word = self.reader.words[place]
+        if word == "of":
+            return False
         return not _WORD.fullmatch(word) or word in free_words("boundaries") or word in ("a", "an", "the", "his", "her")
 
     def _known_end(self, start: int, end: int) -> int:
@@ -199,7 +201,9 @@ class FreeNouns(ProseNouns):
         core = self.attempt(lambda: self._cores.parse_core(plural=plural))
         is_whole = core is not None and self.reader.place == end
         self.reader.place = start
-        says_state = core is not None and any(entry.predicate == "HasState" for group in core.adjectives for entry in group)
+        says_state = core is not None and any(
+            entry.predicate == "HasState" for group in core.adjectives for entry in group
+        )
         return core if is_whole and not says_state else None
 
     def _noun(self, words: list[str], *, plural: bool, is_open: bool) -> Noun | None:
@@ -211,6 +215,8 @@ class FreeNouns(ProseNouns):
         *before, head = words
         has_odd_word = any(word == "," or self._is_adjective(word) or _is_plural(word) for word in before)
         singular = singular_of(head) if plural else head
+        if any(re.search(rf"(?<!^)\b{re.escape(word.capitalize())}", self._text) for word in words):
+            return None  # a name
         if not self.any_noun or singular is None or has_odd_word or len(words) > _MAX_WORDS:
             return None
         if head.endswith(_NO_NOUN) or self._is_adjective(head) or (_is_plural(head) and not plural):
@@ -218,6 +224,8 @@ class FreeNouns(ProseNouns):
         if any(word.endswith(_NO_NOUN) for word in before) or (before and any(map(_PARTICIPLE.fullmatch, words))):
             return None
         name = " ".join([*before, singular])
+        if {name, plural_of(name)} & {*self.prose.words.singulars, *self.prose.words.plurals}:
+            return None
         if name not in self._open:
             self._open[name] = Noun(name, name, plural_of(name), None, False, "it")
         return self._open[name]

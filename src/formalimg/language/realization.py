@@ -74,6 +74,8 @@ def has_wording(formula: Formula, suite: str, classes: Collection[str] = ()) -> 
         classes: further classes, whose nouns are their names.
     """
     words, known = with_classes(lexicon_of(formula, suite), classes), vocabulary(suite)
+    if not words.nouns.keys() >= {*classes}:  # two classes of one noun
+        return False
     named = {**known.words, "class": tuple(dict.fromkeys((*known.words["class"], *classes)))}
     try:
         text = _written(formula, suite, 0, words, replace(known, words=named))
@@ -82,9 +84,7 @@ def has_wording(formula: Formula, suite: str, classes: Collection[str] = ()) -> 
         return False
 
 
-def _written(
-    formula: Formula, suite: str, seed: int, words: SuiteLexicon, known: Vocabulary | None = None
-) -> str:
+def _written(formula: Formula, suite: str, seed: int, words: SuiteLexicon, known: Vocabulary | None = None) -> str:
     rng = HashRng(f"{seed} {suite} {to_text(formula)}")
     description = describe(formula, known or suite)
     naming = name_objects(description, words, rng)

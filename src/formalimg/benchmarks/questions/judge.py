@@ -43,6 +43,7 @@ def open_judge(suite: str, name: str | None, options: Mapping[str, str], protoco
 
 def reopen_judge(recorded: RecordedModels) -> Judge:
     """Return the judge of recorded settings that goes by what is on record."""
+    from formalimg.judges.chat_judge import check_option
     from formalimg.judges.clause_judge import ClauseJudge
     from formalimg.judges.question_graph_judge import QuestionGraphJudge
 
@@ -50,7 +51,9 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
     if "protocol" in settings:
         raise FormalimgError("it has no published protocol")
     if not recorded.asks_chat:
-        return PromptJudge(SceneJudge(recorded.grounder))
+        relations = settings.get("formula.relations", "recorded")
+        check_option("relations", relations, ("recorded", "boxes"))
+        return PromptJudge(SceneJudge(recorded.grounder, relations))
     zeroing = settings.get("questions.zeroing")
     graph = QuestionGraphJudge(recorded.chat, requests=settings["questions.requests"], zeroing=zeroing)
     return PromptJudge(ClauseJudge(recorded.chat, decide="clauses"), graph)
