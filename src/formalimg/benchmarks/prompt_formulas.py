@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 from formalimg._util.text import truncate
 from formalimg.benchmarks.formal.spec import FormulaSpec
@@ -14,8 +15,10 @@ from formalimg.language.lexicon import WordingError
 from formalimg.language.open_nouns import find_unknown_nouns
 from formalimg.language.parser import understand
 from formalimg.logic.prenex import complexity
+from formalimg.logic.syntax import atoms
+from formalimg.logic.verification import STYLE_PREDICATE
 from formalimg.logic.vocabulary import vocabulary as load_vocabulary
-from formalimg.scenes.seen_relations import is_seen_in_boxes
+from formalimg.scenes.scene import Scene
 
 MAX_READ = 2_000
 """The most characters that are read as a formula: a longer text has more objects than anybody can judge."""
@@ -36,30 +39,47 @@ def read_formula(
         nouns: further classes, if any noun may name a class; None for the classes of the suite alone.
         partly: whether a formula may leave words of the prompt out.
     """
-    why = WordingError("no suite has an English")
     if len(prompt) > MAX_READ:
         return WordingError(f"it has more than {MAX_READ:,} characters")
+    sentence, is_own = _read_sentences(prompt, nouns)
+    if is_own:
+        return sentence
+    free = _read_freely(prompt, nouns)
+    if isinstance(free, WordingError):
+        return free if isinstance(sentence, WordingError) else sentence
+    is_decided = isinstance(sentence, QuestionSpec) and (nouns is None or _is_decided(sentence))
+    return free if not free.questions or (partly and not is_decided) else sentence
+
+
+def _is_decided(spec: QuestionSpec) -> bool:
+    """Return whether boxes and colours decide a formula without relations: "in a hat" and "wearing" are no places."""
+    return spec.formula is not None and all(
+        atom.predicate == STYLE_PREDICATE or Scene.always_decides(atom) for atom in atoms(spec.formula.formula)
+    )
+
+
+class _SentenceReading(NamedTuple):
+    """What a prompt says in sentences, or why it is not read; and whether they are the language of a suite."""
+
+    spec: QuestionSpec | WordingError
+    is_own: bool = False
+
+
+def _read_sentences(prompt: str, nouns: Collection[str] | None) -> _SentenceReading:
+    why = WordingError("no suite has an English")
     vocabularies = dict.fromkeys(suite(name).vocabulary for name in suite_names() if suite(name).vocabulary)
-    read: FormulaSpec | None = None
-    words = ""
     # The words for natural scenes come first: these are about any image, and not about drawings of things.
     for vocabulary in reversed(vocabularies):
         try:
-            formula = understand(prompt, vocabulary, _classes_of(prompt, vocabulary, nouns)).formula
+            formula, is_own = understand(prompt, vocabulary, _classes_of(prompt, vocabulary, nouns))
             complexity(formula)
         except WordingError as error:
             why = error
         except FormalimgError as error:  # a formula that is read, but that nobody can judge by
             why = WordingError(truncate(str(error), 100, 40))
         else:
-            read, words = FormulaSpec.of(formula), vocabulary
-            break
-    if read is None or (nouns is not None and not is_seen_in_boxes(read.formula)):
-        free = _read_freely(prompt, nouns)
-        if isinstance(free, QuestionSpec) and (partly or not free.questions):
-            return free
-        why = free if isinstance(free, WordingError) else why
-    return why if read is None else QuestionSpec(formula=read, vocabulary=words)
+            return _SentenceReading(QuestionSpec(formula=FormulaSpec.of(formula), vocabulary=vocabulary), is_own)
+    return _SentenceReading(why)
 
 
 def _read_freely(prompt: str, nouns: Collection[str] | None) -> QuestionSpec | WordingError:

@@ -3,7 +3,9 @@
 A detector finds boxes and nothing else. In a photograph a dog on a couch overlaps it, and its lower edge lies somewhere
 in front of the couch: so what is on a thing reaches it, ends above its lower edge, and has its centre above the centre
 of the thing, whose middle it is over or has above itself. What is next to a thing is beside it at the same height,
-less than 150 of 1000 away, and may overlap its edge, but not its middle. These are definitions for judging
+less than 150 of 1000 away, and may overlap its edge, but not its middle. What is under a thing has its centre below the
+centre of the thing, and reaches down to about where the thing ends: a cat under a table does, a donut on a toilet does
+not. These are definitions for judging
 (docs/reference/semantics.md); what a scene must show of a recorded relation at least is in `spatial_axioms`.
 """
 
@@ -12,7 +14,6 @@ from __future__ import annotations
 from itertools import permutations
 
 from formalimg.logic.syntax import Atom, Formula, atoms
-from formalimg.logic.verification import STYLE_PREDICATE
 from formalimg.scenes.objects import Box
 from formalimg.scenes.rules import MEASURE_NAMES
 from formalimg.scenes.scene import RECORDED_PREDICATES, Scene, SceneRelation
@@ -20,6 +21,9 @@ from formalimg.scenes.spatial_axioms import REACH, AxiomLess
 
 TOUCH = 50
 """How far above a thing what is on it may end: edges of detected boxes are off by as much."""
+
+LEGS = 100
+"""How far above the lower edge of a thing, as of the legs of a table, what is under it may end."""
 
 
 def _within(first: int) -> AxiomLess:
@@ -33,8 +37,14 @@ _RESTS = (
     AxiomLess((0, "center_y"), (1, "center_y")),
 )
 
+_IS_UNDER = (
+    AxiomLess((1, "center_y"), (0, "center_y")),
+    AxiomLess((1, "ymax"), (0, "ymax"), LEGS),
+)
+
 SEEN_RULES: dict[str, tuple[tuple[AxiomLess, ...], ...]] = {
     "On": tuple((_within(one), AxiomLess((one, "center_x"), (1 - one, "xmax")), *_RESTS) for one in (0, 1)),
+    "Under": tuple((_within(one), AxiomLess((one, "center_x"), (1 - one, "xmax")), *_IS_UNDER) for one in (0, 1)),
     "NextTo": tuple(
         (
             AxiomLess((left, "xmax"), (1 - left, "center_x")),
@@ -59,13 +69,6 @@ class SeenScene(Scene):
         first, second = (self.objects[number].box for number in objects)
         compared = [_compared(way, first, second) for way in SEEN_RULES[atom.predicate]]
         return max(compared)[1]
-
-
-def is_seen_in_boxes(formula: Formula) -> bool:
-    """Return whether boxes with classes and colours decide a formula, with relations that are seen in the boxes."""
-    return all(
-        atom.predicate in (*SEEN_RULES, STYLE_PREDICATE) or Scene.always_decides(atom) for atom in atoms(formula)
-    )
 
 
 def with_seen_relations(scene: Scene, formula: Formula) -> Scene:
