@@ -18,8 +18,17 @@ from formalimg._util.aio import run_sync
 from formalimg._util.text import truncate
 from formalimg.benchmarks.items_file import encode_item
 from formalimg.benchmarks.prompt_formulas import read_formula
-from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec, find_graph_problem, whole_question
+from formalimg.benchmarks.questions.spec import (
+    MAX_GRAPH_QUESTIONS,
+    GraphQuestion,
+    QuestionSpec,
+    find_graph_problem,
+    text_questions,
+    whole_question,
+)
 from formalimg.errors import FormalimgError
+from formalimg.judges.text_judge import find_text_questions
+from formalimg.language.quoted_text import find_quoted_texts, remove_quoted_texts
 from formalimg.models.spending import Spending
 from formalimg.runs.reader import open_run
 from formalimg.scoring.given_images import GivenImage
@@ -73,6 +82,7 @@ class PromptItemBuilder:
         writer: writes questions; None if there is nobody to ask.
         questions: the user's own questions, which are asked of every image; None for those of the prompts.
         nouns: classes besides those of the vocabularies, if prompts may name any class; None if they may not.
+        reads_text: whether quoted text in a prompt is what it is judged by.
     """
 
     pairs: Sequence[ScoredPair]
@@ -80,6 +90,7 @@ class PromptItemBuilder:
     writer: QuestionWriter | None = None
     questions: tuple[GraphQuestion, ...] | None = None
     nouns: Collection[str] | None = None
+    reads_text: bool = False
     _specs: dict[str, QuestionSpec] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -103,6 +114,10 @@ class PromptItemBuilder:
         why = ""
         if self.questions is not None:
             self._specs[prompt] = QuestionSpec(self.questions)
+            return
+        texts = find_quoted_texts(prompt) if self.form == "auto" and self.reads_text else ()
+        if 0 < len(texts) <= MAX_GRAPH_QUESTIONS:
+            self._specs[prompt] = QuestionSpec(text_questions(texts))
             return
         if self.form in ("auto", "formula"):
             found = read_formula(prompt, self.nouns, partly=self.nouns is not None or self.form == "formula")
@@ -169,7 +184,7 @@ class PromptItemBuilder:
         to_write = self.unwritten(folder)
         spending = Spending()
         spending.budget = budget
-        warnings = []
+        warnings = self._unchecked()
         written = dict(self._specs)
         if to_write:
             assert self.writer is not None, "without a writer, prompts are asked as a whole"
@@ -185,6 +200,17 @@ class PromptItemBuilder:
             for name, pair in zip(self.ids, self.pairs, strict=True)
         }
         return PromptItems(items, self.ids, warnings, spending.cost)
+
+    def _unchecked(self) -> list[str]:
+        """Return a line on the prompts of which only the quoted text is checked; nothing if there are none."""
+        if not self.reads_text:
+            return []
+        prompts = [prompt for prompt, spec in self._specs.items() if isinstance(find_text_questions(spec), list)]
+        rests = [rest for prompt in prompts if any(map(str.isalnum, rest := remove_quoted_texts(prompt)))]
+        if not rests:
+            return []
+        count = f"{len(rests)} prompt{'s' * (len(rests) > 1)}"
+        return [f"{count}: only the quoted text is checked; not checked: {truncate(rests[0], 60, 20)!r}"]
 
     def estimated(self, folder: Path) -> PromptItems:
         """Return the items as far as they are known, with a typical number of questions in place of unwritten ones."""
@@ -212,6 +238,8 @@ class PromptItemBuilder:
 def prompt_item(name: str, prompt: str, spec: QuestionSpec) -> Item[QuestionSpec]:
     """Return the item of a prompt, tagged by what the prompt became."""
     form = "formula" if spec.formula is not None else "questions" if spec.questions else "unread"
+    if form == "questions" and {question.category for question in spec.questions} == {"text"}:
+        form = "text"
     if [question.category for question in spec.questions] == ["whole"]:
         form = "whole"
     return Item(FREE_PROMPTS, name, 1, prompt, spec, (form,), "1")

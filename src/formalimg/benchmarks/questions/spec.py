@@ -126,6 +126,14 @@ def unread_question(words: str, prompt: str) -> GraphQuestion:
     return GraphQuestion(words, f"Does the image show “{words}”, as in “{' '.join(prompt.split())}”?")
 
 
+def text_questions(texts: Iterable[str]) -> tuple[GraphQuestion, ...]:
+    """Return the questions that ask for strings as text in the image, one each."""
+    return tuple(
+        GraphQuestion(str(number), f'Does the image show the text "{text.replace(chr(34), chr(39))}"?', category="text")
+        for number, text in enumerate(texts, 1)
+    )
+
+
 def find_graph_problem(
     questions: Sequence[GraphQuestion], *, most: int = MAX_QUESTIONS, zeroing: Zeroing = "transitive"
 ) -> str | None:
