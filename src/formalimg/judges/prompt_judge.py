@@ -115,7 +115,7 @@ class PromptJudge:
         if is_text:
             why_not = "reads no text: give -J reader=ocr/rapidocr, or"
         else:
-            why_not = f"finds objects only, and the prompt could not be read as a formula{because}:"
+            why_not = f"finds objects only, and the prompt is no formula{because}:"
         return Unscored("not understood", f"{self.name} {why_not} name a chat model as the judge")
 
 

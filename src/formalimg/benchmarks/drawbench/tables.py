@@ -12,7 +12,7 @@ from formalimg.reports.tables.format import level_name
 from formalimg.reports.tables.model import Column, Number, TableRow
 from formalimg.types import Benchmark, Table, Unscored, Verdict
 
-_SHOWN = 100
+_SHOWN = 140
 
 
 def category_table(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
@@ -32,7 +32,7 @@ def category_table(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
         "model; read in part: images whose formula leaves words of the prompt unchecked, such as a place. Images "
         "without a verdict are left out of the rate, and counted in `scored`."
     )
-    return Table("categories", "Categories: what was scored, and by what", columns, tuple(rows), (note,))
+    return Table("categories", "Categories: what was scored, and by what", columns, tuple(rows), (note,), "result")
 
 
 def _rows(suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun]) -> list[TableRow]:
@@ -47,14 +47,13 @@ def _rows(suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun]) -> list[Table
             reasons.setdefault(level, Counter())[verdict.detail or verdict.reason] += 1
         elif isinstance(verdict, Verdict):
             parts[level] += "not_checked" in verdict.evidence
-    rates = {rate.level: rate for rate in run.summary.levels}
     return [
         TableRow(
             (
                 *run_cell(run.name, runs),
                 level_name(suite, level),
-                Number.of(rates.get(level)),
-                Number.of(rates.get(level)),
+                Number.of(run.summary.levels.get(level)),
+                Number.of(run.summary.levels.get(level)),
                 ", ".join(f"{count} {form}" for form, count in counted.most_common()),
                 float(parts[level]),
                 "; ".join(truncate(why, _SHOWN, 20) for why, _ in reasons.get(level, Counter()).most_common(1)),
