@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from formalimg._util.aio import run_sync
+from formalimg._util.record_files import iterate_table
 from formalimg._util.text import truncate
 from formalimg.benchmarks.items_file import encode_item
 from formalimg.benchmarks.prompt_formulas import read_formula
@@ -26,6 +27,7 @@ from formalimg.benchmarks.questions.spec import (
     text_questions,
     whole_question,
 )
+from formalimg.benchmarks.record import free_name
 from formalimg.errors import FormalimgError
 from formalimg.judges.text_judge import find_text_questions
 from formalimg.language.quoted_text import find_quoted_texts, remove_quoted_texts
@@ -70,6 +72,34 @@ class PromptItems(NamedTuple):
     ids: list[str]
     warnings: list[str]
     cost: float = 0.0
+
+
+def read_spec(prompt: str) -> QuestionSpec:
+    """Return what a prompt asks for without asking anybody: its quoted text, else a formula, else one question."""
+    texts = find_quoted_texts(prompt)
+    if 0 < len(texts) <= MAX_GRAPH_QUESTIONS:
+        return QuestionSpec(text_questions(texts))
+    formula = read_formula(prompt, (), partly=False)
+    return formula if isinstance(formula, QuestionSpec) else QuestionSpec(whole_question(prompt))
+
+
+def read_prompt_items(path: Path) -> list[Item[QuestionSpec]]:
+    """Return the items of a table of prompts: CSV, JSON or JSON Lines with `id` and `prompt`.
+
+    Raises:
+        FormalimgError: if it cannot be read, holds no prompts, or has an id twice.
+    """
+    items: dict[str, Item[QuestionSpec]] = {}
+    for row in iterate_table(path, lambda where, why: None):
+        name, prompt = row.text(("id", "item", "item_id", "prompt_id")), row.text(("prompt", "text", "caption"))
+        if not name or not prompt or len(prompt) > MAX_PROMPT:
+            continue
+        if (name := free_name(name, ())) in items:
+            raise FormalimgError(f"{path} has two prompts with the id {truncate(name, 40, 0)!r}: give each its own")
+        items[name] = prompt_item(name, prompt, read_spec(prompt))
+    if not items:
+        raise FormalimgError(f"{path} holds no prompts: give a table with id and prompt")
+    return list(items.values())
 
 
 @dataclass(frozen=True)

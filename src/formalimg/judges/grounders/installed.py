@@ -12,7 +12,7 @@ _PACKAGE = "formalimg"
 
 
 def installed_grounders() -> list[Provider]:
-    """Return detectors, the reader of icons and that of text. Nothing is loaded but what says whether they can be used."""
+    """Return detectors and the readers of icons and of text. Only what says whether they can be used is loaded."""
     coco = "The 80 classes of COCO in photographs, on a CPU: detector/coco, or your own weights with -J weights=FILE."
     detectors = "An object detector in a folder or on the Hugging Face hub, run here: detector/FOLDER or …/OWNER/NAME."
     icons = "The icons that built-in models draw; what draws anything else needs another judge."
