@@ -232,15 +232,16 @@ class PromptItemBuilder:
         return PromptItems(items, self.ids, warnings, spending.cost)
 
     def _unchecked(self) -> list[str]:
-        """Return a line on the prompts of which only the quoted text is checked; nothing if there are none."""
-        if not self.reads_text:
-            return []
-        prompts = [prompt for prompt, spec in self._specs.items() if isinstance(find_text_questions(spec), list)]
-        rests = [rest for prompt in prompts if any(map(str.isalnum, rest := remove_quoted_texts(prompt)))]
-        if not rests:
-            return []
-        count = f"{len(rests)} prompt{'s' * (len(rests) > 1)}"
-        return [f"{count}: only the quoted text is checked; not checked: {truncate(rests[0], 60, 20)!r}"]
+        """Return a line on the prompts of which only a part is checked, for each way; nothing if there are none."""
+        lines = []
+        texts = [prompt for prompt, spec in self._specs.items() if isinstance(find_text_questions(spec), list)]
+        rests = [rest for prompt in texts if any(map(str.isalnum, rest := remove_quoted_texts(prompt)))]
+        if self.reads_text and rests:
+            lines.append(_unchecked_line(rests, "only the quoted text is checked"))
+        left_over = [spec.left_over for spec in self.known if spec.left_over]
+        if self.nouns is not None and left_over:
+            lines.append(_unchecked_line(left_over, "only objects, colors, numbers and places are checked"))
+        return lines
 
     def estimated(self, folder: Path) -> PromptItems:
         """Return the items as far as they are known, with a typical number of questions in place of unwritten ones."""
@@ -263,6 +264,11 @@ class PromptItemBuilder:
                 raise FormalimgError(f"{folder} holds a run of {run.manifest.suite}: choose another folder")
             found = {name: run.suite_item(name) for name in set(self.ids)}
         return {name: item.spec for name, item in found.items() if item and isinstance(item.spec, QuestionSpec)}
+
+
+def _unchecked_line(rests: Sequence[str], what: str) -> str:
+    count = f"{len(rests)} prompt{'s' * (len(rests) > 1)}"
+    return f"{count}: {what}; not checked: {truncate(rests[0], 60, 20)!r}"
 
 
 def prompt_item(name: str, prompt: str, spec: QuestionSpec) -> Item[QuestionSpec]:
