@@ -203,7 +203,7 @@ def open_prompt_judge(
     from formalimg.judges.prompt_judge import PromptJudge
 
     if isinstance(judge, Grounder):
-        return PromptJudge(SceneJudge(judge), by_text)
+        return PromptJudge(SceneJudge(judge, "boxes"), by_text)
     from formalimg.judges.text_readers.text_reader import TextReader
 
     if isinstance(judge, TextReader):

@@ -16,6 +16,7 @@ from formalimg._util.argument_types import checks_types
 from formalimg._util.image_input import AnyImage, list_images
 from formalimg._util.strict_json import is_utf8
 from formalimg._util.text import truncate
+from formalimg.benchmarks.prompt_formulas import read_formula
 from formalimg.benchmarks.questions.spec import GraphQuestion
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
@@ -48,7 +49,6 @@ from formalimg.scoring.prompt_items import (
     PromptItems,
     ScoredPair,
     prompt_item,
-    read_formula,
 )
 from formalimg.scoring.question_files import read_questions
 from formalimg.scoring.reasons import failure_reason

@@ -58,6 +58,7 @@ def open_judge(suite: str, name: str | None, options: Mapping[str, str], protoco
 
 def reopen_judge(recorded: RecordedModels) -> Judge:
     """Return the judge of recorded settings that goes by what is on record."""
+    from formalimg.judges.chat_judge import check_option
     from formalimg.judges.clause_judge import ClauseJudge
     from formalimg.judges.question_graph_judge import QuestionGraphJudge
 
@@ -68,7 +69,9 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
     if by_text is not None and recorded.chat.name.startswith(OCR):
         return PromptJudge(by_text, by_text)
     if not recorded.asks_chat:
-        return PromptJudge(SceneJudge(recorded.grounder), by_text)
+        relations = settings.get("formula.relations", "recorded")
+        check_option("relations", relations, ("recorded", "boxes"))
+        return PromptJudge(SceneJudge(recorded.grounder, relations), by_text)
     zeroing = settings.get("questions.zeroing")
     graph = QuestionGraphJudge(recorded.chat, requests=settings["questions.requests"], zeroing=zeroing, by_text=by_text)
     return PromptJudge(ClauseJudge(recorded.chat, decide="clauses"), graph)
