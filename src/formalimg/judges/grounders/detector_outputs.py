@@ -6,7 +6,7 @@ Layouts are recognised by their shapes, with C classes and N candidates:
 - `(1, 4 + C, N)` or `(1, N, 4 + C)`, YOLO: centre, width and height in pixels of the input, and a score for each class;
 - `(1, N, 5 + C)`, older YOLO: the same with the score of there being any object before those of the classes;
 - `(1, N, 6)`, YOLO with suppression inside: xmin, ymin, xmax, ymax in pixels of the input, score, class;
-- `(N, 5 + C)`, Darknet's YOLO: centre, width and height from 0 to 1, the score of there being any object, and a score for
+- `(N, 5 + C)`, Darknet's YOLO: centre, width and height from 0 to 1, the score of there being any object, and that of
   each class, which OpenCV has multiplied with it.
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formalimg.judges.grounders.detector import open_detector
-from formalimg.judges.grounders.detector_files import find_installed_files, missing_parts
+from formalimg.judges.grounders.detector_files import find_installed_networks, missing_parts
 from formalimg.models.registry import Provider, requirements_of
 
 _PACKAGE = "formalimg"
@@ -11,9 +11,9 @@ _PACKAGE = "formalimg"
 
 def installed_grounders() -> list[Provider]:
     """Return detectors and the reader of icons. Nothing is loaded but what says whether they can be used."""
-    files = find_installed_files()
-    network = f" by {files.network.name}" if files is not None and files.network is not None else ""
-    coco = f"The 80 classes of COCO in photographs{network}, on a CPU; -J network=NAME or weights=FILE takes others."
+    networks = "+".join(files.network.name for files in find_installed_networks() if files.network)
+    by = f" by {networks}" if networks else ""
+    coco = f"The 80 classes of COCO in photographs{by}, on a CPU; -J network=NAME or weights=FILE takes others."
     detectors = "An object detector in a folder or on the Hugging Face hub, run here: detector/FOLDER or …/OWNER/NAME."
     icons = "The icons that built-in models draw; what draws anything else needs another judge."
     return [
