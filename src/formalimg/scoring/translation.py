@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from formalimg._util.record_files import read_records
 from formalimg._util.text import truncate
+from formalimg.benchmarks.prompt_formulas import MAX_READ
 from formalimg.errors import FormalimgError
 from formalimg.language.lexicon import WordingError
 from formalimg.language.open_nouns import find_unknown_nouns
@@ -23,7 +24,6 @@ from formalimg.logic.vocabulary import Vocabulary, vocabulary, vocabulary_names
 from formalimg.models.chat import Answered, Message, Unanswered
 from formalimg.models.spending import Spending
 from formalimg.prompts import load_prompts
-from formalimg.scoring.prompt_items import MAX_READ
 from formalimg.scoring.writer import MAX_ATTEMPTS, write_each
 from formalimg.types import ChatModel
 
