@@ -109,7 +109,7 @@ def test_names_that_are_no_text_can_still_be_stored(tmp_path: Path) -> None:
             r"unknown layout 'flat': known are imagefolder, conceptmix, cf-world, questions, geneval, "
             "t2i-compbench, published, map",
         ),
-        (".", {"lay": "map"}, r"unknown option 'lay': known are layout and grid"),
+        (".", {"lay": "map"}, r"unknown option 'lay': known are layout, grid and files"),
     ],
 )
 def test_wrong_paths_and_options_say_what_to_do(

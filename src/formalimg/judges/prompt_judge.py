@@ -109,12 +109,13 @@ class PromptJudge:
         because = f" ({spec.no_formula})" if spec.no_formula else ""
         if spec.no_formula and not spec.questions:
             return Unscored("not understood", f"the prompt cannot be read as a formula{because}")
-        if self.by_questions is not None:
+        is_text = isinstance(find_text_questions(spec), list)
+        if self.by_questions is not None and (is_text or not (self.reads_text and self.nouns is not None)):
             return await self.by_questions.judge(item, image)
-        if isinstance(find_text_questions(spec), list):
+        if is_text:
             why_not = "reads no text: give -J reader=ocr/rapidocr, or"
         else:
-            why_not = f"finds objects only, and the prompt could not be read as a formula{because}:"
+            why_not = f"finds objects only, and the prompt is no formula{because}:"
         return Unscored("not understood", f"{self.name} {why_not} name a chat model as the judge")
 
 

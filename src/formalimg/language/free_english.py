@@ -158,7 +158,8 @@ class _FreeEnglish(FreeNouns):
         mark, behind, left = self.draft.mark(), self.reader.place, len(self._left)
         found = self.read_free_noun()
         doubt = next((word for word in _without_places(link) if word in free_words("doubtful")), None)
-        if not self._can_look_for(found):
+        is_setting = link[-1] in free_words("settings") and found.amount is None
+        if is_setting and not self._can_look_for(found):
             self.draft.cut_back(mark)
             del self._left[left:]
             self.leave_over(behind, self.reader.place)

@@ -26,9 +26,9 @@ class FreeNouns(ProseNouns):
     """Reads noun phrases that introduce objects; words that say something else are left over."""
 
     def __init__(self, text: str, prose: ProseLexicon, *, any_noun: bool) -> None:
-        super().__init__(text, prose)
+        super().__init__(text.replace("’", "'"), prose)
         self.any_noun = any_noun
-        self._text = text
+        self._text = text.replace("’", "'")
         self._left: list[tuple[int, int]] = []
         self._open: dict[str, Noun] = {}
         self._drop_colored()
@@ -49,12 +49,16 @@ class FreeNouns(ProseNouns):
     @property
     def unread(self) -> tuple[str, ...]:
         """The phrases that the formula does not say, as the text has them."""
-        return tuple(self._as_written(self.reader.words[start:end]) for start, end in self._left)
+        return tuple(self._as_written(self.reader.words[start:end]) for start, end in sorted(self._left))
 
     def _as_written(self, words: list[str]) -> str:
-        pattern = r"\s*".join(map(re.escape, words))
-        written = re.search(rf"(?<!\w){pattern}(?!\w)", self._text, re.IGNORECASE)
-        return (written[0] if written else " ".join(words).replace(" ,", ",")).strip(" ,;")
+        text = " ".join(words)
+        replaced = [(word, other) for other, word in self.prose.synonyms.items() if re.search(rf"\b{word}\b", text)]
+        for spelled in (text, *(re.sub(rf"\b{word}\b", other, text) for word, other in replaced)):
+            pattern = r"\s*".join(map(re.escape, spelled.split()))
+            if written := re.search(rf"(?<!\w){pattern}(?!\w)", self._text, re.IGNORECASE):
+                return written[0].strip(" ,;")
+        return text.replace(" ,", ",").strip(" ,;")
 
     def starts_counted(self) -> bool:
         """Return whether a number comes next."""
@@ -131,7 +135,7 @@ class FreeNouns(ProseNouns):
         if plural:
             return not _is_plural(before) or _is_plural(word)
         if _is_plural(word):
-            return False  # what "a dog chases" has behind the noun is a verb
+            return not self._ends_clause(place + 1)  # "a dog chases a cat" has a verb behind the noun
         return not (_PARTICIPLE.fullmatch(word) and self._ends_clause(place + 1))
 
     def _ends_clause(self, place: int) -> bool:
@@ -161,7 +165,8 @@ class FreeNouns(ProseNouns):
             return None
         after = self.reader.words[end]
         is_whole = self._ends_clause(end) or _PARTICIPLE.fullmatch(after) or after in free_words("verbs")
-        return end if is_whole and (words[-1] in self.prose.words.plurals or _is_plural(words[-1])) else None
+        is_known = any(" ".join(words[place:]) in self.prose.words.plurals for place in range(len(words)))
+        return end if is_whole and (is_known or (self._has_color(words) and _is_plural(words[-1]))) else None
 
     # --- what it says
 
@@ -189,11 +194,20 @@ class FreeNouns(ProseNouns):
                 break
             place += 1
         noun = self._noun(self.reader.words[place:end], plural=plural, is_open=True)
-        if noun is None:
+        is_verb = noun is not None and left and _PARTICIPLE.fullmatch(noun.text)  # of "a light shining on a cat"
+        if noun is None or is_verb or (noun.text in self._open and self._is_cut_off(end)):
             raise WordingError(f"{' '.join(words)!r} is no noun phrase that is known")
         for number in left:
             self.leave_over(number, number + 1)
         return NounPhraseCore(None, bool(noun.measure), tuple(adjectives), noun)
+
+    def _is_cut_off(self, end: int) -> bool:
+        """Return whether a comma parts a noun from what may be its head: "an ornate, high-backed chair"."""
+        word, after = self.reader.words[end], self.reader.words[end + 1 : end + 2]
+        if word != "," or not after:
+            return False
+        is_clear = number_of(after[0]) is not None or after[0] in (*free_words("several"), "a", "an", "and", "")
+        return not (is_clear or after[0] in free_words("boundaries") or _PARTICIPLE.fullmatch(after[0]))
 
     def _read_known(self, end: int, *, plural: bool) -> NounPhraseCore | None:
         """Return the phrase if all its words are known and mean something."""
@@ -219,7 +233,7 @@ class FreeNouns(ProseNouns):
             return None  # a name
         if not self.any_noun or singular is None or has_odd_word or len(words) > _MAX_WORDS:
             return None
-        if head.endswith(_NO_NOUN) or self._is_adjective(head) or (_is_plural(head) and not plural):
+        if "'" in text or head.endswith(_NO_NOUN) or self._is_adjective(head) or (_is_plural(head) and not plural):
             return None
         if any(word.endswith(_NO_NOUN) for word in before) or (before and any(map(_PARTICIPLE.fullmatch, words))):
             return None
@@ -234,6 +248,10 @@ class FreeNouns(ProseNouns):
         entry = self.prose.words.before.get(word)
         is_noun = word in self.prose.words.singulars
         return (entry is not None and not is_noun) or word in free_words("adjectives")
+
+    def _has_color(self, words: list[str]) -> bool:
+        entries = (self.prose.words.before.get(word) for word in words)
+        return any(entry is not None and entry.predicate == "HasColor" for entry in entries)
 
     def _drop_colored(self) -> None:
         """Drop "colored" behind a colour: "a red colored car" is a red car."""

@@ -9,7 +9,7 @@ formula. `zeroing` is there only if it is `direct`; see `Zeroing`.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, get_args
 
 from formalimg._util.strict_json import is_text
@@ -27,7 +27,8 @@ from formalimg.benchmarks.questions.spec import (
 from formalimg.benchmarks.record import Record
 from formalimg.logic.checks import check
 from formalimg.logic.parser import parse, try_parse
-from formalimg.logic.vocabulary import vocabulary_names
+from formalimg.logic.syntax import Formula
+from formalimg.logic.vocabulary import VARIABLE, Predicate, Vocabulary, vocabulary, vocabulary_names
 
 NEEDED: tuple[str, ...] = ("questions",)
 OPTIONAL: tuple[str, ...] = ("dsl", "vocabulary", "zeroing", "no_formula")
@@ -35,6 +36,7 @@ PROOF: tuple[str, ...] = ()
 SPEC: type = QuestionSpec
 
 _FORMULA = ("dsl", "vocabulary")
+_UNDER = Predicate("Under", (VARIABLE, VARIABLE), "the first is underneath the second")
 _TEXTS = ("id", "question", "expected", "category")
 _FIELDS = {*_TEXTS, "parents", "weight"}
 
@@ -85,15 +87,15 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Qu
 
 def _formula_in(record: Record) -> bool:
     """Return whether the formula of a record is valid; if it is not, note why."""
-    text, vocabulary = record.text("dsl"), record.text("vocabulary")
-    if text is None or vocabulary is None:
+    text, name = record.text("dsl"), record.text("vocabulary")
+    if text is None or name is None:
         return False
-    if vocabulary not in vocabulary_names():
+    if name not in vocabulary_names():
         record.wrong(f"vocabulary must be one of {', '.join(vocabulary_names())}")
         return False
     formula, problems = try_parse(text)
     if formula is not None:
-        problems = check(formula, vocabulary)
+        problems = check(formula, _open_vocabulary(formula, name))
     for problem in problems:
         record.wrong(f"dsl, {problem}")
     if formula is None or problems:
@@ -102,6 +104,13 @@ def _formula_in(record: Record) -> bool:
         record.wrong(f"dsl, {reason}")
         return False
     return True
+
+
+def _open_vocabulary(formula: Formula, name: str) -> Vocabulary:
+    """Return a vocabulary with the classes that a formula names: prompts name any, and a judge says what it knows."""
+    known, own = vocabulary(name), FormulaSpec.of(formula).formula_classes
+    words = {**known.words, "class": tuple(dict.fromkeys((*known.words["class"], *own)))}
+    return replace(known, words=words, predicates={**known.predicates, "Under": _UNDER})
 
 
 def known_spec(fields: dict[str, Any]) -> QuestionSpec:
