@@ -105,7 +105,12 @@ def judge_images(
     texts = [prompts[label.item] for label in labels]
     # Drawings, by which judges are tried first, are not what a detector for photographs was trained on.
     scores = score(
-        images, texts, judge, judge_options=options, preflight=False, folder=runs / f"{labels[0].model}-{eye}"
+        images,
+        texts,
+        judge,
+        judge_options=options,
+        preflight=False,
+        folder=runs / f"{labels[0].model}-{eye.rpartition('/')[2]}",
     )
     by_item = {judged.outcome.item: judged.verdict for judged in open_run(Path(str(scores.folder))).judged()}
     return [Judged(each.passed, _objects_of(by_item.get(each.item))) for each in scores]
