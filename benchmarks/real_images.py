@@ -11,7 +11,7 @@ Printed, each with exact 95 % intervals:
 2. the pipeline, from the prompt to the verdict: unscored images, pass rates by each eye and by the labels, sensitivity
    and specificity;
 3. the claim about the two models, decided by the judge alone, with 50 and with 100 labelled images (both models' images
-   of 25 and 50 prompts), and by the labels alone: over random draws of the labelled prompts.
+   of 25 and 50 prompts), and by the labels alone, with the rates of both: over random draws of the labelled prompts.
 
 With `RUNS_FOLDER`, verdicts are kept there, and the same command looks at nothing twice. An hour on two cores.
 """
@@ -63,7 +63,7 @@ class Label(NamedTuple):
 class SeenClass(NamedTuple):
     """How many objects of a class a reading saw, and their colours."""
 
-    count: int
+    number: int
     colors: tuple[str, ...]
 
 
@@ -133,7 +133,7 @@ class Thing(NamedTuple):
     """A class that a prompt names: what both readings and the eye say of it."""
 
     category: str
-    count: int | None
+    number: int | None
     is_there: bool | None
     colors: tuple[str, ...]
     main_colors: tuple[str, ...]
@@ -152,13 +152,13 @@ def list_things(labels: Sequence[Label], judged: Sequence[Judged], prompts: Mapp
             both = [each for each in readings if each is not None]
             if len(both) < len(readings):
                 continue
-            counts = {each.count for each in both}
+            counts = {each.number for each in both}
             is_there = None if 0 in counts and len(counts) > 1 else 0 not in counts
             mine = [each for each in seen.objects if find(str(each["label"])) == name]
             is_single = counts == {1} and len(mine) == 1
             yield Thing(
                 label.category,
-                both[0].count if len(counts) == 1 else None,
+                both[0].number if len(counts) == 1 else None,
                 is_there,
                 tuple(color for each in both for color in each.colors) if is_single else (),
                 tuple(each.colors[0] for each in both if each.colors) if is_single else (),
@@ -182,7 +182,7 @@ def print_things(model: str, eye: str, things: Sequence[Thing]) -> None:
         share(thing.found > 0 for thing in things if thing.is_there),
         share(thing.found == 0 for thing in things if thing.is_there is False),
         share(
-            thing.found == thing.count for thing in things if thing.category == "Counting" and thing.count is not None
+            thing.found == thing.number for thing in things if thing.category == "Counting" and thing.number is not None
         ),
         share(thing.found_color in thing.main_colors for thing in things if thing.main_colors),
         share(thing.found_color in thing.colors for thing in things if thing.colors),
@@ -197,17 +197,10 @@ def print_verdicts(model: str, eye: str, category: str, labels: Sequence[Label],
     """Print a row of the second table."""
     pairs = [(label.passes, seen.passes) for label, seen in zip(labels, judged, strict=True)]
     scored = [(truth, bool(passes)) for truth, passes in pairs if passes is not None]
-    corrected = ""
-    if scored:
-        rate = corrected_rate(
-            sum(passes for _, passes in scored), len(scored), [(passes, truth) for truth, passes in scored]
-        )
-        corrected = f"{rate.value:.2f} ({rate.interval.low:.2f}–{rate.interval.high:.2f})"
     print_row(
         *(model, eye, category, f"{len(scored)} / {len(pairs) - len(scored)}"),
         share(passes for _, passes in scored),
         share(truth for truth, _ in pairs),
-        corrected,
         share(passes for truth, passes in scored if truth),
         share(not passes for truth, passes in scored if not truth),
         share(passes == truth for truth, passes in scored),
@@ -240,19 +233,34 @@ def print_claims(world: World, eye: str) -> None:
     ]
     for name, decide, count in ways:
         chance = random.Random(name)
-        decided = [
-            decide(world, pair, prompts, set(chance.sample(range(len(prompts)), count)))
-            for _ in range(DRAWS if count else 1)
-        ]
+        drawn = [set(chance.sample(range(len(prompts)), count)) for _ in range(DRAWS if count else 1)]
+        decided = [decide(world, pair, prompts, labelled) for labelled in drawn]
         print_row(
             eye,
             name,
+            *(_corrected_rate(world, model, drawn) for model in pair),
             f"{100 * fmean(each.estimate for each in decided):.1f}",
             f"±{50 * fmean(each.interval.high - each.interval.low for each in decided):.1f}",
             f"{fmean(each.p <= 0.05 and each.estimate > 0 for each in decided):.2f}",
             f"{fmean(each.p <= 0.05 and each.estimate * truth < 0 for each in decided):.2f}",
             f"{fmean(each.interval.low <= truth <= each.interval.high for each in decided):.2f}",
         )
+
+
+def _corrected_rate(world: World, model: str, drawn: Sequence[set[int]]) -> str:
+    """Return the pass rate of a model, corrected by the labels of drawn prompts: the means over all draws."""
+    judge, people, prompts = world.judge[model], world.people[model], world.prompts
+    passes = sum(judge[prompt] for prompt in prompts)
+    if not drawn[0]:
+        return f"{100 * passes / len(prompts):.1f}"
+    rates = [
+        corrected_rate(
+            passes, len(prompts), [(judge[prompts[number]], people[prompts[number]]) for number in sorted(labelled)]
+        )
+        for labelled in drawn
+    ]
+    half = fmean(rate.high - rate.low for rate in rates) / 2
+    return f"{100 * fmean(rate.estimate for rate in rates):.1f} ±{100 * half:.1f}"
 
 
 def main(folder: Path, runs: Path) -> None:
@@ -277,7 +285,7 @@ def main(folder: Path, runs: Path) -> None:
         for eye in EYES:
             own = [label for label in labels if label.model == model and label.category != TEXT]
             print_things(model, eye, list(list_things(own, [seen[model, eye, each.item] for each in own], prompts)))
-    columns = ("scored / unscored", "passes", "labels", "corrected", "sensitivity", "specificity", "accuracy")
+    columns = ("scored / unscored", "passes", "labels", "sensitivity", "specificity", "accuracy")
     print_header("Verdicts", "model", "eye", "category", *columns)
     for model in MODELS:
         for category in CATEGORIES:
@@ -285,7 +293,15 @@ def main(folder: Path, runs: Path) -> None:
             for eye in (READER,) if category == TEXT else EYES:
                 print_verdicts(model, eye, category, own, [seen[model, eye, each.item] for each in own])
     print_header(
-        "SD 1.4 minus SD 2.1, in points", "eye", "decided by", "difference", "95 %", "claimed", "reversed", "covered"
+        "SD 1.4 minus SD 2.1, in points",
+        "eye",
+        "decided by",
+        *MODELS,
+        "difference",
+        "95 %",
+        "claimed",
+        "reversed",
+        "covered",
     )
     people = {model: {each.item: each.passes for each in labels if each.model == model} for model in MODELS}
     for eye in EYES:

