@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 import formalimg
+from formalimg.benchmarks.prompt_formulas import read_formula
 from formalimg.benchmarks.questions.spec import GraphQuestion
 from formalimg.drawing.icon_scene import draw
 from formalimg.judges.base import LoadedImage
@@ -21,7 +22,6 @@ from formalimg.prompts import load_prompts
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.scoring import writer
-from formalimg.benchmarks.prompt_formulas import read_formula
 from formalimg.scoring.scoring import Scores
 from formalimg.types import Item, Part, Verdict
 from tests.scoring.conftest import CUP, PROMPT, RED

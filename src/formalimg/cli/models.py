@@ -15,8 +15,9 @@ def models_command(
 ) -> None:
     """List the model providers, detectors, text readers and presets of open judges, and what is missing to use each.
 
-    A model is named provider/model, as in openai/gpt-image-2. What answers, finds objects or reads text can judge. A preset stands
-    for an open model on a server of yours, with its options. No provider is called, and keys are never printed.
+    A model is named provider/model, as in openai/gpt-image-2. What answers, finds objects or reads text can judge. A
+    preset stands for an open model on a server of yours, with its options. No provider is called, and keys are never
+    printed.
     """
     from formalimg.judges.grounders.installed import installed_grounders  # these here, so that others start faster
     from formalimg.models.registry import installed_presets, installed_providers

@@ -32,6 +32,7 @@ DETECTORS = "detector/"
 COCO = f"{DETECTORS}coco"
 OCR = "ocr/"
 """Names that begin with this are text readers."""
+TEXT_READER = f"{OCR}rapidocr"
 
 GROUNDER_OPTIONS = ("requests", "boxes", "prompts")
 """Options that say how a chat model is asked for boxes."""
@@ -131,10 +132,10 @@ def open_text_reader(name: str, options: Mapping[str, str] | None = None) -> Tex
     Raises:
         FormalimgError: if there is none, or an option is wrong.
     """
-    from formalimg.judges.text_readers.rapidocr import NAME, open_rapidocr
+    if name != TEXT_READER:
+        raise FormalimgError(f"there is no text reader {name}: known is {TEXT_READER}")
+    from formalimg.judges.text_readers.rapidocr import open_rapidocr
 
-    if name != NAME:
-        raise FormalimgError(f"there is no text reader {name}: known is {NAME}")
     return open_rapidocr(options or {})
 
 
@@ -162,9 +163,7 @@ def take_text_judge(options: dict[str, Any]) -> TextJudge | None:
     own = {key: options.pop(key) for key in TEXT_OPTIONS if key in options}
     name = own.pop("reader", None)
     if name is None and own:
-        raise FormalimgError(
-            f"{next(iter(own))} says how text is compared: name a reader of text, -J reader=ocr/rapidocr"
-        )
+        raise FormalimgError(f"{next(iter(own))} says how text is compared: name the reader, -J reader={TEXT_READER}")
     return None if name is None else open_text_judge(name, own)
 
 

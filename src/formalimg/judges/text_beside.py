@@ -35,7 +35,7 @@ async def put_text_beside(
     for part, texts in zip(verdict.parts, wanted, strict=True):
         own = [next(matches) for _ in texts]
         answers.append(all(map(judge.shows, own)) if own else None)
-        said = "; ".join([part.reason, *(f"{judge.name} {describe_match(match, found.text)}" for match in own)])
+        said = "; ".join([part.reason, *(f"{judge.name} {describe_match(match, found)}" for match in own)])
         parts.append(replace(part, reason=said) if own else part)
     by_reader = {**judge.evidence(found, reading), "answers": answers}
     evidence = {**verdict.evidence, "by_reader": by_reader}

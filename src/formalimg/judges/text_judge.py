@@ -118,7 +118,7 @@ class TextJudge:
         score = 1.0 if is_shown else sum(match.score for match in matches) / len(matches)
         if question.expected == "no":
             score = float(not is_shown)
-        reason = "; ".join(describe_match(match, found.text) for match in matches)
+        reason = "; ".join(describe_match(match, found) for match in matches)
         return Part(question.question, question.category, score, question.weight, asked.wanted, reason)
 
 
@@ -136,10 +136,12 @@ def find_text_questions(spec: object) -> list[TextQuestion] | str:
     return f"{len(others)} of {len(asked)} questions ask for more, such as {example!r}"
 
 
-def describe_match(match: TextMatch, text: str) -> str:
-    """Return in words what was read in place of a wanted string: its misspelling, or else all text."""
-    read = match.text if match.is_near else truncate(text, _MOST_SHOWN, 20)
-    return f"reads {read}, asked {match.wanted}" if read else f"no text found, asked {match.wanted}"
+def describe_match(match: TextMatch, found: TextMatches) -> str:
+    """Return in words what was read in place of a wanted string: its misspelling, or else what no other string is."""
+    read = match.text if match.is_near else truncate(" / ".join(found.extra), _MOST_SHOWN, 20)
+    if read:
+        return f"reads {read}, asked {match.wanted}"
+    return f"{'no such text' if found.text else 'no text'} found, asked {match.wanted}"
 
 
 def _unchecked(prompt: str) -> dict[str, object]:

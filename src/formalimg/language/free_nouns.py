@@ -11,12 +11,17 @@ from formalimg.language.phrase_parser import NounPhraseCore
 from formalimg.language.prose_draft import TOP, Amount, ProseObject
 from formalimg.language.prose_lexicon import ProseLexicon
 from formalimg.language.prose_nouns import ProseNouns
+from formalimg.language.quoted_text import remove_quoted_texts
 
 _WORD = re.compile(r"[a-z]{2,}(?:[-'][a-z]+)*")
 _PARTICIPLE = re.compile(r"\w{2,}(?:ed|ing)")
 _NO_PLURAL = ("ss", "us", "is")
 _NO_NOUN = ("ly", "ful", "ous", "ish", "ive", "able", "ible", "less")
 """How words end that are hardly nouns."""
+
+_QUOTE = "…"
+"""What stands for words in quotes."""
+_QUOTED = r"""['"“‘„«「『].+?['"”’“»」』](?!\w)"""
 
 _MAX_WORDS = 3
 """The most words of a noun that no vocabulary has."""
@@ -26,12 +31,12 @@ class FreeNouns(ProseNouns):
     """Reads noun phrases that introduce objects; words that say something else are left over."""
 
     def __init__(self, text: str, prose: ProseLexicon, *, any_noun: bool) -> None:
-        super().__init__(text.replace("’", "'"), prose)
-        self.any_noun = any_noun
         self._text = text.replace("’", "'")
+        colored = re.sub(rf"(?i)\b({'|'.join(prose.colors)})[- ]colou?r(ed)?\b", r"\1", remove_quoted_texts(self._text))
+        super().__init__(colored, prose)
+        self.any_noun = any_noun
         self._left: list[tuple[int, int]] = []
         self._open: dict[str, Noun] = {}
-        self._drop_colored()
 
     @property
     def open_nouns(self) -> tuple[str, ...]:
@@ -40,7 +45,9 @@ class FreeNouns(ProseNouns):
 
     def leave_over(self, start: int, end: int) -> None:
         """Note words that the formula does not say; those that touch are one phrase."""
-        if not any(map(str.isalnum, "".join(self.reader.words[start:end]))):
+        while start < end and not _says(self.reader.words[start]):
+            start += 1
+        if start == end:
             return
         if self._left and self._left[-1][1] == start:
             start = self._left.pop()[0]
@@ -55,7 +62,7 @@ class FreeNouns(ProseNouns):
         text = " ".join(words)
         replaced = [(word, other) for other, word in self.prose.synonyms.items() if re.search(rf"\b{word}\b", text)]
         for spelled in (text, *(re.sub(rf"\b{word}\b", other, text) for word, other in replaced)):
-            pattern = r"\s*".join(map(re.escape, spelled.split()))
+            pattern = r"\s*".join(_QUOTED if word == _QUOTE else re.escape(word) for word in spelled.split())
             if written := re.search(rf"(?<!\w){pattern}(?!\w)", self._text, re.IGNORECASE):
                 return written[0].strip(" ,;")
         return text.replace(" ,", ",").strip(" ,;")
@@ -202,12 +209,15 @@ class FreeNouns(ProseNouns):
         return NounPhraseCore(None, bool(noun.measure), tuple(adjectives), noun)
 
     def _is_cut_off(self, end: int) -> bool:
-        """Return whether a comma parts a noun from what may be its head: "an ornate, high-backed chair"."""
+        """Return whether what follows a noun may be its head: "an ornate, high-backed chair", "a stairway railing"."""
         word, after = self.reader.words[end], self.reader.words[end + 1 : end + 2]
+        if word.endswith("ing"):
+            return after == ["."]
         if word != "," or not after:
             return False
         is_clear = number_of(after[0]) is not None or after[0] in (*free_words("several"), "a", "an", "and", "")
-        return not (is_clear or after[0] in free_words("boundaries") or _PARTICIPLE.fullmatch(after[0]))
+        is_verb = _PARTICIPLE.fullmatch(after[0]) and self._ends_clause(end + 2)
+        return not (is_clear or after[0] in free_words("boundaries") or is_verb)
 
     def _read_known(self, end: int, *, plural: bool) -> NounPhraseCore | None:
         """Return the phrase if all its words are known and mean something."""
@@ -250,20 +260,12 @@ class FreeNouns(ProseNouns):
         return (entry is not None and not is_noun) or word in free_words("adjectives")
 
     def _has_color(self, words: list[str]) -> bool:
-        entries = (self.prose.words.before.get(word) for word in words)
-        return any(entry is not None and entry.predicate == "HasColor" for entry in entries)
+        return any(word in self.prose.colors for word in words)
 
-    def _drop_colored(self) -> None:
-        """Drop "colored" behind a colour: "a red colored car" is a red car."""
-        words = self.reader.words
-        colors = {word for word, entry in self.prose.words.before.items() if entry.predicate == "HasColor"}
-        dropped = re.compile("colou?r(ed)?")
-        kept = [
-            word.removesuffix("-colored").removesuffix("-coloured")
-            for before, word in zip(["", *words], words, strict=False)
-            if not (before in colors and dropped.fullmatch(word))
-        ]
-        words[:] = kept
+
+def _says(word: str) -> bool:
+    """Return whether a token is a word, or stands for words in quotes."""
+    return word == _QUOTE or any(map(str.isalnum, word))
 
 
 def _is_plural(word: str) -> bool:

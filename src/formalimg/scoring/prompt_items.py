@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from formalimg._util.aio import run_sync
+from formalimg._util.record_files import iterate_table
 from formalimg._util.text import truncate
 from formalimg.benchmarks.items_file import encode_item
 from formalimg.benchmarks.prompt_formulas import read_formula
@@ -26,6 +27,7 @@ from formalimg.benchmarks.questions.spec import (
     text_questions,
     whole_question,
 )
+from formalimg.benchmarks.record import free_name
 from formalimg.errors import FormalimgError
 from formalimg.judges.text_judge import find_text_questions
 from formalimg.language.quoted_text import find_quoted_texts, remove_quoted_texts
@@ -70,6 +72,34 @@ class PromptItems(NamedTuple):
     ids: list[str]
     warnings: list[str]
     cost: float = 0.0
+
+
+def read_spec(prompt: str) -> QuestionSpec:
+    """Return what a prompt asks for without asking anybody: its quoted text, else a formula, else one question."""
+    texts = find_quoted_texts(prompt)
+    if 0 < len(texts) <= MAX_GRAPH_QUESTIONS:
+        return QuestionSpec(text_questions(texts))
+    formula = read_formula(prompt, (), partly=False)
+    return formula if isinstance(formula, QuestionSpec) else QuestionSpec(whole_question(prompt))
+
+
+def read_prompt_items(path: Path) -> list[Item[QuestionSpec]]:
+    """Return the items of a table of prompts: CSV, JSON or JSON Lines with `id` and `prompt`.
+
+    Raises:
+        FormalimgError: if it cannot be read, holds no prompts, or has an id twice.
+    """
+    items: dict[str, Item[QuestionSpec]] = {}
+    for row in iterate_table(path, lambda where, why: None):
+        name, prompt = row.text(("id", "item", "item_id", "prompt_id")), row.text(("prompt", "text", "caption"))
+        if not name or not prompt or len(prompt) > MAX_PROMPT:
+            continue
+        if (name := free_name(name, ())) in items:
+            raise FormalimgError(f"{path} has two prompts with the id {truncate(name, 40, 0)!r}: give each its own")
+        items[name] = prompt_item(name, prompt, read_spec(prompt))
+    if not items:
+        raise FormalimgError(f"{path} holds no prompts: give a table with id and prompt")
+    return list(items.values())
 
 
 @dataclass(frozen=True)
@@ -202,15 +232,16 @@ class PromptItemBuilder:
         return PromptItems(items, self.ids, warnings, spending.cost)
 
     def _unchecked(self) -> list[str]:
-        """Return a line on the prompts of which only the quoted text is checked; nothing if there are none."""
-        if not self.reads_text:
-            return []
-        prompts = [prompt for prompt, spec in self._specs.items() if isinstance(find_text_questions(spec), list)]
-        rests = [rest for prompt in prompts if any(map(str.isalnum, rest := remove_quoted_texts(prompt)))]
-        if not rests:
-            return []
-        count = f"{len(rests)} prompt{'s' * (len(rests) > 1)}"
-        return [f"{count}: only the quoted text is checked; not checked: {truncate(rests[0], 60, 20)!r}"]
+        """Return a line on the prompts of which only a part is checked, for each way; nothing if there are none."""
+        lines = []
+        texts = [prompt for prompt, spec in self._specs.items() if isinstance(find_text_questions(spec), list)]
+        rests = [rest for prompt in texts if any(map(str.isalnum, rest := remove_quoted_texts(prompt)))]
+        if self.reads_text and rests:
+            lines.append(_unchecked_line(rests, "only the quoted text is checked"))
+        left_over = [spec.left_over for spec in self.known if spec.left_over]
+        if self.nouns is not None and left_over:
+            lines.append(_unchecked_line(left_over, "only objects, colors, numbers and places are checked"))
+        return lines
 
     def estimated(self, folder: Path) -> PromptItems:
         """Return the items as far as they are known, with a typical number of questions in place of unwritten ones."""
@@ -233,6 +264,11 @@ class PromptItemBuilder:
                 raise FormalimgError(f"{folder} holds a run of {run.manifest.suite}: choose another folder")
             found = {name: run.suite_item(name) for name in set(self.ids)}
         return {name: item.spec for name, item in found.items() if item and isinstance(item.spec, QuestionSpec)}
+
+
+def _unchecked_line(rests: Sequence[str], what: str) -> str:
+    count = f"{len(rests)} prompt{'s' * (len(rests) > 1)}"
+    return f"{count}: {what}; not checked: {truncate(rests[0], 60, 20)!r}"
 
 
 def prompt_item(name: str, prompt: str, spec: QuestionSpec) -> Item[QuestionSpec]:

@@ -56,8 +56,8 @@ BENCHMARKS = (
         title="DrawBench",
         level="category",
         level_names=dict(enumerate(CATEGORIES, 1)),
-        judge_needs="needs detector/coco for colors, counts and positions, with -J reader=ocr/rapidocr for text; or a "
-        "chat model that can see, for all",
+        judge_needs="needs a detector for colors, counts and positions, with -J reader=ocr/rapidocr for text, or a "
+        "chat model that can see for all",
         takes_detectors=True,
         terms=TERMS,
         part_kinds=PART_KINDS,

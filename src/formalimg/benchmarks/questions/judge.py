@@ -20,6 +20,7 @@ from formalimg.judges.factory import (
 )
 from formalimg.judges.prompt_judge import PromptJudge
 from formalimg.judges.scene_judge import SceneJudge
+from formalimg.judges.text_judge import TextJudge
 from formalimg.logic.parser import parse
 from formalimg.types import Item, Judge
 
@@ -64,13 +65,25 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
     settings = recorded.settings
     if "protocol" in settings:
         raise FormalimgError("it has no published protocol")
+    by_text = _reopen_text_judge(recorded)
+    if by_text is not None and recorded.chat.name.startswith(OCR):
+        return PromptJudge(by_text, by_text)
     if not recorded.asks_chat:
         relations = settings.get("formula.relations", "recorded")
         check_option("relations", relations, ("recorded", "boxes"))
-        return PromptJudge(SceneJudge(recorded.grounder, relations))
+        return PromptJudge(SceneJudge(recorded.grounder, relations), by_text)
     zeroing = settings.get("questions.zeroing")
-    graph = QuestionGraphJudge(recorded.chat, requests=settings["questions.requests"], zeroing=zeroing)
+    graph = QuestionGraphJudge(recorded.chat, requests=settings["questions.requests"], zeroing=zeroing, by_text=by_text)
     return PromptJudge(ClauseJudge(recorded.chat, decide="clauses"), graph)
+
+
+def _reopen_text_judge(recorded: RecordedModels) -> TextJudge | None:
+    """Return the judge of recorded text by its settings, which stand alone, or beside those of another judge."""
+    for prefix in ("", "questions.", "questions.reader_"):
+        if f"{prefix}text_rules" in recorded.settings:
+            compare, tolerance = (recorded.settings[f"{prefix}{key}"] for key in ("compare", "tolerance"))
+            return TextJudge(recorded.reader, compare=compare, tolerance=tolerance)
+    return None
 
 
 def preflight_drawings(suite: str, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:

@@ -12,7 +12,7 @@ _PACKAGE = "formalimg"
 
 
 def installed_grounders() -> list[Provider]:
-    """Return detectors, the reader of icons and that of text. Nothing is loaded but what says whether they can be used."""
+    """Return detectors and the readers of icons and of text. Only what says whether they can be used is loaded."""
     networks = "+".join(files.network.name for files in find_installed_networks() if files.network)
     by = f" by {networks}" if networks else ""
     coco = f"The 80 classes of COCO in photographs{by}, on a CPU; -J network=NAME or weights=FILE takes others."
