@@ -38,7 +38,7 @@ def test_the_tutorial_works(tmp_path: Path) -> None:
         assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
         printed.append(done.stdout + done.stderr)
     _, scored, reported = printed
-    assert scored.count("found        6  of 6 wanted: 6 by id") == 2
+    assert scored.count("found      6  of 6 wanted: 6 by id") == 2
     lines = [[cell.strip() for cell in line.split("|")] for line in reported.splitlines()]
     rows = {(cells[1].removeprefix("folder/"), cells[2]): cells[3:] for cells in lines if len(cells) == 9}
     rates = {key: (cells[0].split(" ")[0], cells[1]) for key, cells in rows.items() if key[0] in ("first", "second")}
@@ -50,4 +50,4 @@ def test_the_tutorial_works(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "cannot be told apart" in page
     assert "1 cup found, 2 needed" in page
-    assert "reads Opne Ltae, asked Open Late" in page
+    assert "reads Open Lote, asked Open Late" in page

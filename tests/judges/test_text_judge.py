@@ -9,32 +9,14 @@ import pytest
 
 from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec, text_questions, whole_question
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import LoadedImage
 from formalimg.judges.factory import open_judge
 from formalimg.judges.preflight import check_judge, needs_preflight
+from formalimg.judges.prompt_judge import PromptJudge
 from formalimg.judges.text_judge import TextJudge
-from formalimg.judges.text_readers.text_reader import TextLine, TextReading
-from formalimg.scenes.objects import Box
 from formalimg.types import Item, Unscored, Verdict
-from tests.support.drawn_text import draw_text
+from tests.support.drawn_text import FixedReader, draw_text
 
 NEEDED = "rapidocr is not installed: pip install 'formalimg[ocr]'"
-
-
-class FixedReader:
-    """A reader that always reads the same."""
-
-    name = "ocr/fixed"
-    settings = {"kind": "fixed"}  # noqa: RUF012
-    concurrency = 1
-
-    def __init__(self, *lines: str, unscored: Unscored | None = None) -> None:
-        boxes = [Box(0, 100 * row, 500, 100 * row + 60) for row in range(len(lines))]
-        self.lines = tuple(map(TextLine, lines, boxes))
-        self.unscored = unscored
-
-    async def read(self, image: LoadedImage) -> TextReading | Unscored:
-        return self.unscored or TextReading(self.lines)
 
 
 def item(*questions: GraphQuestion, prompt: str = "") -> Item[object]:
@@ -116,7 +98,8 @@ def test_the_real_reader_reads_drawings() -> None:
     assert isinstance(wrong, Verdict)
     assert isinstance(none, Verdict)
     assert (right.passed, right.score) == (True, 1)
-    assert (wrong.passed, wrong.score) == (False, pytest.approx(0.7))
+    assert not wrong.passed
+    assert wrong.score == pytest.approx(0.7)
     assert wrong.parts[0].reason == "reads FOUNN SDEMD, asked FOUND SEED"
     assert none.parts[0].reason == "no text found, asked FOUND SEED"
 
@@ -128,13 +111,7 @@ def test_the_pre_flight_is_certain_that_text_is_read() -> None:
     found = asyncio.run(check_judge(judge, "free-prompts"))
     assert (found.problem, found.warning, found.drawings) == ("", "", 1)
     blind = TextJudge(FixedReader("Cate Z4"))
-    assert "reads Cate Z4, asked Cafe 24" in asyncio.run(check_judge(_as_prompt_judge(blind), "free-prompts")).problem
-
-
-def _as_prompt_judge(judge: TextJudge):  # type: ignore[no-untyped-def]
-    from formalimg.judges.prompt_judge import PromptJudge
-
-    return PromptJudge(judge, judge)
+    assert "reads Cate Z4, asked Cafe 24" in asyncio.run(check_judge(PromptJudge(blind, blind), "free-prompts")).problem
 
 
 def test_other_suites_and_wrong_options_are_refused() -> None:

@@ -24,7 +24,8 @@ def test_the_reward_is_dense(scorer: Scorer) -> None:
     images = [draw_text(*lines).pil for lines in (("FOUND", "SEED"), ("FOUNN", "SDEMD"), ("BLUE", "WHALES"))]
     right, near, other = scorer.score_all([(image, WANTED) for image in images])
     assert (right.score, right.passed) == (1, True)
-    assert (near.score, near.passed) == (pytest.approx(0.7), False)
+    assert near.score == pytest.approx(0.7)
+    assert near.passed is False
     assert near.reason.endswith("reads FOUNN SDEMD, asked FOUND SEED")
     assert other.score is not None
     assert other.score < 0.5

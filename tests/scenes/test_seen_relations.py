@@ -50,7 +50,7 @@ def scene(relations: list[SceneRelation] | None = None) -> Scene:
 def test_scenes_without_records_get_the_relations_that_a_formula_uses() -> None:
     formula = parse(FORMULA.format("On"))
     seen = with_seen_relations(scene(), formula)
-    assert seen.relations == {SceneRelation("On", 0, 1)}
+    assert seen.relations == frozenset({SceneRelation("On", 0, 1)})
     assert verify(formula, seen).passed
     under = parse(FORMULA.format("Under"))
     failed = verify(under, with_seen_relations(scene(), under))

@@ -151,7 +151,7 @@ def test_scores_have_a_mean_and_are_a_data_frame() -> None:
         ({"prompts": 3}, "prompts cannot be 3 .int.: give a str, a list or None"),
         (
             {"prompts": "A cup", "judge": 7},
-            "judge cannot be 7 .int.: give a str, a Judge, a Grounder, a ChatModel, a function or None",
+            "judge cannot be 7 .int.: give a str, a Judge, a Grounder, a TextReader, a ChatModel, a function or None",
         ),
         ({"prompts": "A cup", "judge": _OwnJudge(), "judge_options": {"a": "b"}}, "options are for a judge"),
         ({"questions": ["Is it?", GraphQuestion("1", "Is it so?")]}, "two questions have the id '1'"),

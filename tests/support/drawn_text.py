@@ -1,4 +1,4 @@
-"""Drawings of text, for what reads it."""
+"""Drawings of text, for what reads it, and a reader that always reads the same."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import io
 from PIL import Image, ImageDraw, ImageFont
 
 from formalimg.judges.base import LoadedImage
+from formalimg.judges.text_readers.text_reader import TextLine, TextReading
+from formalimg.scenes.objects import Box
+from formalimg.types import Unscored
 
 
 def draw_text(*lines: str, size: int = 56) -> LoadedImage:
@@ -19,3 +22,19 @@ def draw_text(*lines: str, size: int = 56) -> LoadedImage:
     data = io.BytesIO()
     drawing.save(data, "PNG")
     return LoadedImage(data.getvalue(), drawing)
+
+
+class FixedReader:
+    """A reader that always reads the same."""
+
+    name = "ocr/fixed"
+    settings = {"kind": "fixed"}  # noqa: RUF012
+    concurrency = 1
+
+    def __init__(self, *lines: str, unscored: Unscored | None = None) -> None:
+        boxes = [Box(0, 100 * row, 500, 100 * row + 60) for row in range(len(lines))]
+        self.lines = tuple(map(TextLine, lines, boxes))
+        self.unscored = unscored
+
+    async def read(self, image: LoadedImage) -> TextReading | Unscored:
+        return self.unscored or TextReading(self.lines)

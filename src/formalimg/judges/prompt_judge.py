@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.judges.base import LoadedImage
@@ -58,7 +58,7 @@ class PromptJudge:
     def questions(self, item: Item[object]) -> int:
         """Return how many requests are sent per image of this item, at most."""
         formula = _formula_item(item)
-        asked = [(self.by_formula, formula)] if formula is not None else []
+        asked: list[tuple[Judge, Item[Any]]] = [(self.by_formula, formula)] if formula is not None else []
         if isinstance(item.spec, QuestionSpec) and item.spec.questions and self.by_questions is not None:
             asked.append((self.by_questions, item))
         return sum(int(judge.questions(one)) for judge, one in asked if hasattr(judge, "questions"))

@@ -255,7 +255,7 @@ def recorded_reading(evidence: Mapping[str, object]) -> TextReading | None:
         EvidenceError: if the text cannot be read.
     """
     beside = evidence.get("by_reader")
-    seen = beside if isinstance(beside, Mapping) else evidence
+    seen: Mapping[str, Any] = beside if isinstance(beside, Mapping) else evidence
     if "text" not in seen:
         return None
     try:

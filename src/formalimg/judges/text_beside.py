@@ -26,8 +26,8 @@ async def put_text_beside(
         return verdict
     reading = await judge.reader.read(image)
     if isinstance(reading, Unscored):
-        by_reader = {"reader": judge.name, "unscored": reading.detail or reading.reason}
-        evidence = {**verdict.evidence, "by_reader": by_reader}
+        unread = {"reader": judge.name, "unscored": reading.detail or reading.reason}
+        evidence = {**verdict.evidence, "by_reader": unread}
         return replace(verdict, evidence=evidence, cost=total_cost((verdict.cost, reading.cost)))
     found = judge.match([text for texts in wanted for text in texts], reading)
     matches = iter(found.matches)

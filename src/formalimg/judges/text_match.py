@@ -35,7 +35,7 @@ _WORDS = re.compile(rf"{_WIDE}|(?:(?!{_WIDE})\S)+")
 
 class _Word(NamedTuple):
     line: int
-    index: int
+    position: int
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,8 @@ class _Page:
     def find(self, wanted: str) -> tuple[TextMatch, tuple[_Word, ...]]:
         """Return the run of words that comes closest to a string; of equally close ones the first."""
         target = normalize_text(wanted, self._comparison)
-        best, words = TextMatch(wanted, "", 1.0), ()
+        best = TextMatch(wanted, "", 1.0)
+        words: tuple[_Word, ...] = ()
         seen: set[str] = set()
         for run in self._runs(2 * max(len(target), 1)):
             text = self._join(run)

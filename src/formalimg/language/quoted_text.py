@@ -10,7 +10,7 @@ MAX_QUOTED = 200
 # A straight single quote is also an apostrophe: it opens after a blank or a bracket, and closes before one or a sign.
 _STRAIGHT = r"(?<![\w'])'(?=[^\s'])(?P<single>(?:(?!\s').)*?\S)'(?![\w'])"
 _PAIRS = ('""', "“”", "‘’", "„“", "«»", "「」", "『』")
-_OTHERS = "|".join(f"{re.escape(left)}([^{re.escape(left + right)}]+){re.escape(right)}" for left, right in _PAIRS)
+_OTHERS = "|".join(f"{re.escape(pair[0])}([^{re.escape(pair)}]+){re.escape(pair[1])}" for pair in _PAIRS)
 _QUOTED = re.compile(f"{_STRAIGHT}|{_OTHERS}")
 
 

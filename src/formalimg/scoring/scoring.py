@@ -23,6 +23,7 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.factory import OCR, open_judge, open_prompt_judge
 from formalimg.judges.prompt_judge import PromptJudge
 from formalimg.judges.text_judge import find_text_questions
+from formalimg.judges.text_readers.text_reader import TextReader
 from formalimg.language.quoted_text import find_quoted_texts
 from formalimg.models.registry import open_chat_model
 from formalimg.runs.config import RunConfig
@@ -159,7 +160,7 @@ class Scores(Sequence[Score]):
 def score(
     images: AnyImage | Sequence[AnyImage],
     prompts: str | Sequence[str] | None = None,
-    judge: str | Judge | Grounder | ChatModel | JudgeFunction | None = None,
+    judge: str | Judge | Grounder | TextReader | ChatModel | JudgeFunction | None = None,
     *,
     judge_options: Mapping[str, Any] | None = None,
     form: PromptForm = "auto",
@@ -181,9 +182,9 @@ def score(
     Args:
         images: an image or a list of them: paths, the bytes of files, PIL images, arrays or tensors.
         prompts: one prompt for all images, or one for each; may be left out if there are questions.
-        judge: a chat model that can see, or a grounder, by name or as an object; a judge as an object; or any function
-            `(image, item) -> bool | float | dict`, as `CallableJudge` takes it: the prompt is `item.prompt`. None for
-            the one that `FORMALIMG_JUDGE` or `formalimg.toml` names.
+        judge: a chat model that can see, a grounder or a text reader, by name or as an object; a judge as an object; or
+            any function `(image, item) -> bool | float | dict`, as `CallableJudge` takes it: the prompt is
+            `item.prompt`. None for the one that `FORMALIMG_JUDGE` or `formalimg.toml` names.
         judge_options: options of a judge that is named, or of a function, as for `run`.
         form: what prompts become: `formula`, `questions`, `whole` (one question), or `auto`.
         writer: the chat model that writes questions, by name or as an object; None for the judge, if it is one.
@@ -306,7 +307,7 @@ class Scoring:
 
 def open_scoring(
     pairs: Sequence[tuple[AnyImage, str]],
-    judge: str | Judge | Grounder | ChatModel | JudgeFunction | None,
+    judge: str | Judge | Grounder | TextReader | ChatModel | JudgeFunction | None,
     *,
     judge_options: Mapping[str, Any] | None = None,
     form: PromptForm = "auto",
@@ -350,7 +351,7 @@ def _open_pairs(pairs: Sequence[tuple[AnyImage, str]]) -> list[ScoredPair]:
 
 
 def _open_judge(
-    judge: str | Judge | Grounder | ChatModel | JudgeFunction | None, options: Mapping[str, Any] | None
+    judge: str | Judge | Grounder | TextReader | ChatModel | JudgeFunction | None, options: Mapping[str, Any] | None
 ) -> Judge:
     if judge is None:
         default = default_judge(FREE_PROMPTS, "these images", words="python", making=False)

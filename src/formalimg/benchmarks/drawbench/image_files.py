@@ -43,8 +43,8 @@ def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Candid
             f"{folder.path} holds the images of {len(models)} models ({shown}): give -M files='*/{models[0]}_*'"
         )
     seeds: dict[str, list[int]] = {}
-    for found in filter(None, parsed.values()):
-        seeds.setdefault(found["item"], []).append(int(found["seed"]))
+    for one in filter(None, parsed.values()):
+        seeds.setdefault(one["item"], []).append(int(one["seed"]))
     for file, found in parsed.items():
         item = index.item_numbered(found["item"]) if found else None
         image = FolderImage(item, sorted(seeds[found["item"]]).index(int(found["seed"]))) if found and item else None

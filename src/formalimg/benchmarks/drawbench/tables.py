@@ -29,7 +29,7 @@ def category_table(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
     rows = [row for run in runs for row in _rows(suite, run, runs)]
     note = (
         "judged by: what prompts became, a formula for a detector, strings for a text reader, or a question for a chat "
-        "model; read in part: images whose formula leaves words of the prompt unchecked, such as a place. Images "
+        "model; read in part: images of whose prompt words are not checked, such as a place. Images "
         "without a verdict are left out of the rate, and counted in `scored`."
     )
     return Table("categories", "Categories: what was scored, and by what", columns, tuple(rows), (note,), "result")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.run_judges import judge_of, two_judges
-from formalimg.human_eval.agreement.score_gap import ScoreGap, ScorePair, score_gap
+from formalimg.human_eval.agreement.score_gap import JudgeScoreDifference, score_difference
 from formalimg.runs.manifest import Identity
 from formalimg.stats.agreement import Consistency, consistency
 from formalimg.stats.correlation import Correlation, within_level_correlation
@@ -108,7 +108,7 @@ class JudgeAgreement:
             questions are unknown here.
         disagreements: where they disagree, in the order of the run.
         confidence: of all intervals.
-        graded: where answers have grades between no and yes, as ratings do: the gap of the scores, by kind of question.
+        graded: where answers have grades between no and yes, as ratings do: the difference of the scores, by kind.
     """
 
     run: str
@@ -125,7 +125,7 @@ class JudgeAgreement:
     confidence: float
     direction: SensitivitySpecificity
     within_levels: Correlation
-    graded: Mapping[str, ScoreGap] = field(default_factory=dict)
+    graded: Mapping[str, JudgeScoreDifference] = field(default_factory=dict)
 
 
 class ImageName(NamedTuple):
@@ -290,17 +290,17 @@ def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 
             items=[pair.image.item for pair in wholes],
             confidence=confidence,
         ),
-        _graded_gaps(questions, confidence),
+        _graded_differences(questions, confidence),
     )
 
 
-def _graded_gaps(questions: Iterable[_AnswerPair], confidence: float) -> dict[str, ScoreGap]:
-    """Return the gap of the scores of graded answers, by kind; a kind is graded if one of its answers is."""
+def _graded_differences(questions: Iterable[_AnswerPair], confidence: float) -> dict[str, JudgeScoreDifference]:
+    """Return the differences of the scores of graded answers, by kind; a kind is graded if one of its answers is."""
     by_kind: dict[str, list[_AnswerPair]] = {}
     for pair in questions:
         by_kind.setdefault(pair.kind, []).append(pair)
     return {
-        kind: score_gap([ScorePair(it.first_score, it.second_score, it.image.item) for it in pairs], confidence)
+        kind: score_difference([(it.first_score, it.second_score, it.image.item) for it in pairs], confidence)
         for kind, pairs in by_kind.items()
         if any(it.is_graded for it in pairs)
     }

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from formalimg._util.installing import install_line
@@ -104,7 +105,7 @@ def _weights_digest() -> str:
     digest = hashlib.sha256()
     files = distribution(PACKAGE).files or ()
     for path in sorted((path for path in files if path.suffix == ".onnx"), key=str):
-        with path.locate().open("rb") as file:
+        with Path(str(path.locate())).open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()[:16]
 
