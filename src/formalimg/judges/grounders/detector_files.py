@@ -170,9 +170,10 @@ def find_installed_networks() -> tuple[DetectorFiles, ...]:
 
 
 def missing_parts() -> tuple[str, ...]:
-    """Return the lines that install what is missing to use any of the networks, the best one."""
-    best = next(iter(read_networks().values()))
-    lines = {INSTALL_OPENCV: find_spec("cv2") is None, best.install: not find_installed_networks()}
+    """Return the lines that install what is missing to use the networks that are installed, or the best one."""
+    best, installed = next(iter(read_networks().values())), find_installed_networks()
+    has_reader = find_spec("cv2") is not None and all(map(_is_readable, installed))
+    lines = {INSTALL_OPENCV: not has_reader, best.install: not installed}
     return tuple(line for line, is_missing in lines.items() if is_missing)
 
 
@@ -212,13 +213,21 @@ def _installed_files(names: str | None) -> tuple[DetectorFiles, ...]:
 
 
 def _require_reader(files: DetectorFiles) -> None:
-    """Require that OpenCV reads the format of these files; version 5 does not read Darknet's."""
-    if files.format != "darknet":
+    """Require that OpenCV reads the format of these files."""
+    if _is_readable(files):
         return
     import cv2
 
-    if not hasattr(cv2.dnn, "readNetFromDarknet"):
-        other = ", or use another network: -J network=ssd" if files.network else ""
-        raise FormalimgError(
-            f"OpenCV {cv2.__version__} does not read {files.weights.name}, OpenCV 4 does: {INSTALL_OPENCV}{other}"
-        )
+    other = ", or use another network: -J network=ssd" if files.network else ""
+    raise FormalimgError(
+        f"OpenCV {cv2.__version__} does not read {files.weights.name}, OpenCV 4 does: {INSTALL_OPENCV}{other}"
+    )
+
+
+def _is_readable(files: DetectorFiles) -> bool:
+    """Return whether OpenCV reads the format of these files; version 5 does not read Darknet's."""
+    if files.format != "darknet":
+        return True
+    import cv2
+
+    return hasattr(cv2.dnn, "readNetFromDarknet")
