@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from formalimg.language.counts import NONE
 from formalimg.language.description import to_formula
-from formalimg.language.free_nouns import FreeNouns, free_words
+from formalimg.language.free_nouns import FreeNouns
+from formalimg.language.free_phrase_ends import free_words
 from formalimg.language.lexicon import WordingError, word_table
 from formalimg.language.phrase_parser import phrase_words
 from formalimg.language.prose_draft import TOP, ProseObject
@@ -158,7 +159,7 @@ class _FreeEnglish(FreeNouns):
         mark, behind, left = self.draft.mark(), self.reader.place, len(self._left)
         found = self.read_free_noun()
         doubt = next((word for word in _without_places(link) if word in free_words("doubtful")), None)
-        is_setting = link[-1] in free_words("settings") and found.amount is None
+        is_setting = link[-1] in free_words("settings") and not (found.amount or found.core.adjectives)
         if is_setting and not self._can_look_for(found):
             self.draft.cut_back(mark)
             del self._left[left:]
