@@ -131,13 +131,14 @@ def _read_network(files: DetectorFiles) -> Any:
     import cv2
 
     weights, config = str(files.weights), str(files.config)
+    dnn: Any = cv2.dnn  # which functions it has depends on the version
     match files.format:
         case "onnx":
-            return cv2.dnn.readNetFromONNX(weights)
+            return dnn.readNetFromONNX(weights)
         case "darknet":
-            return cv2.dnn.readNetFromDarknet(config, weights)
+            return dnn.readNetFromDarknet(config, weights)
         case "tensorflow":
-            return cv2.dnn.readNetFromTensorflow(weights, config)
+            return dnn.readNetFromTensorflow(weights, config)
 
 
 def _resize(image: Image, size: tuple[int, int]) -> Image:
