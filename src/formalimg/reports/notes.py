@@ -130,7 +130,8 @@ def _extent_and_judge(section: Section) -> Iterator[str]:
     yield "; ".join(dict.fromkeys(map(extent, section.rows)))
     judges = [row.manifest.judge for row in section.rows]
     if judges[0] is not None and judges.count(judges[0]) == len(judges):
-        yield f"Judged by {judges[0].name}{f' ({judges[0].wording})' if judges[0].wording else ''}"
+        details = ", ".join(filter(None, (judges[0].components, judges[0].wording)))
+        yield f"Judged by {judges[0].name}{f' ({details})' if details else ''}"
     yield from _sources(section)
     alone = judge_alone(section.suite, section.rows, section.corrected)
     if alone:
