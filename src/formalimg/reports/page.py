@@ -343,8 +343,8 @@ def _drawing(figure: Figure) -> str:
 
 
 def page_style() -> Markup:
-    """Return the style of the page, for other pages that show parts of it."""
-    return _asset("page.css")
+    """Return the style of the page, colours and sizes first, for other pages that show parts of it."""
+    return Markup(_asset("theme.css") + _asset("page.css"))
 
 
 def theme_script() -> Markup:
