@@ -37,8 +37,12 @@ class _MainColumn(NamedTuple):
 def main_table(section: Section, comparison: Comparison) -> Table:
     """Return the main table of a section: one row for each run, then the published ones."""
     columns = tuple(_columns(section))
+    rated = section.rated
     rows = [
-        *(TableRow(tuple(one.of_run(row) for one in columns), row.name) for row in section.rows),
+        *(
+            TableRow(tuple(one.of_run(row) for one in columns), row.name, is_baseline=row not in rated)
+            for row in section.rows
+        ),
         *(
             TableRow(tuple(one.of_published(row) for one in columns), row.name, row.model, row.judge, row.source)
             for row in section.published

@@ -94,6 +94,15 @@ def caption(section: Section, comparison: Comparison, *, intervals: bool = True)
     return f"{'. '.join(sentences(section, comparison, interval_note(section, comparison) if intervals else ''))}."
 
 
+def short_caption(section: Section, comparison: Comparison) -> str:
+    """Return in one line what the numbers of the main table are, and who judged which images."""
+    of_what = "mean scores of images" if section.suite.has_scores else f"pass rates in percent, by {section.suite.level}"
+    judges = list(dict.fromkeys(row.manifest.judge.name for row in section.rows if row.manifest.judge))
+    by = f", by {join_names(judges)}" if judges else ""
+    extents = "; ".join(dict.fromkeys(map(extent, section.rows)))
+    return f"{section.suite.title}: {of_what}{by}. {extents}; {100 * comparison.confidence:g} % intervals."
+
+
 def interval_note(section: Section, comparison: Comparison) -> str:
     """Return what the intervals of the main table are, what they cover, and what they do not."""
     over, drawn = (", over groups", "groups") if section.suite.has_scores else ("", "items")

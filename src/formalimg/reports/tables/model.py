@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from formalimg.stats.observations import Interval
@@ -162,6 +163,7 @@ class TableRow(NamedTuple):
         run: the run or published model it is about; empty if it is about none.
         model, judge: the model and the judge of published numbers; empty for runs.
         title: an explanation that HTML pages show with the first cell.
+        is_baseline: whether the run marks the ceiling or the floor of the others.
     """
 
     cells: tuple[Cell, ...]
@@ -169,6 +171,7 @@ class TableRow(NamedTuple):
     model: str = ""
     judge: str = ""
     title: str = ""
+    is_baseline: bool = False
 
     @property
     def is_published(self) -> bool:
@@ -206,3 +209,8 @@ def is_incomplete(table: Table) -> bool:
 def starts_published(table: Table, row: int) -> bool:
     """Return whether published numbers begin with this row, below others."""
     return row > 0 and table.rows[row].is_published and not table.rows[row - 1].is_published
+
+
+def baselines_last(table: Table) -> Table:
+    """Return a table with the rows of baselines below those of other runs, above published numbers."""
+    return replace(table, rows=tuple(sorted(table.rows, key=lambda row: (row.is_published, row.is_baseline))))
