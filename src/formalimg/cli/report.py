@@ -131,7 +131,7 @@ def report_command(
     from formalimg.judges.certificates.certificate import read_certificate
     from formalimg.reports.comparison import compare
     from formalimg.reports.formats import format_of
-    from formalimg.reports.main_table import terminal_table
+    from formalimg.reports.terminal_report import terminal_table
     from formalimg.reports.report import render, write_page
     from formalimg.runs.manifest import profile_of_judges
 

@@ -397,7 +397,7 @@ def _shares(tallies: Sequence[tuple[str, Tally]], count: int, what: str = "") ->
 
 
 def _unscored(section: Section) -> Iterator[str]:
-    missing = [row for row in section.rows if row.summary.overall.scored < row.summary.overall.expected]
+    missing = [row for row in section.rated if row.summary.overall.scored < row.summary.overall.expected]
     for row in missing[:_MAX_LINES]:
         overall = row.summary.overall
         bounds = format_interval(row.overall_bounds(), section.suite.scale)

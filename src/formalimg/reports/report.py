@@ -11,9 +11,10 @@ from formalimg.errors import FormalimgError
 from formalimg.reports.comparison import compare
 from formalimg.reports.comparison_model import Comparison
 from formalimg.reports.formats import Format
-from formalimg.reports.main_table import main_table, terminal_table
+from formalimg.reports.main_table import main_table
 from formalimg.reports.tables.format import count_noun
 from formalimg.reports.tables.terminal import render_terminal, terminal_plain_text
+from formalimg.reports.terminal_report import terminal_table
 from formalimg.stats.observations import MissingPolicy, Profile
 from formalimg.types import RunRecord
 
@@ -99,9 +100,8 @@ def terminal_text(comparison: Comparison, width: int | None = None, *, details: 
 
 
 def plain_table(comparison: Comparison, width: int | None = None) -> str:
-    """Return the main table of each suite as plain text, for `print`; by default as wide as the terminal."""
-    tables = [main_table(section, comparison) for section in comparison.sections]
-    return terminal_plain_text(render_terminal(tables), width)
+    """Return the table of each suite as plain text, for `print`; by default as wide as the terminal."""
+    return terminal_plain_text(terminal_table(comparison, has_claims=False), width)
 
 
 class _SizedPage(NamedTuple):
