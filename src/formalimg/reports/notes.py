@@ -118,9 +118,10 @@ def caveats(section: Section) -> Iterator[str]:
     missing = [row for row in section.rows if row.summary.overall.scored < row.summary.overall.expected]
     if missing:
         yield f"† no verdict: {'; '.join(_missing_text(row, section.suite) for row in missing)}"
-    yield from section.notes
+    yield from (note for note in section.notes if note.startswith("The "))
     if judge_alone(section.suite, section.rows, section.corrected):
         yield f"{_measure(section.suite)} are the judge's alone; people's labels correct them (--human)"
+    yield from (note for note in section.notes if not note.startswith("The "))
     yield "Intervals cover which items and images were drawn, not errors of the judge"
 
 
@@ -128,8 +129,9 @@ def _missing_text(row: RunRow, suite: Benchmark) -> str:
     """Return how many images of a run have no verdict, and between which values that leaves its headline number."""
     overall, (*_, band) = row.summary.overall, suite.bands or [""]
     bounds = None if suite.has_scores else row.band_bounds(band) if band else row.overall_bounds()
-    between = f", which leaves {format_interval(bounds, suite.scale, compact=True)}" if bounds else ""
-    return f"{row.name} {overall.expected - overall.scored:,} of {overall.expected:,}{between}"
+    between = f"; {band or 'all images'} {format_interval(bounds, suite.scale, compact=True)}" if bounds else ""
+    missing = f"{row.name} {overall.expected - overall.scored:,} of {overall.expected:,}"
+    return f"{missing} ({join_counts(row.unscored)}{between}{', whatever they show' if bounds else ''})"
 
 
 def interval_note(section: Section, comparison: Comparison) -> str:

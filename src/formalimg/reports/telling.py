@@ -55,7 +55,7 @@ def _lowest_failures(run: RunRecord) -> Iterator[Judged]:
 
 
 def _failed_words(failure: TellingFailure) -> set[str]:
-    """Return what failed: the predicates or concepts of the failed parts, else their kinds; "" where a rule failed it."""
+    """Return what failed: the predicates or concepts of the failed parts, else their kinds; "" if a rule did."""
     verdict = failure.judged.verdict
     parts = [part for part in verdict.parts if part.score < 1] if isinstance(verdict, Verdict) else []
     return {word for part in parts for word in part.about or (part.kind,)} or {""}

@@ -105,12 +105,10 @@ class FailureExamples(NamedTuple):
         suite = suite_of(self.run.manifest.suite)
         for _, judged in telling_failures({0: self.run}, self.count):
             item = self.run.items[judged.outcome.item]
-            sentences = [each.text for each in failure_sentences(judged.verdict, suite, item.formula)]
-            for line in (
-                f"{level_name(suite, item.level)}, item {item.id}: {item.prompt}",
-                f"  ✗ {'; '.join(sentences)}",
-            ):
-                yield Text(_cut(visible(line, one_line=True), options.max_width))
+            first, *others = failure_sentences(judged.verdict, suite, item.formula)
+            prompt = f"{level_name(suite, item.level)}, item {item.id}: {item.prompt}"
+            yield Text(_cut(visible(prompt, one_line=True), options.max_width))
+            yield Text(visible(f"  ✗ {first.text}{f', and {len(others)} more' if others else ''}", one_line=True))
 
 
 def _with_few_intervals(table: Table) -> Table:

@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from formalimg._util.text import visible
-from formalimg.reports.tables.format import cell_text, notes_of
-from formalimg.reports.tables.model import count_front_columns, starts_part
+from formalimg.reports.tables.format import NOTHING, bounds_text, cell_text, interval_text, mark, notes_of, number_text
+from formalimg.reports.tables.model import Column, Number, count_front_columns, number_in, starts_part
 from formalimg.types import Table
 
 if TYPE_CHECKING:
@@ -62,28 +62,29 @@ class _TerminalTables(NamedTuple):
         for table in self.tables:
             if table.title:
                 yield Text(_visible(table.title), style="bold")
-            yield from _grids(table, console, options, compact=self.compact)
-            for note in notes_of(table, compact=self.compact, bounds=not _is_main(table)) if table.notes else ():
+            grids = list(_grids(table, console, options, compact=self.compact))
+            yield from grids or _row_by_row(table)
+            has_intervals, has_bounds = self.compact or not grids, not (grids and _is_main(table))
+            for note in notes_of(table, compact=has_intervals, bounds=has_bounds) if table.notes else ():
                 yield Text(_visible(note), style="dim")
             if table.title:
                 yield ""
 
 
 def _grids(table: Table, console: Console, options: ConsoleOptions, *, compact: bool) -> Iterator[ConsoleRenderable]:
-    """Yield the whole table where there is room, else blocks of columns.
+    """Yield the whole table where there is room, else blocks of columns; nothing if they are too narrow for a number.
 
-    What cannot be broken into blocks is wrapped, as are texts alone: their last columns are sentences.
+    A table of texts alone is wrapped instead: its last columns are sentences.
     """
 
     def fits(columns: Sequence[int]) -> bool:
         return _width(_grid(table, columns, compact=compact), console, options) <= options.max_width
 
     every = range(len(table.columns))
-    is_wrapped = all(column.is_text for column in table.columns) and not fits(every)
-    blocks = [] if is_wrapped else _blocks(table, fits)
-    yield from (_grid(table, columns, compact=compact) for columns in blocks)
-    if not blocks:
+    if all(column.is_text for column in table.columns) and not fits(every):
         yield _grid(table, every, compact=compact, wrap=True)
+        return
+    yield from (_grid(table, columns, compact=compact) for columns in _blocks(table, fits))
 
 
 def _blocks(table: Table, fits: Callable[[Sequence[int]], bool]) -> list[list[int]]:
@@ -144,13 +145,43 @@ def _is_main(table: Table) -> bool:
     return any(column.figure for column in table.columns)
 
 
+def _row_by_row(table: Table) -> Iterator[ConsoleRenderable]:
+    """Yield the numbers of each row below each other, with their intervals and counts, under the texts of the row."""
+    from rich.text import Text
+
+    for row in table.rows:
+        cells = list(zip(row.cells, table.columns, strict=True))
+        texts = ", ".join(str(cell) for cell, column in cells if column.is_text and cell)
+        yield Text(_visible(texts), style="bold")
+        lines = [
+            _line(column, number)
+            for n, column in enumerate(table.columns)
+            if (number := number_in(table, row, n)) is not None and (number.value is not None or not row.is_published)
+        ]
+        used = [n for n in range(4) if n < 2 or any(line[n] for line in lines)]
+        grid = _empty_grid(with_heads=False)
+        for n in used:
+            grid.add_column(justify="right" if n else "left")
+        for line in lines:
+            grid.add_row(*(Text("\n".join(map(_visible, line[n].split("\n")))) for n in used))
+        yield grid
+
+
 def _visible(text: str) -> str:
     """Return a text of a table such that no terminal obeys it, on one line; names in it may come from anyone."""
     return visible(text, one_line=True)
 
 
-def _empty_grid() -> RichTable:
+def _line(column: Column, number: Number) -> tuple[str, str, str, str]:
+    counts = "" if number.scored is None or column.type in ("scored", "count") else f"{number.scored}/{number.expected}"
+    if number.coverage is not None:
+        counts = NOTHING if number.value is None else f"{100 * number.coverage:.1f} %"
+    below = filter(None, [interval_text(number, column), bounds_text(number, column)])
+    return column.title, mark(number, column) + number_text(number, column), "\n".join(below), counts
+
+
+def _empty_grid(with_heads: bool = True) -> RichTable:
     from rich import box
     from rich.table import Table as RichTable
 
-    return RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    return RichTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), show_header=with_heads)
