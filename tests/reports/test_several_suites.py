@@ -49,7 +49,7 @@ def comparison(folders: list[Path]) -> Comparison:
 
 def test_the_judge_is_named_where_the_figures_are(comparison: Comparison) -> None:
     for form in ("terminal", "md", "latex", "json", "html"):
-        said = " ".join(render(comparison, form).split())
+        said = " ".join(render(comparison, form, details=True).split())
         assert said.count("Judged by test/second.") == said.count("Judged by test/scores.") == 1
 
 
@@ -65,7 +65,7 @@ def test_judges_whose_verdicts_are_not_shown_are_named_with_the_way_to_see_them(
         "Verdicts of other judges are there, and not shown: test/planned for lab/one. "
         "See all with formalimg report --judges all."
     )
-    assert said().count(hidden) == 1
+    assert said("--details").count(hidden) == 1
     assert "-{}-judges all" in said("--format", "latex")
     everyone = said("--judges", "all")
     assert "not shown" not in everyone

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,8 +22,13 @@ def print_next(words: str, folders: Sequence[Path], options: str = "") -> None:
 
 
 def _in_short(folders: Sequence[Path]) -> str:
-    """Return folders as arguments; with a wildcard where they are all that a folder contains."""
+    """Return folders as arguments; with a wildcard where they are all that begins with the same words."""
     (parent, *others) = dict.fromkeys(folder.parent for folder in folders)
-    if len(folders) > 1 and not others and {path for path in parent.iterdir() if path.is_dir()} == set(folders):
-        return f"{shlex.quote(str(parent))}/*"
+    start = os.path.commonprefix([folder.name for folder in folders])
+    if (
+        len(folders) > 1
+        and not others
+        and {path for path in parent.iterdir() if path.name.startswith(start)} == {*folders}
+    ):
+        return f"{shlex.quote(str(parent / start) if start else f'{parent}/')}*"
     return shlex.join(map(str, dict.fromkeys(folders)))

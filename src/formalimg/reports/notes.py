@@ -11,6 +11,7 @@ from formalimg.judges.factory import DRAWN
 from formalimg.reports.comparison_model import Comparison, PublishedRow, RunRow, Section, name_with_task
 from formalimg.reports.judge_quality import SOFT_SCORE, quality_remarks
 from formalimg.reports.tables.format import (
+    INCOMPLETE,
     count_noun,
     epsilon_text,
     format_interval,
@@ -117,7 +118,12 @@ def caveats(section: Section) -> Iterator[str]:
     """Yield in a line each what limits the numbers of a section, the most important first."""
     missing = [row for row in section.rows if row.summary.overall.scored < row.summary.overall.expected]
     if missing:
-        yield f"† no verdict: {'; '.join(_missing_text(row, section.suite) for row in missing)}"
+        yield f"{INCOMPLETE} {'; '.join(_missing_text(row, section.suite) for row in missing)}"
+    for row in section.rows:
+        if row.looks is not None:
+            from formalimg.reports.adaptive_tables import adaptive_remark  # here: few runs are adaptive
+
+            yield adaptive_remark(row, row.looks, section.suite)
     yield from (note for note in section.notes if note.startswith("The "))
     if judge_alone(section.suite, section.rows, section.corrected):
         yield f"{_measure(section.suite)} are the judge's alone; people's labels correct them (--human)"
@@ -129,9 +135,9 @@ def _missing_text(row: RunRow, suite: Benchmark) -> str:
     """Return how many images of a run have no verdict, and between which values that leaves its headline number."""
     overall, (*_, band) = row.summary.overall, suite.bands or [""]
     bounds = None if suite.has_scores else row.band_bounds(band) if band else row.overall_bounds()
-    between = f"; {band or 'all images'} {format_interval(bounds, suite.scale, compact=True)}" if bounds else ""
-    missing = f"{row.name} {overall.expected - overall.scored:,} of {overall.expected:,}"
-    return f"{missing} ({join_counts(row.unscored)}{between}{', whatever they show' if bounds else ''})"
+    reasons = join_counts(row.unscored) if len(row.unscored) > 1 else "".join(row.unscored)
+    between = f", so {band or 'the rate'} is {format_interval(bounds, suite.scale, compact=True)}" if bounds else ""
+    return f"{row.name}: {overall.expected - overall.scored:,} of {overall.expected:,} unscored ({reasons}){between}"
 
 
 def interval_note(section: Section, comparison: Comparison) -> str:
