@@ -120,6 +120,6 @@ def test_a_restart_is_told_by_run_and_report(tmp_path: Path) -> None:
     assert found is not None
     told = f"restarted once, after {len(found.seen)} interim look"
     assert told in formalimg(*command, "--restart").out
-    report = " ".join(formalimg("report", str(tmp_path / "run")).out.split())
+    report = " ".join(formalimg("report", str(tmp_path / "run"), "--details").out.split())
     assert told in report
     assert "the error guarantee covers one run only" in report

@@ -123,9 +123,7 @@ def examples_of(
     )
 
 
-def choose(
-    outcomes: Sequence[ImageOutcome], count: int, first: Collection[tuple[str, int]] = ()
-) -> list[ImageOutcome]:
+def choose(outcomes: Sequence[ImageOutcome], count: int, first: Collection[tuple[str, int]] = ()) -> list[ImageOutcome]:
     """Return up to `count` outcomes, half failures and half passes, and some unscored: failures first, each by level.
 
     Each kind is spread over the levels, the unscored over their reasons. Images that were not made yet are

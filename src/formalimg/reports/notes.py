@@ -12,6 +12,7 @@ from formalimg.reports.comparison_model import Comparison, PublishedRow, RunRow,
 from formalimg.reports.judge_quality import SOFT_SCORE, quality_remarks
 from formalimg.reports.tables.format import (
     INCOMPLETE,
+    RULES,
     count_noun,
     epsilon_text,
     format_interval,
@@ -104,14 +105,19 @@ def caption(section: Section, comparison: Comparison, *, intervals: bool = True)
 
 
 def short_caption(section: Section, comparison: Comparison) -> str:
-    """Return in one line what the numbers of the main table are, and who judged which images."""
-    of_what = (
-        "mean scores of images" if section.suite.has_scores else f"pass rates in percent, by {section.suite.level}"
-    )
+    """Return in one line what the numbers of the main table are, who judged which images, and unusual rules."""
+    suite = section.suite
+    of_what = "mean scores of images" if suite.has_scores else f"pass rates in percent, by {suite.level}"
     judges = list(dict.fromkeys(row.manifest.judge.name for row in section.rows if row.manifest.judge))
     by = f", by {join_names(judges)}" if judges else ""
-    extents = "; ".join(dict.fromkeys(map(extent, section.rows)))
-    return f"{section.suite.title}: {of_what}{by}. {extents}; {100 * comparison.confidence:g} % intervals."
+    rules = (suite.score_rules(comparison.how) or ()) if comparison.profile != "paper" else ()
+    extras = [
+        *dict.fromkeys(map(extent, section.rows)),
+        f"{100 * comparison.confidence:g} % intervals",
+        RULES["fail"].lower() if comparison.missing == "fail" else "",
+        f"profile: {comparison.profile}" if any("profile:" in rule for rule in rules) else "",
+    ]
+    return f"{suite.title}: {of_what}{by}. {'; '.join(filter(None, extras))}."
 
 
 def caveats(section: Section) -> Iterator[str]:
@@ -135,9 +141,8 @@ def _missing_text(row: RunRow, suite: Benchmark) -> str:
     """Return how many images of a run have no verdict, and between which values that leaves its headline number."""
     overall, (*_, band) = row.summary.overall, suite.bands or [""]
     bounds = None if suite.has_scores else row.band_bounds(band) if band else row.overall_bounds()
-    reasons = join_counts(row.unscored) if len(row.unscored) > 1 else "".join(row.unscored)
     between = f", so {band or 'the rate'} is {format_interval(bounds, suite.scale, compact=True)}" if bounds else ""
-    return f"{row.name}: {overall.expected - overall.scored:,} of {overall.expected:,} unscored ({reasons}){between}"
+    return f"{row.name}: of {overall.expected:,} images {join_counts(row.unscored)}{between}"
 
 
 def interval_note(section: Section, comparison: Comparison) -> str:
