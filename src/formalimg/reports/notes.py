@@ -124,7 +124,10 @@ def caveats(section: Section) -> Iterator[str]:
     """Yield in a line each what limits the numbers of a section, the most important first."""
     missing = [row for row in section.rows if row.summary.overall.scored < row.summary.overall.expected]
     if missing:
-        yield f"{INCOMPLETE} {'; '.join(_missing_text(row, section.suite) for row in missing)}"
+        texts = [_missing_text(row, section.suite) for row in missing]
+        named = [f"{row.name}: {text}" for row, text in zip(missing, texts, strict=True)]
+        yield f"{INCOMPLETE} {'; '.join(named if len(section.rows) > 1 else texts)}"
+    yield from _sources(section)
     for row in section.rows:
         if row.looks is not None:
             from formalimg.reports.adaptive_tables import adaptive_remark  # here: few runs are adaptive
@@ -142,7 +145,7 @@ def _missing_text(row: RunRow, suite: Benchmark) -> str:
     overall, (*_, band) = row.summary.overall, suite.bands or [""]
     bounds = None if suite.has_scores else row.band_bounds(band) if band else row.overall_bounds()
     between = f", so {band or 'the rate'} is {format_interval(bounds, suite.scale, compact=True)}" if bounds else ""
-    return f"{row.name}: of {overall.expected:,} images {join_counts(row.unscored)}{between}"
+    return f"of {overall.expected:,} images {join_counts(row.unscored)}{between}"
 
 
 def interval_note(section: Section, comparison: Comparison) -> str:
