@@ -57,8 +57,8 @@ def _written(folder: Path, certificate: JudgeCertificate, name: str = "certifica
 @pytest.mark.parametrize("form", ["terminal", "md", "latex", "csv", "json", "html"])
 def test_every_format_shows_certificates(form: str, run: Path, tmp_path: Path) -> None:
     out = tmp_path / "report"
-    given = ("--certificate", _written(tmp_path, GOOD), "--format", form, "--out", str(out), "--images", "none")
-    given += ("--details",) if form == "terminal" else ()
+    given = ["--certificate", _written(tmp_path, GOOD), "--format", form, "--out", str(out), "--images", "none"]
+    given += ["--details"] if form == "terminal" else []
     done = formalimg("report", str(run), *given)
     assert done.code == 0, done.err
     text = out.read_text()

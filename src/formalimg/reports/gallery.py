@@ -99,7 +99,7 @@ def telling_figures(section: Section, telling: Sequence[tuple[int, ExampleImage]
                 f"#{_figure_id(example, run, prefix)}",
             )
         )
-    return render_template("formalimg.reports", "telling.html", figures=figures)
+    return Markup(render_template("formalimg.reports", "telling.html", figures=figures))
 
 
 class _TellingFigure(NamedTuple):

@@ -98,13 +98,13 @@ class FailureExamples(NamedTuple):
     """The most telling failures of a run in words, for a terminal."""
 
     run: RunRecord
-    count: int = 3
+    most: int = 3
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.text import Text
 
         suite = suite_of(self.run.manifest.suite)
-        for _, judged in telling_failures({0: self.run}, self.count):
+        for _, judged in telling_failures({0: self.run}, self.most):
             item = self.run.items[judged.outcome.item]
             first, *others = failure_sentences(judged.verdict, suite, item.formula)
             prompt = f"{level_name(suite, item.level)}, item {item.id}: {item.prompt}"
