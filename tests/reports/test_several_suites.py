@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -45,6 +46,15 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def comparison(folders: list[Path]) -> Comparison:
     with closing(open_run(folders[0])) as one, closing(open_run(folders[1])) as other:
         return compare([one, other], references=True)
+
+
+def test_landmarks_of_a_page_are_unique_and_ids_too(comparison: Comparison) -> None:
+    page = render(comparison, "html")
+    assert page.count("<nav") == page.count("<main") == 1
+    assert 'role="region"' not in page
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) > 2 * len(comparison.sections)
+    assert len(ids) == len({*ids})
 
 
 def test_the_judge_is_named_where_the_figures_are(comparison: Comparison) -> None:
