@@ -268,15 +268,16 @@ def test_the_page_shows_every_headline_number_with_its_interval_and_by_whom(labe
     run = _run("only", 5)
     labels = _labels(run, dict.fromkeys(run.items, True)) if labelled else {}
     page = render(compare([run], labels=labels), "html")
-    assert f"Rates by K{', by icons' if labelled else ''}</h2>" in page
+    assert ('<p class="caption">Rates by K, by icons</p>' in page) == labelled
     strip = page.partition('class="strip"')[2].partition("</dl>")[0]
-    ends = r"\([0-9]+–[0-9]+\)"
-    by = (
-        rf" by people; the judge alone: 62.5.*<b>10</b> G {ends} by people"
-        if labelled
-        else rf"</span>.*<b>0</b> G {ends}"
-    )
-    assert re.search(rf"<b>{'100.0' if labelled else '62.5'}</b> % {ends} overall{by}", strip), strip
+    ends = r" \(interval [0-9]+–[0-9]+\)"
+    rate, held = r"% of images pass overall", "G, the highest K with at least 70 %"
+    if labelled:
+        assert re.search(
+            rf"<b>100.0</b> {rate}{ends}, by people; the judge alone: 62.5.*<b>10</b> {held}{ends}, by people", strip
+        ), strip
+    else:
+        assert re.search(rf"<b>62.5</b> {rate}{ends}</p>.*<b>0</b> {held}{ends}</p>", strip), strip
 
 
 def test_ranks_by_the_judge_do_not_stand_beside_rates_by_people() -> None:
