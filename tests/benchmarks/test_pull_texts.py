@@ -138,7 +138,8 @@ def test_the_command_puts_texts_where_published_protocols_look_for_them(tmp_path
     assert said.code == 0
     assert f"used by  --protocol published --prompts {own}" in said.out
     for words, message in (
-        (("pull", "conceptmix"), "nothing says where the data goes: give --to DIR"),
+        (("pull", "conceptmix"), "nothing says where the data goes: give --to DIR, as in --to conceptmix"),
+        (("pull", "conceptmx"), "did you mean conceptmix?"),
         (("pull", "geneval", "--texts"), "where geneval keeps its texts is not known: known are those of formalimg, "),
         (("pull", "cf-world", "--texts", "--from", str(scripts)), "there is no data of cf-world in it"),
     ):

@@ -21,7 +21,7 @@ CUP = ("formula", "solve", "--formula", "(exists ?x (Is ?x 'cup'))")
     ("command", "option", "value", "limit"),
     [
         (READER, "--samples", "1001", "1000"),
-        (READER, "--samples", "0", "1<=x"),
+        (READER, "--samples", "0", "give 1 to 1000"),
         (READER, "--samples", HUGE, "1000"),
         (READER, "--seed", HUGE, "9223372036854775807"),
         (READER, "--seed", f"-{HUGE}", "-9223372036854775807"),

@@ -101,7 +101,8 @@ def test_every_format_of_the_report(workplace: Path, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["run", "knoling", "-m", "builtin/oracle"], "did you mean knolling"),
-        (["run", "knolling", "-m", "oracle"], "write provider/model"),
+        (["run", "knolling", "-m", "oracle"], "`formalimg models` lists the providers"),
+        (["run", "knoling"], "unknown suite 'knoling': did you mean knolling?"),
         (["run", "knolling", "-m", "buildin/oracle"], "did you mean builtin/oracle"),
         (["run", "knolling", "-m", "builtin/orakel"], "there is no builtin/orakel"),
         (["run", "knolling", "-m", "folder/nowhere"], "there is no folder"),
@@ -252,7 +253,7 @@ def test_a_closed_pipe_is_no_verdict(workplace: Path) -> None:
 def test_a_size_that_no_run_can_have(size: int, tmp_path: Path) -> None:
     code, _, err = formalimg("run", "knolling", "-m", "builtin/oracle", "--size", str(size), cwd=tmp_path)
     assert code == 2
-    assert f"{size} is not in the range {MIN_SIZE}<=x<={MAX_SIZE}" in err
+    assert f"{size} is out of range: give {MIN_SIZE} to {MAX_SIZE}" in err
 
 
 @pytest.mark.parametrize("suite", ["natural", "conceptmix", "cf-world"])

@@ -105,6 +105,24 @@ def test_a_named_judge_goes_before_the_server_of_the_environment(monkeypatch: py
     assert formalimg_score(grounder="builtin/icons")([CUP], [""], [RED_CUP]).scores.tolist() == [0.5]
 
 
+def test_reward_takes_grounder_and_judge_as_the_trainers_functions_do() -> None:
+    assert reward([CUP], [RED_CUP], grounder="builtin/icons") == [0.5]
+    image = Image.effect_noise((64, 64), 90).convert("RGB")
+    with pytest.raises(FormalimgError, match="no grounder builtin/none"):
+        reward([image], [RED_CUP], grounder="builtin/none")
+    with pytest.raises(FormalimgError, match="options for a judge, and no judge"):
+        reward([CUP], [RED_CUP], judge_options={"concurrency": 32})
+    with pytest.raises(FormalimgError, match="leave out either the scorer or these"):
+        reward([CUP], [RED_CUP], scorer=choose_models().scorer, judge="openai/vlm")
+
+
+def test_a_prompt_in_place_of_a_task_is_told_how_to_become_one() -> None:
+    with pytest.raises(FormalimgError, match=r"'a red cup' is no formula: give the item, or the questions of a prompt"):
+        reward([CUP], ["a red cup"])
+    commented = f"; mine\n{RED_CUP['formula']}"
+    assert reward([CUP], [commented]) == [0.5]
+
+
 def test_the_choice_holds_wherever_no_scorer_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose_models().scorer is choose_models().scorer, "formulas are prepared once"
     image = Image.effect_noise((64, 64), 90).convert("RGB")

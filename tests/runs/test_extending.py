@@ -76,6 +76,7 @@ def test_a_selection_takes_the_first_of_each_level_among_those_it_names(
     ("selection", "told"),
     [
         (Selection(levels=[9]), "no level 9"),
+        (Selection(levels=[8, 9]), "no levels 8, 9"),
         (Selection(ids=["x"]), "no item x"),
         (Selection(levels=[1], ids=["7"]), "no items are left"),
     ],

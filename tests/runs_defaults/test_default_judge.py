@@ -63,6 +63,14 @@ def test_a_foreign_model_without_a_judge_is_refused_before_anything_is_made(
     assert [path.name for path in Path().iterdir()] == ["photos"]
 
 
+def test_score_without_a_judge_names_what_can_look_at_photographs() -> None:
+    code, out, err = formalimg("score", "photos", "--prompt", "There is a cat.")
+    assert (code, out) == (2, "")
+    assert "there is no judge for these images: name a chat model that can see, which is asked about the prompt" in err
+    assert "or a detector for prompts that name objects." in err
+    assert "--judge detector/coco" in err
+
+
 def test_where_nothing_is_available_it_says_how_to_get_a_judge() -> None:
     err = formalimg("run", "knolling", "-m", "folder/photos", *FEW).err
     assert "Nothing is available here: no key is set (ANTHROPIC_API_KEY, GEMINI_API_KEY, " in err

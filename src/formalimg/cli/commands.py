@@ -53,8 +53,10 @@ class GroupedCommand(TyperCommand):
             return super().parse_args(ctx, args)
         except Exception as error:
             if isinstance(message := getattr(error, "message", None), str):
-                from formalimg.models.secrets import redact  # here, so that commands start faster
+                from formalimg.cli.option_errors import value_problem  # these here, so that commands start faster
+                from formalimg.models.secrets import redact
 
+                message = value_problem(error) or message
                 missing = type(error).__name__ == "MissingParameter" and getattr(error, "param", None)
                 error.message = (missing and missing.help) or redact(message)  # type: ignore[attr-defined]
             raise

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 
-from formalimg.benchmarks.registry import suite_names
+from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.cli.commands import SECTIONS
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
@@ -35,10 +35,16 @@ def key_value_option(flag: str, whose: str, panel: str | None = None) -> Any:
     return typer.Option(flag, metavar="KEY=VALUE", help=text, show_default=False, rich_help_panel=panel)
 
 
+def _known_suite(context: typer.Context, name: str) -> str:
+    """Refuse an unknown suite before missing options: what is typed first is what is wrong first."""
+    return name if context.resilient_parsing else suite(name).name  # the former while a command line is completed
+
+
 SuiteName = Annotated[
     str,
     typer.Argument(
         metavar="SUITE",
+        callback=_known_suite,
         help=f"The benchmark: {', '.join(suite_names())}; `formalimg suites` describes them.",
         show_default=False,
     ),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from formalimg.benchmarks.download.source import source_names, suites_by_source
+from formalimg.benchmarks.download.source import source, source_names, suites_by_source
 from formalimg.cli.streams import echo
 from formalimg.errors import FormalimgError
 
@@ -69,7 +69,7 @@ def pull_command(
         _show(pull_texts(benchmark, to, origin, revision))
         echo(f"used by  --protocol published{'' if to is None else f' --prompts {shlex.quote(to)}'}")
     elif to is None:
-        raise FormalimgError("nothing says where the data goes: give --to DIR")
+        raise FormalimgError(f"nothing says where the data goes: give --to DIR, as in --to {source(benchmark).name}")
     else:
         _show(pulled := pull(benchmark, to, origin, revision))
         for suite in suites_by_source().get(benchmark, ()):

@@ -46,7 +46,7 @@ def _check_samples(context: typer.Context, samples: int) -> int:
     from formalimg.runs.config import MAX_SAMPLES  # here, so that help screens come up faster
 
     if not 1 <= samples <= MAX_SAMPLES:
-        raise typer.BadParameter(f"{samples} is not in the range 1<=x<={MAX_SAMPLES}.")
+        raise typer.BadParameter(f"{samples} is out of range: give 1 to {MAX_SAMPLES}")
     return samples
 
 
@@ -57,7 +57,7 @@ def _check_size(context: typer.Context, size: int) -> int:
     from formalimg.runs.config import MAX_SIZE, MIN_SIZE  # here, so that help screens come up faster
 
     if not MIN_SIZE <= size <= MAX_SIZE:
-        raise typer.BadParameter(f"{size} is not in the range {MIN_SIZE}<=x<={MAX_SIZE}.")
+        raise typer.BadParameter(f"{size} is out of range: give {MIN_SIZE} to {MAX_SIZE}")
     return size
 
 

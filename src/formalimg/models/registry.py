@@ -231,7 +231,8 @@ def require_modules(provider: str, factory: Callable[..., Any]) -> None:
 def _split(name: str, example: str) -> tuple[str, str]:
     provider, slash, model = name.partition("/")
     if not slash or not model:
-        raise FormalimgError(f"cannot read the model {_masked(name)!r}: write provider/model, as in {example}")
+        advice = f"write provider/model, as in {example}; `formalimg models` lists the providers"
+        raise FormalimgError(f"cannot read the model {_masked(name)!r}: {advice}")
     return provider, model
 
 

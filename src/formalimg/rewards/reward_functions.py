@@ -59,6 +59,10 @@ def reward(
     images: Iterable[ImageLike],
     items: Iterable[TaskLike],
     *,
+    grounder: str | None = None,
+    grounder_options: Mapping[str, Any] | None = None,
+    judge: str | None = None,
+    judge_options: Mapping[str, Any] | None = None,
     scorer: BatchScorer | None = None,
     missing: Missing = "none",
 ) -> list[float | None]:
@@ -67,14 +71,23 @@ def reward(
     Args:
         images: images (bytes, paths, PIL images, arrays, tensors, also a batch of them as one), or scenes.
         items: what each is to show: an item, suite and id, a formula, or questions.
-        scorer: the scorer; None for one with the grounder and judge of FORMALIMG_GROUNDER and FORMALIMG_JUDGE, or of
-            formalimg.toml; else with the built-in grounder, which reads drawings by formalimg only.
+        grounder: finds the objects in images: `detector/…`, or a chat model that can see. None: FORMALIMG_GROUNDER, or
+            `grounder` of formalimg.toml, or the judge, or `builtin/icons`, for drawings by formalimg.
+        grounder_options: its options, such as `{"base_url": "http://127.0.0.1:8000/v1"}`.
+        judge: the chat model that judges all else. None: FORMALIMG_JUDGE, or `judge` of formalimg.toml.
+        judge_options: its options.
+        scorer: a scorer of your own, or a client of a reward server, in place of these.
         missing: the value for an image that cannot be scored. None by default: a 0 would teach a model to avoid
             images that the judge cannot read.
 
     Raises:
         FormalimgError: if an argument is not valid; with `missing="error"`, also for an image that cannot be scored.
     """
+    if scorer is None:
+        models = choose_models(grounder, judge, grounder_options=grounder_options, judge_options=judge_options)
+        scorer = models.scorer
+    elif any((grounder, grounder_options, judge, judge_options)):
+        raise FormalimgError("a scorer has its own grounder and judge: leave out either the scorer or these")
     scored = _score(images, items, scorer, parts=False)
     return [_value(one, missing, index) for index, one in enumerate(scored)]
 

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
+from formalimg._util.text import truncate
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.loader import default_digest, instruction_digest, load
 from formalimg.benchmarks.registry import suite, suite_names
@@ -104,6 +105,11 @@ class TaskCache:
         if isinstance(task, Item):
             return self._of_item(task)
         if isinstance(task, str):
+            if not task.lstrip().startswith(("(", ";")):
+                raise FormalimgError(
+                    f"{truncate(task, 60, 20)!r} is no formula: give the item, or the questions of a prompt, as in "
+                    '{"words": "a red cup", "questions": ["Is there a cup?", "Is it red?"]}'
+                )
             return self._of_text(task, None)
         if isinstance(task, tuple):
             match task:

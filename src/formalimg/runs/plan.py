@@ -72,7 +72,8 @@ class Selection:
         if unknown:
             known = sorted(map(str, available), key=lambda one: (len(one), one))
             advice = f"it has {', '.join(known)}" if len(known) <= 30 else "select others"
-            raise FormalimgError(f"the suite has no {what} {', '.join(unknown[:5])}: {advice}")
+            plural = "" if len(unknown) == 1 else "s"
+            raise FormalimgError(f"the suite has no {what}{plural} {', '.join(unknown[:5])}: {advice}")
 
 
 def require_supported(model: ImageModel, suite: str) -> None:

@@ -45,6 +45,9 @@ def no_judge_error(name: str, model: str, protocol: str, words: Words, *, making
             f"there is no judge for the images of {model}: {name} {about.judge_needs} ({ICONS} reads only the drawings "
             "of the built-in models)"
         )
+    elif about.takes_detectors:
+        kind = about.judge_needs.removeprefix("needs ")
+        why = f"there is no judge for {model}: name {kind}, or a detector for prompts that name objects"
     else:
         why = f"there is no judge for {name} that works offline: it {about.judge_needs}"
     found = find_available_judges(boxes=(about.judged_by_boxes or about.takes_detectors) and not published)
