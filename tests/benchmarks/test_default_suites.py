@@ -87,7 +87,7 @@ def test_tags_are_those_at_the_end_of_a_line(line: bytes, tags: bytes) -> None:
     assert _listed_tags(line) == tags
 
 
-PULLED = {"free-prompts", "questions", "geneval", "geneval2", "t2i-compbench"}
+PULLED = {"free-prompts", "questions", "geneval", "geneval2", "t2i-compbench", "drawbench"}
 """Suites whose items are the user's, or may not be shipped."""
 
 

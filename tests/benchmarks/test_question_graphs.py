@@ -14,7 +14,13 @@ from formalimg.benchmarks.export.suite_export import export_suite
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.items_file import decode_item, encode_item, write_items
 from formalimg.benchmarks.loader import load
-from formalimg.benchmarks.questions.spec import MAX_QUESTIONS, GraphQuestion, QuestionSpec, find_graph_problem
+from formalimg.benchmarks.questions.spec import (
+    MAX_QUESTIONS,
+    GraphQuestion,
+    QuestionSpec,
+    find_graph_problem,
+    unread_question,
+)
 from formalimg.benchmarks.record import ItemsError
 from formalimg.errors import FormalimgError
 from formalimg.logic.parser import parse
@@ -120,9 +126,11 @@ def test_a_missing_file_is_said_so(tmp_path: Path) -> None:
 
 FORMULA = QuestionSpec(formula=FormulaSpec.of(parse("(exists ?x (Is ?x 'cup'))")), vocabulary="natural")
 GRAPH = QuestionSpec((CUP, RED, NO_DOG))
+IN_PART = replace(FORMULA, questions=(unread_question("on a table", "A cup on a table."),))
+UNREAD = QuestionSpec(no_formula="'dreams' is not understood here")
 
 
-@pytest.mark.parametrize("spec", [FORMULA, GRAPH])
+@pytest.mark.parametrize("spec", [FORMULA, GRAPH, IN_PART, UNREAD])
 def test_items_read_back_as_they_were(tmp_path: Path, spec: QuestionSpec) -> None:
     item = Item("free-prompts", "one", 1, "A red cup, and no dog.", spec, ("questions",), "1")
     assert decode_item(encode_item(item), "free-prompts") == item
@@ -138,7 +146,9 @@ def test_items_read_back_as_they_were(tmp_path: Path, spec: QuestionSpec) -> Non
         ('"parents": ["cup"]', '"parents": ["mug"]', "depends on 'mug'"),
         ('"expected": "no"', '"expected": "maybe"', "expected is yes or no"),
         ('"weight": 2.0', '"weight": 0', "a weight above 0"),
-        ('"version": "1"', '"version": "1", "dsl": "(and)", "vocabulary": "natural"', "in place of questions"),
+        ('"version": "1"', '"version": "1", "dsl": "(and)", "vocabulary": "natural"', "and needs at least one formula"),
+        ('"version": "1"', '"version": "1", "vocabulary": "natural"', "belong together"),
+        ('"version": "1"', '"version": "1", "no_formula": ""', "no_formula"),
     ],
 )
 def test_items_that_cannot_be_asked_are_refused(old: str, new: str, message: str) -> None:
@@ -149,7 +159,8 @@ def test_items_that_cannot_be_asked_are_refused(old: str, new: str, message: str
 
 
 @pytest.mark.parametrize(
-    ("dsl", "vocabulary"), [("(exists ?x (Is ?x 'unicorn'))", "natural"), ("(Is ?x 'cup')", "natural"), ("(and)", "x")]
+    ("dsl", "vocabulary"),
+    [("(exists ?x (HasColor ?x 'odd'))", "natural"), ("(Is ?x 'cup')", "natural"), ("(and)", "x")],
 )
 def test_items_whose_formula_nobody_can_judge_by_are_refused(dsl: str, vocabulary: str) -> None:
     text = encode_item(Item("free-prompts", "one", 1, "A cup.", FORMULA, (), "1"))

@@ -49,7 +49,7 @@ def test_the_suites_that_ship() -> None:
         known = suite(name)
         assert known.name == name
         assert known.scale == ("score" if known.has_scores else "percent")
-        assert set(known.level_names) <= set(range(1, 8))
+        assert set(known.level_names) <= set(range(1, 12))
     assert [name for name in suite_names() if suite(name).gate is not None] == ["cf-world"]
     assert [name for name in suite_names() if suite(name).has_style_text] == ["knolling", "knolling-counts"]
     assert [name for name in suite_names() if suite(name).is_grounded] == ["knolling", "knolling-counts"]

@@ -54,7 +54,7 @@ def test_detectors_are_listed_with_what_they_need() -> None:
         (["run", "GenEval2", "-m", "builtin/reader"], "unknown suite 'GenEval2': did you mean geneval2?"),
         (["run", "dsg", "-m", "builtin/reader"], "`formalimg pull dsg` brings data for questions"),
         (["run", "formalimg", "-m", "builtin/reader"], "brings data for knolling and natural"),
-        (["run", "xyzzy", "-m", "builtin/reader"], "t2i-compbench; `formalimg suites` describes them"),
+        (["run", "xyzzy", "-m", "builtin/reader"], "drawbench; `formalimg suites` describes them"),
         (["pull", "natural", "--to", "x"], "natural is a suite, and not published data: its data comes with "),
         (["pull", "knolling-counts", "--to", "x"], "its items ship with formalimg"),
         (["pull", "genval", "--to", "x"], "did you mean geneval?"),

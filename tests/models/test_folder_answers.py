@@ -107,9 +107,9 @@ def test_names_that_are_no_text_can_still_be_stored(tmp_path: Path) -> None:
             ".",
             {"layout": "flat"},
             r"unknown layout 'flat': known are imagefolder, conceptmix, cf-world, questions, geneval, "
-            "t2i-compbench, published, map",
+            "t2i-compbench, drawbench, published, map",
         ),
-        (".", {"lay": "map"}, r"unknown option 'lay': known are layout and grid"),
+        (".", {"lay": "map"}, r"unknown option 'lay': known are layout, grid and files"),
     ],
 )
 def test_wrong_paths_and_options_say_what_to_do(

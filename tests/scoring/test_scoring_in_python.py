@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 import formalimg
+from formalimg.benchmarks.prompt_formulas import read_formula
 from formalimg.benchmarks.questions.spec import GraphQuestion
 from formalimg.drawing.icon_scene import draw
 from formalimg.judges.base import LoadedImage
@@ -21,7 +22,6 @@ from formalimg.prompts import load_prompts
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.scoring import writer
-from formalimg.scoring.prompt_items import read_formula
 from formalimg.scoring.scoring import Scores
 from formalimg.types import Item, Part, Verdict
 from tests.scoring.conftest import CUP, PROMPT, RED
@@ -151,7 +151,7 @@ def test_scores_have_a_mean_and_are_a_data_frame() -> None:
         ({"prompts": 3}, "prompts cannot be 3 .int.: give a str, a list or None"),
         (
             {"prompts": "A cup", "judge": 7},
-            "judge cannot be 7 .int.: give a str, a Judge, a Grounder, a ChatModel, a function or None",
+            "judge cannot be 7 .int.: give a str, a Judge, a Grounder, a TextReader, a ChatModel, a function or None",
         ),
         ({"prompts": "A cup", "judge": _OwnJudge(), "judge_options": {"a": "b"}}, "options are for a judge"),
         ({"questions": ["Is it?", GraphQuestion("1", "Is it so?")]}, "two questions have the id '1'"),

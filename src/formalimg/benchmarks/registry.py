@@ -18,6 +18,7 @@ FOLDERS: dict[str, tuple[str, ...]] = {
     "geneval": ("geneval",),
     "geneval2": ("geneval2",),
     "t2i_compbench": ("t2i-compbench",),
+    "drawbench": ("drawbench",),
 }
 """The names of the suites in each folder: a folder is loaded when one of them is asked for."""
 

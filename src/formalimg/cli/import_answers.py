@@ -143,3 +143,59 @@ def import_ratings_command(
     for note in found.notes:
         echo(note, err=True)
     echo(f"{found.place}: {found.images:,} images, {found.ratings:,} ratings by {found.raters:,} raters")
+
+
+@import_app.command("rubrics", cls=GroupedCommand, short_help="Make runs of ratings by several criteria.")
+def import_rubrics_command(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="The verdicts: a table (CSV, TSV, JSONL, JSON) with model, item, judge, and a column from 1 to 5 for "
+            "each criterion.",
+            show_default=False,
+        ),
+    ],
+    items: Annotated[
+        Path, typer.Option(metavar="FILE", help="The prompts: a table with id and prompt.", show_default=False)
+    ],
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The folder of the images, MODEL/ITEM.png, so that other judges can look at them. Default: runs "
+            "without images.",
+            show_default=False,
+        ),
+    ] = None,
+    criteria: Annotated[
+        str,
+        typer.Option(
+            metavar="A,B", help="The columns of the criteria. Default: all that hold ratings only.", show_default=False
+        ),
+    ] = "",
+    together: Annotated[
+        bool,
+        typer.Option("--together", help="One run of all image models, each a sample. Default: a run for each."),
+    ] = False,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="The folder for the runs.")] = Path("runs"),
+) -> None:
+    """Make runs of rubric verdicts: several criteria from 1 to 5 for each image, by one judge or more.
+
+    Each judge at each temperature becomes a judge of the run, for `agree --judges`. N/A is no part of a verdict, and an
+    image without ratings is unscored.
+    """
+    from formalimg.human_eval.importing.rubric_runs import import_rubrics
+    from formalimg.human_eval.importing.rubric_tables import read_rubrics
+    from formalimg.scoring.prompt_items import read_prompt_items
+
+    names = [name for name in (part.strip() for part in criteria.split(",")) if name]
+    made_with = f"formalimg {__version__}"
+    found = import_rubrics(
+        read_rubrics(file, names), read_prompt_items(items), out, images=images, together=together, made_with=made_with
+    )
+    for note in found.notes:
+        echo(note, err=True)
+    for run in found.runs:
+        echo(f"{run.folder}: {run.model}, {run.images:,} image{'s' * (run.images != 1)}, {run.scored:,} scored")
+    echo(f"`formalimg agree {found.runs[0].folder} --judges 1 2` compares two judges", err=True)

@@ -13,10 +13,11 @@ from formalimg.cli.streams import echo, print_data
 def models_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the providers as JSON.")] = False,
 ) -> None:
-    """List the model providers, detectors and presets of open judges, and what is missing to use each.
+    """List the model providers, detectors, text readers and presets of open judges, and what is missing to use each.
 
-    A model is named provider/model, as in openai/gpt-image-2. What answers or finds objects can judge. A preset stands
-    for an open model on a server of yours, with its options. No provider is called, and keys are never printed.
+    A model is named provider/model, as in openai/gpt-image-2. What answers, finds objects or reads text can judge. A
+    preset stands for an open model on a server of yours, with its options. No provider is called, and keys are never
+    printed.
     """
     from formalimg.judges.grounders.installed import installed_grounders  # these here, so that others start faster
     from formalimg.models.registry import installed_presets, installed_providers
@@ -27,6 +28,7 @@ def models_command(
         return
     for provider in found:
         abilities = {"images": provider.images, "answers": provider.answers, "finds objects": provider.finds}
+        abilities |= {"reads text": provider.reads}
         does = ", ".join(word for word, can in abilities.items() if can)
         name = provider.name if "/" in provider.name else f"{provider.name}/…"
         echo(f"{'–' if provider.missing else '✓'} {name:<16} {does}")

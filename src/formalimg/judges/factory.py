@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.benchmarks.registry import suite_names
@@ -14,6 +14,9 @@ from formalimg.types import Grounder, Judge
 
 if TYPE_CHECKING:
     from formalimg.judges.published_protocol import Followed
+    from formalimg.judges.text_judge import TextJudge
+    from formalimg.judges.text_match import Comparison
+    from formalimg.judges.text_readers.text_reader import TextReader
     from formalimg.types import ChatModel
 
 Protocol: TypeAlias = Literal["default", "published", "paper", "official-code"]
@@ -27,10 +30,15 @@ DRAWN = "builtin/drawn"
 DETECTORS = "detector/"
 """Names that begin with this are detectors: `detector/coco` for photographs, else open-vocabulary ones."""
 COCO = f"{DETECTORS}coco"
+OCR = "ocr/"
+"""Names that begin with this are text readers."""
+TEXT_READER = f"{OCR}rapidocr"
 
 GROUNDER_OPTIONS = ("requests", "boxes", "prompts")
 """Options that say how a chat model is asked for boxes."""
-JUDGE_OPTIONS = (*GROUNDER_OPTIONS, "decide", "answers", "persona", "zeroing", "grounder")
+TEXT_OPTIONS = ("reader", "compare", "tolerance")
+"""Options that say which reader answers questions for text, and how strings are compared."""
+JUDGE_OPTIONS = (*GROUNDER_OPTIONS, *TEXT_OPTIONS, "decide", "answers", "persona", "zeroing", "grounder")
 """Options that say how judges use a chat model; all others belong to the model."""
 
 
@@ -94,6 +102,7 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
         FormalimgError: if there is none, or an option is wrong.
     """
     # Each is imported here, so that others start faster.
+    _refuse_reader(name)
     if name == ICONS:
         if options:
             raise FormalimgError(f"{ICONS} has no options, but {', '.join(options)} was given")
@@ -117,6 +126,55 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
     return VlmGrounder(chat, **own)
 
 
+def open_text_reader(name: str, options: Mapping[str, str] | None = None) -> TextReader:
+    """Return the text reader of this name: `ocr/rapidocr`.
+
+    Raises:
+        FormalimgError: if there is none, or an option is wrong.
+    """
+    if name != TEXT_READER:
+        raise FormalimgError(f"there is no text reader {name}: known is {TEXT_READER}")
+    from formalimg.judges.text_readers.rapidocr import open_rapidocr
+
+    return open_rapidocr(options or {})
+
+
+def open_text_judge(name: str, options: Mapping[str, str] | None = None) -> TextJudge:
+    """Return the judge that goes by a text reader.
+
+    Args:
+        name: the text reader.
+        options: `compare` and `tolerance`, as for `TextJudge`, and those of the reader.
+
+    Raises:
+        FormalimgError: if there is no such reader, or an option is wrong.
+    """
+    from formalimg.judges.text_judge import TextJudge
+    from formalimg.models.options import Options
+
+    given = dict(options or {})
+    own = Options(name, {key: given.pop(key) for key in TEXT_OPTIONS[1:] if key in given})
+    compare, tolerance = own.text("compare", "loose"), own.number("tolerance", 0.0, minimum=0, maximum=1)
+    return TextJudge(open_text_reader(name, given), compare=cast("Comparison", compare), tolerance=tolerance)
+
+
+def take_text_judge(options: dict[str, Any]) -> TextJudge | None:
+    """Return the judge of the reader that options name, and remove these options; None if they name none."""
+    own = {key: options.pop(key) for key in TEXT_OPTIONS if key in options}
+    name = own.pop("reader", None)
+    if name is None and own:
+        raise FormalimgError(f"{next(iter(own))} says how text is compared: name the reader, -J reader={TEXT_READER}")
+    return None if name is None else open_text_judge(name, own)
+
+
+def _refuse_reader(name: str) -> None:
+    if name.startswith(OCR):
+        raise FormalimgError(
+            f"{name} reads text only, and cannot judge this by itself: name a chat model, or a detector, and give "
+            f"-J reader={name} with `score` or with question graphs"
+        )
+
+
 def _drawn_judge(suite: str, options: Mapping[str, str] | None) -> Judge:
     if options:
         raise FormalimgError(f"{DRAWN} has no options, but {', '.join(options)} was given")
@@ -131,23 +189,35 @@ def _drawn_judge(suite: str, options: Mapping[str, str] | None) -> Judge:
     return judge
 
 
-def open_prompt_judge(judge: Grounder | ChatModel, **options: Any) -> Judge:
-    """Return the judge of free prompts that goes by a grounder, or asks a chat model.
+def open_prompt_judge(
+    judge: Grounder | ChatModel | TextReader, *, by_text: TextJudge | None = None, **options: Any
+) -> Judge:
+    """Return the judge of free prompts that goes by a grounder or a text reader, or asks a chat model.
 
     Args:
-        judge: the grounder or the chat model.
+        judge: the grounder, the text reader or the chat model.
+        by_text: answers questions for text: where a grounder judges by itself, beside a chat model without effect on
+            the verdict.
         options: `requests`, `zeroing` and `prompts`, as for `QuestionGraphJudge`; for chat models.
     """
     from formalimg.judges.prompt_judge import PromptJudge
 
     if isinstance(judge, Grounder):
-        return PromptJudge(SceneJudge(judge))
+        return PromptJudge(SceneJudge(judge, "boxes"), by_text)
+    from formalimg.judges.text_readers.text_reader import TextReader
+
+    if isinstance(judge, TextReader):
+        from formalimg.judges.text_judge import TextJudge
+
+        text_judge = TextJudge(judge)
+        return PromptJudge(text_judge, text_judge)
     from formalimg.judges.clause_judge import ClauseJudge
     from formalimg.judges.question_graph_judge import QuestionGraphJudge
 
     own = {key: options[key] for key in ("prompts",) if key in options}
     # An image passes if all its parts do, whichever way the prompt is judged.
-    return PromptJudge(ClauseJudge(judge, decide="clauses", **own), QuestionGraphJudge(judge, **options))
+    graph = QuestionGraphJudge(judge, by_text=by_text, **options)
+    return PromptJudge(ClauseJudge(judge, decide="clauses", **own), graph)
 
 
 def require_chat(
@@ -162,6 +232,7 @@ def require_chat(
             f"there is no judge for {suite} that works offline: name a chat model that can see, as in "
             f"--judge gemini/gemini-3-pro-preview{advice}"
         )
+    _refuse_reader(name)
     if name == DRAWN:
         raise FormalimgError(f"{DRAWN} asks nobody, {why_not}: name a chat model")
     if name == ICONS or name.startswith(DETECTORS):
@@ -192,6 +263,7 @@ def open_chat(
     """
     from formalimg.models.registry import open_chat_model
 
+    _refuse_reader(name)
     model_options = dict(options or {})
     for key in JUDGE_OPTIONS:
         if key in model_options and key not in own_keys:

@@ -93,6 +93,8 @@ def _said(
     part = verdict.parts[number]
     if formula and part.name.startswith("("):
         return (scene is not None and scene.sentences(number)) or [_clause(part, formula, suite, scene)]
+    if "reader" in verdict.evidence:  # what was read says more than a question with its answer
+        return [SceneSentence(part.reason)]
     said = suite.explain_failure(part, verdict)
     return _question(part, verdict) if said is None else said
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
+from PIL import ImageDraw, ImageFont
+
 from formalimg._util.images import png_bytes
+from formalimg.benchmarks.questions.spec import QuestionSpec, text_questions
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.drawing.icon_scene import draw
 from formalimg.drawing.render import draw_scene
@@ -34,6 +37,7 @@ class KnownDrawing:
         scene: what the drawing shows.
         answers: the right answer to each question; empty where there are no yes/no questions.
         any_verdict: whether any verdict will do, as where a score is a matter of taste.
+        text: the text that it shows in place of a scene.
     """
 
     shows: str
@@ -42,6 +46,7 @@ class KnownDrawing:
     scene: Scene
     answers: tuple[bool, ...] = ()
     any_verdict: bool = False
+    text: str = ""
 
     @property
     def box(self) -> Box:
@@ -55,6 +60,9 @@ class KnownDrawing:
         """
         is_drawn = suite_of(self.item.suite).world == "drawn"
         drawing = draw_scene(DrawnScene(self.scene), SIZE) if is_drawn else draw(self.scene, SIZE)
+        if self.text:
+            pen = ImageDraw.Draw(drawing)
+            pen.text((SIZE / 2, SIZE / 2), self.text, "black", ImageFont.load_default(SIZE / 7), anchor="mm")
         chance = random.SystemRandom()
         for corner in ((0, 0), (SIZE - 1, 0), (0, SIZE - 1), (SIZE - 1, SIZE - 1)):
             shown = drawing.getpixel(corner)
@@ -75,6 +83,17 @@ def two_places(item: Item[object]) -> tuple[KnownDrawing, KnownDrawing]:
     return (
         KnownDrawing("a red bottle at the lower left", asked, item, _BOTTLE_SCENE),
         KnownDrawing("a red bottle at the upper right", asked, item, _OTHER_BOTTLE_SCENE),
+    )
+
+
+def two_texts(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
+    """Return a drawing of a text that is asked for, and one of another text, for what reads text."""
+    wanted, other = "Cafe 24", "BOOK SHOP"
+    item = Item(suite, "preflight", 1, f"A sign that says '{wanted}'.", QuestionSpec(text_questions((wanted,))))
+    asked, nothing = f"for the text {wanted}", Scene.of([])
+    return (
+        KnownDrawing(f"the text {wanted}", asked, item, nothing, (True,), text=wanted),
+        KnownDrawing(f"the text {other}", asked, item, nothing, (False,), text=other),
     )
 
 

@@ -65,16 +65,19 @@ class _Finding:
 
 
 def needs_preflight(judge: Judge, suite: str) -> bool:
-    """Return whether a judge costs or can fail: it asks a chat model, or runs a detector.
+    """Return whether a judge costs or can fail: it asks a chat model, or runs a detector or a text reader.
 
     Judges built from a Python function or class are their author's to test.
     """
     questions, is_detector = getattr(judge, "questions", None), judge.name.startswith(DETECTORS)
-    if questions is None and not is_detector:
+    reads_text = getattr(judge, "reads_text", False)
+    if questions is None and not is_detector and not reads_text:
         return False
     drawings = suite_of(suite).preflight_drawings(judge)
     if drawings is None:
         return False
+    if reads_text:
+        return True
     item = drawings[0].item
     if is_detector:  # one with classes of its own may know nothing of what is drawn
         return not getattr(judge, "unknown_classes", lambda item: ())(item)
@@ -97,7 +100,7 @@ async def check_judge(judge: Judge, suite: str) -> PreflightResult:
     for drawing in suite_of(suite).preflight_drawings(judge) or ():
         answer = await judge.judge(drawing.item, drawing.image())
         costs.append(answer.cost)
-        is_enough = isinstance(answer, Verdict) and (drawing.any_verdict or is_detector)
+        is_enough = isinstance(answer, Verdict) and (drawing.any_verdict or (is_detector and not drawing.text))
         finding = _Finding(True, (), "") if is_enough else find(judge, drawing, answer)
         findings.append(finding)
         shown = f"shown a drawing of {drawing.shows} and asked {drawing.asked}, {judge.name} {finding.text}"
@@ -129,6 +132,8 @@ def find(judge: Judge, drawing: KnownDrawing, answer: Verdict | Unscored) -> _Fi
         return _Finding(False, (), f"answered with other labels: {labels}", problem)
     if isinstance(answer, Unscored):
         return _unusable(judge, drawing, answer)
+    if drawing.text:
+        return _read_text(drawing, answer)
     if drawing.answers:
         said = tuple(part.score >= 0.5 for part in answer.parts)
         text = f"says {', '.join('yes' if yes else 'no' for yes in said) or 'nothing'}"
@@ -140,6 +145,15 @@ def find(judge: Judge, drawing: KnownDrawing, answer: Verdict | Unscored) -> _Fi
         return other
     text = f"found it at {_list_box(boxes[0])}, not at {_list_box(drawing.box)}" if boxes else "found nothing"
     return _Finding(False, tuple(boxes), text)
+
+
+def _read_text(drawing: KnownDrawing, answer: Verdict) -> _Finding:
+    """Return the finding of a text reader, which is to read the drawing without an error."""
+    said = tuple(part.score == 1 for part in answer.parts)
+    text = answer.parts[0].reason
+    return _Finding(
+        said == drawing.answers, said, text, "" if said == drawing.answers else f"install it again, or {_ANOTHER}"
+    )
 
 
 def other_convention(asked: BoxConvention, true: Box, written: Sequence[Sequence[float]]) -> tuple[str, str] | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.factory import DETECTORS
+from formalimg.judges.text_judge import TextJudge, find_text_questions
 from formalimg.models.pricing import Price, price_of
 from formalimg.types import Item, Judge, Setting, Unscored, Verdict
 
@@ -25,7 +26,8 @@ class PromptJudge:
 
     Attributes:
         by_formula: judges items that have a formula: by a grounder and logic, or clause by clause.
-        by_questions: judges the others; None where nothing can answer questions, as a grounder.
+        by_questions: judges the others; None where nothing can answer questions, as a grounder; a `TextJudge` where
+            only questions for text can be answered.
     """
 
     by_formula: Judge
@@ -33,7 +35,7 @@ class PromptJudge:
 
     @property
     def name(self) -> str:
-        """The name of both judges, which are one chat model or one grounder."""
+        """The name of the judge of formulas: a chat model, a grounder or a text reader."""
         return self.by_formula.name
 
     @property
@@ -56,8 +58,10 @@ class PromptJudge:
     def questions(self, item: Item[object]) -> int:
         """Return how many requests are sent per image of this item, at most."""
         formula = _formula_item(item)
-        count = getattr(self.by_questions if formula is None else self.by_formula, "questions", None)
-        return int(count(formula or item)) if count else 0
+        asked: list[tuple[Judge, Item[Any]]] = [(self.by_formula, formula)] if formula is not None else []
+        if isinstance(item.spec, QuestionSpec) and item.spec.questions and self.by_questions is not None:
+            asked.append((self.by_questions, item))
+        return sum(int(judge.questions(one)) for judge, one in asked if hasattr(judge, "questions"))
 
     @property
     def nouns(self) -> Collection[str] | None:
@@ -73,28 +77,61 @@ class PromptJudge:
         return unknown(formula) if unknown and formula is not None else ()
 
     @property
+    def reads_text(self) -> bool:
+        """Whether a text reader answers the questions for text, and no other question has an answer."""
+        return isinstance(self.by_questions, TextJudge)
+
+    @property
     def price(self) -> Price:
         """The price of what is asked."""
         return price_of(self.by_formula)
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge whether the image shows what the prompt asks for."""
-        formula = _formula_item(item)
-        if formula is None and self.by_questions is None:
-            return Unscored(
-                "not understood",
-                f"{self.name} finds objects only, and the prompt could not be read as a formula: name a chat model as "
-                "the judge",
-            )
-        if formula is None:
-            assert self.by_questions is not None, "checked above"
-            return await self.by_questions.judge(item, image)
+        spec, formula = item.spec, _formula_item(item)
+        if not isinstance(spec, QuestionSpec) or formula is None:
+            return await self._judge_questions(item, image)
         found = await self.by_formula.judge(formula, image)
         if isinstance(found, Unscored):
             return found
         # Grouped by the words of the prompt, and not by predicates, as questions are.
         parts = tuple(replace(part, about=tuple(_QUOTED.findall(part.name))) for part in found.parts)
-        return replace(found, parts=parts)
+        found = replace(found, parts=parts)
+        if not spec.questions:
+            return found
+        if self.by_questions is None or self.reads_text:
+            return replace(found, evidence={**found.evidence, "not_checked": spec.left_over})
+        answered = await self.by_questions.judge(item, image)
+        return answered if isinstance(answered, Unscored) else _both(found, answered)
+
+    async def _judge_questions(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        spec = item.spec if isinstance(item.spec, QuestionSpec) else QuestionSpec()
+        because = f" ({spec.no_formula})" if spec.no_formula else ""
+        if spec.no_formula and not spec.questions:
+            return Unscored("not understood", f"the prompt cannot be read as a formula{because}")
+        is_text = isinstance(find_text_questions(spec), list)
+        if self.by_questions is not None and (is_text or not (self.reads_text and self.nouns is not None)):
+            return await self.by_questions.judge(item, image)
+        if is_text:
+            why_not = "reads no text: give -J reader=ocr/rapidocr, or"
+        else:
+            why_not = f"finds objects only, and the prompt is no formula{because}:"
+        return Unscored("not understood", f"{self.name} {why_not} name a chat model as the judge")
+
+
+def _both(formula: Verdict, questions: Verdict) -> Verdict:
+    """Return the verdict on a formula and the questions for what it leaves out: both pass, or neither."""
+    lists = {
+        key: [*value, *more]
+        for key, value in formula.evidence.items()
+        if isinstance(value, list) and isinstance(more := questions.evidence.get(key), list)
+    }
+    return Verdict(
+        formula.passed and questions.passed,
+        (*formula.parts, *questions.parts),
+        {**questions.evidence, **formula.evidence, **lists},
+        None if formula.cost is None or questions.cost is None else formula.cost + questions.cost,
+    )
 
 
 def _formula_item(item: Item[object]) -> Item[FormulaSpec] | None:

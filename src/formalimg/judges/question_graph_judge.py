@@ -15,6 +15,8 @@ from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec, Zer
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import check_option
 from formalimg.judges.question_judge import AskedQuestion, QuestionRequests, YesNoJudge, combine_answers
+from formalimg.judges.text_beside import put_text_beside
+from formalimg.judges.text_judge import TextJudge
 from formalimg.types import ChatModel, Item, Part, Setting, Unscored, Verdict
 
 
@@ -26,7 +28,8 @@ class QuestionGraphJudge(YesNoJudge):
     parents failed are answered too, and count as failed all the same. Where zeroing is direct (see `Zeroing`), every
     question is asked, because the own answer of a parent decides.
 
-    Evidence is that of `YesNoJudge`, and `skipped`: the questions that were not asked, with the parent that failed.
+    Evidence is that of `YesNoJudge`; `skipped`: the questions that were not asked, with the parent that failed; and
+    with a text reader, `by_reader`: see `put_text_beside`.
     """
 
     rules: ClassVar[Mapping[str, Setting]] = {"judging_rules": 1, "failed_parents": "count as failed"}
@@ -38,6 +41,7 @@ class QuestionGraphJudge(YesNoJudge):
         requests: QuestionRequests = "each question",
         zeroing: Zeroing | None = None,
         prompts: Path | None = None,
+        by_text: TextJudge | None = None,
     ) -> None:
         """Create a judge that asks this chat model.
 
@@ -46,6 +50,7 @@ class QuestionGraphJudge(YesNoJudge):
             requests: a new conversation for each question, or all questions in one.
             zeroing: which parents fail a question; None for the rule of each item.
             prompts: a folder with prompts of the user that replace ours.
+            by_text: reads the text that questions ask for, beside the answers.
 
         Raises:
             FormalimgError: if an option is wrong.
@@ -55,6 +60,10 @@ class QuestionGraphJudge(YesNoJudge):
             check_option("zeroing", zeroing, get_args(Zeroing))
             self._options["zeroing"] = zeroing
         self._zeroing = zeroing
+        self._by_text = by_text
+        if by_text is not None:
+            self._options |= {f"reader_{key}": value for key, value in by_text.settings.items() if key != "reader"}
+            self._options["reader"] = by_text.name
 
     @property
     def chat(self) -> ChatModel:
@@ -68,6 +77,12 @@ class QuestionGraphJudge(YesNoJudge):
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge whether every question about the image has its expected answer."""
+        verdict = await self._judge(item, image)
+        if self._by_text is None or isinstance(verdict, Unscored) or not isinstance(item.spec, QuestionSpec):
+            return verdict
+        return await put_text_beside(verdict, item.spec.questions, self._by_text, image)
+
+    async def _judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         if not isinstance(item.spec, QuestionSpec) or not item.spec.questions:
             return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
         if any(one.expected not in ("yes", "no") for one in item.spec.questions):

@@ -18,9 +18,10 @@ from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.drawing.scene import DrawnScene
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.scene_judge import judge_written_layout
+from formalimg.judges.text_readers.text_reader import TextLine, TextReader, TextReading
 from formalimg.models.chat import Answered, Message, Reply, Unanswered
 from formalimg.models.structured_output import ParseFailure, parse_answer
-from formalimg.scenes.objects import SceneError
+from formalimg.scenes.objects import Box, SceneError
 from formalimg.scenes.scene import Scene
 from formalimg.types import Grounder, Item, Setting, Unscored, Verdict
 
@@ -135,6 +136,22 @@ class RecordedLayout:
         return await judge_written_layout(item, objects)
 
 
+@dataclass(frozen=True)
+class RecordedReader:
+    """A text reader that reads what is on record, in whatever image."""
+
+    name: str
+    reading: TextReading | None = None
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    concurrency: int = 1
+
+    async def read(self, image: LoadedImage) -> TextReading | Unscored:
+        """Return the recorded text."""
+        if self.reading is None:
+            raise EvidenceError("its evidence has no text, which this judge always stores")
+        return self.reading
+
+
 class RecordedModels(NamedTuple):
     """What a judge that is opened again goes by, in the places of its models.
 
@@ -143,12 +160,14 @@ class RecordedModels(NamedTuple):
         chat: its chat model.
         grounder: finds its objects.
         asks_chat: whether it asks a chat model.
+        reader: reads its text.
     """
 
     settings: Mapping[str, Any]
     chat: RecordedChat
     grounder: Grounder
     asks_chat: bool
+    reader: TextReader
 
 
 @dataclass(frozen=True)
@@ -227,6 +246,24 @@ def recorded_grounding(evidence: Mapping[str, object]) -> Grounding | None:
     if not isinstance(confidence, int | float) or not isinstance(more, Mapping):
         raise EvidenceError("its scene cannot be read")
     return Grounding(_scene(evidence), float(confidence), more)
+
+
+def recorded_reading(evidence: Mapping[str, object]) -> TextReading | None:
+    """Return what a text reader read by the evidence of a verdict; None if there is no text.
+
+    Raises:
+        EvidenceError: if the text cannot be read.
+    """
+    beside = evidence.get("by_reader")
+    seen: Mapping[str, Any] = beside if isinstance(beside, Mapping) else evidence
+    if "text" not in seen:
+        return None
+    try:
+        lines = [TextLine(str(one["text"]), Box(*map(float, one["box"])), one["confidence"]) for one in seen["text"]]
+    except (TypeError, ValueError, KeyError):
+        raise EvidenceError("its text cannot be read") from None
+    served = seen.get("served")
+    return TextReading(tuple(lines), {"served": served} if served is not None else {})
 
 
 def recorded_drawing(evidence: Mapping[str, object]) -> DrawnScene | None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
 
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.registry import suite as suite_of
@@ -19,6 +19,7 @@ from formalimg.logic.soft_score.best_binding import BestBinding, ClauseResult, P
 from formalimg.logic.syntax import Formula, atoms
 from formalimg.logic.verification import Verification
 from formalimg.scenes.objects import SceneError
+from formalimg.scenes.seen_relations import with_seen_relations
 from formalimg.types import Grounder, Item, Part, Setting, Unscored, Verdict
 
 if TYPE_CHECKING:
@@ -43,9 +44,12 @@ class SceneJudge:
 
     Attributes:
         grounder: finds the objects in the images.
+        relations: where `On` and `NextTo` come from if the grounder records no relations: `boxes`, by the rules of
+            `seen_relations`, or nowhere (`recorded`), so that an item that needs them is unscored.
     """
 
     grounder: Grounder
+    relations: Literal["recorded", "boxes"] = "recorded"
 
     @property
     def name(self) -> str:
@@ -55,7 +59,8 @@ class SceneJudge:
     @property
     def settings(self) -> Mapping[str, Setting]:
         """The settings of the grounder, the semantics of `forall`, and the version of the rules."""
-        return {**self.grounder.settings, "semantics": "strict", "judging_rules": RULES}
+        own: dict[str, Setting] = {} if self.relations == "recorded" else {"relations": self.relations}
+        return {**self.grounder.settings, "semantics": "strict", "judging_rules": RULES, **own}
 
     @property
     def price(self) -> Price:
@@ -89,6 +94,8 @@ class SceneJudge:
         grounding = await self.grounder.ground(image, spec.object_classes)
         if isinstance(grounding, Unscored):
             return grounding
+        if self.relations == "boxes":
+            grounding = replace(grounding, scene=with_seen_relations(grounding.scene, spec.formula))
         # Some milliseconds, sometimes more: other images should not wait for it.
         return await asyncio.to_thread(judge_grounding, spec.formula, grounding)
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.errors import FormalimgError
-from formalimg.judges.factory import COCO, DETECTORS, DRAWN, ICONS, open_judge
+from formalimg.judges.factory import COCO, DETECTORS, DRAWN, ICONS, OCR, open_judge
 from formalimg.judges.recorded_models import (
     EvidenceError,
     RecordedChat,
@@ -20,12 +20,15 @@ from formalimg.judges.recorded_models import (
     RecordedGrounder,
     RecordedLayout,
     RecordedModels,
+    RecordedReader,
     recorded_drawing,
     recorded_grounding,
+    recorded_reading,
     recorded_requests,
     unseen_image,
 )
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge
+from formalimg.judges.text_readers.text_reader import TextReading
 from formalimg.models.registry import chat_model_providers
 from formalimg.types import Grounder, Item, Judge, Setting, Unscored, Verdict
 
@@ -70,7 +73,7 @@ class RecordedJudge:
         if name.partition("/")[0] in chat_model_providers() and not self._asks_chat:
             raise UnknownJudgeError("it is a chat model, and its settings have no prompt", is_own=True)
         try:
-            judge = self._open(RecordedChat(name), RecordedGrounder(name), RecordedDrawing(name))
+            judge = self._open(RecordedChat(name), RecordedGrounder(name), RecordedDrawing(name), self._reader())
         except (FormalimgError, KeyError, TypeError, ValueError, AttributeError) as error:
             why = str(error) if isinstance(error, FormalimgError) else f"it lacks {error}"
             raise UnknownJudgeError(f"its settings are not those of a judge of {suite}: {why}", is_own=is_own) from None
@@ -106,7 +109,7 @@ class RecordedJudge:
         chat = RecordedChat(self._name, recorded_requests(item, stored) if goes_by_answers else ())
         grounder = RecordedGrounder(self._name, None if goes_by_answers else recorded_grounding(stored.evidence))
         drawing = RecordedDrawing(self._name, recorded_drawing(stored.evidence) if self._name == DRAWN else None)
-        judge: Judge = self._open(chat, grounder, drawing)
+        judge: Judge = self._open(chat, grounder, drawing, self._reader(recorded_reading(stored.evidence)))
         if self._name == LayoutJudge.name and "protocol" in self._settings:
             judge = RecordedLayout(self._name, stored.evidence)
         depends_on_size = bool(self._benchmark.judge_profiles) or self._settings.get("boxes") == "pixels"
@@ -117,8 +120,15 @@ class RecordedJudge:
             )
         return made
 
-    def _open(self, chat: RecordedChat, grounder: RecordedGrounder, drawing: RecordedDrawing) -> Judge:
-        """Return the judge with these in the places of its chat model, its grounder and the reader of drawings."""
+    def _reader(self, reading: TextReading | None = None) -> RecordedReader:
+        """Return the text reader of the judge, which reads what is on record."""
+        named = (self._settings.get(key) for key in ("reader", "questions.reader"))
+        return RecordedReader(str(next(filter(None, named), self._name)), reading)
+
+    def _open(
+        self, chat: RecordedChat, grounder: RecordedGrounder, drawing: RecordedDrawing, reader: RecordedReader
+    ) -> Judge:
+        """Return the judge with these in the places of its models and of the reader of drawings."""
         settings: Mapping[str, Any] = self._settings
         if self._task == "layout" or self._name == LayoutJudge.name:
             return RecordedLayout(self._name, {}) if "protocol" in settings else SceneJudge(grounder)
@@ -130,7 +140,7 @@ class RecordedJudge:
                 raise FormalimgError("it has no drawings")
             return judge
         finder = grounder if "protocol" in settings else self._finder(chat, grounder)
-        return self._benchmark.reopen_judge(RecordedModels(settings, chat, finder, self._asks_chat))
+        return self._benchmark.reopen_judge(RecordedModels(settings, chat, finder, self._asks_chat, reader))
 
     def _finder(self, chat: RecordedChat, grounder: RecordedGrounder) -> Grounder:
         """Return what finds objects: the recorded grounder, or a grounder that reads recorded answers."""
@@ -145,7 +155,7 @@ class RecordedJudge:
 
 def _is_own_name(name: str) -> bool:
     """Return whether a name is that of a judge of formalimg: a built-in one, a detector, or a chat model."""
-    return name.startswith(("builtin/", DETECTORS)) or name.partition("/")[0] in chat_model_providers()
+    return name.startswith(("builtin/", DETECTORS, OCR)) or name.partition("/")[0] in chat_model_providers()
 
 
 def open_local_judge(suite: str, task: str, name: str, settings: Mapping[str, Setting]) -> Judge | None:

@@ -29,6 +29,7 @@ from formalimg.logic.syntax import (
     Variable,
 )
 from formalimg.logic.variables import rename_apart
+from formalimg.logic.vocabulary import Vocabulary
 
 
 class ClaimPart(NamedTuple):
@@ -106,7 +107,7 @@ def claim_objects(claim: ObjectClaim) -> list[str]:
     return [claim.subject, *(obj for part in claim.parts if is_relation(part) for obj in part.rest)]
 
 
-def describe(formula: Formula, suite: str) -> Description:
+def describe(formula: Formula, suite: str | Vocabulary) -> Description:
     """Return the description of a formula.
 
     Raises:
@@ -114,7 +115,8 @@ def describe(formula: Formula, suite: str) -> Description:
     """
     problems = [problem for problem in check(formula, suite) if problem.kind != "predicate"]
     if problems:
-        raise WordingError(f"the formula is not one of {suite}: {problems[0].message}")
+        name = suite if isinstance(suite, str) else suite.name
+        raise WordingError(f"the formula is not one of {name}: {problems[0].message}")
     reading = _FormulaWalk()
     block = reading.block(rename_apart(formula), top=True)
     _require_expressible(block)

@@ -52,6 +52,12 @@ class ProseLexicon:
     amounts: Mapping[str, AmountWords]
     phrases: Mapping[str, tuple[str, ...]]
 
+    @property
+    def colors(self) -> tuple[str, ...]:
+        """The words for colours before a noun, with their synonyms."""
+        known = {word for word, entry in self.words.before.items() if entry.predicate == "HasColor"}
+        return (*sorted(known), *(other for other, word in self.synonyms.items() if word in known))
+
     def is_living(self, noun: Noun) -> bool:
         """Return whether objects of this class can hold something, and sit or lie as a state."""
         return noun.word in self.words.living

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
+
 from formalimg.language.description import DescriptionBlock, claim_objects, describe
 from formalimg.language.equivalence import is_equivalent_as_written
 from formalimg.language.flow import write_clauses, write_rule
-from formalimg.language.lexicon import SuiteLexicon, WordingError, lexicon, lexicon_of
+from formalimg.language.lexicon import SuiteLexicon, WordingError, lexicon, lexicon_of, with_classes
 from formalimg.language.naming import HashRng, Naming, name_objects
 from formalimg.language.parser import parse_with
 from formalimg.language.phrase_parser import MAX_CHARACTERS
@@ -20,6 +23,7 @@ from formalimg.language.planning import (
 )
 from formalimg.language.sentences import SHOWS, begin_rule, inverted_claim
 from formalimg.logic.syntax import Formula, atoms, to_text
+from formalimg.logic.vocabulary import Vocabulary, vocabulary
 
 LISTED_FIRST = {"knolling": 35, "natural": 15}
 """In how many cases of a hundred the objects are listed before anything is said of them."""
@@ -61,9 +65,28 @@ def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
     return text
 
 
-def _written(formula: Formula, suite: str, seed: int, words: SuiteLexicon) -> str:
+def has_wording(formula: Formula, suite: str, classes: Collection[str] = ()) -> bool:
+    """Return whether a formula can be said in English that reads back as the same formula.
+
+    Args:
+        formula: a closed formula.
+        suite: `knolling` or `natural`.
+        classes: further classes, whose nouns are their names.
+    """
+    words, known = with_classes(lexicon_of(formula, suite), classes), vocabulary(suite)
+    if not words.nouns.keys() >= {*classes}:  # two classes of one noun
+        return False
+    named = {**known.words, "class": tuple(dict.fromkeys((*known.words["class"], *classes)))}
+    try:
+        text = _written(formula, suite, 0, words, replace(known, words=named))
+        return is_equivalent_as_written(parse_with(text, words), formula)
+    except WordingError:
+        return False
+
+
+def _written(formula: Formula, suite: str, seed: int, words: SuiteLexicon, known: Vocabulary | None = None) -> str:
     rng = HashRng(f"{seed} {suite} {to_text(formula)}")
-    description = describe(formula, suite)
+    description = describe(formula, known or suite)
     naming = name_objects(description, words, rng)
     phrases = PhraseBuilder(words, naming.names, rng)
     listed_first = rng.likely(LISTED_FIRST[suite])

@@ -99,6 +99,7 @@ class Provider:
         images: whether it has image models.
         answers: whether it has chat models, for judges, planners and writers.
         finds: whether it finds objects in images, for judges.
+        reads: whether it reads text in images, for judges.
         package: the distribution it comes with.
         summary: what it offers, one line each.
         missing: what to do before it can be used.
@@ -111,6 +112,7 @@ class Provider:
     summary: tuple[str, ...]
     missing: tuple[str, ...]
     finds: bool = False
+    reads: bool = False
 
     def to_json(self) -> dict[str, object]:
         """Return the provider as plain data."""
@@ -119,6 +121,7 @@ class Provider:
             "images": self.images,
             "answers": self.answers,
             "finds": self.finds,
+            "reads": self.reads,
             "package": self.package,
             "summary": list(self.summary),
             "missing": list(self.missing),

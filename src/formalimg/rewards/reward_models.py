@@ -10,7 +10,7 @@ from typing import Any
 
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
-from formalimg.judges.factory import DETECTORS, DRAWN, ICONS, JUDGE_OPTIONS
+from formalimg.judges.factory import DETECTORS, DRAWN, ICONS, JUDGE_OPTIONS, OCR
 from formalimg.rewards.scorer import Scorer
 from formalimg.runs.defaults.settings import ConfiguredJudge, Defaults, load_defaults
 
@@ -128,7 +128,7 @@ def _shared(
     judge: ConfiguredJudge | None, options: Mapping[str, str]
 ) -> tuple[ConfiguredJudge, ConfiguredJudge | None]:
     """Return the grounder where none was chosen, which is the judge if it can find objects, and the judge."""
-    if judge is None or judge.name == DRAWN:
+    if judge is None or judge.name == DRAWN or judge.name.startswith(OCR):
         return ConfiguredJudge(ICONS, options), judge
     if _finds_objects_only(judge.name):
         return ConfiguredJudge(judge.name, {**judge.options, **options}, judge.source), None

@@ -13,6 +13,7 @@ FORMS: Mapping[str, tuple[str, ...]] = {
     "id": ("suite", "id"),
     "formula": ("formula", "vocabulary"),
     "questions": ("words", "questions"),
+    "texts": ("texts",),
 }
 """The keys of each form of a task, by the key that identifies it."""
 
@@ -56,7 +57,7 @@ def require_task(row: object, place: str = "the row", prompt: object = None) -> 
     if text is None:
         raise FormalimgError(
             f"{place} does not say what the image is to show: give suite and id, formula and vocabulary, words and "
-            "questions, or the prompt of an item"
+            "questions, texts, or the prompt of an item"
         )
     return {PROMPT: text}
 

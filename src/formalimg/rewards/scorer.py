@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
-from formalimg.judges.factory import open_grounder, open_judge
+from formalimg.judges.factory import OCR, TEXT_READER, open_grounder, open_judge
 from formalimg.judges.scene_judge import SceneJudge
 from formalimg.models.base import Identified
 from formalimg.models.public_identity import mask_secrets
@@ -43,6 +43,9 @@ RULES_VERSION = 2
 """The version of the rules from verdicts to rewards: raised whenever a reward may come out differently."""
 
 DEFAULT_GROUNDER = "builtin/icons"
+
+_TEXTS = "texts"
+"""The judge of strings to read, among those of suites."""
 
 
 class _PendingImage(NamedTuple):
@@ -261,7 +264,7 @@ class Scorer:
         return discount_surplus(found, scene, task.item.spec.object_classes, self._surplus)
 
     def _judge_of(self, task: RewardTask) -> Judge | None:
-        name = task.item.suite
+        name = _TEXTS if task.reads_text else task.item.suite
         with self._judges_lock:
             if name in self._judges:
                 return self._judges[name]
@@ -269,6 +272,10 @@ class Scorer:
             if named is None and task.by_logic:
                 return None
             judge, options = (self._judge_name, self._judge_options) if named is None else (named.name, named.options)
+            if task.reads_text:
+                judge, options = (judge, options) if judge and judge.startswith(OCR) else (TEXT_READER, {})
+                self._judges[name] = open_judge(task.item.suite, judge, options)
+                return self._judges[name]
             if judge is None:
                 raise FormalimgError(
                     f"{name} needs a chat model that looks at images: open the scorer, or start the server, with a "

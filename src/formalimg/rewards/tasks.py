@@ -13,8 +13,10 @@ from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 from formalimg._util.text import truncate
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.loader import default_digest, instruction_digest, load
+from formalimg.benchmarks.questions.spec import QuestionSpec, text_questions
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
+from formalimg.language.quoted_text import find_quoted_texts, find_wanted_texts
 from formalimg.logic.checks import check
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.parser import parse
@@ -37,7 +39,8 @@ TaskLike: TypeAlias = "RewardTask | Item[Any] | tuple[str, str] | Formula | str 
 - `{"formula": "(exists ?x …)", "vocabulary": "knolling"}`; with a vocabulary, the formula is checked against it,
 - `{"words": "…", "questions": ["Is there a cat?", {"question": "…", "kind": "color", "weight": 2}]}`; questions that
   all have `"criteria"` are answered with scores, others with yes or no,
-- `{"prompt": "…"}`: the item with this prompt.
+- `{"texts": ["Hello World"]}`: strings that the image is to show, read by a text reader,
+- `{"prompt": "…"}`: the item with this prompt; else the text that it has in quotes.
 
 Other keys of a mapping, such as `tag`, are ignored, so that rows of data sets are tasks.
 """
@@ -56,6 +59,9 @@ _MIN_CACHED_BYTES = 32 * 1024
 _DEFAULT_SUITE = "knolling"
 """The suite of formulas without a vocabulary: logic decides about them."""
 
+_TEXT_SUITE = "free-prompts"
+"""The suite of strings to read, which is that of any prompt."""
+
 
 @dataclass(frozen=True, eq=False)
 class RewardTask:
@@ -64,6 +70,7 @@ class RewardTask:
     Attributes:
         item: the item that a judge is asked about.
         formula: the prepared formula, to be verified by logic; None where questions decide.
+        reads_text: whether a text reader decides.
         by_logic: whether boxes and colours decide, so that a grounder is enough.
         weights: the weight of each question besides that of its kind; None if all count the same.
     """
@@ -72,6 +79,7 @@ class RewardTask:
     formula: PreparedFormula | None = None
     by_logic: bool = False
     weights: tuple[float, ...] | None = None
+    reads_text: bool = False
 
 
 class TaskCache:
@@ -137,9 +145,21 @@ class TaskCache:
                 return self._of_text(text, others.get("vocabulary"))
             case {"questions": _} as asked:
                 return parse_questions(asked)
+            case {"texts": texts}:
+                return _text_task(texts)
             case {"prompt": str(prompt)}:
-                return self._of_item(self._prompts.find(prompt))
+                return self._of_prompt(prompt)
         raise FormalimgError("suite, id, formula and vocabulary must be texts")
+
+    def _of_prompt(self, prompt: str) -> RewardTask:
+        try:
+            item = self._prompts.find(prompt)
+        except FormalimgError:
+            texts = find_quoted_texts(prompt)
+            if not texts:
+                raise
+            return _text_task(texts, prompt)
+        return self._of_item(item)
 
     def _item(self, name: str, number: str) -> Item[Any]:
         items = self.items(name)
@@ -196,6 +216,20 @@ class TaskCache:
     def _cached_by_identity(self, key: object, create: Callable[[], RewardTask]) -> RewardTask:
         """By identity: comparing formulas takes longer than judging by one. The key is kept, so that its id stays."""
         return self._formulas.get(id(key), lambda: (key, create()))[1]
+
+
+def _text_task(texts: object, prompt: str = "") -> RewardTask:
+    """Return the task of strings that an image is to show.
+
+    Raises:
+        FormalimgError: if they are no list of strings, or too many.
+    """
+    if not isinstance(texts, list | tuple) or not 0 < len(texts) <= MAX_QUESTIONS:
+        raise FormalimgError(f"texts must be a list of 1 to {MAX_QUESTIONS} strings")
+    questions = text_questions(text if isinstance(text, str) else "" for text in texts)
+    if not all(find_wanted_texts(one.question) for one in questions):
+        raise FormalimgError("each of texts must be a string of at most 200 characters with a letter or a digit")
+    return RewardTask(Item(_TEXT_SUITE, "texts", 1, prompt, QuestionSpec(questions)), reads_text=True)
 
 
 def _estimated_bytes(task: RewardTask) -> int:

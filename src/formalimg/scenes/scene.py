@@ -29,7 +29,7 @@ class SceneRelation(NamedTuple):
     second: int
 
 
-RECORDED_PREDICATES = frozenset({"On", "In", "Holding", "NextTo"})
+RECORDED_PREDICATES = frozenset({"On", "In", "Holding", "NextTo", "Under"})
 """Relations that boxes cannot decide: a scene records them."""
 
 _SIGNATURES: dict[str, tuple[type, ...]] = {

@@ -15,17 +15,22 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from formalimg._util.aio import run_sync
+from formalimg._util.record_files import iterate_table
 from formalimg._util.text import truncate
-from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.items_file import encode_item
-from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec, find_graph_problem, whole_question
-from formalimg.benchmarks.registry import suite, suite_names
+from formalimg.benchmarks.prompt_formulas import read_formula
+from formalimg.benchmarks.questions.spec import (
+    MAX_GRAPH_QUESTIONS,
+    GraphQuestion,
+    QuestionSpec,
+    find_graph_problem,
+    text_questions,
+    whole_question,
+)
+from formalimg.benchmarks.record import free_name
 from formalimg.errors import FormalimgError
-from formalimg.language.lexicon import WordingError
-from formalimg.language.open_nouns import find_unknown_nouns
-from formalimg.language.parser import understand
-from formalimg.logic.prenex import complexity
-from formalimg.logic.vocabulary import vocabulary as load_vocabulary
+from formalimg.judges.text_judge import find_text_questions
+from formalimg.language.quoted_text import find_quoted_texts, remove_quoted_texts
 from formalimg.models.spending import Spending
 from formalimg.runs.reader import open_run
 from formalimg.scoring.given_images import GivenImage
@@ -41,9 +46,6 @@ FORMS: tuple[PromptForm, ...] = get_args(PromptForm)
 
 MAX_PROMPT = 10_000
 """The most characters of a prompt."""
-
-MAX_READ = 2_000
-"""The most characters that are read as a formula: a longer text has more objects than anybody can judge."""
 
 TYPICAL_QUESTIONS = 6
 """Questions of a prompt that nobody has taken apart yet, for estimates."""
@@ -72,36 +74,32 @@ class PromptItems(NamedTuple):
     cost: float = 0.0
 
 
-def read_formula(prompt: str, nouns: Collection[str] | None = None) -> QuestionSpec | WordingError:
-    """Return the formula that a prompt says in the English of a suite, or why it cannot be read.
+def read_spec(prompt: str) -> QuestionSpec:
+    """Return what a prompt asks for without asking anybody: its quoted text, else a formula, else one question."""
+    texts = find_quoted_texts(prompt)
+    if 0 < len(texts) <= MAX_GRAPH_QUESTIONS:
+        return QuestionSpec(text_questions(texts))
+    formula = read_formula(prompt, (), partly=False)
+    return formula if isinstance(formula, QuestionSpec) else QuestionSpec(whole_question(prompt))
 
-    Args:
-        prompt: the prompt.
-        nouns: further classes, if any noun may name a class; None for the classes of the suite alone.
+
+def read_prompt_items(path: Path) -> list[Item[QuestionSpec]]:
+    """Return the items of a table of prompts: CSV, JSON or JSON Lines with `id` and `prompt`.
+
+    Raises:
+        FormalimgError: if it cannot be read, holds no prompts, or has an id twice.
     """
-    why = WordingError("no suite has an English")
-    if len(prompt) > MAX_READ:
-        return WordingError(f"it has more than {MAX_READ:,} characters")
-    vocabularies = dict.fromkeys(suite(name).vocabulary for name in suite_names() if suite(name).vocabulary)
-    # The words for natural scenes come first: these are about any image, and not about drawings of things.
-    for vocabulary in reversed(vocabularies):
-        try:
-            formula = understand(prompt, vocabulary, _classes_of(prompt, vocabulary, nouns)).formula
-            complexity(formula)
-        except WordingError as error:
-            why = error
-        except FormalimgError as error:  # a formula that is read, but that nobody can judge by
-            why = WordingError(truncate(str(error), 100, 40))
-        else:
-            return QuestionSpec(formula=FormulaSpec.of(formula), vocabulary=vocabulary)
-    return why
-
-
-def _classes_of(prompt: str, vocabulary: str, nouns: Collection[str] | None) -> tuple[str, ...]:
-    if nouns is None:
-        return ()
-    classes = tuple(sorted(set(nouns) - set(load_vocabulary(vocabulary).words["class"])))
-    return (*classes, *find_unknown_nouns(prompt, vocabulary, classes))
+    items: dict[str, Item[QuestionSpec]] = {}
+    for row in iterate_table(path, lambda where, why: None):
+        name, prompt = row.text(("id", "item", "item_id", "prompt_id")), row.text(("prompt", "text", "caption"))
+        if not name or not prompt or len(prompt) > MAX_PROMPT:
+            continue
+        if (name := free_name(name, ())) in items:
+            raise FormalimgError(f"{path} has two prompts with the id {truncate(name, 40, 0)!r}: give each its own")
+        items[name] = prompt_item(name, prompt, read_spec(prompt))
+    if not items:
+        raise FormalimgError(f"{path} holds no prompts: give a table with id and prompt")
+    return list(items.values())
 
 
 @dataclass(frozen=True)
@@ -114,6 +112,7 @@ class PromptItemBuilder:
         writer: writes questions; None if there is nobody to ask.
         questions: the user's own questions, which are asked of every image; None for those of the prompts.
         nouns: classes besides those of the vocabularies, if prompts may name any class; None if they may not.
+        reads_text: whether quoted text in a prompt is what it is judged by.
     """
 
     pairs: Sequence[ScoredPair]
@@ -121,6 +120,7 @@ class PromptItemBuilder:
     writer: QuestionWriter | None = None
     questions: tuple[GraphQuestion, ...] | None = None
     nouns: Collection[str] | None = None
+    reads_text: bool = False
     _specs: dict[str, QuestionSpec] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -137,24 +137,39 @@ class PromptItemBuilder:
             raise FormalimgError("somebody has to write the questions: name a chat model with --writer")
         for prompt in {pair.prompt for pair in self.pairs}:
             self._read(prompt)
+        self._require_formula()
 
     def _read(self, prompt: str) -> None:
         """Find what a prompt becomes, as far as nobody has to be asked."""
+        why = ""
         if self.questions is not None:
             self._specs[prompt] = QuestionSpec(self.questions)
             return
+        texts = find_quoted_texts(prompt) if self.form == "auto" and self.reads_text else ()
+        if 0 < len(texts) <= MAX_GRAPH_QUESTIONS:
+            self._specs[prompt] = QuestionSpec(text_questions(texts))
+            return
         if self.form in ("auto", "formula"):
-            found = read_formula(prompt, self.nouns)
+            found = read_formula(prompt, self.nouns, partly=self.nouns is not None or self.form == "formula")
             if isinstance(found, QuestionSpec):
                 self._specs[prompt] = found
                 return
             if self.form == "formula":
-                raise FormalimgError(
-                    f"{truncate(prompt, 60, 20)!r} cannot be read as a formula ({found}): give --as auto, or write it "
-                    "in the words of docs/explanation/wording.md"
-                )
+                self._specs[prompt] = QuestionSpec(no_formula=str(found))
+                return
+            why = "" if self.nouns is None else str(found)
         if self.form == "whole" or self.writer is None:
-            self._specs[prompt] = QuestionSpec(whole_question(prompt))
+            self._specs[prompt] = QuestionSpec(whole_question(prompt), no_formula=why)
+
+    def _require_formula(self) -> None:
+        """Refuse prompts of which none can be read, where each should become a formula."""
+        if self.form != "formula" or any(spec.formula is not None for spec in self.known):
+            return
+        prompt, spec = next(iter(self._specs.items()))
+        raise FormalimgError(
+            f"{truncate(prompt, 60, 20)!r} cannot be read as a formula ({spec.no_formula}): give --as auto, or write "
+            "it in the words of docs/explanation/wording.md"
+        )
 
     @property
     def known(self) -> list[QuestionSpec]:
@@ -199,7 +214,7 @@ class PromptItemBuilder:
         to_write = self.unwritten(folder)
         spending = Spending()
         spending.budget = budget
-        warnings = []
+        warnings = self._unchecked()
         written = dict(self._specs)
         if to_write:
             assert self.writer is not None, "without a writer, prompts are asked as a whole"
@@ -215,6 +230,18 @@ class PromptItemBuilder:
             for name, pair in zip(self.ids, self.pairs, strict=True)
         }
         return PromptItems(items, self.ids, warnings, spending.cost)
+
+    def _unchecked(self) -> list[str]:
+        """Return a line on the prompts of which only a part is checked, for each way; nothing if there are none."""
+        lines = []
+        texts = [prompt for prompt, spec in self._specs.items() if isinstance(find_text_questions(spec), list)]
+        rests = [rest for prompt in texts if any(map(str.isalnum, rest := remove_quoted_texts(prompt)))]
+        if self.reads_text and rests:
+            lines.append(_unchecked_line(rests, "only the quoted text is checked"))
+        left_over = [spec.left_over for spec in self.known if spec.left_over]
+        if self.nouns is not None and left_over:
+            lines.append(_unchecked_line(left_over, "only objects, colors, numbers and places are checked"))
+        return lines
 
     def estimated(self, folder: Path) -> PromptItems:
         """Return the items as far as they are known, with a typical number of questions in place of unwritten ones."""
@@ -239,9 +266,16 @@ class PromptItemBuilder:
         return {name: item.spec for name, item in found.items() if item and isinstance(item.spec, QuestionSpec)}
 
 
+def _unchecked_line(rests: Sequence[str], what: str) -> str:
+    count = f"{len(rests)} prompt{'s' * (len(rests) > 1)}"
+    return f"{count}: {what}; not checked: {truncate(rests[0], 60, 20)!r}"
+
+
 def prompt_item(name: str, prompt: str, spec: QuestionSpec) -> Item[QuestionSpec]:
     """Return the item of a prompt, tagged by what the prompt became."""
-    form = "formula" if spec.formula is not None else "questions"
+    form = "formula" if spec.formula is not None else "questions" if spec.questions else "unread"
+    if form == "questions" and {question.category for question in spec.questions} == {"text"}:
+        form = "text"
     if [question.category for question in spec.questions] == ["whole"]:
         form = "whole"
     return Item(FREE_PROMPTS, name, 1, prompt, spec, (form,), "1")

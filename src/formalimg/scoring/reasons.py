@@ -29,6 +29,8 @@ def failure_reason(verdict: Verdict | Unscored, spec: QuestionSpec, suite: Bench
         return ""
     if "rule" in verdict.evidence:  # no judge looked at it, as at a blank image
         return f"failed by rule: {verdict.evidence['rule']}"
+    if "reader" in verdict.evidence:
+        return failure_text(verdict, suite)
     if spec.formula is not None:
         return failure_text(verdict, replace(suite, vocabulary=spec.vocabulary), spec.text)
     return "; ".join(_answer(part, question) for part, question in _failed(verdict.parts, spec.questions))

@@ -16,11 +16,15 @@ from formalimg._util.argument_types import checks_types
 from formalimg._util.image_input import AnyImage, list_images
 from formalimg._util.strict_json import is_utf8
 from formalimg._util.text import truncate
+from formalimg.benchmarks.prompt_formulas import read_formula
 from formalimg.benchmarks.questions.spec import GraphQuestion
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
-from formalimg.judges.factory import open_judge, open_prompt_judge
+from formalimg.judges.factory import OCR, open_judge, open_prompt_judge
 from formalimg.judges.prompt_judge import PromptJudge
+from formalimg.judges.text_judge import find_text_questions
+from formalimg.judges.text_readers.text_reader import TextReader
+from formalimg.language.quoted_text import find_quoted_texts
 from formalimg.models.registry import open_chat_model
 from formalimg.runs.config import RunConfig
 from formalimg.runs.defaults.settings import default_judge
@@ -45,7 +49,6 @@ from formalimg.scoring.prompt_items import (
     PromptItems,
     ScoredPair,
     prompt_item,
-    read_formula,
 )
 from formalimg.scoring.question_files import read_questions
 from formalimg.scoring.reasons import failure_reason
@@ -69,7 +72,7 @@ class Score:
         reason: what it does not show, or why it could not be scored, in English; empty if it shows everything.
         image: the path of the file as it was given, or `image 1` and so on.
         prompt: the prompt.
-        form: what the prompt became: formula, questions or whole.
+        form: what the prompt became: formula, text, questions or whole.
         item: the id of the item in the run.
     """
 
@@ -157,7 +160,7 @@ class Scores(Sequence[Score]):
 def score(
     images: AnyImage | Sequence[AnyImage],
     prompts: str | Sequence[str] | None = None,
-    judge: str | Judge | Grounder | ChatModel | JudgeFunction | None = None,
+    judge: str | Judge | Grounder | TextReader | ChatModel | JudgeFunction | None = None,
     *,
     judge_options: Mapping[str, Any] | None = None,
     form: PromptForm = "auto",
@@ -172,15 +175,16 @@ def score(
     """Score images by prompts: no suite is needed.
 
     A prompt becomes a formula where our English reader can read it, else yes/no questions written by a chat model, else
-    one question. The same call again resumes, and asks nothing twice; but what a function does is unknown, so with one
-    as the judge each call is a new run, unless `folder` names the run to resume.
+    one question; where a text reader judges, its quoted text is checked and nothing else. The same call again resumes,
+    and asks nothing twice; but what a function does is unknown, so with one as the judge each call is a new run, unless
+    `folder` names the run to resume.
 
     Args:
         images: an image or a list of them: paths, the bytes of files, PIL images, arrays or tensors.
         prompts: one prompt for all images, or one for each; may be left out if there are questions.
-        judge: a chat model that can see, or a grounder, by name or as an object; a judge as an object; or any function
-            `(image, item) -> bool | float | dict`, as `CallableJudge` takes it: the prompt is `item.prompt`. None for
-            the one that `FORMALIMG_JUDGE` or `formalimg.toml` names.
+        judge: a chat model that can see, a grounder or a text reader, by name or as an object; a judge as an object; or
+            any function `(image, item) -> bool | float | dict`, as `CallableJudge` takes it: the prompt is
+            `item.prompt`. None for the one that `FORMALIMG_JUDGE` or `formalimg.toml` names.
         judge_options: options of a judge that is named, or of a function, as for `run`.
         form: what prompts become: `formula`, `questions`, `whole` (one question), or `auto`.
         writer: the chat model that writes questions, by name or as an object; None for the judge, if it is one.
@@ -303,7 +307,7 @@ class Scoring:
 
 def open_scoring(
     pairs: Sequence[tuple[AnyImage, str]],
-    judge: str | Judge | Grounder | ChatModel | JudgeFunction | None,
+    judge: str | Judge | Grounder | TextReader | ChatModel | JudgeFunction | None,
     *,
     judge_options: Mapping[str, Any] | None = None,
     form: PromptForm = "auto",
@@ -326,7 +330,8 @@ def open_scoring(
         chat = _chat_of(opened)
     asker = None if chat is None else QuestionWriter(chat)
     nouns = opened.nouns if isinstance(opened, PromptJudge) else None
-    builder = PromptItemBuilder(_open_pairs(pairs), form, asker, questions, nouns)
+    reads_text = isinstance(opened, PromptJudge) and opened.reads_text
+    builder = PromptItemBuilder(_open_pairs(pairs), form, asker, questions, nouns, reads_text)
     _require_answerable(builder, opened)
     return Scoring(builder, opened)
 
@@ -346,7 +351,7 @@ def _open_pairs(pairs: Sequence[tuple[AnyImage, str]]) -> list[ScoredPair]:
 
 
 def _open_judge(
-    judge: str | Judge | Grounder | ChatModel | JudgeFunction | None, options: Mapping[str, Any] | None
+    judge: str | Judge | Grounder | TextReader | ChatModel | JudgeFunction | None, options: Mapping[str, Any] | None
 ) -> Judge:
     if judge is None:
         default = default_judge(FREE_PROMPTS, "these images", words="python", making=False)
@@ -360,7 +365,7 @@ def _open_judge(
     given: Any = judge
     if isinstance(given, PromptJudge):
         return given
-    if callable(getattr(given, "ask", None)) or callable(getattr(given, "ground", None)):
+    if any(callable(getattr(given, name, None)) for name in ("ask", "ground", "read")):
         return open_prompt_judge(given)
     if callable(getattr(given, "judge", None)):
         return PromptJudge(given, given)
@@ -378,14 +383,18 @@ def _chat_of(judge: Judge) -> ChatModel | None:
 
 
 def _answers_questions(judge: Judge) -> bool:
-    return not isinstance(judge, PromptJudge) or judge.by_questions is not None
+    return not isinstance(judge, PromptJudge) or not (judge.by_questions is None or judge.reads_text)
 
 
 def _require_answerable(builder: PromptItemBuilder, judge: Judge) -> None:
     """Refuse prompts of which none can be judged, before anything is paid: a grounder answers no questions."""
     if _answers_questions(judge):
         return
-    items = [prompt_item("0", "", spec) for spec in builder.known if spec.formula is not None]
+    reads_text = getattr(judge, "reads_text", False)
+    if reads_text and any(isinstance(find_text_questions(spec), list) for spec in builder.known):
+        return
+    formulas = [] if judge.name.startswith(OCR) else [spec for spec in builder.known if spec.formula is not None]
+    items = [prompt_item("0", "", spec) for spec in formulas]
     unknown = [getattr(judge, "unknown_classes", lambda item: ())(item) for item in items]
     if not all(unknown):
         return
@@ -395,7 +404,10 @@ def _require_answerable(builder: PromptItemBuilder, judge: Judge) -> None:
         prompt = builder.pairs[0].prompt
         why = "" if builder.questions else f" ({read_formula(prompt, builder.nouns)})"
         cannot = f"finds objects and cannot answer questions, and {truncate(prompt, 60, 20)!r} is no formula{why}"
-    raise FormalimgError(f"{judge.name} {cannot}: name a chat model that can see as the judge")
+        if judge.name.startswith(OCR):
+            cannot = f"reads text only, and {truncate(prompt, 60, 20)!r} has none in quotes"
+    reader = "" if reads_text or not find_quoted_texts(builder.pairs[0].prompt) else "give -J reader=ocr/rapidocr, or "
+    raise FormalimgError(f"{judge.name} {cannot}: {reader}name a chat model that can see as the judge")
 
 
 def question_text(questions: Sequence[GraphQuestion]) -> str:

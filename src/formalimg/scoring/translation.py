@@ -12,18 +12,20 @@ from pydantic import BaseModel, ConfigDict
 
 from formalimg._util.record_files import read_records
 from formalimg._util.text import truncate
+from formalimg.benchmarks.prompt_formulas import MAX_READ
 from formalimg.errors import FormalimgError
+from formalimg.language.free_english import read_free_english
 from formalimg.language.lexicon import WordingError
 from formalimg.language.open_nouns import find_unknown_nouns
 from formalimg.language.parser import understand
 from formalimg.logic.checks import check
 from formalimg.logic.parser import try_parse
 from formalimg.logic.prenex import complexity
+from formalimg.logic.syntax import Formula
 from formalimg.logic.vocabulary import Vocabulary, vocabulary, vocabulary_names
 from formalimg.models.chat import Answered, Message, Unanswered
 from formalimg.models.spending import Spending
 from formalimg.prompts import load_prompts
-from formalimg.scoring.prompt_items import MAX_READ
 from formalimg.scoring.writer import MAX_ATTEMPTS, write_each
 from formalimg.types import ChatModel
 
@@ -120,13 +122,24 @@ def translate_by_reader(prompt: str, words: TranslationWords) -> Translation:
         return Translation(prompt, None, "not translated", f"it has more than {MAX_READ:,} characters")
     found = words.of(prompt)
     try:
-        formula = understand(prompt, found.suite, found.classes).formula
+        formula = _read(prompt, words, found.classes)
         complexity(formula)
     except WordingError as error:
         return Translation(prompt, None, "not translated", truncate(str(error), 200, 40))
     except (FormalimgError, RecursionError) as error:  # read, but nobody can judge by it
         return Translation(prompt, None, "not translated", truncate(str(error), 200, 40))
     return Translation(prompt, str(formula), "reader")
+
+
+def _read(prompt: str, words: TranslationWords, classes: tuple[str, ...]) -> Formula:
+    """Return the formula of a whole prompt: of sentences, or of free English with nothing left over."""
+    try:
+        return understand(prompt, words.suite, classes).formula
+    except WordingError:
+        free = read_free_english(prompt, words.suite, words.classes, any_noun=words.is_open)
+        if free.unread:
+            raise WordingError(f"left over: {', '.join(free.unread)}") from None
+        return free.formula
 
 
 def shares(translations: Sequence[Translation]) -> dict[TranslatedBy, float]:

@@ -16,11 +16,10 @@ from formalimg.human_eval.agreement.judge_agreement import count_scored, questio
 from formalimg.human_eval.agreement.run_judges import judge_of, two_judges
 from formalimg.human_eval.agreement.score_agreement import (
     JudgeScoreAgreement,
-    JudgeScoreDifference,
     QuestionScores,
     ScoreDisagreement,
 )
-from formalimg.human_eval.agreement.score_gap import ScorePair, score_gap
+from formalimg.human_eval.agreement.score_gap import JudgeScoreDifference, score_difference
 from formalimg.runs.manifest import Identity
 from formalimg.stats.agreement import Consistency, consistency
 from formalimg.stats.correlation import within_level_correlation
@@ -78,10 +77,8 @@ def compare_scores(
     def difference(
         images: Iterable[_ComparedImage], score: Callable[[_JudgeImageScores, CounterfactualSpec], float | None]
     ) -> JudgeScoreDifference:
-        pairs = [ScorePair(score(it.first, it.spec), score(it.second, it.spec), it.item) for it in images]
-        gap = score_gap(pairs, confidence)
-        means = gap.judge, gap.human, gap.mean
-        return JudgeScoreDifference(gap.n, gap.left_out, *means, gap.interval, gap.sd, gap.near, gap.r)
+        pairs = [(score(it.first, it.spec), score(it.second, it.spec), it.item) for it in images]
+        return score_difference(pairs, confidence)
 
     def passed(images: Iterable[_ComparedImage]) -> Consistency:
         chosen = list(images)

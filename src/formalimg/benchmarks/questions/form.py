@@ -1,14 +1,15 @@
 """Serialization of question specs: the fields of an item in our own format.
 
 `questions` is a list of objects with `id`, `question`, `parents` (ids), `expected` (yes, no, or a number in words),
-`category` and `weight`. An item whose prompt was read as a formula has an empty list, and `dsl` and `vocabulary` beside
-it. `zeroing` is there only if it is `direct`; see `Zeroing`.
+`category` and `weight`. An item whose prompt was read as a formula has `dsl` and `vocabulary` beside
+it; then `questions` has those for words that the formula leaves out. `no_formula` says why a prompt is not read as a
+formula. `zeroing` is there only if it is `direct`; see `Zeroing`.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, get_args
 
 from formalimg._util.strict_json import is_text
@@ -26,14 +27,16 @@ from formalimg.benchmarks.questions.spec import (
 from formalimg.benchmarks.record import Record
 from formalimg.logic.checks import check
 from formalimg.logic.parser import parse, try_parse
-from formalimg.logic.vocabulary import vocabulary_names
+from formalimg.logic.syntax import Formula
+from formalimg.logic.vocabulary import VARIABLE, Predicate, Vocabulary, vocabulary, vocabulary_names
 
 NEEDED: tuple[str, ...] = ("questions",)
-OPTIONAL: tuple[str, ...] = ("dsl", "vocabulary", "zeroing")
+OPTIONAL: tuple[str, ...] = ("dsl", "vocabulary", "zeroing", "no_formula")
 PROOF: tuple[str, ...] = ()
 SPEC: type = QuestionSpec
 
 _FORMULA = ("dsl", "vocabulary")
+_UNDER = Predicate("Under", (VARIABLE, VARIABLE), "the first is underneath the second")
 _TEXTS = ("id", "question", "expected", "category")
 _FIELDS = {*_TEXTS, "parents", "weight"}
 
@@ -47,6 +50,8 @@ def fields_of(spec: QuestionSpec, *, with_proof: bool) -> dict[str, Any]:
         fields |= {"dsl": spec.formula.text, "vocabulary": spec.vocabulary}
     if spec.zeroing != "transitive":
         fields["zeroing"] = spec.zeroing
+    if spec.no_formula:
+        fields["no_formula"] = spec.no_formula
     return fields
 
 
@@ -60,16 +65,18 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Qu
         )
         return None
     has_formula = [name for name in _FORMULA if name in record.fields]
-    if has_formula and (len(has_formula) < len(_FORMULA) or entries):
-        record.wrong("dsl and vocabulary belong together, and stand in place of questions: give one or the other")
+    if has_formula and len(has_formula) < len(_FORMULA):
+        record.wrong("dsl and vocabulary belong together: give both, or neither")
         return None
-    if has_formula:
-        return _formula_in(record)
+    if "no_formula" in record.fields and not record.text("no_formula"):
+        return None
+    if has_formula and not _formula_in(record):
+        return None
     if record.fields.get("zeroing", "direct") not in get_args(Zeroing):
         record.wrong(f"zeroing must be one of {', '.join(get_args(Zeroing))}")
         return None
     spec = known_spec(record.fields)
-    if not entries and NO_QUESTIONS in tags:
+    if not entries and (has_formula or spec.no_formula or NO_QUESTIONS in tags):
         return spec
     problem = find_graph_problem(spec.questions, most=MAX_GRAPH_QUESTIONS, zeroing=spec.zeroing)
     if problem is not None:
@@ -78,33 +85,42 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Qu
     return spec
 
 
-def _formula_in(record: Record) -> QuestionSpec | None:
-    text, vocabulary = record.text("dsl"), record.text("vocabulary")
-    if text is None or vocabulary is None:
-        return None
-    if vocabulary not in vocabulary_names():
+def _formula_in(record: Record) -> bool:
+    """Return whether the formula of a record is valid; if it is not, note why."""
+    text, name = record.text("dsl"), record.text("vocabulary")
+    if text is None or name is None:
+        return False
+    if name not in vocabulary_names():
         record.wrong(f"vocabulary must be one of {', '.join(vocabulary_names())}")
-        return None
+        return False
     formula, problems = try_parse(text)
     if formula is not None:
-        problems = check(formula, vocabulary)
+        problems = check(formula, _open_vocabulary(formula, name))
     for problem in problems:
         record.wrong(f"dsl, {problem}")
     if formula is None or problems:
-        return None
+        return False
     if (reason := formula_problem(text)) is not None:
         record.wrong(f"dsl, {reason}")
-        return None
-    return QuestionSpec(formula=FormulaSpec.of(formula), vocabulary=vocabulary)
+        return False
+    return True
+
+
+def _open_vocabulary(formula: Formula, name: str) -> Vocabulary:
+    """Return a vocabulary with the classes that a formula names: prompts name any, and a judge says what it knows."""
+    known, own = vocabulary(name), FormulaSpec.of(formula).formula_classes
+    words = {**known.words, "class": tuple(dict.fromkeys((*known.words["class"], *own)))}
+    return replace(known, words=words, predicates={**known.predicates, "Under": _UNDER})
 
 
 def known_spec(fields: dict[str, Any]) -> QuestionSpec:
     """Return the spec of fields that are known to be valid."""
-    if "dsl" in fields:
-        return QuestionSpec(formula=FormulaSpec.of(parse(fields["dsl"])), vocabulary=fields["vocabulary"])
     return QuestionSpec(
         tuple(GraphQuestion(**{**entry, "parents": tuple(entry["parents"])}) for entry in fields["questions"]),
-        zeroing=fields.get("zeroing", "transitive"),
+        FormulaSpec.of(parse(fields["dsl"])) if "dsl" in fields else None,
+        fields.get("vocabulary", ""),
+        fields.get("zeroing", "transitive"),
+        fields.get("no_formula", ""),
     )
 
 

@@ -8,9 +8,19 @@ from typing import TYPE_CHECKING, get_args
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec, Zeroing
 from formalimg.errors import FormalimgError
-from formalimg.judges.factory import DETECTORS, open_chat, open_grounder, open_prompt_judge
+from formalimg.judges.factory import (
+    DETECTORS,
+    OCR,
+    TEXT_OPTIONS,
+    open_chat,
+    open_grounder,
+    open_prompt_judge,
+    open_text_judge,
+    take_text_judge,
+)
 from formalimg.judges.prompt_judge import PromptJudge
 from formalimg.judges.scene_judge import SceneJudge
+from formalimg.judges.text_judge import TextJudge
 from formalimg.logic.parser import parse
 from formalimg.types import Item, Judge
 
@@ -20,11 +30,11 @@ if TYPE_CHECKING:
 
 _VOCABULARY = "natural"
 """The vocabulary of the formula that a grounder is tried with."""
-_OPTIONS = ("requests", "zeroing", "prompts")
+_OPTIONS = ("requests", "zeroing", "prompts", *TEXT_OPTIONS)
 
 
 def open_judge(suite: str, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
-    """Return the judge of prompts that goes by a grounder, or asks a chat model."""
+    """Return the judge of prompts that goes by a grounder or a text reader, or asks a chat model."""
     if protocol != "default":
         raise FormalimgError(f"{suite} has no published protocol: leave the protocol out")
     if name is None:
@@ -32,34 +42,56 @@ def open_judge(suite: str, name: str | None, options: Mapping[str, str], protoco
             "nothing here can look at these images: name a chat model that can see, as in "
             "--judge gemini/gemini-3-pro-preview, or set FORMALIMG_JUDGE"
         )
+    if name.startswith(OCR):
+        by_text = open_text_judge(name, options)
+        return PromptJudge(by_text, by_text)
     if name.startswith((DETECTORS, "builtin/")):
-        return open_prompt_judge(open_grounder(name, options))
+        of_grounder = dict(options)
+        reader = take_text_judge(of_grounder)
+        return open_prompt_judge(open_grounder(name, of_grounder), by_text=reader)
     from formalimg.judges.question_judge import REQUESTS
 
     choices = {"requests": REQUESTS, "zeroing": get_args(Zeroing)}
     chat, own = open_chat(name, options, _OPTIONS, suite, choices)
-    return open_prompt_judge(chat, **own)
+    return open_prompt_judge(chat, by_text=take_text_judge(own), **own)
 
 
 def reopen_judge(recorded: RecordedModels) -> Judge:
     """Return the judge of recorded settings that goes by what is on record."""
+    from formalimg.judges.chat_judge import check_option
     from formalimg.judges.clause_judge import ClauseJudge
     from formalimg.judges.question_graph_judge import QuestionGraphJudge
 
     settings = recorded.settings
     if "protocol" in settings:
         raise FormalimgError("it has no published protocol")
+    by_text = _reopen_text_judge(recorded)
+    if by_text is not None and recorded.chat.name.startswith(OCR):
+        return PromptJudge(by_text, by_text)
     if not recorded.asks_chat:
-        return PromptJudge(SceneJudge(recorded.grounder))
+        relations = settings.get("formula.relations", "recorded")
+        check_option("relations", relations, ("recorded", "boxes"))
+        return PromptJudge(SceneJudge(recorded.grounder, relations), by_text)
     zeroing = settings.get("questions.zeroing")
-    graph = QuestionGraphJudge(recorded.chat, requests=settings["questions.requests"], zeroing=zeroing)
+    graph = QuestionGraphJudge(recorded.chat, requests=settings["questions.requests"], zeroing=zeroing, by_text=by_text)
     return PromptJudge(ClauseJudge(recorded.chat, decide="clauses"), graph)
+
+
+def _reopen_text_judge(recorded: RecordedModels) -> TextJudge | None:
+    """Return the judge of recorded text by its settings, which stand alone, or beside those of another judge."""
+    for prefix in ("", "questions.", "questions.reader_"):
+        if f"{prefix}text_rules" in recorded.settings:
+            compare, tolerance = (recorded.settings[f"{prefix}{key}"] for key in ("compare", "tolerance"))
+            return TextJudge(recorded.reader, compare=compare, tolerance=tolerance)
+    return None
 
 
 def preflight_drawings(suite: str, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
     """Return two drawings: where is the bottle, of a grounder; of other judges, whether there is one, and a fork."""
     from formalimg.judges import known_drawings as known
 
+    if isinstance(judge, PromptJudge) and judge.reads_text:
+        return known.two_texts(suite)
     if isinstance(judge, PromptJudge) and judge.by_questions is None:
         formula = FormulaSpec.of(parse(f"(exists ?x (Is ?x '{known.BOTTLE}'))"))
         spec = QuestionSpec(formula=formula, vocabulary=_VOCABULARY)

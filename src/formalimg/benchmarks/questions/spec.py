@@ -66,16 +66,23 @@ class QuestionSpec:
     """What an item asks for: the answers to questions, or a formula in their place.
 
     Attributes:
-        questions: the questions; none if there is a formula.
-        formula: the formula that the prompt was read as; None if there are questions.
+        questions: the questions; beside a formula, those for the words of the prompt that it leaves out.
+        formula: the formula that the prompt was read as; None if there is none.
         vocabulary: the name of the formula's vocabulary; empty without a formula.
         zeroing: which parents fail a question.
+        no_formula: why the prompt is not read as a formula, where one was asked for.
     """
 
     questions: tuple[GraphQuestion, ...] = ()
     formula: FormulaSpec | None = None
     vocabulary: str = ""
     zeroing: Zeroing = "transitive"
+    no_formula: str = ""
+
+    @property
+    def left_over(self) -> str:
+        """The words of the prompt that the formula leaves out; empty if it leaves none out."""
+        return "; ".join(question.id for question in self.questions) if self.formula is not None else ""
 
     @property
     def text(self) -> str:
@@ -112,6 +119,19 @@ class QuestionSpec:
 def whole_question(prompt: str) -> tuple[GraphQuestion, ...]:
     """Return the one question that asks for a prompt as a whole."""
     return (GraphQuestion("1", f"Does the image show: {' '.join(prompt.split())}", category="whole"),)
+
+
+def unread_question(words: str, prompt: str) -> GraphQuestion:
+    """Return the question for words of a prompt that its formula leaves out; its id are the words."""
+    return GraphQuestion(words, f"Does the image show “{words}”, as in “{' '.join(prompt.split())}”?")
+
+
+def text_questions(texts: Iterable[str]) -> tuple[GraphQuestion, ...]:
+    """Return the questions that ask for strings as text in the image, one each."""
+    return tuple(
+        GraphQuestion(str(number), f'Does the image show the text "{text.replace(chr(34), chr(39))}"?', category="text")
+        for number, text in enumerate(texts, 1)
+    )
 
 
 def find_graph_problem(

@@ -21,9 +21,13 @@ def item_lines(item: Item[QuestionSpec]) -> Iterator[str]:
         from formalimg.benchmarks.formal.texts import item_lines as formula_lines  # here, because few items have one
 
         yield from formula_lines(replace(item, spec=spec.formula))  # type: ignore[arg-type]  # another type of spec
-        return
-    yield f"{item.suite}/{item.id}\n\n{item.prompt}\n"
-    yield from odd_meanings(item.tags)
+        if not spec.questions:
+            return
+    else:
+        yield f"{item.suite}/{item.id}\n\n{item.prompt}\n"
+        yield from odd_meanings(item.tags)
+    if spec.no_formula:
+        yield f"no formula: {spec.no_formula}"
     yield f"questions{', zeroing direct' if spec.zeroing == 'direct' else ''}"
     for question in spec.questions:
         above = f"  (after {', '.join(question.parents)})" if question.parents else ""

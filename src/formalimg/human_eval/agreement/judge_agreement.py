@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.run_judges import judge_of, two_judges
+from formalimg.human_eval.agreement.score_gap import JudgeScoreDifference, score_difference
 from formalimg.runs.manifest import Identity
 from formalimg.stats.agreement import Consistency, consistency
 from formalimg.stats.correlation import Correlation, within_level_correlation
@@ -107,6 +108,7 @@ class JudgeAgreement:
             questions are unknown here.
         disagreements: where they disagree, in the order of the run.
         confidence: of all intervals.
+        graded: where answers have grades between no and yes, as ratings do: the difference of the scores, by kind.
     """
 
     run: str
@@ -123,6 +125,7 @@ class JudgeAgreement:
     confidence: float
     direction: SensitivitySpecificity
     within_levels: Correlation
+    graded: Mapping[str, JudgeScoreDifference] = field(default_factory=dict)
 
 
 class ImageName(NamedTuple):
@@ -140,11 +143,12 @@ class QuestionKey(NamedTuple):
 
 
 class JudgeAnswer(NamedTuple):
-    """A judge's answer to a question: whether the image meets it, the kind of question, and the reason."""
+    """A judge's answer to a question: whether the image meets it, the kind of question, the reason, and the score."""
 
     holds: bool
     kind: str
     reason: str
+    score: float
 
 
 @dataclass(frozen=True)
@@ -191,7 +195,7 @@ def question_keys(texts: Iterable[str]) -> list[QuestionKey]:
 def _answers(parts: Iterable[Part]) -> dict[QuestionKey, JudgeAnswer]:
     questions = list(parts)
     return {
-        key: JudgeAnswer(part.score == 1, part.kind, part.reason)
+        key: JudgeAnswer(part.score == 1, part.kind, part.reason, part.score)
         for key, part in zip(question_keys(part.name for part in questions), questions, strict=True)
     }
 
@@ -207,6 +211,13 @@ class _AnswerPair(NamedTuple):
     second: bool | None
     first_reason: str = ""
     second_reason: str = ""
+    first_score: float | None = None
+    second_score: float | None = None
+
+    @property
+    def is_graded(self) -> bool:
+        """Whether an answer lies between no and yes."""
+        return any(score is not None and 0 < score < 1 for score in (self.first_score, self.second_score))
 
 
 def compare_judges(
@@ -279,7 +290,20 @@ def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 
             items=[pair.image.item for pair in wholes],
             confidence=confidence,
         ),
+        _graded_differences(questions, confidence),
     )
+
+
+def _graded_differences(questions: Iterable[_AnswerPair], confidence: float) -> dict[str, JudgeScoreDifference]:
+    """Return the differences of the scores of graded answers, by kind; a kind is graded if one of its answers is."""
+    by_kind: dict[str, list[_AnswerPair]] = {}
+    for pair in questions:
+        by_kind.setdefault(pair.kind, []).append(pair)
+    return {
+        kind: score_difference([(it.first_score, it.second_score, it.image.item) for it in pairs], confidence)
+        for kind, pairs in by_kind.items()
+        if any(it.is_graded for it in pairs)
+    }
 
 
 def _question_pairs(image: ImageName, one: ImageJudgment, other: ImageJudgment) -> Iterable[_AnswerPair]:
@@ -294,6 +318,8 @@ def _question_pairs(image: ImageName, one: ImageJudgment, other: ImageJudgment) 
             second.holds if second else None,
             first.reason if first else "",
             second.reason if second else "",
+            first.score if first else None,
+            second.score if second else None,
         )
 
 
@@ -320,6 +346,6 @@ def _disagreements(wholes: list[_AnswerPair], questions: list[_AnswerPair]) -> I
     for pair in questions:
         by_image[pair.image].append(pair)
     for pairs in by_image.values():
-        for image, level, question, kind, first, second, *reasons in pairs:
+        for image, level, question, kind, first, second, first_reason, second_reason, *_ in pairs:
             if first is not None and second is not None and first != second:
-                yield Disagreement(*image, level, question, kind, first, second, *reasons)
+                yield Disagreement(*image, level, question, kind, first, second, first_reason, second_reason)

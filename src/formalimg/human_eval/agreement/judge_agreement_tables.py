@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from formalimg.benchmarks.registry import suite
 from formalimg.human_eval.agreement.headline_tables import answers_headline, scores_headline
 from formalimg.human_eval.agreement.judge_agreement import JudgeAgreement, ScoredCounts
-from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement, JudgeScoreDifference, ScoreDisagreement
-from formalimg.human_eval.agreement.score_gap import NEAR
+from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement, ScoreDisagreement
+from formalimg.human_eval.agreement.score_gap import NEAR, JudgeScoreDifference
 from formalimg.human_eval.agreement.study_tables import (
     build_agreement_table,
     build_table,
@@ -65,6 +65,8 @@ def judge_agreement_tables(found: JudgeAgreement) -> Iterator[Table]:
     yield build_agreement_table(f"{found.run}: agreement on whole images", note, passed, name="judges")
     questions = [*found.questions_by_kind.items(), *by_level(found.questions_by_level, level), ("all", found.questions)]
     yield build_agreement_table(f"{found.run}: agreement on questions", note, questions, name="judges")
+    if found.graded:
+        yield _graded_table(found, names)
     if found.disagreements:
         more = f" The first {_MAX_SHOWN} of {len(found.disagreements):,}; the JSON holds all of them."
         yield build_table(
@@ -83,6 +85,25 @@ def judge_agreement_tables(found: JudgeAgreement) -> Iterator[Table]:
             ),
             name="judges",
         )
+
+
+def _graded_table(found: JudgeAgreement, names: str) -> Table:
+    heads = (*(Column(head, "score") for head in ("score 1", "score 2")), Column("difference", "difference"))
+    rows = [
+        (
+            *(kind, it.first, it.second, Number(it.difference, it.interval)),
+            *(number(it.near), number(it.r), it.n, it.left_out),
+        )
+        for kind, it in found.graded.items()
+    ]
+    return build_table(
+        f"{found.run}: graded answers by each judge",
+        f"{names} Mean scores, from 0 to 1, of the answers that both gave; difference: 1 minus 2, "
+        f"{interval_note(found.confidence)}. near: no more than {NEAR:g} apart, in percent.",
+        ("", *heads, Column("near", "percent"), Column("r", "number"), *count_columns("n", "left out")),
+        rows,
+        name="judges",
+    )
 
 
 def judge_agreement_rows(study: JudgeAgreement) -> Iterator[dict[str, object]]:
@@ -106,6 +127,11 @@ def judge_agreement_rows(study: JudgeAgreement) -> Iterator[dict[str, object]]:
         yield {**who, "of": "questions", "level": level, **estimate_columns(it)}
     for kind, it in study.questions_by_kind.items():
         yield {**who, "of": "questions", "kind": kind, **estimate_columns(it)}
+    for kind, gap in study.graded.items():
+        of = {**who, "of": "questions", "kind": kind, "n": gap.n, "left_out": gap.left_out}
+        yield {**of, "figure": "difference", "value": gap.difference, **_bounds(gap.interval)}
+        yield {**of, "figure": f"within {NEAR:g}", "value": gap.near.value, **_bounds(gap.near.interval)}
+        yield {**of, "figure": "r", "value": gap.r.value, **_bounds(gap.r.interval)}
 
 
 def score_agreement_tables(found: JudgeScoreAgreement) -> Iterator[Table]:

@@ -7,36 +7,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from formalimg.human_eval.agreement.judge_agreement import ScoredCounts
+from formalimg.human_eval.agreement.score_gap import JudgeScoreDifference
 from formalimg.runs.manifest import Identity
 from formalimg.stats.agreement import Consistency
 from formalimg.stats.correlation import Correlation
-from formalimg.stats.observations import Interval, Profile
-from formalimg.stats.precision_recall import Proportion
-
-
-class JudgeScoreDifference(NamedTuple):
-    """The difference between the scores of two judges.
-
-    Attributes:
-        n: how many images both scored.
-        left_out: how many only one of them scored, or neither.
-        first, second: the mean scores of these images; None if there are none.
-        difference: the mean difference, first minus second.
-        interval: its normal interval, clustered by item; None where the spread is unknown.
-        sd: the standard deviation of the differences; None for fewer than two.
-        near: how many differ by no more than 0.125, with its exact interval, clustered by item.
-        r: Pearson's correlation of the scores.
-    """
-
-    n: int
-    left_out: int
-    first: float | None
-    second: float | None
-    difference: float | None
-    interval: Interval | None
-    sd: float | None
-    near: Proportion
-    r: Correlation
+from formalimg.stats.observations import Profile
 
 
 class QuestionScores(NamedTuple):

@@ -94,6 +94,40 @@ def score_gap(pairs: Sequence[ScorePair], confidence: float = 0.95) -> ScoreGap:
     )
 
 
+class JudgeScoreDifference(NamedTuple):
+    """The difference between the scores of two judges.
+
+    Attributes:
+        n: how many images both scored.
+        left_out: how many only one of them scored, or neither.
+        first, second: the mean scores of these images; None if there are none.
+        difference: the mean difference, first minus second.
+        interval: its normal interval, clustered by item; None where the spread is unknown.
+        sd: the standard deviation of the differences; None for fewer than two.
+        near: how many differ by no more than 0.125, with its exact interval, clustered by item.
+        r: Pearson's correlation of the scores.
+    """
+
+    n: int
+    left_out: int
+    first: float | None
+    second: float | None
+    difference: float | None
+    interval: Interval | None
+    sd: float | None
+    near: Proportion
+    r: Correlation
+
+
+def score_difference(
+    pairs: Sequence[tuple[float | None, float | None, str]], confidence: float
+) -> JudgeScoreDifference:
+    """Return the difference between the scores of two judges, from both scores and the item of each image."""
+    gap = score_gap([ScorePair(*pair) for pair in pairs], confidence)
+    means = gap.judge, gap.human, gap.mean
+    return JudgeScoreDifference(gap.n, gap.left_out, *means, gap.interval, gap.sd, gap.near, gap.r)
+
+
 def _quantiles(differences: Sequence[float]) -> dict[float, float]:
     if not differences:
         return {}

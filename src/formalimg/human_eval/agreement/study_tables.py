@@ -44,7 +44,7 @@ _EXPORTED_KEYS = {
 }
 """Exported JSON keeps the keys of earlier versions, so that scripts that read it go on."""
 
-_OMITTED_IF_UNSET = {"cannot_tell", "fails_missing", "problem", "ranks_of_all", "reason", "rules"}
+_OMITTED_IF_UNSET = {"cannot_tell", "fails_missing", "graded", "problem", "ranks_of_all", "reason", "rules"}
 """Fields that are exported only where they say something: most studies do without."""
 
 _Part = TypeVar("_Part")

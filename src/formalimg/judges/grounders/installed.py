@@ -1,23 +1,29 @@
-"""The grounders that are no chat models, and what is missing to use each: for `formalimg models`."""
+"""The grounders and text readers that are no chat models, and what is missing to use each: for `formalimg models`."""
 
 from __future__ import annotations
 
 from formalimg.judges.grounders.detector import open_detector
 from formalimg.judges.grounders.opencv_detector import missing_parts
+from formalimg.judges.text_readers.rapidocr import NAME as TEXT_READER
+from formalimg.judges.text_readers.rapidocr import open_rapidocr
 from formalimg.models.registry import Provider, requirements_of
 
 _PACKAGE = "formalimg"
 
 
 def installed_grounders() -> list[Provider]:
-    """Return detectors and the reader of icons. Nothing is loaded but what says whether they can be used."""
+    """Return detectors and the readers of icons and of text. Only what says whether they can be used is loaded."""
     coco = "The 80 classes of COCO in photographs, on a CPU: detector/coco, or your own weights with -J weights=FILE."
     detectors = "An object detector in a folder or on the Hugging Face hub, run here: detector/FOLDER or …/OWNER/NAME."
     icons = "The icons that built-in models draw; what draws anything else needs another judge."
+    text = "Text in images: Latin letters, digits and Chinese, on a CPU. Judges quoted text in prompts."
     return [
         _grounder("builtin/icons", icons, ()),
         _grounder("detector/coco", coco, missing_parts()),
         _grounder("detector", detectors, tuple(requirements_of(open_detector).missing())),
+        Provider(
+            TEXT_READER, False, False, _PACKAGE, (text,), tuple(requirements_of(open_rapidocr).missing()), reads=True
+        ),
     ]
 
 

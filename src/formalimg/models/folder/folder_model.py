@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from formalimg._util.text import truncate
@@ -206,15 +207,16 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
     Args:
         path: the folder or the file.
         options: `layout`: `published`, `imagefolder`, `map`, or the layout of a benchmark. By default it is detected.
-            `grid`: columns and rows, such as `2x2`, where a file holds several samples.
+            `grid`: columns and rows, such as `2x2`, where a file holds several samples. `files`: a pattern of paths
+            below the folder, such as `*/sd-1.4_*`, where it holds more than the images of one model.
 
     Raises:
         FormalimgError: if the path does not exist, or an option is wrong.
     """
     path = path.rstrip("/") or path  # with and without the slash it is the same folder, and the same model
-    unknown = sorted(set(options) - {"layout", "grid"})
+    unknown = sorted(set(options) - {"layout", "grid", "files"})
     if unknown:
-        raise FormalimgError(f"folder/{path}: unknown option {unknown[0]!r}: known are layout and grid")
+        raise FormalimgError(f"folder/{path}: unknown option {unknown[0]!r}: known are layout, grid and files")
     grid = parse_grid(options["grid"]) if "grid" in options else None
     layout, layouts = options.get("layout"), image_layouts()
     if layout is not None and layout not in (*layouts, _MAP):
@@ -232,9 +234,14 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
         return FolderModel(path, place, None, None, grid)
     if layout == _MAP:
         raise FormalimgError(f"{path} is a folder: layout=map needs the file that maps items to images")
-    folder = scan_folder(str(place))
+    folder = _only(scan_folder(str(place)), options.get("files", "*"))
     fitting = layouts[layout] if layout else next(one for one in layouts.values() if one.fits(folder))
     return FolderModel(path, place, fitting, folder, grid)
+
+
+def _only(folder: FolderListing, pattern: str) -> FolderListing:
+    """Return the files whose paths below the folder match a pattern."""
+    return folder._replace(files=tuple(file for file in folder.files if fnmatchcase(file, pattern)))
 
 
 def _storable(file: str) -> str:

@@ -16,7 +16,7 @@ const clear = () => {
   showError("");
 };
 
-const FORMS = { formula: "read as a formula", questions: "by questions that a chat model wrote", whole: "by one question" };
+const FORMS = { formula: "read as a formula", questions: "by questions that a chat model wrote", text: "by its quoted text", whole: "by one question" };
 const show = (reply) => {
   at("waiting").textContent = "";
   if (reply.error) { showError(reply.error); return; }

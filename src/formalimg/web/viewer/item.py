@@ -47,7 +47,7 @@ _MAX_DROPPED = 20
 """So many different labels that were not asked for are listed."""
 _MAX_LABEL = 80
 
-_SHOWN_ELSEWHERE = ("explanation",)
+_SHOWN_ELSEWHERE = ("explanation", "not_checked")
 
 
 class _HostedImage(NamedTuple):
@@ -102,7 +102,8 @@ def item_page(site: Site, request: Request) -> Response:
             has_reasons=any(part.reason for part in parts),
             has_p_yes=any(part.p_yes is not None for part in parts),
             terms=terms,
-            explanation=_explanation(judged.verdict),
+            explanation=_text(judged.verdict, "explanation"),
+            not_checked=_text(judged.verdict, "not_checked"),
             explanation_title=explanation_title(judged.verdict),
             evidence=_evidence(judged.verdict),
             witness=build_url("/witness", run=view.run, item=name) if _has_witness(run, name) else "",
@@ -212,9 +213,9 @@ def _dropped(verdict: Verdict | Unscored) -> _DroppedBoxes | None:
     )
 
 
-def _explanation(verdict: Verdict | Unscored) -> str:
-    explanation = verdict.evidence.get("explanation")
-    return explanation if isinstance(explanation, str) else ""
+def _text(verdict: Verdict | Unscored, name: str) -> str:
+    text = verdict.evidence.get(name)
+    return text if isinstance(text, str) else ""
 
 
 def _evidence(verdict: Verdict | Unscored) -> list[tuple[str, str]]:

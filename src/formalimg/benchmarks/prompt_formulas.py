@@ -1,0 +1,103 @@
+"""Formulas of prompts: what our readers of English make of a prompt, and the words that they leave over."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import NamedTuple
+
+from formalimg._util.text import truncate
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.questions.spec import QuestionSpec, unread_question
+from formalimg.benchmarks.registry import suite, suite_names
+from formalimg.errors import FormalimgError
+from formalimg.language.free_english import read_free_english
+from formalimg.language.lexicon import WordingError
+from formalimg.language.open_nouns import find_unknown_nouns
+from formalimg.language.parser import understand
+from formalimg.logic.prenex import complexity
+from formalimg.logic.syntax import atoms
+from formalimg.logic.verification import STYLE_PREDICATE
+from formalimg.logic.vocabulary import vocabulary as load_vocabulary
+from formalimg.scenes.scene import Scene
+
+MAX_READ = 2_000
+"""The most characters that are read as a formula: a longer text has more objects than anybody can judge."""
+
+_FREE = "natural"
+"""The vocabulary of free English."""
+
+
+def read_formula(
+    prompt: str, nouns: Collection[str] | None = None, *, partly: bool = True
+) -> QuestionSpec | WordingError:
+    """Return the formula that a prompt says in plain English, or why it cannot be read.
+
+    What a formula leaves out of the prompt stands beside it, as questions.
+
+    Args:
+        prompt: the prompt.
+        nouns: further classes, if any noun may name a class; None for the classes of the suite alone.
+        partly: whether a formula may leave words of the prompt out.
+    """
+    if len(prompt) > MAX_READ:
+        return WordingError(f"it has more than {MAX_READ:,} characters")
+    sentence, is_own = _read_sentences(prompt, nouns)
+    if is_own:
+        return sentence
+    free = _read_freely(prompt, nouns)
+    if isinstance(free, WordingError):
+        return free if isinstance(sentence, WordingError) else sentence
+    is_decided = isinstance(sentence, QuestionSpec) and (nouns is None or _is_decided(sentence))
+    return free if not free.questions or (partly and not is_decided) else sentence
+
+
+def _is_decided(spec: QuestionSpec) -> bool:
+    """Return whether boxes and colours decide a formula without relations: "in a hat" and "wearing" are no places."""
+    return spec.formula is not None and all(
+        atom.predicate == STYLE_PREDICATE or Scene.always_decides(atom) for atom in atoms(spec.formula.formula)
+    )
+
+
+class _SentenceReading(NamedTuple):
+    """What a prompt says in sentences, or why it is not read; and whether they are the language of a suite."""
+
+    spec: QuestionSpec | WordingError
+    is_own: bool = False
+
+
+def _read_sentences(prompt: str, nouns: Collection[str] | None) -> _SentenceReading:
+    why = WordingError("no suite has an English")
+    vocabularies = dict.fromkeys(suite(name).vocabulary for name in suite_names() if suite(name).vocabulary)
+    # The words for natural scenes come first: these are about any image, and not about drawings of things.
+    for vocabulary in reversed(vocabularies):
+        try:
+            formula, is_own = understand(prompt, vocabulary, _classes_of(prompt, vocabulary, nouns))
+            complexity(formula)
+        except WordingError as error:
+            why = error
+        except FormalimgError as error:  # a formula that is read, but that nobody can judge by
+            why = WordingError(truncate(str(error), 100, 40))
+        else:
+            return _SentenceReading(QuestionSpec(formula=FormulaSpec.of(formula), vocabulary=vocabulary), is_own)
+    return _SentenceReading(why)
+
+
+def _read_freely(prompt: str, nouns: Collection[str] | None) -> QuestionSpec | WordingError:
+    """Return what is read of a prompt in free English; the words left over become questions."""
+    classes = tuple(sorted(set(nouns or ()) - set(load_vocabulary(_FREE).words["class"])))
+    try:
+        found = read_free_english(prompt, _FREE, classes, any_noun=nouns is not None, looked_for=nouns or ())
+        complexity(found.formula)
+    except WordingError as error:
+        return error
+    except FormalimgError as error:
+        return WordingError(truncate(str(error), 100, 40))
+    questions = tuple(unread_question(words, prompt) for words in dict.fromkeys(found.unread))
+    return QuestionSpec(questions, FormulaSpec.of(found.formula), _FREE)
+
+
+def _classes_of(prompt: str, vocabulary: str, nouns: Collection[str] | None) -> tuple[str, ...]:
+    if nouns is None:
+        return ()
+    classes = tuple(sorted(set(nouns) - set(load_vocabulary(vocabulary).words["class"])))
+    return (*classes, *find_unknown_nouns(prompt, vocabulary, classes))

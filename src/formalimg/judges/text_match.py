@@ -1,0 +1,216 @@
+"""Match wanted strings against the lines of text in an image: by edit distance, whatever the line breaks.
+
+A wanted string is compared with runs of words. A run may go on from a line to the next one in reading order, to the
+nearest line below, or to the nearest one on its right, so that a sign beside another one is read by itself. Blanks
+never count: readers of text do not see them reliably.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+from formalimg._util.edit_distance import edit_distance
+from formalimg.judges.text_readers.text_reader import TextLine
+from formalimg.scenes.objects import Box
+
+Comparison: TypeAlias = Literal["loose", "strict"]
+"""What makes strings differ: letters and signs; strict: case, accents and punctuation at the ends as well."""
+
+NEAR = 0.5
+"""A run of words is taken to be the wanted string, misspelt, from this similarity on."""
+
+MAX_LINES = 6
+"""The most lines of a run."""
+
+_ENDS = " .,;:'\"-_·"
+_SIGNS = str.maketrans("‘’‚‛“”„‟´`‐‑‒–—―−、。，．：；", "''''\"\"\"\"''-------,.,.:;")
+_WIDE = r"[぀-ヿ㐀-鿿豈-﫿\U00020000-\U0003ffff]"
+_WORDS = re.compile(rf"{_WIDE}|(?:(?!{_WIDE})\S)+")
+"""Words are between blanks; where a script has none, each character is one."""
+_BETWEEN_WIDE = re.compile(rf"(?<={_WIDE}) (?={_WIDE})")
+
+
+class _Word(NamedTuple):
+    line: int
+    position: int
+
+
+@dataclass(frozen=True)
+class TextMatch:
+    """A wanted string, and what comes closest to it.
+
+    Attributes:
+        wanted: the string that is asked for.
+        text: the words of the image that come closest to it; empty if there is no text.
+        distance: the edit distance, as a share of the longer string: 0 if they are equal, 1 if nothing is alike.
+        lines: the numbers of the lines that the words are in.
+    """
+
+    wanted: str
+    text: str
+    distance: float
+    lines: tuple[int, ...] = ()
+
+    @property
+    def score(self) -> float:
+        """The similarity: 1 − distance."""
+        return 1 - self.distance
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the words are the wanted string, perhaps misspelt."""
+        return self.score >= NEAR
+
+
+@dataclass(frozen=True)
+class TextMatches:
+    """The matches of all wanted strings.
+
+    Attributes:
+        matches: one for each wanted string, in their order.
+        extra: the text that belongs to none of them, by line, in reading order.
+        text: all text in reading order.
+    """
+
+    matches: tuple[TextMatch, ...]
+    extra: tuple[str, ...]
+    text: str
+
+
+def normalize_text(text: str, comparison: Comparison = "loose") -> str:
+    """Return a text as it is compared: Unicode NFKC without blanks, with plain quotes and dashes.
+
+    Loose: without case, accents of Latin letters, and punctuation at the ends.
+    """
+    plain = unicodedata.normalize("NFKC", text.translate(_SIGNS)).translate(_SIGNS)
+    visible = "".join(one for one in plain if not one.isspace() and unicodedata.category(one) not in ("Cc", "Cf"))
+    if comparison == "strict":
+        return visible
+    folded = _without_accents(visible).casefold()
+    return folded.strip(_ENDS) or folded
+
+
+def match_texts(wanted: Sequence[str], lines: Sequence[TextLine], comparison: Comparison = "loose") -> TextMatches:
+    """Find the words of an image that come closest to each wanted string.
+
+    Args:
+        wanted: the strings.
+        lines: the lines of text in the image.
+        comparison: what makes strings differ.
+    """
+    ordered = reading_order(lines)
+    page = _Page(ordered, comparison)
+    found = [page.find(one) for one in wanted]
+    covered = {word for match, words in found if match.is_near for word in words}
+    extra = (
+        _join_words(word for index, word in enumerate(words) if _Word(number, index) not in covered)
+        for number, words in enumerate(page.words)
+    )
+    texts = " ".join(line.text for line in ordered)
+    return TextMatches(tuple(match for match, _ in found), tuple(filter(None, extra)), texts)
+
+
+def reading_order(lines: Sequence[TextLine]) -> list[TextLine]:
+    """Return lines in reading order: rows from the top, each from the left."""
+    rows: list[list[TextLine]] = []
+    for line in sorted(lines, key=lambda one: one.box.center_y):
+        row = next((row for row in rows if _share_a_row(row[0].box, line.box)), None)
+        if row is None:
+            rows.append([line])
+        else:
+            row.append(line)
+    return [line for row in rows for line in sorted(row, key=lambda one: one.box.xmin)]
+
+
+class _Page:
+    """The words of an image, and the lines that may follow each line."""
+
+    def __init__(self, lines: Sequence[TextLine], comparison: Comparison) -> None:
+        self.words = [_WORDS.findall(line.text) for line in lines]
+        self._comparison = comparison
+        self._lengths = [[len(normalize_text(word, "strict")) for word in words] for words in self.words]
+        self._next = [_successors(lines, number) for number in range(len(lines))]
+
+    def find(self, wanted: str) -> tuple[TextMatch, tuple[_Word, ...]]:
+        """Return the run of words that comes closest to a string; of equally close ones the first."""
+        target = normalize_text(wanted, self._comparison)
+        best = TextMatch(wanted, "", 1.0)
+        words: tuple[_Word, ...] = ()
+        seen: set[str] = set()
+        for run in self._runs(2 * max(len(target), 1)):
+            text = self._join(run)
+            compared = normalize_text(text, self._comparison)
+            longest = max(len(target), len(compared))
+            if compared in seen or abs(len(target) - len(compared)) >= best.distance * longest:
+                continue
+            seen.add(compared)
+            distance = edit_distance(target, compared) / longest
+            if distance < best.distance:
+                best = TextMatch(wanted, text, distance, tuple(dict.fromkeys(word.line for word in run)))
+                words = run
+            if distance == 0:
+                break
+        return best, words
+
+    def _runs(self, longest: int) -> Iterator[tuple[_Word, ...]]:
+        for line, words in enumerate(self.words):
+            for start in range(len(words)):
+                yield from self._extend((), 0, line, start, (line,), longest)
+
+    def _extend(
+        self, run: tuple[_Word, ...], length: int, line: int, start: int, visited: tuple[int, ...], longest: int
+    ) -> Iterator[tuple[_Word, ...]]:
+        for index in range(start, len(self.words[line])):
+            run, length = (*run, _Word(line, index)), length + self._lengths[line][index]
+            if length > longest and len(run) > 1:
+                return
+            yield run
+        if len(visited) < MAX_LINES:
+            for following in self._next[line]:
+                if following not in visited:
+                    yield from self._extend(run, length, following, 0, (*visited, following), longest)
+
+    def _join(self, run: Sequence[_Word]) -> str:
+        return _join_words(self.words[line][position] for line, position in run)
+
+
+def _successors(lines: Sequence[TextLine], number: int) -> tuple[int, ...]:
+    """Return the lines that may go on from a line: the next in reading order, the nearest below and on the right."""
+    box = lines[number].box
+    others = [(other, line.box) for other, line in enumerate(lines) if other != number]
+    right = [(at.xmin - box.xmax, other) for other, at in others if _share_a_row(box, at) and at.center_x > box.xmax]
+    below = [
+        (at.center_y - box.center_y, other)
+        for other, at in others
+        if at.center_y > box.ymax and _overlap(box.xmin, box.xmax, at.xmin, at.xmax) >= 0.5
+    ]
+    following = [number + 1] if number + 1 < len(lines) else []
+    nearest = [min(found)[1] for found in (below, right) if found]
+    return tuple(dict.fromkeys(following + nearest))
+
+
+def _join_words(words: Iterable[str]) -> str:
+    return _BETWEEN_WIDE.sub("", " ".join(words))
+
+
+def _share_a_row(first: Box, second: Box) -> bool:
+    return _overlap(first.ymin, first.ymax, second.ymin, second.ymax) >= 0.5
+
+
+def _overlap(low: float, high: float, other_low: float, other_high: float) -> float:
+    """Return how much of the shorter of two intervals the other one covers."""
+    shorter = min(high - low, other_high - other_low)
+    return (min(high, other_high) - max(low, other_low)) / shorter if shorter > 0 else 0.0
+
+
+def _without_accents(text: str) -> str:
+    """Return a text whose Latin letters have no accents; other scripts keep their marks, which are letters there."""
+    kept = []
+    for character in text:
+        base = unicodedata.normalize("NFD", character)[0]
+        kept.append(base if base.isascii() else character)
+    return "".join(kept)

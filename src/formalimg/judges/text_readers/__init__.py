@@ -1,0 +1,1 @@
+"""Text readers: the strings that an image shows, with their boxes."""
