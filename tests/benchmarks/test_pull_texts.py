@@ -129,14 +129,14 @@ def test_the_command_puts_texts_where_published_protocols_look_for_them(tmp_path
     assert said.code == 0, said.err
     assert f"in       {texts_folder('conceptmix')}" in said.out
     assert "the prompts in its scripts" in said.out
-    assert said.out.endswith("used by  --protocol published\n")
+    assert said.out.endswith("used by  formalimg run --protocol published\n")
     assert "--items" not in said.out, "there are no items in it"
     assert "not verified" in said.err
     assert pulled_texts("conceptmix") == texts_folder("conceptmix")
     own = str(tmp_path / "own")
     said = formalimg("pull", "conceptmix", "--texts", "--from", str(scripts), "--to", own)
     assert said.code == 0
-    assert f"used by  --protocol published --prompts {own}" in said.out
+    assert f"used by  formalimg run --protocol published --prompts {own}" in said.out
     for words, message in (
         (("pull", "conceptmix"), "nothing says where the data goes: give --to DIR, as in --to conceptmix"),
         (("pull", "conceptmx"), "did you mean conceptmix?"),

@@ -139,25 +139,26 @@ SCENARIOS = (
     Scenario("cf-world-denominalised", _judged("cf-world-denominalised", "--items", "@1", "--per-level", "2")),
     Scenario(
         "written-knolling",
-        ("write", "knolling", *_WRITER, "--levels", "1-2", "--per-level", "1"),
+        ("items", "write", "knolling", *_WRITER, "--levels", "1-2", "--per-level", "1"),
         write_formulas,
         is_run=False,
     ),
     Scenario(
         "written-natural",
-        ("write", "natural", *_WRITER, "--levels", "1-2", "--per-level", "1"),
+        ("items", "write", "natural", *_WRITER, "--levels", "1-2", "--per-level", "1"),
         write_formulas,
         is_run=False,
     ),
     Scenario(
         "written-conceptmix",
-        ("write", "conceptmix", *_WRITER, "--levels", "1,3", "--per-level", "1"),
+        ("items", "write", "conceptmix", *_WRITER, "--levels", "1,3", "--per-level", "1"),
         write_concepts,
         is_run=False,
     ),
     Scenario(
         "written-conceptmix-official",
         (
+            "items",
             "write",
             "conceptmix",
             *_WRITER,
@@ -168,7 +169,7 @@ SCENARIOS = (
     ),
     Scenario(
         "written-cf-world",
-        ("write", "cf-world", *_WRITER, "--laws", "laws.txt", "--questions", "model", "--attempts", "2"),
+        ("items", "write", "cf-world", *_WRITER, "--laws", "laws.txt", "--questions", "model", "--attempts", "2"),
         write_worlds,
         {
             "laws.txt": "On a seesaw, a rider counts for more the farther out the rider sits. | physics | mechanics\n",
@@ -177,26 +178,26 @@ SCENARIOS = (
     ),
     Scenario(
         "written-pairs",
-        ("write", "cf-world", *_WRITER, "--task", "pairs", "--per-level", "1"),
+        ("items", "write", "cf-world", *_WRITER, "--task", "pairs", "--per-level", "1"),
         write_worlds,
         is_run=False,
     ),
     Scenario(
         "written-denominalised",
-        ("write", "cf-world", *_WRITER, "--task", "denominalise", "--items", "items.jsonl"),
+        ("items", "write", "cf-world", *_WRITER, "--task", "denominalise", "--items", "items.jsonl"),
         write_worlds,
         {"items.jsonl": _ITEMS.read_text(encoding="utf-8") if _ITEMS.is_file() else ""},
         is_run=False,
     ),
     Scenario(
         "captions-in-words",
-        ("captions", "captions.txt", "-m", "openai/reader", "-M", SERVER, "-M", "schema=none"),
+        ("items", "captions", "captions.txt", "-m", "openai/reader", "-M", SERVER, "-M", "schema=none"),
         files={"captions.txt": "a red cat\n\ntwo dogs\nhello\n"},
         is_run=False,
     ),
     Scenario(
         "captions",
-        ("captions", "captions.txt", "-m", "openai/reader", "-M", SERVER),
+        ("items", "captions", "captions.txt", "-m", "openai/reader", "-M", SERVER),
         files={"captions.txt": "a red cat\n\ntwo dogs\nhello\n"},
         is_run=False,
     ),

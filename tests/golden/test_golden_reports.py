@@ -100,8 +100,8 @@ STUDIED = {
     "agree-people": ("agree", "cf-world", "--ratings", "rated-scores"),
     "agree-likert": ("agree", "knolling", "--ratings", "rated-likert"),
     "agree-boxes": ("agree", "knolling", "--ratings", "rated-boxes", "--iou", "0.5"),
-    "diagnose": ("diagnose", *PROBED, "--judge", "openai/looker"),
-    "calibrate": ("calibrate", "cf-world", "--labels", "labels.csv"),
+    "diagnose": ("cf-world", "diagnose", *PROBED, "--judge", "openai/looker"),
+    "calibrate": ("cf-world", "calibrate", "cf-world", "--labels", "labels.csv"),
 }
 """Studies of runs, judges and people."""
 

@@ -48,6 +48,11 @@ def end_to_end(candidates: list[Candidate]) -> NDArray[Any]:
     return np.array([rows], dtype=np.float32)
 
 
+def darknet(candidates: list[Candidate]) -> NDArray[Any]:
+    rows = [[*(number / SIZE for number in _centred(one)), 0.99, *_scores(one)] for one in candidates]
+    return np.array(rows, dtype=np.float32)
+
+
 def _centred(one: Candidate) -> list[float]:
     left, top, right, bottom = (SIZE * number for number in one.box)
     return [(left + right) / 2, (top + bottom) / 2, right - left, bottom - top]
@@ -57,7 +62,7 @@ def _scores(one: Candidate) -> list[float]:
     return [one.score if name == one.label else 0.01 for name in COCO.in_order]
 
 
-LAYOUTS = [ssd, yolo, yolo_across, yolo_with_objectness, end_to_end]
+LAYOUTS = [ssd, yolo, yolo_across, yolo_with_objectness, end_to_end, darknet]
 FRACTION = st.floats(0, 1, width=32)
 CANDIDATES = st.lists(
     st.builds(
@@ -95,7 +100,7 @@ def test_the_surest_of_very_many_boxes_are_kept() -> None:
     assert found.scores[0] == pytest.approx(0.499)
 
 
-@pytest.mark.parametrize("shape", [(100, 7), (1, 100, 7), (2, 84, 100), (1, 1, 100, 6), (1, 85, 100)])
+@pytest.mark.parametrize("shape", [(100, 7), (1, 100, 7), (2, 84, 100), (1, 1, 100, 6), (1, 85, 100), (100, 84)])
 def test_other_layouts_are_refused(shape: tuple[int, ...]) -> None:
     with pytest.raises(FormalimgError, match=r"has none of the layouts.*exported YOLO"):
         decode_output(np.zeros(shape), COCO, SIZE, 0.5)

@@ -278,3 +278,10 @@ def test_texts_with_many_dots_are_no_keys(tmp_path: Path) -> None:
     }
     execute(order(Speckles(settings=settings)), tmp_path / "run")
     assert open_run(tmp_path / "run").manifest.model.settings == settings
+
+
+def test_captions_name_the_networks_and_the_reader_of_a_detector() -> None:
+    assert Identity("a/b", {"threshold": 0.5}).components == ""
+    assert Identity("detector/coco", {"network": "ssd", "size": 320}).components == "ssd"
+    settings = {"formula.network": "yolov3+ssd", "questions.reader": "ocr/rapidocr", "questions.weights": "12"}
+    assert Identity("detector/coco", settings).components == "yolov3+ssd, ocr/rapidocr"

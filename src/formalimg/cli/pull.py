@@ -67,7 +67,10 @@ def pull_command(
     signal.signal(signal.SIGTERM, _exit_on_sigterm)
     if texts:
         _show(pull_texts(benchmark, to, origin, revision))
-        echo(f"used by  --protocol published{'' if to is None else f' --prompts {shlex.quote(to)}'}")
+        used_by = "formalimg run --protocol published"
+        if to is not None:
+            used_by = f"formalimg run --protocol published --prompts {shlex.quote(to)}"
+        echo(f"used by  {used_by}")
     elif to is None:
         raise FormalimgError(f"nothing says where the data goes: give --to DIR, as in --to {source(benchmark).name}")
     else:

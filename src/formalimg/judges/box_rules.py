@@ -57,7 +57,7 @@ def colored_objects(
         return [SceneObject(one.label, one.box, next(named[one.label])) for one in objects]
     from formalimg.judges.grounders.pixel_colors import color_in
 
-    return [SceneObject(one.label, one.box, color_in(image, one.box, more_words=True).name) for one in objects]
+    return [SceneObject(one.label, one.box, color_in(image, one.box).name) for one in objects]
 
 
 def pixel_detections(

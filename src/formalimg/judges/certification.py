@@ -20,7 +20,9 @@ from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
 from formalimg.judges.iou import match
 from formalimg.judges.metered_calls import MeteredCalls, map_concurrently
+from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.spending import Spending
+from formalimg.scenes.objects import NO_WORD
 from formalimg.scenes.scene import Scene
 from formalimg.stats.observations import Interval
 from formalimg.stats.precision_recall import DetectionCounts, detection
@@ -268,7 +270,8 @@ async def _read(
     if not isinstance(answer, Grounding):
         return ConditionResult(condition, 1, 1, len(scene), 0, 0, 0)
     matches = match(scene, answer.scene)
-    colored = sum(truth.color == (found.color or "other") for truth, found in matches)
+    colors = vocabulary("knolling").words["color"]  # what has another colour is drawn as "other"
+    colored = sum(truth.color == (found.color if found.color in colors else NO_WORD) for truth, found in matches)
     return ConditionResult(condition, 1, 0, len(scene), len(answer.scene), len(matches), colored)
 
 

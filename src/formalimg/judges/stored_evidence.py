@@ -170,7 +170,8 @@ def open_local_judge(suite: str, task: str, name: str, settings: Mapping[str, Se
         return None
     options = {option: str(settings[key]) for option, key in _LOCAL_OPTIONS.items() if key in settings}
     if name == COCO:
-        options |= {key: str(settings[key]) for key in ("threshold", "overlap", "size") if key in settings}
+        own = {key.removeprefix("formula."): value for key, value in settings.items()}
+        options |= {key: str(own[key]) for key in _COCO_OPTIONS if key in own}
     protocol = "published" if "protocol" in settings else "default"
     wrong = f"its settings are not those of {name} for {suite} in this version"
     try:
@@ -186,6 +187,7 @@ def open_local_judge(suite: str, task: str, name: str, settings: Mapping[str, Se
     raise UnknownJudgeError(wrong, is_own=True)
 
 
+_COCO_OPTIONS = ("network", "threshold", "presence", "overlap", "size")
 _LOCAL_OPTIONS = {
     "profile": "profile",
     "colors": "color_reading",

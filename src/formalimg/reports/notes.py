@@ -10,7 +10,17 @@ from formalimg.benchmarks.odd_records import SKIPPED, count_odd, odd_text
 from formalimg.judges.factory import DRAWN
 from formalimg.reports.comparison_model import Comparison, PublishedRow, RunRow, Section, name_with_task
 from formalimg.reports.judge_quality import SOFT_SCORE, quality_remarks
-from formalimg.reports.tables.format import count_noun, epsilon_text, format_value, join_counts, join_names, rule_text
+from formalimg.reports.tables.format import (
+    INCOMPLETE,
+    RULES,
+    count_noun,
+    epsilon_text,
+    format_interval,
+    format_value,
+    join_counts,
+    join_names,
+    rule_text,
+)
 from formalimg.runs.manifest import Identity, RunManifest, judge_names
 from formalimg.runs.reader import StoredRun
 from formalimg.runs.rows import PlannedItem
@@ -94,6 +104,50 @@ def caption(section: Section, comparison: Comparison, *, intervals: bool = True)
     return f"{'. '.join(sentences(section, comparison, interval_note(section, comparison) if intervals else ''))}."
 
 
+def short_caption(section: Section, comparison: Comparison) -> str:
+    """Return in one line what the numbers of the main table are, who judged which images, and unusual rules."""
+    suite = section.suite
+    of_what = "mean scores of images" if suite.has_scores else f"pass rates in percent, by {suite.level}"
+    judges = list(dict.fromkeys(row.manifest.judge.name for row in section.rows if row.manifest.judge))
+    by = f", by {join_names(judges)}" if judges else ""
+    rules = (suite.score_rules(comparison.how) or ()) if comparison.profile != "paper" else ()
+    extras = [
+        *dict.fromkeys(map(extent, section.rows)),
+        f"{100 * comparison.confidence:g} % intervals",
+        RULES["fail"].lower() if comparison.missing == "fail" else "",
+        f"profile: {comparison.profile}" if any("profile:" in rule for rule in rules) else "",
+    ]
+    return f"{suite.title}: {of_what}{by}. {'; '.join(filter(None, extras))}."
+
+
+def caveats(section: Section) -> Iterator[str]:
+    """Yield in a line each what limits the numbers of a section, the most important first."""
+    missing = [row for row in section.rows if row.summary.overall.scored < row.summary.overall.expected]
+    if missing:
+        texts = [_missing_text(row, section.suite) for row in missing]
+        named = [f"{row.name}: {text}" for row, text in zip(missing, texts, strict=True)]
+        yield f"{INCOMPLETE} {'; '.join(named if len(section.rows) > 1 else texts)}"
+    yield from _sources(section)
+    for row in section.rows:
+        if row.looks is not None:
+            from formalimg.reports.adaptive_tables import adaptive_remark  # here: few runs are adaptive
+
+            yield adaptive_remark(row, row.looks, section.suite)
+    yield from (note for note in section.notes if note.startswith("The "))
+    if judge_alone(section.suite, section.rows, section.corrected):
+        yield f"{_measure(section.suite)} are the judge's alone; people's labels correct them (--human)"
+    yield from (note for note in section.notes if not note.startswith("The "))
+    yield "Intervals cover which items and images were drawn, not errors of the judge"
+
+
+def _missing_text(row: RunRow, suite: Benchmark) -> str:
+    """Return how many images of a run have no verdict, and between which values that leaves its headline number."""
+    overall, (*_, band) = row.summary.overall, suite.bands or [""]
+    bounds = None if suite.has_scores else row.band_bounds(band) if band else row.overall_bounds()
+    between = f", so {band or 'the rate'} is {format_interval(bounds, suite.scale, compact=True)}" if bounds else ""
+    return f"of {overall.expected:,} images {join_counts(row.unscored)}{between}"
+
+
 def interval_note(section: Section, comparison: Comparison) -> str:
     """Return what the intervals of the main table are, what they cover, and what they do not."""
     over, drawn = (", over groups", "groups") if section.suite.has_scores else ("", "items")
@@ -130,7 +184,8 @@ def _extent_and_judge(section: Section) -> Iterator[str]:
     yield "; ".join(dict.fromkeys(map(extent, section.rows)))
     judges = [row.manifest.judge for row in section.rows]
     if judges[0] is not None and judges.count(judges[0]) == len(judges):
-        yield f"Judged by {judges[0].name}{f' ({judges[0].wording})' if judges[0].wording else ''}"
+        details = ", ".join(filter(None, (judges[0].components, judges[0].wording)))
+        yield f"Judged by {judges[0].name}{f' ({details})' if details else ''}"
     yield from _sources(section)
     alone = judge_alone(section.suite, section.rows, section.corrected)
     if alone:

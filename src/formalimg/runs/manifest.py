@@ -62,6 +62,12 @@ class Identity:
     settings: Mapping[str, Setting]
 
     @property
+    def components(self) -> str:
+        """Which networks a detector has, and what reads text beside it; empty for all others."""
+        named = (value for key, value in self.settings.items() if key.rpartition(".")[2] in ("network", "reader"))
+        return ", ".join(dict.fromkeys(map(str, named)))
+
+    @property
     def wording(self) -> str:
         """Whose texts it sends, where it follows a published protocol; empty for all others."""
         if "protocol" not in self.settings:

@@ -5,7 +5,7 @@ relation has consequences for the boxes, and these are the axioms: a thing insid
 `RightOf`, `Above` and `Below` are meant clearly: the centre of each object lies beyond the other. Together they show
 which instructions no image can satisfy. They are necessary conditions, stated in docs/reference/suites/natural.md;
 solver and check use this one definition. So do drawn scenes, where they decide what an image shows
-(docs/explanation/drawn-scenes.md).
+(docs/explanation/drawings.md).
 """
 
 from __future__ import annotations

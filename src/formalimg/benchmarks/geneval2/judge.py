@@ -101,7 +101,7 @@ class PublishedWordJudge(WordJudge):
         if self._pixels:
             from formalimg.judges.grounders.pixel_colors import color_in
 
-            named = [color_in(image.pil, one.box, more_words=True).name for one in scene.objects]
+            named = [color_in(image.pil, one.box).name for one in scene.objects]
             scene = Scene.of(
                 [SceneObject(one.label, one.box, name) for one, name in zip(scene.objects, named, strict=True)]
             )

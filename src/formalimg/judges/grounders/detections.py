@@ -7,18 +7,21 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.judges.base import Grounding
-from formalimg.judges.iou import KeptBoxes
+from formalimg.judges.iou import KeptBoxes, overlap
 from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.scene import Scene
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-RULES = 1
+RULES = 2
 """The version of the rules from boxes to scenes: raise it whenever a scene may come out differently."""
 
 MIN_SIDE = 1.0
 """Boxes with a smaller side on the canvas of 1000, after clipping, hold no object."""
+
+SAME_PLACE = 0.7
+"""A box with this IoU or more is of the object that another network has found already, under another name."""
 
 
 class DetectedBox(NamedTuple):
@@ -78,12 +81,35 @@ def suppress_overlaps(detections: Iterable[DetectedBox], max_overlap: float) -> 
     return SuppressionResult(tuple(kept), tuple(dropped))
 
 
+def drop_uncertain(result: SuppressionResult, threshold: float) -> SuppressionResult:
+    """Keep the best box of each class, and others only if their scores reach the threshold.
+
+    One box is enough for a class to be there, so that a lower score suffices than for counting.
+    """
+    best: dict[str, DetectedBox] = {}
+    for box in result.kept:  # the highest score first
+        best.setdefault(box.label, box)
+    kept = tuple(box for box in result.kept if box.score >= threshold or best[box.label] is box)
+    dropped = tuple(box for box in result.kept if box not in kept)
+    return SuppressionResult(kept, (*result.dropped, *dropped))
+
+
+def add_missing_classes(
+    result: SuppressionResult, other: SuppressionResult, classes: Collection[str]
+) -> SuppressionResult:
+    """Add the boxes that another detector found of requested classes, of which nothing was found.
+
+    A box in the place of an object of a requested class is dropped: that object has its name.
+    """
+    found = [box for box in result.kept if box.label in classes]
+    missing = set(classes) - {box.label for box in found}
+    added = [box for box in other.kept if box.label in missing]
+    apart = [box for box in added if all(overlap(box.box, each.box) < SAME_PLACE for each in found)]
+    return SuppressionResult((*result.kept, *apart), (*result.dropped, *(box for box in added if box not in apart)))
+
+
 def ground_detections(
-    image: Image,
-    detections: Iterable[DetectedBox],
-    max_overlap: float,
-    served: Mapping[str, object],
-    classes: Collection[str] | None = None,
+    image: Image, result: SuppressionResult, served: Mapping[str, object], classes: Collection[str] | None = None
 ) -> Grounding:
     """Return the scene that detections make, with the colour of each object from the pixels of its box.
 
@@ -92,14 +118,12 @@ def ground_detections(
 
     Args:
         image: the image.
-        detections: the boxes of the detector.
-        max_overlap: boxes with this IoU or more are one object.
+        result: the boxes that are objects, and those that were dropped.
         served: what was actually used.
         classes: the labels that become objects of the scene; None for all.
     """
     from formalimg.judges.grounders.pixel_colors import color_in
 
-    result = suppress_overlaps(detections, max_overlap)
     kept = [one for one in result.kept if classes is None or one.label in classes]
     colors = [color_in(image, one.box) for one in kept]
     objects = [SceneObject(one.label, one.box, seen.name) for one, seen in zip(kept, colors, strict=True)]

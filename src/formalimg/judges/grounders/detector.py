@@ -18,7 +18,13 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.grounders.class_detector import ClassDetector
 from formalimg.judges.grounders.coco_classes import unknown_classes_text
-from formalimg.judges.grounders.detections import RULES, DetectedBox, box_on_canvas, ground_detections
+from formalimg.judges.grounders.detections import (
+    RULES,
+    DetectedBox,
+    box_on_canvas,
+    ground_detections,
+    suppress_overlaps,
+)
 from formalimg.models.local.checkpoint import (
     CHECKPOINT_OPTIONS,
     INSTALL_LOCAL,
@@ -206,7 +212,7 @@ class DetectorGrounder:
 
     def _grounding(self, image: Image, found: Sequence[DetectedBox], classes: Sequence[str]) -> Grounding:
         served = self._checkpoint.served("config.json", "transformers")
-        return ground_detections(image, found, self._max_overlap, served, set(classes))
+        return ground_detections(image, suppress_overlaps(found, self._max_overlap), served, set(classes))
 
 
 def _load_detector(name: str, checkpoint: Checkpoint, family: DetectorFamily) -> ZeroShotDetector | ClassDetector:

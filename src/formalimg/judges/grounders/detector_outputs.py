@@ -1,11 +1,13 @@
-"""The answers of object detectors as arrays, and the boxes in them: rows of a frozen SSD graph, or of an exported YOLO.
+"""The answers of object detectors as arrays, and the boxes in them: rows of a frozen SSD graph, or of a YOLO.
 
 Layouts are recognised by their shapes, with C classes and N candidates:
 
 - `(1, 1, N, 7)`, SSD (OpenCV's `DetectionOutput`): image, class id, score, and xmin, ymin, xmax, ymax from 0 to 1;
 - `(1, 4 + C, N)` or `(1, N, 4 + C)`, YOLO: centre, width and height in pixels of the input, and a score for each class;
 - `(1, N, 5 + C)`, older YOLO: the same with the score of there being any object before those of the classes;
-- `(1, N, 6)`, YOLO with suppression inside: xmin, ymin, xmax, ymax in pixels of the input, score, class.
+- `(1, N, 6)`, YOLO with suppression inside: xmin, ymin, xmax, ymax in pixels of the input, score, class;
+- `(N, 5 + C)`, Darknet's YOLO: centre, width and height from 0 to 1, the score of there being any object, and that of
+  each class, which OpenCV has multiplied with it.
 """
 
 from __future__ import annotations
@@ -63,6 +65,11 @@ def decode_output(output: NDArray[Any], classes: DetectorClasses, size: int, thr
         rows = output[0, 0].astype(np.float64)
         names = [classes.by_id.get(int(number)) if np.isfinite(number) else None for number in rows[:, 1]]
         return _best(names, rows[:, 2], rows[:, 3:7], threshold)
+    if fits[0] == "darknet":
+        rows = output.astype(np.float64)
+        by_class = rows[:, 5:]
+        names = [classes.in_order[place] for place in by_class.argmax(axis=1)]
+        return _best(names, by_class.max(axis=1), _corners(rows[:, :4]), threshold)
     rows = (output[0].T if fits[0] == "yolo across" else output[0]).astype(np.float64)
     if fits[0] == "end-to-end":
         places, scores, boxes = rows[:, 5], rows[:, 4], rows[:, :4]
@@ -78,6 +85,8 @@ def _layouts(shape: tuple[int, ...], classes: int) -> list[str]:
     """Return the layouts that an array of this shape can have."""
     if len(shape) == 4 and shape[:2] == (1, 1) and shape[3] == 7:
         return ["ssd"]
+    if len(shape) == 2 and shape[1] == 5 + classes:
+        return ["darknet"]
     if len(shape) != 3 or shape[0] != 1:
         return []
     wanted = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formalimg.judges.grounders.detector import open_detector
-from formalimg.judges.grounders.opencv_detector import missing_parts
+from formalimg.judges.grounders.detector_files import find_installed_networks, missing_parts
 from formalimg.judges.text_readers.rapidocr import NAME as TEXT_READER
 from formalimg.judges.text_readers.rapidocr import open_rapidocr
 from formalimg.models.registry import Provider, requirements_of
@@ -13,7 +13,9 @@ _PACKAGE = "formalimg"
 
 def installed_grounders() -> list[Provider]:
     """Return detectors and the readers of icons and of text. Only what says whether they can be used is loaded."""
-    coco = "The 80 classes of COCO in photographs, on a CPU: detector/coco, or your own weights with -J weights=FILE."
+    networks = "+".join(files.network.name for files in find_installed_networks() if files.network)
+    by = f" by {networks}" if networks else ""
+    coco = f"The 80 classes of COCO in photographs{by}, on a CPU; -J network=NAME or weights=FILE takes others."
     detectors = "An object detector in a folder or on the Hugging Face hub, run here: detector/FOLDER or …/OWNER/NAME."
     icons = "The icons that built-in models draw; what draws anything else needs another judge."
     text = "Text in images: Latin letters, digits and Chinese, on a CPU. Judges quoted text in prompts."

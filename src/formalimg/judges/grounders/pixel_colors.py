@@ -40,15 +40,14 @@ class PixelColor(NamedTuple):
     share: float
 
 
-def color_in(image: Image, box: Box, *, more_words: bool = False) -> PixelColor:
+def color_in(image: Image, box: Box) -> PixelColor:
     """Return the colour of the object in a box: that of most of its pixels, those in the middle counting most.
 
     Args:
         image: the image, in RGB; it shows the whole canvas.
         box: where the object is, on the canvas.
-        more_words: whether orange and purple are words, too; else they are "other".
     """
-    tones = _tones(more_words)
+    tones = _tones()
     pixels = lab(np.asarray(_crop(image, box)))
     around = np.median(_around(image, box), axis=0)
     height, width, _ = pixels.shape
@@ -91,12 +90,12 @@ class _ToneTable(NamedTuple):
 
 
 @cache
-def _tones(more_words: bool = False) -> _ToneTable:
-    tones: dict[str, list[str]] = dict(_table()["tones"])
-    if more_words:
-        more: Mapping[str, list[str]] = _table("pixel_color_words.toml")["more_words"]
-        named = {tone for ones in more.values() for tone in ones}
-        tones |= {NO_COLOR: [tone for tone in tones[NO_COLOR] if tone not in named], **more}
+def _tones() -> _ToneTable:
+    more: Mapping[str, list[str]] = _table("pixel_color_words.toml")["more_words"]
+    named = {tone for own in more.values() for tone in own}
+    tones: dict[str, list[str]] = {
+        name: [tone for tone in own if tone not in named] for name, own in _table()["tones"].items()
+    } | dict(more)
     rgb = [[int(tone[start : start + 2], 16) for start in (1, 3, 5)] for ones in tones.values() for tone in ones]
     name_of = [number for number, ones in enumerate(tones.values()) for _ in ones]
     return _ToneTable(tuple(tones), lab(np.array(rgb)), np.array(name_of))

