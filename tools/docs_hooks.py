@@ -53,6 +53,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Let links out of docs/ lead to where the site has what they name; code blocks stay as they are."""
     written = {site: name for name, site in ROOT_PAGES.items()}
     place = written.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+    if posixpath.dirname(page.file.src_uri) == "reference/suites":
+        page.meta["search"] = {"boost": 2}  # the page of a suite comes before those that mention it
     if page.is_homepage:
         page.meta["hide"] = ["navigation", "toc"]  # here: a header in the file would be shown by other readers
 
