@@ -34,6 +34,16 @@ ROOT_PAGES = {
 }
 """Pages of the root, and where the site has them."""
 
+SEARCH_BOOSTS = {
+    "reference/suites/geneval.md": 4,  # before GenEval 2, which begins with the same letters
+    "reference/suites/": 2,
+    "reference/api/": 0.5,
+    "project/": 0.5,
+    "guides/index.md": 0.5,
+    "guides/runs.md": 2,
+}
+"""How search ranks pages against those that mention the same words, by the beginning of their paths; the first counts."""
+
 _log = get_plugin_logger("formalimg")
 
 _FENCE = re.compile(r"^(?P<fence>`{3,})[^\n]*\n.*?^(?P=fence)$", re.MULTILINE | re.DOTALL)
@@ -53,8 +63,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Let links out of docs/ lead to where the site has what they name; code blocks stay as they are."""
     written = {site: name for name, site in ROOT_PAGES.items()}
     place = written.get(page.file.src_uri, f"docs/{page.file.src_uri}")
-    if posixpath.dirname(page.file.src_uri) == "reference/suites":
-        page.meta["search"] = {"boost": 2}  # the page of a suite comes before those that mention it
+    boosts = [boost for prefix, boost in SEARCH_BOOSTS.items() if page.file.src_uri.startswith(prefix)]
+    page.meta["search"] = {"boost": boosts[0] if boosts else 1}
     if page.is_homepage:
         page.meta["hide"] = ["navigation", "toc"]  # here: a header in the file would be shown by other readers
 
