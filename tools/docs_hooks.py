@@ -25,7 +25,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # hooks are loaded by their path
 
-from tools.docs_reference import site_pages, site_version  # noqa: E402
+from tools.docs_reference import DOCS, site_pages, site_version  # noqa: E402
 
 ROOT_PAGES = {
     "CONTRIBUTING.md": "project/contributing.md",
@@ -42,7 +42,7 @@ SEARCH_BOOSTS = {
     "guides/index.md": 0.5,
     "guides/runs.md": 2,
 }
-"""How search ranks pages against those that mention the same words, by the beginning of their paths; the first counts."""
+"""Weights of pages in search, by the beginning of their paths; the first that fits counts."""
 
 _log = get_plugin_logger("formalimg")
 
@@ -54,7 +54,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages of the root, and those that are generated from the code."""
     for name, page in ROOT_PAGES.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / name)))
-    for path, text in site_pages():
+    for path, text in site_pages() if Path(config.docs_dir) == DOCS else ():
         files.append(File.generated(config, path.as_posix(), content=text))
     return files
 
