@@ -153,10 +153,8 @@ def command_list(*, linked: bool = False) -> str:
     lines = [
         "# Command line",
         "",
-        "All commands of `formalimg`, and the guides to them. `formalimg COMMAND --help` lists the options; the site "
-        "has them [on this page](#run)."
-        if linked
-        else "All commands of `formalimg`, and the guides to them. `formalimg COMMAND --help` lists the options.",
+        "All commands of `formalimg`, and the guides to them. "
+        + ("Each command leads to its options." if linked else "`formalimg COMMAND --help` lists the options."),
     ]
     for section in dict.fromkeys(entry.section for entry in COMMANDS.values()):
         lines += ["", f"## {section}", ""]
