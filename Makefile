@@ -75,7 +75,7 @@ docs: $(VENV)/.installed-docs  ## Build the documentation site in site/; broken 
 docs-serve: $(VENV)/.installed-docs  ## Show the documentation site on a loopback address, and build it again on changes
 	$(MKDOCS) serve
 
-docs-reference: $(VENV)/.installed-core  ## Write the pages of commands and packages that are generated from the code
+docs-reference: $(VENV)/.installed-core  ## Write the lists of commands and names from the code
 	$(BIN)/python -m tools.docs_reference
 
 docs-images: $(VENV)/.installed-test  ## Make the figures of the README and the docs again; needs chromium

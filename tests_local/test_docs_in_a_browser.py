@@ -37,10 +37,15 @@ class QuietHandler(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    site = tmp_path_factory.mktemp("site")
-    built = build(site)
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    built = build(folder)
     assert built.returncode == 0, built.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(QuietHandler, directory=str(site))) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}"
@@ -69,18 +74,50 @@ def page(request: pytest.FixtureRequest, browser: Browser, address: str) -> Iter
     assert not complaints
 
 
-def test_search_leads_to_a_command(page: Page) -> None:
-    page.goto("/index.html")
+def search(page: Page, words: str) -> None:
     if page.locator("label.md-header__button[for=__search]").is_visible():
         page.locator("label.md-header__button[for=__search]").click()
-    page.locator(".md-search__input").press_sequentially("verify-bundle")  # phones listen to keys
-    page.locator(".md-search-result__link", has_text="formalimg share verify").first.click()
-    page.wait_for_url("**/reference/cli/verify-bundle.html*")
-    assert page.locator("h1").inner_text().startswith("formalimg share verify")
+    page.locator(".md-search__input").click()
+    page.locator(".md-search__input").press_sequentially(words)
+
+
+def test_search_leads_to_a_command(page: Page) -> None:
+    page.goto("/index.html")
+    page.wait_for_load_state("networkidle")
+    search(page, "share verify")
+    page.locator(".md-search-result__link[href*='#share-verify']").first.click()
+    page.wait_for_url("**/reference/commands.html*#share-verify")
+    assert page.locator("#share-verify").is_visible()
 
 
 @pytest.mark.parametrize(
-    "path", ["index", "guides/index", "reference/cli/run", "reference/api/formalimg", "project/changelog"]
+    ("words", "first"),
+    [
+        ("W&B", "guides/sharing.html"),
+        ("vLLM", "guides/vllm.html"),
+        ("CLIP", "reference/suites/geneval.html"),
+        ("GenEval", "reference/suites/geneval.html"),
+    ],
+)
+def test_search_on_a_disk_finds_names(browser: Browser, site: Path, words: str, first: str) -> None:
+    opened = browser.new_page()
+    opened.set_default_timeout(PATIENCE)
+    opened.goto(f"{site.as_uri()}/index.html")
+    opened.wait_for_load_state("networkidle")
+    search(opened, words)
+    link = opened.locator(".md-search-result__link").first
+    link.wait_for()
+    assert first in (link.get_attribute("href") or "")
+    opened.close()
+
+
+def test_an_option_has_a_place_on_the_page_of_commands(page: Page) -> None:
+    page.goto("/reference/commands.html#run--per-level")
+    assert page.locator("dt[id='run--per-level']:target").is_visible()
+
+
+@pytest.mark.parametrize(
+    "path", ["index", "guides/index", "reference/commands", "reference/api/formalimg", "project/changelog"]
 )
 def test_pages_fit_their_screens(page: Page, path: str) -> None:
     page.goto(f"/{path}.html")

@@ -6,8 +6,10 @@ Markdown is shown; here, they lead to copies inside the site.
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +23,9 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # hooks are loaded by their path
+
+from tools.docs_reference import DOCS, site_pages, site_version  # noqa: E402
 
 ROOT_PAGES = {
     "CONTRIBUTING.md": "project/contributing.md",
@@ -29,6 +34,16 @@ ROOT_PAGES = {
 }
 """Pages of the root, and where the site has them."""
 
+SEARCH_BOOSTS = {
+    "reference/suites/geneval.md": 4,  # before GenEval 2, which begins with the same letters
+    "reference/suites/": 2,
+    "reference/api/": 0.5,
+    "project/": 0.5,
+    "guides/index.md": 0.5,
+    "guides/runs.md": 2,
+}
+"""Weights of pages in search, by the beginning of their paths; the first that fits counts."""
+
 _log = get_plugin_logger("formalimg")
 
 _FENCE = re.compile(r"^(?P<fence>`{3,})[^\n]*\n.*?^(?P=fence)$", re.MULTILINE | re.DOTALL)
@@ -36,9 +51,11 @@ _LINK = re.compile(r"(?<=\]\()(?P<target>[^)\s#:]+)(?P<place>#[^)\s]*)?(?=\))")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages of the root."""
+    """Add the pages of the root, and those that are generated from the code."""
     for name, page in ROOT_PAGES.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / name)))
+    for path, text in site_pages() if Path(config.docs_dir) == DOCS else ():
+        files.append(File.generated(config, path.as_posix(), content=text))
     return files
 
 
@@ -46,6 +63,8 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Let links out of docs/ lead to where the site has what they name; code blocks stay as they are."""
     written = {site: name for name, site in ROOT_PAGES.items()}
     place = written.get(page.file.src_uri, f"docs/{page.file.src_uri}")
+    boosts = [boost for prefix, boost in SEARCH_BOOSTS.items() if page.file.src_uri.startswith(prefix)]
+    page.meta["search"] = {"boost": boosts[0] if boosts else 1}
     if page.is_homepage:
         page.meta["hide"] = ["navigation", "toc"]  # here: a header in the file would be shown by other readers
 
@@ -56,6 +75,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
         found = _site_path(target, config, files)
         return posixpath.relpath(found, posixpath.dirname(page.file.src_uri) or ".") + (link["place"] or "")
 
+    markdown = site_version(Path(page.file.src_uri), markdown)
     parts, end = [], 0
     for fence in _FENCE.finditer(markdown):
         parts += [_LINK.sub(resolve, markdown[end : fence.start()]), fence[0]]
@@ -77,12 +97,20 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Complain about names that packages export and their pages do not have."""
+    """Complain about names that packages export and their pages do not have; let search find names such as W&B."""
+    _unescape_names(Path(config.site_dir, "search", "search_index.json"))
     for page in Path(config.site_dir, "reference", "api").glob("formalimg*.html"):
         shown = set(re.findall(r'id="([\w.]+)"', page.read_text(encoding="utf-8")))
         for name in getattr(import_module(page.stem), "__all__", ()):
             if not name.startswith("_") and f"{page.stem}.{name}" not in shown:
                 _log.warning("%s.%s is exported, but %s does not show it", page.stem, name, page.name)
+
+
+def _unescape_names(index: Path) -> None:
+    """Write W&amp;B as it is typed: search compares what is typed with the escaped text."""
+    if index.exists():
+        text = json.dumps(json.loads(index.read_text(encoding="utf-8")), separators=(",", ":"))
+        index.write_text(re.sub(r"(?<=[A-Z])&amp;(?=[A-Z])", "&", text), encoding="utf-8")
 
 
 def _site_path(target: str, config: MkDocsConfig, files: Files) -> str:

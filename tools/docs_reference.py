@@ -1,29 +1,32 @@
-"""Write the generated pages of the reference: the help of every command, one page for each public package, all screens.
+"""The parts of the reference that come from the code: commands and options, public names and packages, screens.
 
     python -m tools.docs_reference
 
-The pages are kept in the repository, so that they can be read without a site; a test compares them with the code.
+`commands.md` and `api.md` are stored as lists, so that they can be read without a site. The site extends the first by
+every option and links the second to pages of names; `tools.docs_hooks` asks for them. Those are not stored.
 """
 
 from __future__ import annotations
 
+import html
 import os
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib import import_module
-from inspect import getdoc
+from inspect import cleandoc, getdoc
 from pathlib import Path
 from typing import Any
 
 import typer
-from typer.testing import CliRunner
 
 import formalimg
 from formalimg.cli.commands import COMMANDS, app
 from tools.docs_images.pages import SHOTS, Shot
 
 DOCS = Path(__file__).parents[1] / "docs"
-CLI, API, SCREENS = Path("reference/cli"), Path("reference/api"), Path("reference/screens.md")
+COMMAND_LIST, API_LIST = Path("reference/commands.md"), Path("reference/api.md")
+API, SCREENS = Path("reference/api"), Path("reference/screens.md")
 ARCHITECTURE = Path("explanation/architecture.md")
 
 GUIDES: Mapping[str, tuple[str, ...]] = {
@@ -91,33 +94,48 @@ PACKAGES = (
 """The packages that have a page, beside `formalimg` itself."""
 
 
+API_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "Score, reward, verify": ("evaluate", "score", "reward", "verify"),
+    "Runs": ("run", "judge", "load", "Condition", "Item"),
+    "Results": ("Evaluation", "Failures", "Failure", "Scores", "Score", "Verification"),
+    "Formulas": ("parse", "check", "clauses", "complexity", "solve"),
+    "Scenes": ("Scene", "SceneObject", "Box", "draw"),
+    "Errors": ("FormalimgError", "FormulaError", "SceneError", "Problem"),
+}
+"""The names of `formalimg` by task, the most used first."""
+
+
 def write_pages() -> list[Path]:
-    """Write all generated pages, remove those of commands and packages that are gone, and return what has changed."""
-    pages = dict(generated_pages())
+    """Write what is stored of the generated reference, and return the pages that changed."""
     changed = []
-    for path in [*(DOCS / CLI).glob("*.md"), *(DOCS / API).glob("*.md")]:
-        if path.relative_to(DOCS) not in pages:
-            path.unlink()
-            changed.append(path)
-    for name, text in pages.items():
+    for name, text in stored_pages():
         path = DOCS / name
         if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             changed.append(path)
     return changed
 
 
-def generated_pages() -> Iterator[tuple[Path, str]]:
-    """Yield the path below docs/ and the text of every generated page."""
-    yield CLI / "index.md", _command_index()
-    for name in COMMANDS:
-        yield CLI / f"{name}.md", _command_page(name)
-    yield API / "index.md", _api_index()
-    for package in ("", *PACKAGES):
+def stored_pages() -> Iterator[tuple[Path, str]]:
+    """Yield the path below docs/ and the text of every page that the code determines and the repository keeps."""
+    yield COMMAND_LIST, command_list()
+    yield API_LIST, api_list()
+    yield ARCHITECTURE, _counted_core()
+
+
+def site_pages() -> Iterator[tuple[Path, str]]:
+    """Yield the path below docs/ and the text of every page that only the site has."""
+    yield API / "formalimg.md", _root_package_page()
+    for package in PACKAGES:
         yield _package_page_path(package), _package_page(package)
     yield SCREENS, _screens_page()
-    yield ARCHITECTURE, _counted_core()
+
+
+def site_version(page: Path, markdown: str) -> str:
+    """Return the text of a stored page as the site shows it."""
+    if page == COMMAND_LIST:
+        return f"{command_list(linked=True)}\n{command_details()}"
+    return api_list(linked=True) if page == API_LIST else markdown
 
 
 def _counted_core() -> str:
@@ -130,53 +148,108 @@ def _counted_core() -> str:
     return re.sub(r"(\| \d+ \| `([\w./]+\.py)` \| )\d+( \|)", count, (DOCS / ARCHITECTURE).read_text(encoding="utf-8"))
 
 
-def help_text(*words: str) -> str:
-    """Return what `formalimg WORDS --help` prints in a terminal of 80 columns."""
-    result = CliRunner().invoke(app, [*words, "--help"], prog_name="formalimg", env={"COLUMNS": "80"})
-    if result.exit_code != 0:
-        raise RuntimeError(f"formalimg {' '.join(words)} --help failed") from result.exception
-    return "\n".join(line.rstrip() for line in result.output.splitlines())
-
-
-def _command_index() -> str:
+def command_list(*, linked: bool = False) -> str:
+    """Return the page of all commands; `linked` to their details."""
     lines = [
         "# Command line",
         "",
-        "All commands of `formalimg`, each with the output of its `--help` and the pages that say what it is for.",
+        "All commands of `formalimg`, and the guides to them. "
+        + ("Each command leads to its options." if linked else "`formalimg COMMAND --help` lists the options."),
     ]
     for section in dict.fromkeys(entry.section for entry in COMMANDS.values()):
-        lines += ["", f"## {section}", "", "| command | what it does | read more |", "| --- | --- | --- |"]
+        lines += ["", f"## {section}", ""]
         for name, entry in COMMANDS.items():
             if entry.section == section:
-                lines.append(f"| [`{name}`]({name}.md) | {entry.summary} | {_guide_links(name)} |")
+                lines += [_command_line(words, command, linked) for words, command in _commands_below(name)]
     lines += [
         "",
-        "`formalimg --version` prints the version, `--verbose` logs retries and waits, and the exit code says "
-        "[how a command ended](../../explanation/architecture.md#exit-codes). "
-        "Defaults come from [`formalimg.toml`](../configuration.md).",
+        "`formalimg --version` prints the version. Exit codes are listed under "
+        "[architecture](../explanation/architecture.md#exit-codes), defaults under [configuration](configuration.md).",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _command_page(name: str) -> str:
-    lines = [f"# formalimg {name}", "", COMMANDS[name].summary, "", f"Read more: {_guide_links(name)}."]
+def _command_line(words: tuple[str, ...], command: Any, linked: bool) -> str:
+    name = f"`{' '.join(words)}`"
+    if linked:
+        name = f"[{name}](#{'-'.join(words)})"
+    if len(words) == 1:
+        folder = COMMAND_LIST.parent
+        guides = ", ".join(f"[{_title(page)}]({os.path.relpath(page, folder)})" for page in GUIDES[words[0]])
+        return f"- {name}: {COMMANDS[words[0]].summary} {guides}"
+    entries = COMMANDS[words[0]].commands or {}
+    summary = entries[words[1]].summary if words[1:] == (words[1],) and words[1] in entries else command.short_help
+    return f"  - {name}: {summary}"
+
+
+@cache
+def command_details() -> str:
+    """Return the part of the page of commands that only the site has: every option, each with an anchor."""
+    lines: list[str] = []
+    for name in COMMANDS:
+        for words, command in _commands_below(name):
+            lines += ["", f"{'##' if len(words) == 1 else '###'} {' '.join(words)}"]
+            for paragraph in _paragraphs(command.help):
+                lines += ["", paragraph]
+            if hasattr(command, "help_sections"):
+                lines += _option_lines(words, command)
+    return "\n".join(lines[1:]) + "\n"
+
+
+def _option_lines(words: tuple[str, ...], command: Any) -> Iterator[str]:
+    """Yield the call of a command, and its options in sections as definition lists."""
+    context = command.make_context(" ".join(("formalimg", *words)), [], resilient_parsing=True)
+    usage = " ".join(("formalimg", *words, *command.collect_usage_pieces(context)))
+    yield from ("", f"Usage: `{usage}`")
+    if command.example:
+        yield from ("", "```sh", command.example, "```")
+    for title, entries in command.help_sections(context).items():
+        yield from ("", f"**{title}**", "", '<dl class="options">')
+        for param, name, text in entries:
+            if param.name not in ("help", "verbose"):
+                anchor = option_anchor(words, param)
+                term = f'<a href="#{anchor}"><code>{html.escape(name)}</code></a>'
+                meaning = re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
+                yield f'<dt id="{anchor}">{term}</dt><dd>{meaning}</dd>'
+        yield "</dl>"
+
+
+def option_anchor(words: tuple[str, ...], param: Any) -> str:
+    """Return the anchor of a parameter: `run--per-level`, `score-prompt-file`."""
+    if param.param_type_name == "argument":
+        return "-".join((*words, param.name)).lower()
+    option = next((name for name in param.opts if name.startswith("--")), param.opts[0])
+    return f"{'-'.join(words)}{option}"
+
+
+def all_parameters() -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield every parameter of every command, with the words of the command."""
+    for name in COMMANDS:
+        for words, command in _commands_below(name):
+            if hasattr(command, "help_sections"):
+                context = command.make_context("formalimg", [], resilient_parsing=True)
+                yield from (
+                    (words, param)
+                    for entries in command.help_sections(context).values()
+                    for param, _, _ in entries
+                    if param.name not in ("help", "verbose")
+                )
+
+
+def _commands_below(name: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the words of a command and the command, and those of all commands of a group, outermost first."""
+
+    def walk(command: Any, words: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+        yield words, command
+        for inner, below in getattr(command, "commands", {}).items():
+            yield from walk(below, (*words, inner))
+
     group: Any = typer.main.get_command(app)
-    for words in _commands_below(group.commands[name], (name,)):
-        if len(words) > 1:
-            lines += ["", f"{'#' * len(words)} formalimg {' '.join(words)}"]
-        lines += ["", "```text", help_text(*words), "```"]
-    return "\n".join(lines) + "\n"
+    yield from walk(group.commands[name], (name,))
 
 
-def _commands_below(command: Any, words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the words of a command, and of all commands of a group, outermost first."""
-    yield words
-    for name, inner in getattr(command, "commands", {}).items():
-        yield from _commands_below(inner, (*words, name))
-
-
-def _guide_links(name: str) -> str:
-    return ", ".join(f"[{_title(page)}]({os.path.relpath(page, CLI)})" for page in GUIDES[name])
+def _paragraphs(text: str | None) -> list[str]:
+    return [re.sub(r"\s+", " ", part) for part in cleandoc(text or "").split("\n\n")]
 
 
 def _title(page: str) -> str:
@@ -184,38 +257,46 @@ def _title(page: str) -> str:
     return heading.removeprefix("# ")
 
 
+def api_list(*, linked: bool = False) -> str:
+    """Return the page of all public names and packages; `linked` to the pages of the site."""
+
+    def linked_name(name: str) -> str:
+        return f"[`{name}`](api/formalimg.md#formalimg.{name})" if linked else f"`{name}`"
+
+    lines = [
+        "# Python API",
+        "",
+        "Everything that `import formalimg` offers, by task, and the public packages below it. "
+        "[Python and notebooks](../guides/notebooks.md) shows how they are used.",
+    ]
+    for title, names in API_GROUPS.items():
+        lines += ["", f"## {title}", ""]
+        lines += [f"- {linked_name(name)}: {_summary(getattr(formalimg, name))}" for name in names]
+    lines += ["", "## Packages", ""]
+    for package in PACKAGES:
+        path = _package_page_path(package)
+        name = f"`{path.stem}`"
+        lines.append(f"- {f'[{name}](api/{path.name})' if linked else name}: {_summary(import_module(path.stem))}")
+    lines += ["", "Other packages are internal: their names may change without notice."]
+    return "\n".join(lines) + "\n"
+
+
+def _root_package_page() -> str:
+    lines = ["# formalimg", "", _summary(formalimg)]
+    for title, names in API_GROUPS.items():
+        members = ", ".join(names)
+        lines += ["", f"## {title}", "", "::: formalimg", "    options:", f"      members: [{members}]"]
+        lines += ["      heading_level: 3"]
+    return "\n".join(lines) + "\n"
+
+
 def _package_page_path(package: str) -> Path:
-    return API / f"{'.'.join(filter(None, ('formalimg', package)))}.md"
+    return API / f"formalimg.{package}.md"
 
 
 def _package_page(package: str) -> str:
     name = _package_page_path(package).stem
     return f"# {name}\n\n{_summary(import_module(name))}\n\n::: {name}\n"
-
-
-def _api_index() -> str:
-    lines = [
-        "# Python API",
-        "",
-        "Everything that `import formalimg` offers, and the packages below it. The site shows signatures and "
-        "docstrings; [Python and notebooks](../../guides/notebooks.md) shows how they are used.",
-        "",
-        "## Names of `formalimg`",
-        "",
-        "| name | what it is |",
-        "| --- | --- |",
-    ]
-    lines += [
-        f"| [`{name}`](formalimg.md#formalimg.{name}) | {_summary(getattr(formalimg, name))} |"
-        for name in formalimg.__all__
-        if not name.startswith("_")
-    ]
-    lines += ["", "## Packages", "", "| package | what it is |", "| --- | --- |"]
-    for package in PACKAGES:
-        path = _package_page_path(package)
-        lines.append(f"| [`{path.stem}`]({path.name}) | {_summary(import_module(path.stem))} |")
-    lines += ["", "Other packages are internal: their names may change without notice."]
-    return "\n".join(lines) + "\n"
 
 
 def _screens_page() -> str:

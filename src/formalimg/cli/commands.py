@@ -71,25 +71,28 @@ class GroupedCommand(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then the options of each section, then the options without one."""
-        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", *SECTIONS)}
-        rest: list[tuple[str, str]] = []
+        for title, entries in self.help_sections(ctx).items():
+            with formatter.section(title):
+                formatter.write_dl([(name, text) for _, name, text in entries])
+
+    def help_sections(self, ctx: Any) -> dict[str, list[tuple[Any, str, str]]]:
+        """Return the parameters with their names and texts in the help, by section."""
+        sections: dict[str, list[tuple[Any, str, str]]] = {title: [] for title in ("Arguments", *SECTIONS)}
+        rest: list[tuple[Any, str, str]] = []
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is None:
                 continue
             panel = getattr(param, "rich_help_panel", None)
-            record = _readable(*record)
+            entry = (param, *_readable(*record))
             if param.param_type_name == "argument":
-                sections["Arguments"].append(record)
+                sections["Arguments"].append(entry)
             elif panel:
-                sections.setdefault(panel, []).append(record)
+                sections.setdefault(panel, []).append(entry)
             else:
-                rest.append(record)
+                rest.append(entry)
         sections["Other options" if any(sections[title] for title in SECTIONS) else "Options"] = rest
-        for title, records in sections.items():
-            if records:
-                with formatter.section(title):
-                    formatter.write_dl(records)
+        return {title: entries for title, entries in sections.items() if entries}
 
 
 _ARGUMENT_TYPE = re.compile(r"(?<=\S) <[\w\[\]|. ]+>$")
