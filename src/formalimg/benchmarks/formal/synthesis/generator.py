@@ -57,6 +57,9 @@ _MAX_DRAWS = 4000
 _MAX_PROOFS = 400
 """How many drawn formulas of one item may turn out to be unfit by proof, which takes much longer than a draw."""
 
+_UNPROVEN = ("unsatisfiable", "tight")
+"""Reasons to reject a formula by proof."""
+
 _MAX_LEVEL = 30
 _MAX_OBJECTS = 20
 _MAX_JOBS = 64
@@ -187,7 +190,7 @@ def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
     has_forall: bool | None = None
     """As the first that turned out to be odd: most of these have a `forall`, and its share is to stay."""
     for draw in range(slot.first_draw, slot.first_draw + _MAX_DRAWS):
-        if given_up.total() - given_up["draw"] >= _MAX_PROOFS:
+        if sum(given_up[reason] for reason in _UNPROVEN) >= _MAX_PROOFS:
             break
         rng = random.Random(f"{recipe.suite} {VERSION} {recipe.seed} {slot.level} {slot.id} {draw}")
         formula = _draw(recipe, slot.level, rng)

@@ -105,14 +105,15 @@ class ReadScene:
         """Return whether an object that is beside another one can be thought of as being where that is."""
         place = self.classes[support.bearer]
         is_roomy = support.predicate == "On" or place in _data()["rooms"]
-        is_place = support.predicate != "Holding" and ontology().entry(place).category not in ("people", "animals")
-        return is_roomy and is_place and ontology().can(support.predicate, cls, place)
+        if support.predicate == "Holding" or not is_roomy or _is_living(place):
+            return False
+        return ontology().can(support.predicate, cls, place) and (support.predicate == "In" or _bears(place, cls))
 
     def _is_odd_every(self, every: str, inner: set[str]) -> bool:
         """Return whether "every" is followed by what is true of single objects only.
 
-        What exists for each instance is related to it alone; nobody holds all of them or wears them, and the place
-        where all are has room for two.
+        What exists for each instance is related to it alone; nobody holds or wears what there is more than one of,
+        and the place where all are has room for two.
         """
         for atom in self.relations:
             names = set(atom.variables)
@@ -120,14 +121,17 @@ class ReadScene:
                 return True
             if atom.predicate in PLACED and every in names:
                 bearer, is_each_its_own = bearing_object(atom), bool(names & inner)
-                is_held = atom.predicate == "Holding" and bearer != every
-                if is_held or not (is_each_its_own or (bearer != every and self._has_room_for_two(every, bearer))):
+                if bearer == every and not is_each_its_own:
+                    return True
+                if bearer != every and (atom.predicate == "Holding" or _is_living(self.classes[bearer])):
+                    return True
+                if bearer != every and not is_each_its_own and not self._has_room_for_two(every, bearer):
                     return True
         return False
 
     def _has_room_for_two(self, every: str, bearer: str) -> bool:
         obj, place = (ontology().entry(self.classes[name]) for name in (every, bearer))
-        if place.category in ("people", "animals"):
+        if place.category == "clothing":
             return False
         return 2 * obj.size.length * obj.size.across <= place.size.length * place.size.across
 
@@ -147,6 +151,10 @@ def placed_object(atom: Atom) -> str:
 def bearing_object(atom: Atom) -> str:
     """Return the object that is the place which a relation states."""
     return atom.variables[0] if atom.predicate == "Holding" else atom.variables[1]
+
+
+def _is_living(cls: str) -> bool:
+    return ontology().entry(cls).category in ("people", "animals")
 
 
 def _bears(bearer: str, cls: str) -> bool:
