@@ -133,16 +133,17 @@ def _is_against_nature(atom: Atom, skeleton: Skeleton) -> bool:
     """Return whether an object is called larger than another that is clearly longer, or clearly covers more."""
     if atom.predicate not in ("LargerThan", "SmallerThan"):
         return False
-    return _is_smaller_by_nature(*atom.variables[:: 1 if atom.predicate == "LargerThan" else -1], skeleton)
+    return _is_smaller_by_nature(atom.variables[:: 1 if atom.predicate == "LargerThan" else -1], skeleton)
 
 
-def _is_smaller_by_nature(name: str, other: str, skeleton: Skeleton) -> bool:
-    """Return whether the second object is clearly longer than the first, or clearly covers more."""
+def _is_smaller_by_nature(pair: Sequence[str], skeleton: Skeleton) -> bool:
+    """Return whether the second object of a pair is clearly longer than the first, or clearly covers more."""
     classes = dict(zip(skeleton.names, skeleton.classes, strict=True))
+    first, second = (classes[name] for name in pair)
     return any(
         other_length > _ABOUT_THE_SAME * length or other_length * other_width > _ABOUT_THE_SAME * length * width
-        for length, width in _sizes()[classes[name]]
-        for other_length, other_width in _sizes()[classes[other]]
+        for length, width in _sizes()[first]
+        for other_length, other_width in _sizes()[second]
     )
 
 
@@ -159,7 +160,7 @@ def _is_odd_count(name: str, atoms: Sequence[Atom], skeleton: Skeleton) -> bool:
     return (
         any(skeleton.names.index(other) >= split for other in others)
         or sum(atom.predicate in _ALIGNED for atom in relations) > 1
-        or any(_is_smaller_by_nature(*pair[::step], skeleton) for pair in sizes for step in (1, -1))
+        or any(_is_smaller_by_nature(pair[::step], skeleton) for pair in sizes for step in (1, -1))
     )
 
 
