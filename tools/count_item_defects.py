@@ -248,9 +248,36 @@ def contains_the_impossible(claim: Claim) -> bool:
     return False
 
 
+WORN = ["hat", "shirt", "shoes", "jacket", "glasses", "backpack", "headphones"]
+"""What people may have on."""
+
+
+def rests_on_the_living(claim: Claim) -> bool:
+    """Return whether something lies on a person, a pet or a fish that is not worn there and does not perch."""
+    bearers = ("person", "man", "woman", "child", "cat", "dog", "bird", "fish")
+    pairs = [(claim.classes[a.variables[0]], claim.classes[a.variables[1]]) for a in claim.atoms if a.predicate == "On"]
+    return any(bearer in bearers and cls not in (*WORN, "bird", "butterfly") for cls, bearer in pairs)
+
+
+def parts_neighbors(claim: Claim) -> bool:
+    """Return whether two objects are next to each other, and each on, in or held by something else."""
+    places = {
+        atom.variables[atom.predicate == "Holding"]: atom.variables[atom.predicate != "Holding"]
+        for atom in claim.atoms
+        if atom.predicate in ("On", "In", "Holding")
+    }
+    pairs = [[places.get(name) for name in atom.variables] for atom in claim.atoms if atom.predicate == "NextTo"]
+    return any(None not in pair and pair[0] != pair[1] for pair in pairs)
+
+
 DEFECTS: dict[str, tuple[tuple[str, Callable[[Claim], bool]], ...]] = {
     "knolling": (("contradictory as read", contradicts_itself), ("sizes against nature", compares_against_nature)),
-    "natural": (("shapes", shapes_the_shapeless), ("containment", contains_the_impossible)),
+    "natural": (
+        ("shapes", shapes_the_shapeless),
+        ("containment", contains_the_impossible),
+        ("on the living", rests_on_the_living),
+        ("neighbors apart", parts_neighbors),
+    ),
 }
 
 

@@ -233,3 +233,12 @@ def test_a_predicate_of_the_other_suite_is_understood_in_natural_texts() -> None
 def test_names_that_make_no_words_are_a_clear_error(formula: str) -> None:
     with pytest.raises(WordingError):
         realize(parse(formula), "natural")
+
+
+def test_the_pronoun_of_a_pair_agrees_with_its_verb() -> None:
+    formula = parse("(exists ?k (exists ?h (and (Is ?k 'keys') (Is ?h 'hat') (OnTopSide ?k) (RightOf ?h ?k))))")
+    texts = {realize(formula, "knolling", seed=seed) for seed in range(200)}
+    having = {text for text in texts if "keys" in text and (" has a hat" in text or " with a hat" in text)}
+    assert having
+    assert all("to its right" in text and "their" not in text for text in having), having
+    assert all("to their right" in text for text in texts if "keys have a hat" in text)

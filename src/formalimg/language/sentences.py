@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from formalimg.language.counted_clauses import realize_count
 from formalimg.language.description import ClaimPart, CountedObjects, Disjunction, ObjectClaim, Rule, is_relation
+from formalimg.language.lexicon import PRONOUNS
 from formalimg.language.phrases import NounPhrase, PhraseBuilder, PropertyPhrase, join_list
 from formalimg.language.planning import (
     AlignedGroup,
@@ -83,7 +84,7 @@ def verb_phrase(subject: NounPhrase, clause: Statement, phrases: PhraseBuilder, 
             text += " and " if len(clause.properties) == 1 else ", and "
             too = ""
     if clause.neighbors:
-        text += f"{too}{owns} {_neighbors(clause, phrases)}"
+        text += f"{too}{owns} {_neighbors(clause, phrases, many=subject.many)}"
         phrases.tail = None
     return text
 
@@ -112,9 +113,12 @@ def _choose_verb(clause: Statement, phrases: PhraseBuilder) -> str | None:
     return phrases.rng.one_of(verbs) if phrases.rng.likely(_OTHER_VERB) else None
 
 
-def _neighbors(clause: Statement, phrases: PhraseBuilder) -> str:
-    """Objects and where they are by the subject: "a cup to its left and a plate below it"."""
-    it = phrases.pronoun(clause.subjects[0])
+def _neighbors(clause: Statement, phrases: PhraseBuilder, *, many: bool) -> str:
+    """Objects and where they are by the subject: "a cup to its left and a plate below it".
+
+    The pronoun agrees with the verb: "a bunch of keys has a hat to its right", "the keys have a hat to their right".
+    """
+    it = PRONOUNS["they" if many else phrases.names[clause.subjects[0]].noun.pronoun]
     return join_list([f"{phrases.refer(c.subject).text} {phrases.part_text(c.parts[0], it)}" for c in clause.neighbors])
 
 
@@ -176,7 +180,7 @@ def _statement(
         text = f"there is {phrases.refer(clause.subjects[0]).text}"
         if clause.properties:
             text += f" {phrases.join_properties(clause.properties, rule if first else None, verb='and')}"
-        return f"{text} with {_neighbors(clause, phrases)}" if clause.neighbors else text
+        return f"{text} with {_neighbors(clause, phrases, many=False)}" if clause.neighbors else text
     if pronoun:
         it = phrases.subject_pronoun(clause.subjects[0])
         return f"{it} {verb_phrase(NounPhrase(it, it == 'they'), clause, phrases, also=also)}"

@@ -18,8 +18,8 @@ _BOUNDS: dict[CountBound, float] = {"exactly": 0.55, "at-least": 0.25, "at-most"
 
 _SHARE_WITH_FORALL = 0.25
 
-_MAX_NUMBER_FOR_EACH = 3
-"""The largest number of a count that is about each of several objects: they come on top of each other."""
+_MAX_BESIDE_FORALL = 3
+"""The largest number of a count beside a `forall`, whose instances come on top of what is counted."""
 
 
 def draw_counted_skeleton(level: int, classes: Sequence[str], rng: random.Random) -> Skeleton | None:
@@ -31,7 +31,7 @@ def draw_counted_skeleton(level: int, classes: Sequence[str], rng: random.Random
     plain = level - counted
     forall_at = rng.randrange(plain) if plain and rng.random() < _SHARE_WITH_FORALL else None
     names = tuple(word.replace(" ", "_") for word in classes)
-    largest = MAX_NUMBER if forall_at is None else _MAX_NUMBER_FOR_EACH
+    largest = MAX_NUMBER if forall_at is None else _MAX_BESIDE_FORALL
     amounts = {name: _draw_amount(largest, rng) for name in names[plain:]}
     if plain + sum(amount.number for amount in amounts.values()) > _MAX_OBJECTS:
         return None

@@ -22,6 +22,7 @@ from formalimg._util.processes import spawn_context
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.formal.synthesis.knolling import draw_knolling
 from formalimg.benchmarks.formal.synthesis.natural import draw_natural
+from formalimg.benchmarks.formal.synthesis.oddity import ReadScene, speaks_of_one_after_every
 from formalimg.benchmarks.formal.synthesis.skeleton import with_connectives
 from formalimg.benchmarks.registry import suite
 from formalimg.benchmarks.synthesis import SampledItems, Synthesis, SynthesisPlan
@@ -32,7 +33,7 @@ from formalimg.language.ontology.plausibility import find_implausible
 from formalimg.language.realization import realize
 from formalimg.logic.checks import check
 from formalimg.logic.parser import parse
-from formalimg.logic.syntax import And, Formula, atoms
+from formalimg.logic.syntax import And, Forall, Formula, atoms, subformulas
 from formalimg.logic.variables import rename_apart
 from formalimg.logic.verification import verify
 from formalimg.scenes.rules import AS_READ
@@ -55,6 +56,9 @@ _MAX_DRAWS = 4000
 
 _MAX_PROOFS = 400
 """How many drawn formulas of one item may turn out to be unfit by proof, which takes much longer than a draw."""
+
+_UNPROVEN = ("unsatisfiable", "tight")
+"""Reasons to reject a formula by proof."""
 
 _MAX_LEVEL = 30
 _MAX_OBJECTS = 20
@@ -183,22 +187,29 @@ def _attempts(recipe: Recipe, slots: list[ItemSlot], jobs: int) -> Iterator[_Syn
 def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
     """Generate one item: the first draw, from the given one on, that can be satisfied and worded."""
     given_up: Counter[str] = Counter()
+    has_forall: bool | None = None
+    """As the first that turned out to be odd: most of these have a `forall`, and its share is to stay."""
     for draw in range(slot.first_draw, slot.first_draw + _MAX_DRAWS):
-        if given_up.total() - given_up["draw"] >= _MAX_PROOFS:
+        if sum(given_up[reason] for reason in _UNPROVEN) >= _MAX_PROOFS:
             break
         rng = random.Random(f"{recipe.suite} {VERSION} {recipe.seed} {slot.level} {slot.id} {draw}")
         formula = _draw(recipe, slot.level, rng)
-        if formula is None:
+        if formula is None or has_forall not in (None, _has_forall(formula)):
             given_up["draw"] += 1
             continue
+        proof_seed, wording_seed = rng.randrange(2**31), rng.randrange(2**31)
         try:
-            spec = _prove(recipe.suite, formula, rng.randrange(2**31))
-            if isinstance(spec, str):
-                given_up[spec] += 1
-                continue
-            prompt = _write(formula, suite(recipe.suite).vocabulary, rng.randrange(2**31))
+            prompt, oddity = _write_soundly(recipe.suite, formula, wording_seed)
         except WordingError:
             given_up["wording"] += 1
+            continue
+        if oddity:
+            has_forall = _has_forall(formula)
+            given_up[oddity] += 1
+            continue
+        spec = _prove(recipe.suite, formula, proof_seed)
+        if isinstance(spec, str):
+            given_up[spec] += 1
             continue
         item = Item(recipe.suite, str(slot.id), slot.level, prompt, spec, _tags(recipe), recipe.version)
         return _SynthesisAttempt(item, draw, given_up)
@@ -264,13 +275,26 @@ def _prove(name: str, formula: Formula, seed: int) -> FormulaSpec | str:
     return FormulaSpec.of(formula, result.scene)
 
 
-def _write(formula: Formula, words: str, seed: int) -> str:
-    """Return the prompt of a formula; a WordingError where a sentence of it does not follow from those before."""
+def _has_forall(formula: Formula) -> bool:
+    return any(isinstance(part, Forall) for part in subformulas(formula))
+
+
+def _write_soundly(name: str, formula: Formula, seed: int) -> tuple[str, str | None]:
+    """Return the prompt of a formula, and why a reader would not sign it, if so.
+
+    Raises:
+        WordingError: if a sentence of it does not follow from those before.
+    """
+    words = suite(name).vocabulary
+    oddity = ReadScene(formula).find_oddity() if words in COVERED else None
+    if oddity:
+        return "", oddity
     prompt = realize(formula, words, seed=seed)
     each_case = lexicon(words).each_case
     if f"{each_case}," in prompt.lower():
         raise WordingError(f"a sentence with {each_case!r} joins nothing: draw another formula")
-    return prompt
+    is_checked = words in COVERED or name == COUNTS
+    return prompt, "one of every" if is_checked and speaks_of_one_after_every(prompt) else None
 
 
 def _tags(recipe: Recipe) -> tuple[str, ...]:

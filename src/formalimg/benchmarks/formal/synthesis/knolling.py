@@ -76,6 +76,7 @@ def draw_knolling(level: int, rng: random.Random, *, counting: bool = False) -> 
         or find_redundant(atoms, AS_READ)
         or not skeleton.says_something_of_each(atoms)
         or _puts_two_in_one_place(atoms)
+        or any(_is_odd_count(name, atoms, skeleton) for name in skeleton.amounts)
     ):
         return None
     return skeleton.formula(atoms)
@@ -89,6 +90,8 @@ def _ties(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
         if skeleton.forall_at is not None and skeleton.forall_at < place:
             nearest = max(nearest, skeleton.forall_at)  # what exists for each instance is about the instance
         nearest = min(nearest, len(skeleton.plain) - 1)
+        if skeleton.forall_at and names[place] in skeleton.amounts:
+            nearest = min(nearest, skeleton.forall_at - 1)  # nothing is counted for each instance
         yield _relations(names[place], names[nearest], skeleton, rng)
 
 
@@ -130,12 +133,34 @@ def _is_against_nature(atom: Atom, skeleton: Skeleton) -> bool:
     """Return whether an object is called larger than another that is clearly longer, or clearly covers more."""
     if atom.predicate not in ("LargerThan", "SmallerThan"):
         return False
+    return _is_smaller_by_nature(atom.variables[:: 1 if atom.predicate == "LargerThan" else -1], skeleton)
+
+
+def _is_smaller_by_nature(pair: Sequence[str], skeleton: Skeleton) -> bool:
+    """Return whether the second object of a pair is clearly longer than the first, or clearly covers more."""
     classes = dict(zip(skeleton.names, skeleton.classes, strict=True))
-    large, small = (classes[name] for name in atom.variables[:: 1 if atom.predicate == "LargerThan" else -1])
+    first, second = (classes[name] for name in pair)
     return any(
         other_length > _ABOUT_THE_SAME * length or other_length * other_width > _ABOUT_THE_SAME * length * width
-        for length, width in _sizes()[large]
-        for other_length, other_width in _sizes()[small]
+        for length, width in _sizes()[first]
+        for other_length, other_width in _sizes()[second]
+    )
+
+
+def _is_odd_count(name: str, atoms: Sequence[Atom], skeleton: Skeleton) -> bool:
+    """Return whether a count would be odd to read, or asks for what is so anyway.
+
+    "Every cup is above exactly two forks" leaves open how many there are; "in one column with the keys and in one
+    column with the shoe" is hard to imagine; and any pen is smaller than a cutting board.
+    """
+    relations = [atom for atom in atoms if name in atom.variables and len(atom.variables) == 2]
+    split = len(skeleton.plain) if skeleton.forall_at is None else skeleton.forall_at
+    others = {other for atom in relations for other in atom.variables if other != name}
+    sizes = [atom.variables for atom in relations if atom.predicate in ("LargerThan", "SmallerThan")]
+    return (
+        any(skeleton.names.index(other) >= split for other in others)
+        or sum(atom.predicate in _ALIGNED for atom in relations) > 1
+        or any(_is_smaller_by_nature(pair[::step], skeleton) for pair in sizes for step in (1, -1))
     )
 
 

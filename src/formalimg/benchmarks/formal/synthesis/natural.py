@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from formalimg.benchmarks.formal.synthesis.oddity import PLACED, bearing_object, placed_object
 from formalimg.benchmarks.formal.synthesis.skeleton import Skeleton, draw_skeleton
 from formalimg.language.ontology.entries import Grip, Top
 from formalimg.language.ontology.knowledge import ontology
@@ -33,8 +34,6 @@ _HEAVY = 20
 
 _STYLED = 0.97
 """The share of instructions that ask for a style, as in the published ones."""
-
-_PLACED = ("On", "In", "Holding")
 
 
 def draw_natural(level: int, rng: random.Random, *, styled: bool | None = None) -> Formula | None:
@@ -78,7 +77,7 @@ def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
         return False
     every = skeleton.names[skeleton.forall_at]
     single = skeleton.names[: skeleton.forall_at]
-    return any(_placed(atom) in single and every in atom.variables for atom in atoms if atom.predicate in _PLACED)
+    return any(placed_object(atom) in single and every in atom.variables for atom in atoms if atom.predicate in PLACED)
 
 
 def _speaks_of_every_akin(skeleton: Skeleton) -> bool:
@@ -120,7 +119,7 @@ def _contents(place: str, atoms: Sequence[Atom]) -> set[str]:
     contents: set[str] = set()
     for _ in atoms:  # each round goes one step further
         for atom in atoms:
-            if len(atom.variables) < 2 or atom.predicate not in (*_PLACED, "NextTo"):
+            if len(atom.variables) < 2 or atom.predicate not in (*PLACED, "NextTo"):
                 continue
             first, second = atom.variables
             if second == place:
@@ -136,9 +135,8 @@ def _overloads(atoms: Sequence[Atom]) -> bool:
     """Return whether something is too much for what bears it by way of others: a bed on a rug that a woman holds."""
     bearers: dict[str, tuple[str, Grip | Top | None]] = {}
     for atom in atoms:
-        if atom.predicate in _PLACED:
-            obj = _placed(atom)
-            (bearer,) = set(atom.variables) - {obj}
+        if atom.predicate in PLACED:
+            obj, bearer = placed_object(atom), bearing_object(atom)
             entry = ontology().entry(_class(bearer))
             bearers[obj] = bearer, {"On": entry.top, "Holding": entry.holds}.get(atom.predicate)
     for obj in bearers:
@@ -186,10 +184,10 @@ def _overlaps(cls: str, taken: Iterable[str]) -> bool:
 
 def _fits_in(predicate: str, first: str, second: str, atoms: Sequence[Atom]) -> bool:
     """Return whether a relation fits the others: an object has one place, a holder two hands, an animal one mouth."""
-    if predicate not in _PLACED:
+    if predicate not in PLACED:
         return True
     atom = _relation(predicate, first, second)
-    if any(_placed(other) == _placed(atom) for other in atoms if other.predicate in _PLACED):
+    if any(placed_object(other) == placed_object(atom) for other in atoms if other.predicate in PLACED):
         return False
     if predicate != "Holding":
         return predicate == "On" or _is_inside_fitting(first, second)
@@ -206,11 +204,6 @@ def _is_inside_fitting(first: str, second: str) -> bool:
         place.inside is not None and place.inside.shallow and place.category in ("furniture", "kitchenware")
     )
     return not (is_seat_or_dish or second in _data()["never_inside"] or ontology().wears(first, second))
-
-
-def _placed(atom: Atom) -> str:
-    """Return the object whose place a relation states."""
-    return atom.variables[1] if atom.predicate == "Holding" else atom.variables[0]
 
 
 def _draw_attributes(skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:

@@ -49,6 +49,8 @@ class ObjectNumber(NamedTuple):
 class Skeleton:
     """The variables of one component, in the order of their quantifiers; those that are counted come last.
 
+    Nothing is counted for each instance of the `forall`.
+
     Attributes:
         names: of the variables, made from their classes.
         classes: what each variable is.
@@ -94,8 +96,6 @@ class Skeleton:
             reached |= {name for pair in pairs if pair & reached for name in pair}
         if reached != inner:
             return False
-        if self.amounts:
-            return any(self.names[split] in atom.variables for atom in atoms)
         return len(inner) > 1 or any(self.depth(atom) == split for atom in atoms)
 
     def formula(self, atoms: Sequence[Atom]) -> Formula:
@@ -116,10 +116,8 @@ class Skeleton:
         conjuncts += [atom for atom in relations if self.depth(atom) < split]
         inside: list[Formula] = [atom for atom in relations if self.depth(atom) >= split]
         for place, (name, tied) in enumerate(counted.items(), start=len(self.plain)):
-            others = (self.names.index(other) for atom in tied for other in atom.variables if other != name)
             bound, number = self.amounts[name]
-            count = Count(bound, number, Variable(name), _conjunction([*about[place], *tied]))
-            (conjuncts if max(others, default=-1) < split else inside).append(count)
+            conjuncts.append(Count(bound, number, Variable(name), _conjunction([*about[place], *tied])))
         if self.forall_at is not None:
             conjuncts.append(self._forall(about, inside))
         return _bound(self.plain[:split], _conjunction(conjuncts))

@@ -1,0 +1,186 @@
+"""What the ontology allows and a reader would not sign: scenes of Natural that are odd to imagine or to read."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from formalimg.language.ontology.knowledge import ontology
+from formalimg.logic.syntax import Atom, Exists, Forall, Formula, Value, atoms, subformulas
+from formalimg.scenes.objects import ATTRIBUTE_PREDICATES
+
+PLACED = ("On", "In", "Holding")
+"""Relations that say where an object is."""
+
+
+class Support(NamedTuple):
+    """What an object is on, in or held by."""
+
+    predicate: str
+    bearer: str
+
+
+class ReadScene:
+    """What a formula says, as somebody reads it who imagines one picture. Its variables must have been renamed apart.
+
+    Attributes:
+        classes: what each object is.
+        relations: the atoms about two objects.
+        foralls: the variable of each `forall`, with the objects that exist for each of its instances.
+    """
+
+    def __init__(self, formula: Formula) -> None:
+        said = list(atoms(formula))
+        self.classes = {
+            atom.variables[0]: atom.arguments[1].text
+            for atom in said
+            if atom.predicate == "Is" and isinstance(atom.arguments[1], Value)
+        }
+        self.relations = [atom for atom in said if len(atom.variables) == 2]
+        self.attributes = [atom for atom in said if atom.predicate in ATTRIBUTE_PREDICATES]
+        self.foralls = {
+            part.variable.name: {inner.variable.name for inner in subformulas(part) if isinstance(inner, Exists)}
+            for part in subformulas(formula)
+            if isinstance(part, Forall)
+        }
+
+    @cached_property
+    def supports(self) -> Mapping[str, Support]:
+        """The support of each object that has one."""
+        return {placed_object(atom): Support(atom.predicate, bearing_object(atom)) for atom in self._said(*PLACED)}
+
+    def find_oddity(self) -> str | None:
+        """Return why a reader would not sign the scene; None if nothing is odd."""
+        checks = {
+            "odd state": self._has_odd_state(),
+            "odd bearer": self._has_odd_bearer(),
+            "held chain": self._holds_in_chains(),
+            "apart": any(not self._can_be_beside(*atom.variables) for atom in self._said("NextTo")),
+            "odd every": any(self._is_odd_every(*forall) for forall in self.foralls.items()),
+        }
+        return next((reason for reason, is_odd in checks.items() if is_odd), None)
+
+    def _said(self, *predicates: str) -> Iterator[Atom]:
+        return (atom for atom in self.relations if atom.predicate in predicates)
+
+    def _has_odd_state(self) -> bool:
+        for atom in self.attributes:
+            _, word = atom.arguments
+            classes = _data()["states"].get(word.text) if isinstance(word, Value) else None
+            if classes is not None and (not classes or self.classes[atom.variables[0]] in classes):
+                return True
+        return False
+
+    def _has_odd_bearer(self) -> bool:
+        """Return whether something rests on what bears nothing like it, or is where nobody would put it."""
+        for atom in self._said(*PLACED):
+            bearer, cls = self.classes[bearing_object(atom)], self.classes[placed_object(atom)]
+            if (atom.predicate, bearer, cls) in _kept_out() or (atom.predicate == "On" and not _bears(bearer, cls)):
+                return True
+        return False
+
+    def _holds_in_chains(self) -> bool:
+        """Return whether what is held bears anything, or an animal holds something while it is held."""
+        for support in self.supports.values():
+            outer = self.supports.get(support.bearer)
+            if outer and outer.predicate == "Holding":
+                is_child = self.classes[support.bearer] == "child" and outer.bearer not in self.supports
+                if support.predicate == "On" or (support.predicate == "Holding" and not is_child):
+                    return True
+        return False
+
+    def _can_be_beside(self, first: str, second: str) -> bool:
+        """Return whether two objects can be next to each other: both on the ground, or at the same place."""
+        one, other = self.supports.get(first), self.supports.get(second)
+        if one is None or other is None:
+            support, free = one or other, second if one else first
+            return support is None or self._may_share(support, self.classes[free])
+        return one == other and one.predicate != "Holding"
+
+    def _may_share(self, support: Support, cls: str) -> bool:
+        """Return whether an object that is beside another one can be thought of as being where that is."""
+        place = self.classes[support.bearer]
+        is_roomy = support.predicate == "On" or place in _data()["rooms"]
+        if support.predicate == "Holding" or not is_roomy or _is_living(place):
+            return False
+        return ontology().can(support.predicate, cls, place) and (support.predicate == "In" or _bears(place, cls))
+
+    def _is_odd_every(self, every: str, inner: set[str]) -> bool:
+        """Return whether "every" is followed by what is true of single objects only.
+
+        What exists for each instance is related to it alone; nobody holds or wears what there is more than one of,
+        and the place where all are has room for two.
+        """
+        for atom in self.relations:
+            names = set(atom.variables)
+            if names & inner and every not in names:
+                return True
+            if atom.predicate in PLACED and every in names:
+                bearer, is_each_its_own = bearing_object(atom), bool(names & inner)
+                if bearer == every and not is_each_its_own:
+                    return True
+                if bearer != every and (atom.predicate == "Holding" or _is_living(self.classes[bearer])):
+                    return True
+                if bearer != every and not is_each_its_own and not self._has_room_for_two(every, bearer):
+                    return True
+        return False
+
+    def _has_room_for_two(self, every: str, bearer: str) -> bool:
+        obj, place = (ontology().entry(self.classes[name]) for name in (every, bearer))
+        if place.category == "clothing":
+            return False
+        return 2 * obj.size.length * obj.size.across <= place.size.length * place.size.across
+
+
+def speaks_of_one_after_every(prompt: str) -> bool:
+    """Return whether a sentence without "every" follows one with it, and so speaks of "the cup" as if it were one."""
+    words = [set(sentence.lower().replace(",", "").split()) for sentence in prompt.split(". ")]
+    has_every = [not sentence.isdisjoint(("every", "all")) for sentence in words]
+    return any(earlier and not later for earlier, later in pairwise(has_every))
+
+
+def placed_object(atom: Atom) -> str:
+    """Return the object whose place a relation states."""
+    return atom.variables[1] if atom.predicate == "Holding" else atom.variables[0]
+
+
+def bearing_object(atom: Atom) -> str:
+    """Return the object that is the place which a relation states."""
+    return atom.variables[0] if atom.predicate == "Holding" else atom.variables[1]
+
+
+def _is_living(cls: str) -> bool:
+    return ontology().entry(cls).category in ("people", "animals")
+
+
+def _bears(bearer: str, cls: str) -> bool:
+    only = _bearers().get(bearer)
+    if only is None or cls in only:
+        return True
+    return bearer not in _data()["unclothed"] and ontology().wears(bearer, cls)
+
+
+@cache
+def _bearers() -> Mapping[str, frozenset[str]]:
+    return {bearer: frozenset(group["only"]) for group in _data()["bears"] for bearer in group["bearers"]}
+
+
+@cache
+def _kept_out() -> frozenset[tuple[str, str, str]]:
+    return frozenset(
+        (predicate, place, obj)
+        for group in _data()["kept_out"]
+        for predicate in group["predicates"]
+        for place in group["places"]
+        for obj in group["objects"]
+    )
+
+
+@cache
+def _data() -> Mapping[str, Any]:
+    text = (files("formalimg.benchmarks.formal.synthesis") / "oddity.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
