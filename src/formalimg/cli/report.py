@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from formalimg.cli.comparisons import ExcludeInattentive, HumanRatingFiles, LabelFiles, read_human_ratings
+from formalimg.cli.next_command import print_next
 from formalimg.cli.options import MAX_COUNT, MinCoverage
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
 from formalimg.cli.run_output import exit_if_uncovered, uncovered_runs
@@ -121,6 +122,10 @@ def report_command(
             min=0.1, metavar="MB", help="Maximum size of an html page; it has fewer images if needed, and says so."
         ),
     ] = 15,
+    printed: Annotated[
+        Literal["open", "all"],
+        typer.Option("--print", help="What an html page prints: what is open on it, or all of its folded parts too."),
+    ] = "open",
     figures: Figures = None,
     figures_as: FiguresAs = "svg,png",
     min_coverage: MinCoverage = None,
@@ -131,8 +136,8 @@ def report_command(
     from formalimg.judges.certificates.certificate import read_certificate
     from formalimg.reports.comparison import compare
     from formalimg.reports.formats import format_of
-    from formalimg.reports.main_table import terminal_table
     from formalimg.reports.report import render, write_page
+    from formalimg.reports.terminal_report import terminal_table
     from formalimg.runs.manifest import profile_of_judges
 
     if not human and exclude_inattentive is not None:
@@ -166,7 +171,14 @@ def report_command(
         if form == "html":
             path = out or runs[0] / "report.html"
             write_page(
-                comparison, records, path, images=images, studied=studies, gallery=gallery, most_megabytes=max_size
+                comparison,
+                records,
+                path,
+                images=images,
+                studied=studies,
+                gallery=gallery,
+                most_megabytes=max_size,
+                printed=printed,
             )
             echo(path)
         if figures is not None:
@@ -180,6 +192,7 @@ def report_command(
         print_table(terminal_table(comparison, details=details))
         if studies and details:
             print_table(human_study_table(studies))
+        print_next("report", runs, "--format html" if details else "--details")
     else:
         print_data(render(comparison, form, studied=studies))
     exit_if_uncovered(uncovered)

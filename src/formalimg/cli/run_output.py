@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from formalimg.cli.next_command import print_next
 from formalimg.cli.streams import echo, print_table
 from formalimg.errors import FormalimgError
 
@@ -224,7 +225,7 @@ def print_rates(
     """
     from formalimg.reports.comparison import compare
     from formalimg.reports.judge_quality import WORRYING_SHARE
-    from formalimg.reports.main_table import terminal_table
+    from formalimg.reports.terminal_report import FailureExamples, terminal_table
     from formalimg.runs.manifest import Identity
     from formalimg.runs.reader import open_run
 
@@ -235,6 +236,8 @@ def print_rates(
         ]
         comparison = compare(runs, profile=profile)
         print_table(terminal_table(comparison))
+        if len(runs) == 1:
+            print_table(FailureExamples(runs[0]))
         unscored = {run.folder: _remedy(run) for run in runs if all(one.reason for one in run.outcomes())}
         uncovered = uncovered_runs(runs, min_coverage)
     for folder in dict.fromkeys(folder for folder, _ in judged):
@@ -248,6 +251,11 @@ def print_rates(
     exit_if_uncovered(uncovered)
     if unscored:
         raise typer.Exit(1)
+    folders = list(dict.fromkeys(folder for folder, _ in judged))
+    if len(folders) == 1:
+        print_next("view", folders)
+    else:
+        print_next("report", folders, "--format html")
 
 
 def _dropped_warning(row: RunRow) -> str:

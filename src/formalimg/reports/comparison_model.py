@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.reports.judge_quality import JudgeQuality
 from formalimg.reports.tables.model import Column, TableRow, number_in
+from formalimg.runs.defaults.settings import is_built_in
 from formalimg.runs.manifest import RunManifest
 from formalimg.runs.rows import RunCost
 from formalimg.stats.observations import Interval, MissingPolicy, Profile, Summary
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 BY_PEOPLE = "by people"
 """The name of the table with one row for each run that people labelled."""
+
+
+FLOOR, CEILING = "builtin/scatter", "builtin/oracle"
+"""Models that mark the level of chance and what is possible."""
 
 
 class Tally(NamedTuple):
@@ -117,6 +122,16 @@ class RunRow:
         return None if worst is None or best is None else Interval(worst, best)
 
 
+def rated_rows(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
+    """Return the runs that a comparison rates; the others are its baselines.
+
+    Built-in models are baselines of other models. Among themselves only the ceiling and the floor are, and alone none.
+    """
+    own = (row for row in rows if not is_built_in(row.manifest.model.name))
+    between = (row for row in rows if row.manifest.model.name not in (CEILING, FLOOR))
+    return tuple(own) or tuple(between) or tuple(rows)
+
+
 def name_with_task(model: str, task: str, condition: str) -> str:
     """Return the name of a model with its task and condition, unless these are an image of the words alone."""
     return ", ".join(filter(None, [model, f"{task} task" if task != "image" else "", condition]))
@@ -190,6 +205,11 @@ class Section:
         """The suite, and whose items were run: `FormalImg Knolling, formalimg items v3`."""
         labels = {row.manifest.items_label for row in self.rows}
         return ", ".join(filter(None, [self.suite.title, *labels])) if len(labels) == 1 else self.suite.title
+
+    @property
+    def rated(self) -> tuple[RunRow, ...]:
+        """The rows that are no baselines of the others."""
+        return rated_rows(self.rows)
 
     @property
     def is_ranked_by_people(self) -> bool:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING
 
+from formalimg.reports.comparison_model import Section
 from formalimg.reports.report_images import PageImage
+from formalimg.reports.telling import MAX_TELLING, telling_failures
 from formalimg.runs.image_store import ImageLocation
 from formalimg.runs.queries import ImageOutcome
 from formalimg.runs.reader import Judged
 from formalimg.runs.rows import PlannedItem
 from formalimg.types import RunRecord
+
+if TYPE_CHECKING:
+    from formalimg.reports.figures.svg import Figure
 
 _UNSCORED_SHARE = 6
 """At most one in this many images is an unscored one, unless there are no others."""
@@ -32,8 +39,69 @@ class ExampleImage:
     thumbnail: PageImage | str
 
 
+@dataclass(frozen=True)
+class SuiteImages:
+    """The images that a page shows of a suite.
+
+    Attributes:
+        examples: the images of the gallery, by the run's position in its section.
+        telling: the most telling failures, each with the run's position; they are in the gallery too.
+        grid: example images by level.
+    """
+
+    examples: Mapping[int, Sequence[ExampleImage]] = field(default_factory=dict)
+    telling: Sequence[tuple[int, ExampleImage]] = ()
+    grid: Figure | None = None
+
+    @property
+    def all(self) -> Iterator[ExampleImage]:
+        """All images of the gallery."""
+        return chain.from_iterable(self.examples.values())
+
+
+def suite_images(
+    section: Section,
+    runs: Sequence[RunRecord],
+    count: int,
+    load_image: Callable[[ImageLocation], PageImage | str],
+    *,
+    has_grid: bool,
+) -> SuiteImages:
+    """Return the images that a page shows of the runs of a section that are no baselines.
+
+    Args:
+        section: the section.
+        runs: its runs in the order of its rows, and those of other suites.
+        count: how many of each run.
+        load_image: returns what is shown of an image file.
+        has_grid: whether example images are shown by level.
+    """
+    from formalimg.reports.figures.image_grid import image_grids  # here, as it imports the registry of suites
+
+    if not count:
+        return SuiteImages()
+    of_suite = [run for run in runs if run.manifest.suite == section.suite.name]
+    rated = {number: of_suite[number] for number, row in enumerate(section.rows) if row in section.rated}
+    telling = telling_failures(rated, min(count, MAX_TELLING))
+    examples = {
+        number: examples_of(run, count, load_image, [each.judged for each in telling if each.run == number])
+        for number, run in rated.items()
+    }
+    shown = {
+        (number, example.judged.outcome.item, example.judged.outcome.sample): example
+        for number, those in examples.items()
+        for example in those
+    }
+    keys = [(each.run, each.judged.outcome.item, each.judged.outcome.sample) for each in telling]
+    grids = image_grids([*rated.values()]) if has_grid else {}
+    return SuiteImages(examples, [(key[0], shown[key]) for key in keys], grids.get(section.suite.name))
+
+
 def examples_of(
-    run: RunRecord, count: int, load_image: Callable[[ImageLocation], PageImage | str]
+    run: RunRecord,
+    count: int,
+    load_image: Callable[[ImageLocation], PageImage | str],
+    telling: Sequence[Judged] = (),
 ) -> tuple[ExampleImage, ...]:
     """Return up to `count` images of a run: passes and failures of all levels in equal parts, and some unscored ones.
 
@@ -41,8 +109,15 @@ def examples_of(
         run: the run.
         count: how many.
         load_image: returns what is shown of an image file.
+        telling: failures that are shown in any case.
     """
-    chosen = [(outcome.item, outcome.sample) for outcome in choose(run.outcomes(), count)]
+    outcomes, shown = run.outcomes(), {(judged.outcome.item, judged.outcome.sample) for judged in telling}
+    others = [one for one in choose(outcomes, count) if (one.item, one.sample) not in shown]
+    kept = [one for one in outcomes if (one.item, one.sample) in shown]
+    chosen = [
+        (outcome.item, outcome.sample)
+        for outcome in _in_order([*kept, *others[len(others) - max(0, count - len(kept)) :]])
+    ]
     return tuple(
         ExampleImage(
             run.items[judged.outcome.item],
@@ -72,7 +147,12 @@ def choose(outcomes: Sequence[ImageOutcome], count: int) -> list[ImageOutcome]:
     places = count - len(seen)
     shown = failed[: max(places // 2 + places % 2, places - len(passed))]
     shown += passed[: places - len(shown)]
-    return sorted([*shown, *seen][:count], key=lambda one: (bool(one.passed), one.passed is None, one.level))
+    return _in_order([*shown, *seen][:count])
+
+
+def _in_order(outcomes: Iterable[ImageOutcome]) -> list[ImageOutcome]:
+    """Return outcomes with the failures first, then the unscored, each by level."""
+    return sorted(outcomes, key=lambda one: (bool(one.passed), one.passed is None, one.level))
 
 
 def _round_robin(outcomes: Iterable[ImageOutcome], group: Callable[[ImageOutcome], Hashable]) -> Iterator[ImageOutcome]:

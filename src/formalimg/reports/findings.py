@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from formalimg.reports.comparison_model import Comparison, RunRow, Section, Tally
-from formalimg.reports.figures.series import CEILING, FLOOR
+from formalimg.reports.comparison_model import Comparison, RunRow, Section, Tally, rated_rows
 from formalimg.reports.paired_runs import PUBLIC_GAPS, RunPair, judge_text, rows_by_judge
 from formalimg.reports.tables.format import (
     count_noun,
@@ -33,6 +32,9 @@ _MAX_LINES = 4
 
 _MIN_ASKED = 5
 """Shares of failures among fewer parts than this come last: they are chance."""
+
+_MAX_GAP = 0.5
+"""No judge is suspected of error rates that differ by more between two models."""
 
 
 class Finding(NamedTuple):
@@ -148,7 +150,7 @@ class _Difference(NamedTuple):
 
 
 class _Ranking(NamedTuple):
-    """The runs of a section; `rated` are those that are no ceiling and no floor, unless there are no others."""
+    """The runs of a section; `rated` are those that are no baselines."""
 
     section: Section
     rated: tuple[RunRow, ...]
@@ -156,14 +158,13 @@ class _Ranking(NamedTuple):
 
     @classmethod
     def of(cls, section: Section, scored: Sequence[RunRow]) -> _Ranking:
-        rated = tuple(row for row in scored if row.manifest.model.name not in (CEILING, FLOOR)) or tuple(scored)
         known = [pair for pair in section.pairs if pair.found.estimate is not None]
         both = [
             difference
             for pair in known
             for difference in (_Difference(pair.first, pair.second, pair), _Difference(pair.second, pair.first, pair))
         ]
-        return cls(section, rated, tuple(both))
+        return cls(section, rated_rows(scored), tuple(both))
 
     def _of(self, name: str, among: Sequence[str]) -> list[_Difference]:
         """Return the differences of a run to others, the nearest first."""
@@ -230,11 +231,10 @@ class _Ranking(NamedTuple):
         return "they have no items in common that both have a verdict for"
 
     def certainty(self, confidence: float) -> Iterator[str]:
-        """Yield the differences of the leader to the others, with interval and p; then to ceiling and floor."""
-        names = [row.name for row in self.section.rows]
-        first = self._baseline() or self._leader
-        own = self._of(first, self._names) + self._of(first, [name for name in names if name not in self._names])
-        if not own and len(names) == 1:
+        """Yield the differences of the leader to the others, with interval and p; baselines count where asked for."""
+        baseline = self._baseline()
+        own = self._of(baseline or self._leader, [row.name for row in self.section.rows] if baseline else self._names)
+        if len(self.rated) == 1 and not baseline:
             number = headline_numbers(self.rated[0], self.section)[0][1]
             if number.interval is not None:
                 yield (
@@ -245,7 +245,7 @@ class _Ranking(NamedTuple):
             yield _certainty(difference, self.section, confidence)
         if len(own) > _MAX_LINES:
             yield f"{count_noun(len(own) - _MAX_LINES, 'more difference')}: see Paired differences."
-        if any(difference.pair.tipping for difference in own[:_MAX_LINES]):
+        if any(_tipping(difference) for difference in own[:_MAX_LINES]):
             yield PUBLIC_GAPS
 
 
@@ -330,25 +330,37 @@ def _certainty(difference: _Difference, section: Section, confidence: float) -> 
     ]
     if pair.is_by_people:
         texts.append(f"the judge alone: {format_value(difference.by_judge, scale)}")
-    elif pair.is_certain and pair.tipping is not None:
-        leader, other = (difference.first, difference.second)[:: 1 if (difference.estimate or 0) > 0 else -1]
-        errors = pair.judge_errors
-        certified = (
-            f", which by its certificate passes {100 * errors.false_pass:.0f} % of wrong drawings and fails "
-            f"{100 * errors.false_fail:.0f} % of right ones,"
-            if errors != NO_ERRORS
-            else ""
-        )
-        texts.append(
-            f"it would vanish if {pair.by}{certified} passed wrong images of {leader} "
-            f"{100 * pair.tipping.false_pass:.0f} points more often than those of {other}, or failed right images of "
-            f"{other} {100 * pair.tipping.false_fail:.0f} points more often"
-        )
+    elif tipping := _tipping(difference):
+        texts.append(tipping)
     if pair.is_undone and pair.bounds is not None:
         low, high = pair.bounds if pair.first == difference.first else (-pair.bounds.high, -pair.bounds.low)
         ends = " to ".join(format_value(end, scale) for end in (low, high))
         texts.append(f"{ends} by {'people' if pair.is_by_people else 'the judge'}, depending on the missing verdicts")
     return "; ".join(texts)
+
+
+def _tipping(difference: _Difference) -> str:
+    """Return how unequally the judge would have to treat two runs to explain a difference; empty if absurdly so."""
+    pair = difference.pair
+    if not pair.is_certain or pair.tipping is None:
+        return ""
+    leader, other = (difference.first, difference.second)[:: 1 if (difference.estimate or 0) > 0 else -1]
+    ways = [
+        f"{verb} images of {run} {100 * gap:.0f} points more often than of {than}"
+        for verb, run, than, gap in (
+            ("passed wrong", leader, other, pair.tipping.false_pass),
+            ("failed right", other, leader, pair.tipping.false_fail),
+        )
+        if gap <= _MAX_GAP
+    ]
+    errors = pair.judge_errors
+    certified = (
+        f" (which by its certificate passes {100 * errors.false_pass:.0f} % of wrong drawings and fails "
+        f"{100 * errors.false_fail:.0f} % of right ones)"
+        if errors != NO_ERRORS
+        else ""
+    )
+    return f"it would vanish if {pair.by}{certified} {', or '.join(ways)}" if ways else ""
 
 
 # --- what fails, and what is not scored
@@ -385,7 +397,7 @@ def _shares(tallies: Sequence[tuple[str, Tally]], count: int, what: str = "") ->
 
 
 def _unscored(section: Section) -> Iterator[str]:
-    missing = [row for row in section.rows if row.summary.overall.scored < row.summary.overall.expected]
+    missing = [row for row in section.rated if row.summary.overall.scored < row.summary.overall.expected]
     for row in missing[:_MAX_LINES]:
         overall = row.summary.overall
         bounds = format_interval(row.overall_bounds(), section.suite.scale)

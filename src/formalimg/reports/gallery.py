@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import NamedTuple
 
 from formalimg._util.templates import render_template
@@ -18,7 +19,7 @@ from formalimg.reports.examples import ExampleImage
 from formalimg.reports.figures.series import run_tones
 from formalimg.reports.figures.svg import Markup
 from formalimg.reports.report_images import LinkedImage, PageImage
-from formalimg.reports.tables.format import count_noun, format_value, level_name
+from formalimg.reports.tables.format import count_noun, format_value, level_name, shorten
 from formalimg.scenes.objects import CANVAS, SceneError, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.types import Benchmark, Part, Unscored, Verdict
@@ -27,17 +28,21 @@ _SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
 _LETTER = 6.3
 """About the width of a letter of a label, in pixels of the thumbnail."""
 
+_MAX_PROMPT = 180
+"""Longer prompts are cut below the most telling failures; the gallery has them whole."""
+
 _FORMULA_WIDTH = 44
 _OPERATORS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall|exactly|at-least|at-most)(?=[\s)])"
 
 
-def gallery(section: Section, examples: Mapping[int, Sequence[ExampleImage]], remark: str) -> str:
-    """Return the images of all runs of a section as HTML, with filters.
+def gallery(section: Section, examples: Mapping[int, Sequence[ExampleImage]], remark: str, prefix: str) -> str:
+    """Return images of the runs of a section as HTML, with filters.
 
     Args:
         section: the runs.
         examples: the images, by the run's position in the section.
         remark: a note on their choice.
+        prefix: the beginning of their ids.
     """
     shown = [number for number in range(len(section.rows)) if examples.get(number)]
     if not shown and not remark:
@@ -51,7 +56,7 @@ def gallery(section: Section, examples: Mapping[int, Sequence[ExampleImage]], re
         "gallery.html",
         remark=remark,
         filters=[
-            ("run", [(str(number), row.name) for number, row in enumerate(section.rows)]),
+            ("run", [(str(number), section.rows[number].name) for number in shown]),
             ("level", [(str(level), level_name(section.suite, level)) for level in levels]),
             ("outcome", [(outcome, outcome) for outcome in outcomes]),
         ],
@@ -62,11 +67,51 @@ def gallery(section: Section, examples: Mapping[int, Sequence[ExampleImage]], re
                 tones[number],
                 f" {len(examples[number])} of {count_noun(section.rows[number].summary.overall.expected, 'image')}, "
                 "chosen from all levels",
-                [_figure(example, number, section) for example in examples[number]],
+                [_figure(example, number, section, prefix) for example in examples[number]],
             )
             for number in shown
         ],
     )
+
+
+def telling_figures(section: Section, telling: Sequence[tuple[int, ExampleImage]], prefix: str) -> Markup:
+    """Return the most telling failures as HTML, each with its sentence and a link to all that is known of it.
+
+    Args:
+        section: the runs.
+        telling: the failures, each with the run's position in the section.
+        prefix: the beginning of the ids of the gallery.
+    """
+    tones = run_tones(section.rows)
+    figures = []
+    for run, example in telling:
+        first, *others = failure_sentences(example.judged.verdict, section.suite, example.item.formula)
+        figures.append(
+            _TellingFigure(
+                section.rows[run].name if len(section.rated) > 1 else "",
+                tones[run],
+                Markup(image_html(example, section.suite)) if example.thumbnail else Markup(""),
+                level_name(section.suite, example.item.level),
+                first.text,
+                f", and {len(others)} more" if others else "",
+                shorten(example.item.prompt, _MAX_PROMPT),
+                f"#{_figure_id(example, run, prefix)}",
+            )
+        )
+    return render_template("formalimg.reports", "telling.html", figures=figures)
+
+
+class _TellingFigure(NamedTuple):
+    """A telling failure: `run` is empty where there is only one, and `more` where nothing else failed."""
+
+    run: str
+    tone: str
+    image: Markup
+    level: str
+    sentence: str
+    more: str
+    prompt: str
+    link: str
 
 
 class _ShownPart(NamedTuple):
@@ -82,6 +127,7 @@ class _ShownPart(NamedTuple):
 class _GalleryFigure(NamedTuple):
     """An image with all that is shown below it."""
 
+    id: str
     run: int
     level: int
     outcome: str
@@ -106,7 +152,13 @@ def _outcome(example: ExampleImage) -> str:
     return "unscored" if passed is None else "pass" if passed else "fail"
 
 
-def _figure(example: ExampleImage, run: int, section: Section) -> _GalleryFigure:
+def _figure_id(example: ExampleImage, run: int, prefix: str) -> str:
+    """Return the id of an image on the page; the names of items come from anyone."""
+    outcome = example.judged.outcome
+    return f"{prefix}-{run}-{sha256(outcome.item.encode(errors='replace')).hexdigest()[:12]}-{outcome.sample}"
+
+
+def _figure(example: ExampleImage, run: int, section: Section, prefix: str) -> _GalleryFigure:
     outcome, verdict, row, labels = (
         _outcome(example),
         example.judged.verdict,
@@ -120,6 +172,7 @@ def _figure(example: ExampleImage, run: int, section: Section) -> _GalleryFigure
     has_score = section.suite.has_scores and score is not None
     explanation = verdict.evidence.get("explanation")
     return _GalleryFigure(
+        _figure_id(example, run, prefix),
         run,
         example.item.level,
         outcome,

@@ -8,18 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from formalimg._util.text import visible
-from formalimg.reports.comparison_model import BY_PEOPLE, Comparison, PublishedRow, RunRow, Section
+from formalimg.reports.comparison_model import Comparison, PublishedRow, RunRow, Section
 from formalimg.reports.notes import caption, interval_note, remarks
-from formalimg.reports.tables.format import NOTHING, epsilon_text, join_names, level_head, level_name, level_word
+from formalimg.reports.tables.format import NOTHING, epsilon_text, level_head, level_name, level_word
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
-from formalimg.reports.tables.terminal import render_terminal
 from formalimg.stats.observations import Generalizability, Interval
 from formalimg.types import Table
 
 if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderResult
-
     from formalimg.stats.comparison import RankRange
 
 
@@ -37,8 +33,12 @@ class _MainColumn(NamedTuple):
 def main_table(section: Section, comparison: Comparison) -> Table:
     """Return the main table of a section: one row for each run, then the published ones."""
     columns = tuple(_columns(section))
+    rated = section.rated
     rows = [
-        *(TableRow(tuple(one.of_run(row) for one in columns), row.name) for row in section.rows),
+        *(
+            TableRow(tuple(one.of_run(row) for one in columns), row.name, is_baseline=row not in rated)
+            for row in section.rows
+        ),
         *(
             TableRow(tuple(one.of_published(row) for one in columns), row.name, row.model, row.judge, row.source)
             for row in section.published
@@ -164,45 +164,3 @@ def generalizability_number(held: Generalizability) -> Number:
     """Return G with its interval."""
     has_interval = held.low is not None and held.high is not None
     return Number(held.value, Interval(held.low or 0, held.high or 0) if has_interval else None)
-
-
-def terminal_table(comparison: Comparison, *, details: bool = False) -> ConsoleRenderable:
-    """Return the comparison as something that rich can print, in a layout that fits the width it is printed at.
-
-    Args:
-        comparison: what `compare` returned.
-        details: whether the tables below the main one are shown too.
-    """
-    return _TerminalReport(comparison, details)
-
-
-class _TerminalReport(NamedTuple):
-    comparison: Comparison
-    details: bool
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.text import Text
-
-        for section in self.comparison.sections:
-            claims = _claims(section, self.comparison)
-            if claims:
-                yield Text(f"{visible(claims[0], one_line=True)}\n", style="bold")
-            results = [table for table in section.shown_tables if self.details or table.placement == "result"]
-            first = [table for table in results if table.name == BY_PEOPLE]
-            others = [table for table in results if table not in first]
-            yield render_terminal([*first, main_table(section, self.comparison), *others])
-            for claim in claims[1:]:
-                yield Text(f"{visible(claim, one_line=True)}\n")
-            more = [table.name for table in section.shown_tables if table not in results]
-            if more:
-                names = join_names(more)
-                yield Text(f"There is more with `formalimg report --details`: {names}.\n", style="dim")
-
-
-def _claims(section: Section, comparison: Comparison) -> list[str]:
-    """Return what is found in words, the headline first; nothing for a run that nobody labelled."""
-    if not section.pairs and not section.corrected:
-        return []
-    from formalimg.reports.findings import claims  # here, so that the table after a run is made faster
-
-    return claims(section, comparison)

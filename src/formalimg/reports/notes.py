@@ -10,7 +10,15 @@ from formalimg.benchmarks.odd_records import SKIPPED, count_odd, odd_text
 from formalimg.judges.factory import DRAWN
 from formalimg.reports.comparison_model import Comparison, PublishedRow, RunRow, Section, name_with_task
 from formalimg.reports.judge_quality import SOFT_SCORE, quality_remarks
-from formalimg.reports.tables.format import count_noun, epsilon_text, format_value, join_counts, join_names, rule_text
+from formalimg.reports.tables.format import (
+    count_noun,
+    epsilon_text,
+    format_interval,
+    format_value,
+    join_counts,
+    join_names,
+    rule_text,
+)
 from formalimg.runs.manifest import Identity, RunManifest, judge_names
 from formalimg.runs.reader import StoredRun
 from formalimg.runs.rows import PlannedItem
@@ -92,6 +100,38 @@ def caption(section: Section, comparison: Comparison, *, intervals: bool = True)
     """Return the caption of the main table: what its numbers are, who judged, and by which rules they were made."""
     sentences = _score_caption if section.suite.has_scores else _rate_caption
     return f"{'. '.join(sentences(section, comparison, interval_note(section, comparison) if intervals else ''))}."
+
+
+def short_caption(section: Section, comparison: Comparison) -> str:
+    """Return in one line what the numbers of the main table are, and who judged which images."""
+    of_what = (
+        "mean scores of images" if section.suite.has_scores else f"pass rates in percent, by {section.suite.level}"
+    )
+    judges = list(dict.fromkeys(row.manifest.judge.name for row in section.rows if row.manifest.judge))
+    by = f", by {join_names(judges)}" if judges else ""
+    extents = "; ".join(dict.fromkeys(map(extent, section.rows)))
+    return f"{section.suite.title}: {of_what}{by}. {extents}; {100 * comparison.confidence:g} % intervals."
+
+
+def caveats(section: Section) -> Iterator[str]:
+    """Yield in a line each what limits the numbers of a section, the most important first."""
+    missing = [row for row in section.rows if row.summary.overall.scored < row.summary.overall.expected]
+    if missing:
+        yield f"† no verdict: {'; '.join(_missing_text(row, section.suite) for row in missing)}"
+    yield from (note for note in section.notes if note.startswith("The "))
+    if judge_alone(section.suite, section.rows, section.corrected):
+        yield f"{_measure(section.suite)} are the judge's alone; people's labels correct them (--human)"
+    yield from (note for note in section.notes if not note.startswith("The "))
+    yield "Intervals cover which items and images were drawn, not errors of the judge"
+
+
+def _missing_text(row: RunRow, suite: Benchmark) -> str:
+    """Return how many images of a run have no verdict, and between which values that leaves its headline number."""
+    overall, (*_, band) = row.summary.overall, suite.bands or [""]
+    bounds = None if suite.has_scores else row.band_bounds(band) if band else row.overall_bounds()
+    between = f"; {band or 'all images'} {format_interval(bounds, suite.scale, compact=True)}" if bounds else ""
+    missing = f"{row.name} {overall.expected - overall.scored:,} of {overall.expected:,}"
+    return f"{missing} ({join_counts(row.unscored)}{between}{', whatever they show' if bounds else ''})"
 
 
 def interval_note(section: Section, comparison: Comparison) -> str:

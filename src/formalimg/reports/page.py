@@ -1,29 +1,33 @@
-"""The HTML report: one self-contained page from Jinja2 templates, with a content security policy."""
+"""The HTML report: one self-contained page from Jinja2 templates, with a content security policy.
+
+Of each suite one screen is open: the claim, its numbers and curve, and the most telling failures. All else is folded.
+"""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from itertools import starmap
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from formalimg._util.templates import render_template
-from formalimg.reports.comparison_model import Comparison, RunRow, Section, Tally
+from formalimg.reports.comparison_model import Comparison, RunRow, Section
 from formalimg.reports.corrected_tables import is_corrected
-from formalimg.reports.examples import ExampleImage
+from formalimg.reports.examples import SuiteImages
+from formalimg.reports.failure_bars import failure_bars
 from formalimg.reports.figures.curve import curves_html
 from formalimg.reports.figures.series import run_tones
-from formalimg.reports.figures.svg import Figure, Markup, element
+from formalimg.reports.figures.svg import Figure, Markup, element, join
 from formalimg.reports.findings import Findings, find, headline_numbers
-from formalimg.reports.gallery import gallery
+from formalimg.reports.gallery import gallery, telling_figures
 from formalimg.reports.main_table import main_table
-from formalimg.reports.notes import extent, identity_text, settings_text
+from formalimg.reports.notes import short_caption
 from formalimg.reports.ratings import rating_tables
+from formalimg.reports.run_cards import run_cards
 from formalimg.reports.tables.format import (
-    FAILURES_COUNTED,
     INCOMPLETE,
     count_noun,
     format_interval,
@@ -31,6 +35,7 @@ from formalimg.reports.tables.format import (
     generalizability_text,
     join_names,
     level_word,
+    notes_of,
     unit_of,
 )
 from formalimg.reports.tables.html import render_html
@@ -39,69 +44,74 @@ from formalimg.types import Table
 if TYPE_CHECKING:
     from formalimg.human_eval.agreement.studies import HumanStudy
 
-Gallery: TypeAlias = Mapping[str, Mapping[int, Sequence[ExampleImage]]]
-"""The images to show, by suite and by the run's position in its section."""
+Printed: TypeAlias = Literal["open", "all"]
+"""What is printed of a page: what is open, or all."""
 
 _MAX_STRIP = 6
 """Runs whose numbers are shown large; the table has those of all."""
 
-_MAX_BARS = 24
-"""Further lines of a chart of failures are collapsed."""
 
-
-class _PagePart(NamedTuple):
-    """A part of the page: its name in the navigation, its heading, and its content."""
+class _Fold(NamedTuple):
+    """A folded part of the page: the name by which it is linked, its heading, and its content."""
 
     name: str
     heading: str
     content: str
 
-    @property
-    def anchor(self) -> str:
-        """The start of its id."""
-        return self.name.replace(" ", "-")
+
+class _RunNumbers(NamedTuple):
+    """The most important numbers of a run, each with what follows it."""
+
+    name: str
+    tone: str
+    numbers: list[tuple[str, str]]
+
+
+class _SuitePart(NamedTuple):
+    """What the page shows of a suite: `folds` are closed at first."""
+
+    title: str
+    findings: Findings
+    runs: list[_RunNumbers]
+    curve: str
+    table: Markup
+    telling: Markup
+    folds: list[_Fold]
 
 
 def html_page(
     comparison: Comparison,
-    images: Gallery | None = None,
+    images: Mapping[str, SuiteImages] | None = None,
     studied: Sequence[HumanStudy] = (),
     remark: str = "",
-    grids: Mapping[str, Figure] | None = None,
+    printed: Printed = "open",
 ) -> str:
     """Return the comparison as one HTML page.
 
     Args:
         comparison: the comparison.
-        images: the images to show, if any.
+        images: the images to show, by suite.
         studied: human ratings of the images, if there are any.
         remark: a note on the choice of images.
-        grids: example images by level, by suite, as `image_grids` returned them.
+        printed: what is printed: `open` for what is open, `all` for all parts.
     """
-    sections = []
-    for section in comparison.sections:
-        studies = [study for study in studied if study.suite == section.suite.name]
-        shown = gallery(section, (images or {}).get(section.suite.name, {}), remark)
-        grid = (grids or {}).get(section.suite.name)
-        level = level_word(section.suite) or "level"
-        parts = [
-            *_numbers(section, comparison),
-            _PagePart("what fails", "What fails", _failures(section)),
-            _PagePart("images", "Images", shown),
-            _PagePart("examples", f"Examples by {level}", _drawing(grid) if grid else ""),
-            *_details(section, studies),
-            _PagePart("runs", "Runs and their settings", _cards(section)),
-        ]
-        found = _SuiteFindings(section.title, find(section, comparison), _strip(section))
-        sections.append((found, [part for part in parts if part.content]))
     rows = [row for section in comparison.sections for row in section.rows]
     expected, scored = (sum(getattr(row.summary.overall, of) for row in rows) for of in ("expected", "scored"))
+    parts = []
+    for number, section in enumerate(comparison.sections):
+        shown = (images or {}).get(section.suite.name, SuiteImages())
+        studies = [study for study in studied if study.suite == section.suite.name]
+        parts.append(_suite_part(number, section, comparison, shown, studies, remark))
+    title = join_names([section.title for section in comparison.sections])
+    rated = [row for section in comparison.sections for row in section.rated]
     page = render_template(
         "formalimg.reports",
         "page.html",
-        title=join_names([section.title for section in comparison.sections]),
+        title=title,
+        heading=f"{_names(rated)} on {len(parts)} suites" if len(parts) > 1 else title,
         lead=f"{_names(rows)}: {count_noun(expected, 'image')}, {scored:,} scored",
-        sections=sections,
+        suites=parts,
+        printed=printed,
         policy=_policy(),
         style=page_style(),
         scripts=(theme_script(), _asset("page.js")),
@@ -115,35 +125,51 @@ def _names(rows: Sequence[RunRow]) -> str:
     return join_names(names) if len(names) <= _MAX_STRIP else count_noun(len(rows), "run")
 
 
-class _SuiteFindings(NamedTuple):
-    """What the first screen says about a suite: its findings, and the numbers that stand for its runs."""
-
-    title: str
-    findings: Findings
-    runs: list[_RunCard]
-
-
-def _numbers(section: Section, comparison: Comparison) -> Iterator[_PagePart]:
-    """Yield the numbers by level, and those corrected by people."""
-    kind, level = section.suite, level_word(section.suite) or "level"
-    heading = f"{kind.numbers_heading} by {level}"
-    main = render_template(
-        "formalimg.reports",
-        "main.html",
-        label=heading,
-        curve=curves_html(section),
-        table=Markup(main_table_html(section, comparison)),
+def _suite_part(
+    number: int,
+    section: Section,
+    comparison: Comparison,
+    images: SuiteImages,
+    studies: Sequence[HumanStudy],
+    remark: str,
+) -> _SuitePart:
+    main = main_table(section, comparison)
+    runs = replace(main, rows=tuple(row for row in main.rows if not row.is_published))
+    caption = replace(runs, notes=(short_caption(section, comparison),), interval_note="")
+    folds = [
+        _Fold("bars", "Where it fails", failure_bars(replace(section, rows=section.rated))),
+        _Fold("images", "Images", gallery(section, images.examples, remark, f"image-{number}")),
+        _Fold("examples", f"Examples by {level_word(section.suite) or 'level'}", _drawing(images.grid)),
+        _Fold("published", "Published numbers", _published(main, section)),
+        _Fold("corrected", "Corrected by human labels", _corrected(section, comparison.confidence)),
+        _Fold("tables", section.suite.tables_heading, "".join(_other_tables(section))),
+        _Fold("people", "Compared with people", "".join(_ratings(study, section) for study in studies)),
+        _Fold("methods", "How these numbers are made", _methods(main)),
+        _Fold("runs", "Runs and their settings", run_cards(section)),
+    ]
+    return _SuitePart(
+        section.title,
+        find(section, comparison),
+        list(_run_numbers(section)),
+        curves_html(section),
+        Markup(render_html(caption, _tones(section), heading=False)),
+        telling_figures(section, images.telling, f"image-{number}"),
+        [fold for fold in folds if fold.content],
     )
-    yield _PagePart(kind.numbers_heading.lower(), heading, main)
-    yield _PagePart("corrected", "Corrected by human labels", _corrected(section, comparison.confidence))
 
 
-def _details(section: Section, studies: Sequence[HumanStudy]) -> Iterator[_PagePart]:
-    """Yield the other tables, and what people say of the judge."""
-    others = (table for table in section.shown_tables if not is_corrected(table))
-    tables = "".join(table_html(one, section) for one in others)
-    yield _PagePart("more tables", section.suite.tables_heading, tables)
-    yield _PagePart("people", "Compared with people", "".join(_ratings(study, section) for study in studies))
+def _published(main: Table, section: Section) -> str:
+    """Return the table of published numbers, in the columns of the main table."""
+    rows = tuple(row for row in main.rows if row.is_published)
+    return render_html(replace(main, rows=rows, notes=()), _tones(section), heading=False) if rows else ""
+
+
+def _methods(main: Table) -> str:
+    return join(element("p", note, class_="caption") for note in notes_of(main, compact=True))
+
+
+def _other_tables(section: Section) -> Iterator[str]:
+    return (table_html(table, section) for table in section.shown_tables if not is_corrected(table))
 
 
 def main_table_html(section: Section, comparison: Comparison) -> str:
@@ -160,67 +186,12 @@ def _tones(section: Section) -> dict[str, str]:
     return dict(zip((row.name for row in section.rows), run_tones(section.rows), strict=True))
 
 
-# --- cards
-
-
-class _Fact(NamedTuple):
-    name: str
-    text: str
-
-
-class _RunCard(NamedTuple):
-    """A run with what is particular to it. `headline` are its most important numbers, with what follows them."""
-
-    name: str
-    tone: str
-    headline: list[tuple[str, str]]
-    facts: list[_Fact]
-
-
-def _cards(section: Section) -> str:
-    """Return a card for each run with what is particular to it, and once what all have in common."""
-    facts = [_facts(row) for row in section.rows]
-    common = [fact for fact in facts[0] if all(fact in others for others in facts)] if len(facts) > 1 else []
-    cards = [
-        _RunCard(row.name, tone, [], [fact for fact in those if fact not in common])
-        for row, tone, those in zip(section.rows, run_tones(section.rows), facts, strict=True)
-    ]
-    return render_template("formalimg.reports", "cards.html", cards=cards, common=common)
-
-
-def _facts(row: RunRow) -> list[_Fact]:
-    manifest, spent = row.manifest, row.spent
-    style = f"{manifest.style} style text" if manifest.style != "none" else ""
-    unknown = f"; {count_noun(spent.unpriced, 'call')} at unknown prices" if spent.unpriced else ""
-    facts = [
-        ("judge", identity_text(manifest.judge) if manifest.judge else "none yet"),
-        ("settings", settings_text(manifest.model.settings) or "none"),
-        ("items", extent(row)),
-        ("task", manifest.task if manifest.task != "image" else ""),
-        ("condition", ", ".join(filter(None, [manifest.condition, style]))),
-        ("layouts", manifest.layouts),
-        ("texts", manifest.prompts),
-        ("seed", str(manifest.seed)),
-        ("size", f"{manifest.size} px"),
-        ("suite", ", ".join(filter(None, [manifest.suite, manifest.items_label]))),
-        ("digest", manifest.items_digest),
-        ("begun", manifest.created),
-        ("made with", manifest.made_with),
-        ("cost", f"${spent.dollars:,.2f}{unknown}" if spent.dollars or spent.unpriced else ""),
-    ]
-    # What is empty is as usual; the others are always there.
-    always = ("judge", "settings", "items", "seed", "size", "suite", "digest", "begun")
-    return list(starmap(_Fact, (fact for fact in facts if fact[1] or fact[0] in always)))
-
-
-def _strip(section: Section) -> list[_RunCard]:
-    """Return the runs with their most important numbers; none where there are too many to be seen at once."""
-    if len(section.rows) > _MAX_STRIP:
-        return []
-    return [
-        _RunCard(row.name, tone, list(_headline(row, section)), [])
-        for row, tone in zip(section.rows, run_tones(section.rows), strict=True)
-    ]
+def _run_numbers(section: Section) -> Iterator[_RunNumbers]:
+    """Yield the runs with their most important numbers; none where they are too many to be seen at once."""
+    if len(section.rated) <= _MAX_STRIP:
+        tones = _tones(section)
+        for row in section.rated:
+            yield _RunNumbers(row.name, tones[row.name], list(_headline(row, section)))
 
 
 def _headline(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
@@ -229,82 +200,28 @@ def _headline(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
     Where people labelled the run, theirs come first.
     """
     corrected = next((run for run in section.corrected if run.name == row.name), None)
+    scale = section.suite.scale
     for name, number in headline_numbers(row, section):
         by_people = corrected and corrected.number(name)
+        shown = by_people or number
+        interval = format_interval(shown.interval, scale, compact=True)
+        text = f"{unit_of(section.suite)} {name if section.suite.has_scores else _rate_of(name)}"
+        text += f" (interval {interval})" * bool(interval)
+        mark = INCOMPLETE if not by_people and number.value is not None and number.coverage < 1 else ""
         if by_people:
-            scale = section.suite.scale
-            interval = format_interval(by_people.interval, scale, compact=True)
-            beside = f"({interval}) {name} by people; the judge alone: {format_value(number.value, scale)}"
-            yield format_value(by_people.value, scale), f"{unit_of(section.suite)} {beside}"
-            continue
-        mark = INCOMPLETE if number.value is not None and number.coverage < 1 else ""
-        yield f"{format_value(number.value, section.suite.scale)}{mark}", f"{unit_of(section.suite)} {name}"
+            text += f", by people; the judge alone: {format_value(number.value, scale)}"
+        yield f"{format_value(shown.value, scale)}{mark}", text
+    if section.epsilon is None or row.summary.generalizability is None:
+        return
+    highest = f" G, the highest {section.suite.level} with at least {100 * section.epsilon:g} %"
     if corrected and corrected.held and corrected.held.corrected.value is not None:
-        yield str(corrected.held.corrected.value), " G by people"
-    elif row.summary.generalizability is not None:
-        yield generalizability_text(row.summary), " G"
+        yield str(corrected.held.corrected.value), f"{highest}, by people"
+    else:
+        yield generalizability_text(row.summary), highest
 
 
-# --- failures
-
-
-class _FailureChart(NamedTuple):
-    """Shares of failures by name: `lines` are shown, `more` collapsed."""
-
-    title: str
-    by: str
-    lines: list[tuple[str, list[Tally | None]]]
-    more: list[tuple[str, list[Tally | None]]]
-
-
-def _failures(section: Section) -> str:
-    """Return bars for the share of parts that failed, by kind and by word, side by side for all runs."""
-    if not any(row.kinds or row.predicates for row in section.rows):
-        return ""
-    labels = section.suite.terms
-    return render_template(
-        "formalimg.reports",
-        "failures.html",
-        charts=[
-            chart
-            for chart in (
-                _failure_chart(f"by {labels.kind}", section, lambda row: row.kinds, _kind_order(section)),
-                _failure_chart(f"by {labels.about}", section, lambda row: row.predicates, _word_order(section)),
-            )
-            if chart.lines
-        ],
-        runs=list(zip((row.name for row in section.rows), run_tones(section.rows), strict=True)),
-        note=FAILURES_COUNTED,
-    )
-
-
-def _failure_chart(
-    by: str, section: Section, tallies_of: Callable[[RunRow], Mapping[str, Tally]], names: Sequence[str]
-) -> _FailureChart:
-    labels = section.suite.terms
-    lines = [(name, [tallies_of(row).get(name) for row in section.rows]) for name in names]
-    title = f"{labels.part.capitalize()}s {labels.failed}, {by}"
-    return _FailureChart(title, by, lines[:_MAX_BARS], lines[_MAX_BARS:])
-
-
-def _kind_order(section: Section) -> list[str]:
-    """Return kinds in the order of the suite; others follow by name."""
-    found = {kind for row in section.rows for kind in row.kinds}
-    known = section.suite.part_kinds
-    return sorted(found, key=lambda kind: (known.index(kind) if kind in known else len(known), kind))
-
-
-def _word_order(section: Section) -> list[str]:
-    """Return words by the share that failed, the largest first."""
-
-    def share(name: str) -> float:
-        tallies = [row.predicates[name] for row in section.rows if name in row.predicates]
-        return Tally(sum(tally.failed for tally in tallies), sum(tally.asked for tally in tallies)).share
-
-    return sorted({name for row in section.rows for name in row.predicates}, key=lambda name: (-share(name), name))
-
-
-# --- human ratings
+def _rate_of(name: str) -> str:
+    return f"of {name} pass" if name == "all images" else f"of images pass {name}"
 
 
 def _ratings(study: HumanStudy, section: Section) -> str:
@@ -334,17 +251,16 @@ def _with_figures(tables: Sequence[Table], figures: Iterable[Figure], section: S
     )
 
 
-def _drawing(figure: Figure) -> str:
+def _drawing(figure: Figure | None) -> str:
     """Return a figure with its caption: inside the page, so that the titles of its parts show, and on white."""
+    if figure is None:
+        return ""
     return element("figure", figure.element(), element("figcaption", figure.note), class_="drawing")
 
 
-# --- head
-
-
 def page_style() -> Markup:
-    """Return the style of the page, for other pages that show parts of it."""
-    return _asset("page.css")
+    """Return the style of the page, colours and sizes first, for other pages that show parts of it."""
+    return Markup(_asset("theme.css") + _asset("page.css"))
 
 
 def theme_script() -> Markup:

@@ -11,15 +11,17 @@ from formalimg.errors import FormalimgError
 from formalimg.reports.comparison import compare
 from formalimg.reports.comparison_model import Comparison
 from formalimg.reports.formats import Format
-from formalimg.reports.main_table import main_table, terminal_table
+from formalimg.reports.main_table import main_table
 from formalimg.reports.tables.format import count_noun
 from formalimg.reports.tables.terminal import render_terminal, terminal_plain_text
+from formalimg.reports.terminal_report import terminal_table
 from formalimg.stats.observations import MissingPolicy, Profile
 from formalimg.types import RunRecord
 
 if TYPE_CHECKING:
     from formalimg.human_eval.agreement.studies import HumanStudy
-    from formalimg.reports.page import Gallery
+    from formalimg.reports.examples import SuiteImages
+    from formalimg.reports.page import Printed
     from formalimg.reports.report_images import Images
 
 _MEGABYTE = 1_000_000
@@ -98,16 +100,15 @@ def terminal_text(comparison: Comparison, width: int | None = None, *, details: 
 
 
 def plain_table(comparison: Comparison, width: int | None = None) -> str:
-    """Return the main table of each suite as plain text, for `print`; by default as wide as the terminal."""
-    tables = [main_table(section, comparison) for section in comparison.sections]
-    return terminal_plain_text(render_terminal(tables), width)
+    """Return the table of each suite as plain text, for `print`; by default as wide as the terminal."""
+    return terminal_plain_text(terminal_table(comparison, has_claims=False), width)
 
 
 class _SizedPage(NamedTuple):
     """The bytes of a page, and the images that it shows."""
 
     data: bytes
-    shown: Gallery
+    shown: dict[str, SuiteImages]
 
 
 def write_html(
@@ -123,8 +124,9 @@ def write_html(
     profile: Profile | None = None,
     threshold: float = 0.5,
     studied: Sequence[HumanStudy] = (),
+    printed: Printed = "open",
 ) -> None:
-    """Write one self-contained page about these runs: curves, tables, failures, and a gallery of images.
+    """Write one self-contained page about these runs: claims, numbers and failures; the rest is folded.
 
     Args:
         runs: the runs; those of one suite share a section.
@@ -139,6 +141,7 @@ def write_html(
         profile: as for `compare`.
         threshold: as for `compare`.
         studied: human ratings of the images, as `formalimg.human_eval.agreement.study_people` returned them.
+        printed: what is printed of it: `open` for what is open, `all` for all parts.
 
     Raises:
         FormalimgError: if it cannot be written, or is too large even without images.
@@ -146,7 +149,16 @@ def write_html(
     comparison = compare(
         runs, missing=missing, epsilon=epsilon, references=references, profile=profile, threshold=threshold
     )
-    write_page(comparison, runs, path, gallery=gallery, images=images, most_megabytes=most_megabytes, studied=studied)
+    write_page(
+        comparison,
+        runs,
+        path,
+        gallery=gallery,
+        images=images,
+        most_megabytes=most_megabytes,
+        studied=studied,
+        printed=printed,
+    )
 
 
 def write_page(
@@ -158,6 +170,7 @@ def write_page(
     images: Images = "embed",
     most_megabytes: float = 15,
     studied: Sequence[HumanStudy] = (),
+    printed: Printed = "open",
 ) -> None:
     """Write the page of a comparison that has been made: as `write_html`, which makes it first.
 
@@ -169,13 +182,13 @@ def write_page(
         images: as for `write_html`.
         most_megabytes: as for `write_html`.
         studied: as for `write_html`.
+        printed: as for `write_html`.
 
     Raises:
         FormalimgError: if it cannot be written, or is too large even without images.
     """
     # here, so that the table after a run is made faster
-    from formalimg.reports.examples import examples_of
-    from formalimg.reports.figures.image_grid import image_grids
+    from formalimg.reports.examples import suite_images
     from formalimg.reports.page import html_page
     from formalimg.reports.report_images import (
         LinkedImage,
@@ -188,24 +201,19 @@ def write_page(
     path = Path(path)
     folder = image_folder(path)
     load = image_loader(images, folder)
-    grids = image_grids(runs) if gallery and images != "none" else {}
 
     def page(count: int, remark: str) -> _SizedPage:
         shown = {
-            section.suite.name: {
-                number: examples_of(run, count, load)
-                for number, run in enumerate(run for run in runs if run.manifest.suite == section.suite.name)
-            }
+            section.suite.name: suite_images(section, runs, count, load, has_grid=images != "none")
             for section in comparison.sections
         }
-        return _SizedPage(html_page(comparison, shown, studied, remark, grids if count else {}).encode(), shown)
+        return _SizedPage(html_page(comparison, shown, studied, remark, printed).encode(), shown)
 
     data, shown = _fit_size(page, gallery, most_megabytes)
     beside = {
         example.thumbnail
-        for by_run in shown.values()
-        for examples in by_run.values()
-        for example in examples
+        for of_suite in shown.values()
+        for example in of_suite.all
         if isinstance(example.thumbnail, LinkedImage)
     }
     if images == "folder":

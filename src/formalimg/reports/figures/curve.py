@@ -34,6 +34,8 @@ _MAX_NAME = 21
 _LETTER = 6.2
 """About the width of a letter of a label."""
 _LEGEND_LINE = 18.0
+_TICK_LINE = 12.0
+"""The height of a label at the axis: the threshold takes the place of one that is nearer."""
 
 
 class _Plane(NamedTuple):
@@ -156,9 +158,9 @@ def _axes(section: Section, plane: _Plane) -> Markup:
     for tick in range(0, 101, 20):
         y = plane.y(tick / 100)
         parts.append(element("line", x1=plane.left, x2=plane.right, y1=y, y2=y, class_="grid" if tick else "axis"))
-        parts.append(
-            element("text", axis_label(tick / 100, section.suite), x=plane.left - 8, y=y + 4, class_="tick end")
-        )
+        if section.epsilon is None or abs(plane.y(section.epsilon) - y) > _TICK_LINE:
+            label = axis_label(tick / 100, section.suite)
+            parts.append(element("text", label, x=plane.left - 8, y=y + 4, class_="tick end"))
     slanted, y = _is_slanted(section, plane), plane.bottom + 18
     for level in plane.levels:
         x, head = plane.x(level), level_head(section.suite, level)
@@ -175,8 +177,8 @@ def _threshold(epsilon: float, plane: _Plane) -> Markup:
 
 
 def _threshold_label(epsilon: float, plane: _Plane) -> Markup:
-    """Return the label of the threshold. It is drawn last: an interval of the first level would strike it out."""
-    return element("text", f"ε = {epsilon_text(epsilon)}", x=plane.left + 4, y=plane.y(epsilon) - 5, class_="tick")
+    """Return the label of the threshold, among those of the axis."""
+    return element("text", f"ε = {epsilon_text(epsilon)}", x=plane.left - 8, y=plane.y(epsilon) + 4, class_="tick end")
 
 
 def _run_line(row: RunRow, number: int, tone: str, section: Section, plane: _Plane) -> Markup:

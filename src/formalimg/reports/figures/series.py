@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
-from formalimg.reports.comparison_model import RunRow, Tally
+from formalimg.reports.comparison_model import CEILING, FLOOR, RunRow, Tally, rated_rows
 from formalimg.reports.figures.svg import (
     QUIET,
     WIDTH,
@@ -22,9 +22,6 @@ from formalimg.reports.figures.svg import (
 from formalimg.reports.tables.model import Number
 from formalimg.stats.observations import Band, Interval, Rate
 
-FLOOR, CEILING = "builtin/scatter", "builtin/oracle"
-"""Models that mark the level of chance and what is possible: they are less prominent in figures."""
-
 _TONES = 6
 
 
@@ -33,11 +30,12 @@ def run_tones(rows: Sequence[RunRow], subject: int | None = None) -> tuple[str, 
 
     Args:
         rows: the runs.
-        subject: the run that the figure is about, which is no mere floor or ceiling, whatever its model.
+        subject: the run that the figure is about, which is no mere baseline, whatever its model.
     """
     found: list[str] = []
+    rated = rated_rows(rows)
     for number, row in enumerate(rows):
-        if row.manifest.model.name in (FLOOR, CEILING) and number != subject:
+        if row not in rated and number != subject:
             found.append("bound")
         else:
             found.append(f"tone-{sum(tone != 'bound' for tone in found) % _TONES}")
@@ -102,15 +100,15 @@ class SeriesStyle(NamedTuple):
 
 PUBLISHED = SeriesStyle("#b4b6b9")
 PLAIN = SeriesStyle(QUIET, "circle")
+_BASELINE_STYLES = {CEILING: SeriesStyle(QUIET, dash="3.5 1.5"), FLOOR: SeriesStyle(_PALE, dash="1 1.5")}
 
 
 def run_styles(rows: Sequence[RunRow]) -> tuple[SeriesStyle, ...]:
-    """Return the style of each run; floor and ceiling are grey and dashed."""
+    """Return the style of each run; baselines are grey and dashed."""
     found: list[SeriesStyle] = []
     for row, tone in zip(rows, run_tones(rows), strict=True):
         if tone == "bound":
-            is_ceiling = row.manifest.model.name == CEILING
-            found.append(SeriesStyle(QUIET, dash="3.5 1.5") if is_ceiling else SeriesStyle(_PALE, dash="1 1.5"))
+            found.append(_BASELINE_STYLES.get(row.manifest.model.name, SeriesStyle(QUIET, dash="5 1.5 1 1.5")))
             continue
         found.append(numbered_style(sum(not style.dash for style in found)))
     return tuple(found)

@@ -133,7 +133,8 @@ def cell_text(
     text, sign = number_text(number, column), mark(number, column)
     text = f"{sign}{text}" if mark_first else f"{text}{sign}"
     is_full = column.interval == "full"
-    interval = interval_text(number, column, compact=not is_full) if is_full or compact else ""
+    has_interval = is_full or (compact and column.interval == "compact")
+    interval = interval_text(number, column, compact=not is_full) if has_interval else ""
     missing = bounds_text(number, column) if bounds else ""
     return " ".join(filter(None, [text, f"({interval})" if interval else "", missing]))
 

@@ -48,8 +48,8 @@ def render_html(table: Table, tones: Mapping[str, str] | None = None, *, heading
     """
     columns = [_HtmlColumn(column, heading, _has_intervals(table, n)) for n, column in enumerate(table.columns)]
     bodies = [
-        (kind, [_row(table, row, columns, tones or {}) for row in table.rows if row.is_published == bool(kind)])
-        for kind in ("", "published")
+        (kind, [_row(table, row, columns, tones or {}) for row in table.rows if _body(row) == kind])
+        for kind in ("", "bound", "published")
     ]
     return render_template(
         "formalimg.reports.tables",
@@ -62,6 +62,11 @@ def render_html(table: Table, tones: Mapping[str, str] | None = None, *, heading
         bodies=[body for body in bodies if body[1]],
         is_collapsed=heading and _is_collapsed(table),
     )
+
+
+def _body(row: TableRow) -> str:
+    """Return the CSS class of the part of the table that a row is in."""
+    return "published" if row.is_published else "bound" if row.is_baseline else ""
 
 
 class _HtmlColumn(NamedTuple):

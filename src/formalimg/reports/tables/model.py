@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from formalimg.stats.observations import Interval
@@ -111,8 +112,8 @@ class Column(NamedTuple):
         type: how its cells are written.
         unit: the unit of its numbers, where the type does not say it; it follows the heading in brackets.
         align: left or right; by default texts are left and numbers right.
-        interval: whether intervals follow the numbers (`full`), or only HTML pages show them, below the numbers
-            and rounded outwards (`compact`).
+        interval: whether intervals follow the numbers (`full`), or only where there is room, rounded outwards
+            (`compact`), or never (`none`).
         short: the heading under that of its group, such as `3` for `K 3`.
         group: the heading over this column and its neighbours of the same group.
         subscript: what follows the heading as a subscript.
@@ -125,7 +126,7 @@ class Column(NamedTuple):
     type: ColumnType = "text"
     unit: str = ""
     align: Literal["left", "right"] | None = None
-    interval: Literal["full", "compact"] = "full"
+    interval: Literal["full", "compact", "none"] = "full"
     short: str = ""
     group: str = ""
     subscript: str = ""
@@ -162,6 +163,7 @@ class TableRow(NamedTuple):
         run: the run or published model it is about; empty if it is about none.
         model, judge: the model and the judge of published numbers; empty for runs.
         title: an explanation that HTML pages show with the first cell.
+        is_baseline: whether the run marks the ceiling or the floor of the others.
     """
 
     cells: tuple[Cell, ...]
@@ -169,6 +171,7 @@ class TableRow(NamedTuple):
     model: str = ""
     judge: str = ""
     title: str = ""
+    is_baseline: bool = False
 
     @property
     def is_published(self) -> bool:
@@ -206,3 +209,14 @@ def is_incomplete(table: Table) -> bool:
 def starts_published(table: Table, row: int) -> bool:
     """Return whether published numbers begin with this row, below others."""
     return row > 0 and table.rows[row].is_published and not table.rows[row - 1].is_published
+
+
+def starts_part(table: Table, row: int) -> bool:
+    """Return whether baselines or published numbers begin with this row, below others."""
+    parts = [(one.is_published, one.is_baseline) for one in table.rows[max(0, row - 1) : row + 1]]
+    return len(set(parts)) > 1
+
+
+def baselines_last(table: Table) -> Table:
+    """Return a table with the rows of baselines below those of other runs, above published numbers."""
+    return replace(table, rows=tuple(sorted(table.rows, key=lambda row: (row.is_published, row.is_baseline))))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from formalimg._util.text import visible
 from formalimg.reports.tables.format import NOTHING, bounds_text, cell_text, interval_text, mark, notes_of, number_text
-from formalimg.reports.tables.model import Column, Number, TableRow, count_front_columns, number_in, starts_published
+from formalimg.reports.tables.model import Column, Number, count_front_columns, number_in, starts_part
 from formalimg.types import Table
 
 if TYPE_CHECKING:
@@ -17,12 +18,28 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 _DEFAULT_WIDTH = 100
-_MAX_COMPACT_BLOCKS = 3
 
 
-def render_terminal(tables: Iterable[Table]) -> ConsoleRenderable:
-    """Return tables as something that rich can print, in a layout that fits the width at which it is printed."""
-    return _TerminalTables(tuple(tables))
+def render_terminal(tables: Iterable[Table], *, compact: bool = False) -> ConsoleRenderable:
+    """Return tables as something that rich can print, in a layout that fits the width at which it is printed.
+
+    Args:
+        tables: the tables.
+        compact: whether compact intervals are shown too.
+    """
+    return _TerminalTables(tuple(tables), compact)
+
+
+def grid_width(table: Table, console: Console, options: ConsoleOptions) -> int:
+    """Return the width of a table with compact intervals that is not broken into several."""
+    return _width(_grid(table, range(len(table.columns)), compact=True), console, options)
+
+
+def _width(grid: RichTable, console: Console, options: ConsoleOptions) -> int:
+    from rich.measure import Measurement
+
+    # At its full width, or names and numbers would be broken into several lines.
+    return Measurement.get(console, options.update(width=10_000), grid).maximum
 
 
 def terminal_plain_text(shown: ConsoleRenderable | str, width: int | None = None) -> str:
@@ -37,40 +54,37 @@ def terminal_plain_text(shown: ConsoleRenderable | str, width: int | None = None
 
 class _TerminalTables(NamedTuple):
     tables: tuple[Table, ...]
+    compact: bool
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.text import Text
 
         for table in self.tables:
-            grids = list(_grids(table, console, options))
-            yield Text(_visible(table.title), style="bold")
+            if table.title:
+                yield Text(_visible(table.title), style="bold")
+            grids = list(_grids(table, console, options, compact=self.compact))
             yield from grids or _row_by_row(table)
-            for note in notes_of(table, compact=not grids, bounds=not (grids and _is_main(table))):
+            has_intervals, has_bounds = self.compact or not grids, not (grids and _is_main(table))
+            for note in notes_of(table, compact=has_intervals, bounds=has_bounds) if table.notes else ():
                 yield Text(_visible(note), style="dim")
-            yield ""
+            if table.title:
+                yield ""
 
 
-def _grids(table: Table, console: Console, options: ConsoleOptions) -> Iterator[ConsoleRenderable]:
-    """Yield the whole table where there is room, else blocks of columns; nothing if it is better shown row by row.
+def _grids(table: Table, console: Console, options: ConsoleOptions, *, compact: bool) -> Iterator[ConsoleRenderable]:
+    """Yield the whole table where there is room, else blocks of columns; nothing if they are too narrow for a number.
 
     A table of texts alone is wrapped instead: its last columns are sentences.
     """
-    from rich.measure import Measurement
 
     def fits(columns: Sequence[int]) -> bool:
-        # At its full width, or names and numbers would be broken into several lines.
-        width = Measurement.get(console, options.update(width=10_000), _grid(table, columns)).maximum
-        return width <= options.max_width
+        return _width(_grid(table, columns, compact=compact), console, options) <= options.max_width
 
     every = range(len(table.columns))
     if all(column.is_text for column in table.columns) and not fits(every):
-        yield _grid(table, every, wrap=True)
+        yield _grid(table, every, compact=compact, wrap=True)
         return
-    blocks = _blocks(table, fits)
-    # Row by row there is also room for the intervals.
-    has_compact = any(column.interval == "compact" for column in table.columns)
-    if not has_compact or len(blocks) <= _MAX_COMPACT_BLOCKS:
-        yield from (_grid(table, columns) for columns in blocks)
+    yield from (_grid(table, columns, compact=compact) for columns in _blocks(table, fits))
 
 
 def _blocks(table: Table, fits: Callable[[Sequence[int]], bool]) -> list[list[int]]:
@@ -102,7 +116,7 @@ def _column_groups(table: Table) -> list[list[int]]:
     return groups
 
 
-def _grid(table: Table, columns: Sequence[int], *, wrap: bool = False) -> RichTable:
+def _grid(table: Table, columns: Sequence[int], *, compact: bool, wrap: bool = False) -> RichTable:
     from rich.text import Text
 
     grid = _empty_grid()
@@ -117,15 +131,13 @@ def _grid(table: Table, columns: Sequence[int], *, wrap: bool = False) -> RichTa
         width = max(map(len, head.split()), default=None) if wrap else None
         grid.add_column(Text(_visible(head)), justify=justify, no_wrap=not wrap, overflow="fold", min_width=width)
     for n, row in enumerate(table.rows):
-        if starts_published(table, n):
+        if starts_part(table, n):
             grid.add_section()
-        style = "dim" if row.is_published else ""
-        grid.add_row(*(Text(_visible(_grid_cell(table, row, number)), style=style) for number in columns))
+        style = "dim" if row.is_published or row.is_baseline else ""
+        shown = partial(cell_text, mark_first=True, compact=compact, bounds=not _is_main(table))
+        cells = (shown(row.cells[number], table.columns[number]) for number in columns)
+        grid.add_row(*(Text(_visible(cell), style=style) for cell in cells))
     return grid
-
-
-def _grid_cell(table: Table, row: TableRow, number: int) -> str:
-    return cell_text(row.cells[number], table.columns[number], mark_first=True, bounds=not _is_main(table))
 
 
 def _is_main(table: Table) -> bool:

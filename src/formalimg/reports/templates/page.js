@@ -28,10 +28,19 @@
     apply();
   }
 
-  // On paper nothing can be unfolded.
+  // A link to something folded unfolds it.
+  const reveal = () => {
+    const target = location.hash.length > 1 ? document.getElementById(location.hash.slice(1)) : null;
+    for (let fold = target?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+    target?.scrollIntoView();
+  };
+  addEventListener("hashchange", reveal);
+  reveal();
+
+  // On paper nothing can be unfolded: with --print all it is before.
   let unfolded = [];
   const unfold = () => {
-    unfolded.push(...document.querySelectorAll("details:not([open])"));
+    unfolded.push(...document.querySelectorAll("[data-print='all'] details:not([open])"));
     unfolded.forEach((one) => { one.open = true; });
   };
   const fold = () => {
