@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from starlette.applications import Starlette
@@ -17,6 +17,7 @@ from starlette.routing import Route
 from formalimg.errors import FormalimgError
 from formalimg.web.json_body import Body, json_endpoint
 from formalimg.web.playground.routes import playground_routes
+from formalimg.web.rendering import page_endpoint
 from formalimg.web.server import ServerLocation, build_app, serve_app
 from formalimg.web.viewer.compare import compare_page
 from formalimg.web.viewer.gallery import gallery_page
@@ -122,7 +123,7 @@ def _build(index: RunIndex, token: str | None) -> Starlette:
     )
 
 
-def _handler(show: Show, site: Site) -> Callable[[Request], Response]:
+def _handler(show: Show, site: Site) -> Callable[[Request], Awaitable[Response]]:
     def handle(request: Request) -> Response:
         try:
             return show(site, request)
@@ -133,4 +134,4 @@ def _handler(show: Show, site: Site) -> Callable[[Request], Response]:
             message = f"the stored data is damaged ({type(error).__name__}: {error}): see the log in the terminal"
             raise HTTPException(500, message) from error
 
-    return handle
+    return page_endpoint(handle)
