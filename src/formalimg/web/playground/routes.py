@@ -27,7 +27,7 @@ from formalimg.web.json_body import MAX_BODY_WITH_IMAGE, MAX_WORD, Body, has_lon
 from formalimg.web.playground.image_jobs import is_large_image, scoring_judge, sees_drawings_only
 from formalimg.web.playground.worker_pool import InputTooLargeError, JobPool, JobTimeoutError, WorkersBusyError
 from formalimg.web.rendering import page
-from formalimg.web.viewer.item import WIDTH
+from formalimg.web.viewer.clauses import WIDTH
 
 _REALIZE_TIMEOUT, _SOLVE_TIMEOUT, _VERIFY_TIMEOUT, _SCORE_TIMEOUT, _ASK_TIMEOUT = 2.0, 8.0, 8.0, 20.0, 120.0
 """Timeouts of the jobs, in seconds; the last one is for images that a chat model is asked about."""

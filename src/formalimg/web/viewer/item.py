@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
@@ -20,9 +19,7 @@ from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.judges.base import soft_score
 from formalimg.judges.failures import failure_sentences, failure_text
 from formalimg.judges.observations import clause_disagreement, count_boxes, explanation_title
-from formalimg.logic.errors import FormulaError
-from formalimg.logic.parser import parse
-from formalimg.logic.syntax import Not, Or, to_pretty_text
+from formalimg.logic.syntax import to_pretty_text
 from formalimg.logic.vocabulary import vocabulary_names
 from formalimg.reports.examples import ExampleImage
 from formalimg.reports.gallery import image_html
@@ -32,8 +29,9 @@ from formalimg.runs.queries import ListedImage
 from formalimg.runs.reader import Judged, StoredRun
 from formalimg.runs.rows import PlannedItem
 from formalimg.scoring.given_images import GIVEN
-from formalimg.types import Benchmark, Part, Unscored, Verdict
+from formalimg.types import Benchmark, Unscored, Verdict
 from formalimg.web.rendering import page, trusted_markup
+from formalimg.web.viewer.clauses import WIDTH, highlight_formula, shown_parts
 from formalimg.web.viewer.highlight import highlight_prompt
 from formalimg.web.viewer.scored_images import image_path
 from formalimg.web.viewer.site import READ_ERRORS, Site
@@ -98,7 +96,7 @@ def item_page(site: Site, request: Request) -> Response:
             prompt=highlight_prompt(item.prompt, parts, section.suite),
             formula=highlight_formula(item.formula, parts) if item.formula else [],
             playground=_playground(run, name),
-            parts=sorted(parts, key=lambda part: part.score >= 1),
+            parts=shown_parts(parts, item.formula, section.suite),
             has_reasons=any(part.reason for part in parts),
             has_p_yes=any(part.p_yes is not None for part in parts),
             terms=terms,
@@ -226,53 +224,6 @@ def _plain(value: object) -> str:
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return "\n\n".join(value)
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-
-
-WIDTH = 64
-"""Line width of formulas on pages, in characters."""
-
-_KEYWORDS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall|exactly|at-least|at-most)(?=[\s)])"
-_ATOMS = r"\([A-Z]\w*(?:\s+[^()]*)?\)"
-
-SpanKind: TypeAlias = Literal["holds", "fails", "open", "word", ""]
-
-
-class FormulaSpan(NamedTuple):
-    """A span of a formula: an atom that holds, fails or is undecided, a keyword, or text between them."""
-
-    text: str
-    kind: SpanKind
-
-
-def highlight_formula(formula: str, parts: Sequence[Part]) -> list[FormulaSpan]:
-    """Pretty-print a formula and split it into spans, with atoms marked by the clauses that the judge decided."""
-    try:
-        shown = to_pretty_text(parse(formula), WIDTH)
-    except FormulaError:
-        shown = formula
-    outcomes: dict[str, SpanKind] = {}
-    for part in sorted(parts, key=lambda part: -part.score):  # what fails anywhere is shown as failed
-        outcomes |= dict.fromkeys(_clause_atoms(part.name), "holds" if part.score >= 1 else "fails")
-    return list(_formula_spans(shown, outcomes))
-
-
-def _formula_spans(shown: str, outcomes: dict[str, SpanKind]) -> Iterator[FormulaSpan]:
-    place = 0
-    for found in re.finditer(f"(?P<word>{_KEYWORDS})|(?P<atom>{_ATOMS})", shown):
-        yield FormulaSpan(shown[place : found.start()], "")
-        kind: SpanKind = "word" if found["word"] else outcomes.get(" ".join(found.group().split()), "open")
-        yield FormulaSpan(found.group(), kind)
-        place = found.end()
-    yield FormulaSpan(shown[place:], "")
-
-
-def _clause_atoms(name: str) -> Iterator[str]:
-    try:
-        clause = parse(name)
-    except FormulaError:
-        return  # a question, or a clause that names its variables in another way
-    for literal in clause.parts if isinstance(clause, Or) else (clause,):
-        yield str(literal.body if isinstance(literal, Not) else literal)
 
 
 _MAX_RELATED = 48
