@@ -30,12 +30,12 @@ def run_tones(rows: Sequence[RunRow], subject: int | None = None) -> tuple[str, 
 
     Args:
         rows: the runs.
-        subject: the run that the figure is about, which is no mere baseline, whatever its model.
+        subject: the run that the figure is about; the others are its baselines.
     """
     found: list[str] = []
-    rated = rated_rows(rows)
-    for number, row in enumerate(rows):
-        if row not in rated and number != subject:
+    rated = rated_rows(rows) if subject is None else (rows[subject],)
+    for row in rows:
+        if row not in rated:
             found.append("bound")
         else:
             found.append(f"tone-{sum(tone != 'bound' for tone in found) % _TONES}")

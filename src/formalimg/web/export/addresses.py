@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-_NEEDS_SERVER = ("/playground", "/events", "/tags", "/static/runs.js")
+_NEEDS_SERVER = ("/playground", "/events", "/tags", "/static/runs.js", "/static/run.js", "/static/live.js")
 """What is not in an export: it computes or changes something when it is asked for, or watches what changes."""
 
 _KEPT: Mapping[str, tuple[str, ...]] = {

@@ -33,7 +33,6 @@ from formalimg.web.viewer.site import READ_ERRORS, Site
 Show: TypeAlias = Callable[[Site, Request], Response]
 
 _PAGES: dict[str, Show] = {
-    "/run": run_page,
     "/gallery": gallery_page,
     "/item": item_page,
     "/items/{suite}/{item:path}": history_page,
@@ -113,6 +112,7 @@ def _build(index: RunIndex, token: str | None) -> Starlette:
     return build_app(
         [
             Route("/", _handler(lambda _, request: overview_page(index, request), index.site), methods=["GET"]),
+            Route("/run", _handler(lambda _, request: run_page(index, request), index.site), methods=["GET"]),
             Route("/events", LiveRuns(index), methods=["GET"]),
             Route("/tags", json_endpoint(save), methods=["POST"]),
             *(Route(path, _handler(show, index.site), methods=["GET"]) for path, show in _PAGES.items()),
