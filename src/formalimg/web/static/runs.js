@@ -75,6 +75,7 @@
   };
   const offerEditing = () => list()?.querySelectorAll(".edit-tags").forEach((button) => { button.hidden = false; });
   addEventListener("click", (event) => { const button = event.target.closest?.(".edit-tags"); if (button) edit(button); });
+  document.addEventListener("found", offerEditing);
   offerEditing();
 
   // While somebody edits or has a manifest open, the list stays; then what was selected and focused is so again.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ from formalimg.runs.queries import ListedImage
 from formalimg.runs.reader import Judged, StoredRun
 from formalimg.runs.rows import PlannedItem
 from formalimg.scoring.given_images import GIVEN
-from formalimg.types import Benchmark, Unscored, Verdict
+from formalimg.types import Benchmark, Item, Unscored, Verdict
 from formalimg.web.rendering import page, trusted_markup
 from formalimg.web.viewer.clauses import WIDTH, highlight_formula, shown_parts
 from formalimg.web.viewer.highlight import highlight_prompt
@@ -64,7 +65,7 @@ def item_page(site: Site, request: Request) -> Response:
     (row,) = section.rows
     terms = section.suite.terms
     with site.open(view.run, view.judge) as run:
-        item = run.item(name)
+        item, asked = run.item(name), run.suite_item(name)
         judged = next(run.judged([(name, sample)]), None)
         if item is None or judged is None:
             raise HTTPException(404, f"the run has no image {sample} of an item {name!r}")
@@ -95,7 +96,7 @@ def item_page(site: Site, request: Request) -> Response:
             full=_full(run, name, sample, view.run),
             prompt=highlight_prompt(item.prompt, parts, section.suite),
             formula=highlight_formula(item.formula, parts) if item.formula else [],
-            playground=_playground(run, name),
+            playground=_playground(asked),
             parts=shown_parts(parts, item.formula, section.suite),
             has_reasons=any(part.reason for part in parts),
             has_p_yes=any(part.p_yes is not None for part in parts),
@@ -103,7 +104,7 @@ def item_page(site: Site, request: Request) -> Response:
             explanation=_explanation(judged.verdict),
             explanation_title=explanation_title(judged.verdict),
             evidence=_evidence(judged.verdict),
-            witness=build_url("/witness", run=view.run, item=name) if _has_witness(run, name) else "",
+            witness=build_url("/witness", run=view.run, item=name) if _has_witness(asked) else "",
             seed=judged.seed,
             served=judged.served,
             related=related_images(site, run, item, sample, view),
@@ -128,9 +129,8 @@ def _full(run: StoredRun, item: str, sample: int, name: str) -> str:
     return "" if found is None else build_url("/image", run=name, item=item, sample=sample, sha256=found.sha256[:16])
 
 
-def _playground(run: StoredRun, name: str) -> str:
+def _playground(item: Item[object] | None) -> str:
     """Return the URL that opens the formula in the playground; empty without a formula or a known vocabulary."""
-    item = run.suite_item(name)
     if item is None or not isinstance(item.spec, FormulaSpec):
         return ""
     vocabulary = suite_of(item.suite).vocabulary
@@ -174,9 +174,8 @@ def boxed_image(
     return trusted_markup(image_html(ExampleImage(item, judged, served), suite, link))
 
 
-def _has_witness(run: StoredRun, name: str) -> bool:
+def _has_witness(item: Item[object] | None) -> bool:
     """Return whether an item has a witness that can be drawn: those of drawn worlds have relations without a place."""
-    item = run.suite_item(name)
     if item is None or suite_of(item.suite).world != "icons":
         return False
     return isinstance(item.spec, FormulaSpec) and item.spec.witness is not None
@@ -305,18 +304,23 @@ def _in_other_runs(site: Site, run: StoredRun, item: PlannedItem, view: ViewStat
         try:
             with site.open_found(found) as other:
                 if other.manifest.suite == run.manifest.suite and is_same_item(run, item, other):
-                    yield from _all_images(other, found.name, item)
+                    yield from site.shared(
+                        ("related", found.name, item.id), partial(_all_images, other, found.name, item)
+                    )
         except READ_ERRORS:
             continue
 
 
-def _all_images(run: StoredRun, name: str, item: PlannedItem) -> Iterator[RelatedImage]:
+def _all_images(run: StoredRun, name: str, item: PlannedItem) -> list[RelatedImage]:
+    shown: list[RelatedImage] = []
     samples = min(run.manifest.samples, _MAX_RELATED)
     for judged in run.judged([(item.id, one) for one in range(samples)]):
         one = judged.outcome.sample
         title = f"{run.manifest.model.name} ({name})" + (f", image {one}" if samples > 1 else "")
         url = build_url("/item", run=name, item=item.id, sample=one)
-        yield _related_image(title, judged, _why(run, item, judged), url, _thumbnail(run, name, item.id, one), False)
+        small = _thumbnail(run, name, item.id, one)
+        shown.append(_related_image(title, judged, _why(run, item, judged), url, small, False))
+    return shown
 
 
 def _why(run: StoredRun, item: PlannedItem, judged: Judged) -> str:

@@ -85,7 +85,7 @@ class Site:
         Only for one thread: open runs belong to theirs.
         """
         with ExitStack() as stack:
-            self._frozen = _FrozenSite({run.name: run for run in self.runs()}, {}, stack)
+            self._frozen = _FrozenSite({run.name: run for run in self.runs()}, {}, {}, stack)
             try:
                 yield
             finally:
@@ -154,6 +154,15 @@ class Site:
         found: Value = self._comparisons.get((what, *names), state, compute_alone)
         return found
 
+    def shared(self, key: Hashable, compute: Callable[[], Value]) -> Value:
+        """Return what several pages show of an image: computed once while the site is frozen."""
+        if self._frozen is None:
+            return compute()
+        if key not in self._frozen.shared:
+            self._frozen.shared[key] = compute()
+        found: Value = self._frozen.shared[key]
+        return found
+
     def _state(self, folders: Sequence[Path], studies: Mapping[Path, Path]) -> Hashable:
         """Return what changes when one of the runs, or a study of them, does."""
         if self._frozen is not None:
@@ -163,10 +172,11 @@ class Site:
 
 
 class _FrozenSite(NamedTuple):
-    """The runs of a site as they were, those that are held open, and what closes them."""
+    """The runs of a site as they were, those that are held open, what pages share, and what closes the runs."""
 
     runs: Mapping[str, FoundRun]
     opened: dict[tuple[str, int | None], StoredRun]
+    shared: dict[Hashable, Any]
     stack: ExitStack
 
 
