@@ -20,6 +20,10 @@ ImageSize: TypeAlias = Literal["full", "thumbnail"]
 """Images as they are stored, or only small ones."""
 
 
+_THREADS = 2
+"""Thumbnails are made in so many threads, while pages are rendered: most of it needs no interpreter."""
+
+
 class ImageFiles:
     """Writes the images of an export."""
 
