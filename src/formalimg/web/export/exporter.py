@@ -92,12 +92,13 @@ def export_viewer(
     pairs = choose_pairs(suites)
     left_out = tuple(_left_out(pairs, images, size))
     app = create_viewer_app(site, token=None)
-    with site.frozen():
+    files = ImageFiles(site, written, images, size)
+    with site.frozen(), files.prepared():
         _Crawl(
             site,
             lambda url: request(app, url),
             written,
-            ImageFiles(site, written, images, size),
+            files,
             pairs,
             left_out,
         ).run(on_progress)

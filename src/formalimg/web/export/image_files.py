@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from typing import Literal, TypeAlias
 
 from starlette.exceptions import HTTPException
@@ -31,6 +34,24 @@ class ImageFiles:
         """Choose which images are written, and how large."""
         self._site, self._folder, self._images, self._size = site, folder, images, size
         self._passed: dict[str, frozenset[tuple[str, str]]] = {}
+        self._thumbnails: dict[str, Future[bytes]] = {}
+
+    @contextmanager
+    def prepared(self) -> Iterator[None]:
+        """Make the thumbnails of all runs meanwhile, each once."""
+        with ThreadPoolExecutor(_THREADS) as threads:
+            try:
+                for found in self._site.runs() if self._images != "none" else ():
+                    with suppress(*READ_ERRORS), self._site.open_found(found) as run:
+                        for one in run.outcomes():
+                            image = run.image_file(one.item, one.sample)
+                            if image is None or (self._images == "failures" and one.passed):
+                                continue
+                            if image.sha256 not in self._thumbnails:
+                                self._thumbnails[image.sha256] = threads.submit(thumbnail_bytes, image)
+                yield
+            finally:
+                threads.shutdown(cancel_futures=True)
 
     def choose(self, address: Address) -> Address | None:
         """Return the file that stands for an image; None if there is none."""
@@ -46,8 +67,8 @@ class ImageFiles:
             if found is None:
                 return None
             if address.path == "/thumbnail":
-                path = address.file(".webp")
-                self._folder.write(path, thumbnail_bytes(found))
+                path, made = address.file(".webp"), self._thumbnails.pop(found.sha256, None)
+                self._folder.write(path, thumbnail_bytes(found) if made is None else made.result())
                 return path
             data = found.path.read_bytes()
         except (HTTPException, *READ_ERRORS):
