@@ -29,6 +29,9 @@ ROOT_PAGES = {
 }
 """Pages of the root, and where the site has them."""
 
+THEME = "src/formalimg/reports/templates/theme.css"
+"""The colours and sizes of the report and the viewer, which the site has as well."""
+
 _log = get_plugin_logger("formalimg")
 
 _FENCE = re.compile(r"^(?P<fence>`{3,})[^\n]*\n.*?^(?P=fence)$", re.MULTILINE | re.DOTALL)
@@ -36,7 +39,8 @@ _LINK = re.compile(r"(?<=\]\()(?P<target>[^)\s#:]+)(?P<place>#[^)\s]*)?(?=\))")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages of the root."""
+    """Add the pages of the root, and the theme."""
+    files.append(File.generated(config, "assets/theme.css", abs_src_path=str(ROOT / THEME)))
     for name, page in ROOT_PAGES.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / name)))
     return files
