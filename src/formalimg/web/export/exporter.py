@@ -193,7 +193,11 @@ class _Crawl:
             if self._others[kind] > _MAX_OTHER_PAGES:
                 return False
         self._known.add(page)
-        self._todo[_ORDER.index(page.path) if page.path in _ORDER else -1].append(page)
+        queue = self._todo[_ORDER.index(page.path) if page.path in _ORDER else -1]
+        if page.path == "/compare" and page.value("page") + page.value("group"):
+            queue.appendleft(page)  # all pages of a comparison one after the other: it is computed once
+        else:
+            queue.append(page)
         return True
 
     def _write_page(self, address: Address) -> None:
