@@ -80,6 +80,27 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
         _log.warning("%s: \\| inside code in a table is shown with its backslash", page.file.src_uri)
 
 
+_SEARCH = '<div class="md-search" data-md-component="search" role="dialog">'
+_NAVIGATION = re.compile(
+    r'(<nav class="md-nav" data-md-level="\d" )aria-labelledby="(?P<id>__nav_[\d_]+)_label"(?P<more>[^>]*>\s*'
+    r'<label class="md-nav__title" for="(?P=id)">\s*<span class="md-nav__icon md-icon"></span>\s*'
+    r"(?P<title>[^<]+?)\s*</label>)"
+)
+_EMPTY_HEAD = re.compile(r"<th([^>]*)></th>")
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Name what the theme leaves without a name: the search, lists of pages, and empty corners of tables."""
+    return on_post_template(output, page.file.src_uri, config)
+
+
+def on_post_template(output_content: str, template_name: str, config: MkDocsConfig) -> str:
+    """Do the same for pages that are made of a template alone."""
+    named = output_content.replace(_SEARCH, f'{_SEARCH[:-1]} aria-label="Search">')
+    named = _EMPTY_HEAD.sub(r"<td\1></td>", named)
+    return _NAVIGATION.sub(r'\1aria-label="\g<title>"\g<more>', named)
+
+
 def on_post_build(config: MkDocsConfig) -> None:
     """Complain about names that packages export and their pages do not have."""
     for page in Path(config.site_dir, "reference", "api").glob("formalimg*.html"):
