@@ -204,7 +204,9 @@ def test_what_cannot_be_verified_says_why(visitor: Visitor) -> None:
     assert "unreadable image" in why(200, image=_base64(_png(draw(RED, 256))[:900]))
     assert "base64" in why(200, image="no base64!")
     assert "builtin/icons reads only drawings" in why(200, image=_base64(noise))
-    assert "need a vision model" in why(200, image=_base64(noise), vocabulary="natural", formula="(exists ?c (Is ?c 'cup'))")
+    assert "need a vision model" in why(
+        200, image=_base64(noise), vocabulary="natural", formula="(exists ?c (Is ?c 'cup'))"
+    )
     assert "pixels" in why(413, image=_base64(_png(Image.new("1", (9000, 9000)))))
     assert "not valid JSON" in why(scene="{")
     assert "not valid JSON" in why(scene="[" * 100_000)

@@ -135,9 +135,9 @@ class _SameItems:
         """Return the first run that has the item of a run."""
         with contextlib.suppress(*READ_ERRORS), self._site.open(address.value("run")) as run:
             item = run.item(name)
-            for found in self._site.runs() if item is not None else ():
+            for found in self._site.runs():
                 with contextlib.suppress(*READ_ERRORS), self._site.open_found(found) as other:
-                    if other.manifest.suite == run.manifest.suite and is_same_item(run, item, other):
+                    if item and other.manifest.suite == run.manifest.suite and is_same_item(run, item, other):
                         return found.name
         return address.value("run")
 

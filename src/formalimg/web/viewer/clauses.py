@@ -57,7 +57,10 @@ def highlight_formula(formula: str, parts: Sequence[Part]) -> list[FormulaSpan]:
     outcomes: dict[str, SpanKind] = {}
     for part in sorted(parts, key=lambda part: -part.score):  # what fails anywhere is shown as failed
         held, failed = _clause_atoms(part)
-        outcomes = dict.fromkeys(held, "holds") | outcomes | dict.fromkeys(failed, "fails")
+        for atom in held:
+            outcomes.setdefault(atom, "holds")
+        for atom in failed:
+            outcomes[atom] = "fails"
     return list(_formula_spans(shown, outcomes))
 
 
