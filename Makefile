@@ -12,9 +12,7 @@ help:  ## Show this list
 BASELINES = --model builtin/oracle --model builtin/reader --model builtin/scatter --size 512
 demo: $(VENV)/.installed-core  ## Score three embedded image models in half a minute, and write demo/report.html
 	@mkdir -p demo
-	$(BIN)/formalimg run knolling $(BASELINES) --per-level 10 --runs demo/runs > demo/run.txt
-	@# The numbers; how certain each difference is follows in the file, and is on the page.
-	@sed '/^rank: /,$$d' demo/run.txt
+	$(BIN)/formalimg run knolling $(BASELINES) --per-level 10 --runs demo/runs
 	$(BIN)/formalimg report demo/runs/* --format html --reference --out demo/report.html
 	@echo
 	@echo 'Open demo/report.html in a browser. Then `source .venv/bin/activate`, and next:'

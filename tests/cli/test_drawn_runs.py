@@ -46,12 +46,11 @@ def test_the_oracle_passes_all_that_it_draws_and_the_rest_is_coverage(drawn: Pat
     assert {one.reason for one in declined} == {"refused"}
     out = (drawn / "out").read_text()
     assert f"{len(made)}/8" in out
-    assert "cannot be drawn: " in " ".join(out.split())
 
 
 def test_tables_say_that_nobody_looked(drawn: Path) -> None:
     said = "it measures the pipeline and the models, not an eye"
-    assert said in " ".join((drawn / "out").read_text().split())
+    assert "goes by the scene that each drawing carries" in " ".join((drawn / "out").read_text().split())
     runs = [str(drawn / f"natural-builtin-{name}") for name in ("oracle", "scatter")]
     for form in ("md", "latex", "json"):
         assert said in " ".join(formalimg("report", *runs, "--format", form).out.split()), form

@@ -108,7 +108,7 @@ def test_every_record_is_scored_or_unscored_with_the_reason(odd_folder: Path, se
     assert tomllib.loads(Path("run/run.toml").read_text(encoding="utf-8"))["odd"] == ODD
     with closing(open_run("run")) as stored:
         assert {item.id: item.level for item in stored.items.values()}["4"] == 5
-    report = formalimg("report", "run")
+    report = formalimg("report", "run", "--details")
     assert f"The items given with --items have odd records: {ODD} for" in " ".join(report.out.split())
     again = run("natural", odd_folder, server, "-J", "answers=published")  # resuming changes nothing
     assert (again.code, outcomes()) == (0, found)
@@ -119,7 +119,7 @@ def test_remarks_count_the_items_of_a_run_and_not_all_of_the_data(odd_folder: Pa
     own = "k-differs 1, skipped 1"
     assert f"odd records among the items: {own};" in done.err
     assert f"The items given with --items have odd records: {own} for" in " ".join(
-        formalimg("report", "run").out.split()
+        formalimg("report", "run", "--details").out.split()
     )
 
 

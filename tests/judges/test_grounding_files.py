@@ -52,7 +52,8 @@ def test_each_model_of_a_published_tree_becomes_a_run_that_reports(tmp_path: Pat
         assert (run.manifest.model.name, run.manifest.task) == (name, "image")
     assert passed["good"] == [True] * len(ITEMS)
     assert not all(passed["worse"])
-    reported = formalimg("report", "runs/knolling-good", "runs/knolling-worse", "--reference", cwd=tmp_path)
+    runs = ("runs/knolling-good", "runs/knolling-worse")
+    reported = formalimg("report", *runs, "--reference", "--details", cwd=tmp_path)
     assert reported.code == 0
     assert "FormalImg, Table 1" in " ".join(reported.out.split())
     # Again: nothing is judged anew; with other files it is.

@@ -109,7 +109,7 @@ def test_what_to_do_about_an_image_that_was_not_understood_is_told_whole() -> No
     assert isinstance(photograph, Unscored)
     run = replace(run, images=(replace(run.images[0], verdict=photograph),))
     for kind in ("terminal", "md", "html"):
-        page = " ".join(render(compare([run]), kind).split())
+        page = " ".join(render(compare([run]), kind, details=True).split())
         assert "judge other images with a vision-language model" in page, kind
 
 

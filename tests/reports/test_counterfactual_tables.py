@@ -188,7 +188,12 @@ def test_each_format_writes_scores(comparison: Comparison, run: StoredRun, tmp_p
     assert (data["threshold"], data["profile"], data["sections"][0]["runs"][0]["gated"]) == (0.5, "paper", 3)
     write_html([run], tmp_path / "report.html", gallery=40)
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-    for words in ("Scores by level", "fail, 0.42", "Is assessment number 3 right? 0.00 it is 0.0", "by dimension"):
+    for words in (
+        "mean scores of images",
+        "fail, 0.42",
+        "Is assessment number 3 right? 0.00 it is 0.0",
+        "by dimension",
+    ):
         assert words in page.words
     assert page.words.count("counts as 0: the factual image of its group is below the threshold") == 3
     assert "1 other question has the full score" in page.words

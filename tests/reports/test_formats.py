@@ -136,42 +136,56 @@ def test_terminal_is_one_table_where_there_is_room(comparison: Comparison) -> No
     text = terminal_text(comparison, 180)
     (line,) = [line for line in text.splitlines() if line.startswith(" lab/one_a")]
     assert line.split()[1:5] == ["†100.0", "25.0", "50.0", "50.0"]
-    assert "lab/one_a minus lab/two: " in " ".join(text.split())
     assert line.split()[-1] == "20/23"
+    assert "lab/one_a minus lab/two: " in " ".join(terminal_text(comparison, 180, details=True).split())
+
+
+LONG = "my-own-organisation/a-very-long-checkpoint-name-step-"
+EIGHT = ["lab/a", "lab/model-b", "c", f"{LONG}100", f"{LONG}200", "lab/f", "builtin/oracle", "builtin/scatter"]
+
+
+@pytest.mark.parametrize("count", [1, 4, 8])
+@pytest.mark.parametrize("width", [80, 120, 160])
+def test_up_to_eight_runs_share_one_table(count: int, width: int) -> None:
+    """Levels are left out first, names are shortened in the middle, and two lines of caveats follow."""
+    fates: Fates = {level: [n % 7 > level // 4 for n in range(14)] for level in range(1, 11)}
+    runs = [plain_run(name, fates) for name in EIGHT[:count]]
+    lines = terminal_text(compare(runs), width).splitlines()
+    assert max(map(len, lines)) <= width
+    (start,) = [n for n, line in enumerate(lines) if line.startswith(" run ")]
+    heads = lines[start].split()
+    assert heads[0] == "run"
+    assert {"Overall", "G0.7"} <= {*heads}
+    assert ("10" in heads) == (width >= 120)
+    assert "Easy" in heads or width == 120
+    rows = [line for line in lines[start + 2 :] if re.match(r" \S+ +[†\d]", line)]
+    assert len(rows) == count
+    assert all(len(re.findall(r"\(\d+–\d+\)", row)) == 2 for row in rows), "intervals of Overall and G alone"
+    if count == 8:
+        assert [row.split()[0] for row in rows[-2:]] == ["builtin/oracle", "builtin/scatter"]
+        short = [row.split()[0] for row in rows if "…" in row]
+        assert len(short) == len({*short})
+        assert all(f"{name} = {LONG}" in "\n".join(lines) for name in short)
+        assert short or width == 160
+    after = [line for line in lines[lines.index(rows[-1]) + 1 :] if line and not re.match(r"\S+…\S+ = ", line)]
+    assert len(after) == 2, "caveats"
 
 
 @pytest.mark.parametrize("width", [180, 100, 80, 60, 40])
 def test_terminal_fits_the_width_and_breaks_no_figure(comparison: Comparison, width: int) -> None:
-    text = terminal_text(comparison, width)
-    assert max(map(len, text.splitlines())) <= width
+    for details in (False, True):
+        text = terminal_text(comparison, width, details=details)
+        assert max(map(len, text.splitlines())) <= width
     assert "†100.0" in text
-    assert "25.0" in text
-    assert ("20/23" if width >= 80 else "2/3") in text  # narrower ones are level by level
-    assert "…" not in text
     assert "missing: exclude" in " ".join(text.split())
 
 
 def test_only_the_caption_of_a_table_with_intervals_speaks_of_them(comparison: Comparison) -> None:
-    wide, narrow = (" ".join(terminal_text(comparison, width).split()) for width in (100, 60))
-    assert "Intervals: 95 %" in narrow
-    assert "Intervals: 95 %" in wide  # of G alone
     without = compare([plain_run("a", FATES)], epsilon=None)
     plain = replace(without, sections=(replace(without.sections[0], epsilon=None),))
-    assert "Intervals" not in terminal_text(plain, 180)
-    assert "Intervals: 95 %" in " ".join(terminal_text(plain, 40).split())
+    for compared in (comparison, plain):
+        assert "Intervals: 95 %" in " ".join(terminal_text(compared, 100, details=True).split())
     assert "Intervals: 95 %" in render(plain, "html")
-
-
-def test_a_narrow_terminal_shows_no_coverage_of_bands_without_a_value() -> None:
-    fates: Fates = {1: [True], 4: [True], 5: [False], 6: [True, "refused"]}
-    text = terminal_text(compare([plain_run("a-model-with-a-long-name", fates)]), 40)
-    scored = {line.split()[0]: line.split()[-1] for line in text.splitlines() if line.strip()}
-    assert {band: scored[band] for band in ("Easy", "Medium", "Hard")} == {"Easy": "–", "Medium": "%", "Hard": "–"}
-
-
-def test_a_terminal_of_a_hundred_columns_gets_two_tables(comparison: Comparison) -> None:
-    lines = terminal_text(comparison, 100).splitlines()
-    assert sum(line.startswith(" lab/one_a") for line in lines) == 2
 
 
 def test_markup_of_rich_in_names_is_shown_as_it_is() -> None:

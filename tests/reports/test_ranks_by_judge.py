@@ -43,7 +43,7 @@ def test_each_judge_ranks_the_models(folders: list[str]) -> None:
 
 
 def test_the_headline_names_each_judge_once(folders: list[str]) -> None:
-    said = " ".join(formalimg("report", *folders, "--judges", "all", "--format", "terminal").out.split())
+    said = " ".join(formalimg("report", *folders, "--judges", "all", "--format", "terminal", "--details").out.split())
     assert "By test/kind, lab/good is ahead of lab/bad: +0.10" in said
     assert "By test/harsh, lab/good is ahead of lab/bad: +0.15" in said
     assert "among the runs with the same judge" in said

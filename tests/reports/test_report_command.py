@@ -70,7 +70,7 @@ def test_the_terminal_is_the_default(run: Path) -> None:
 
 def test_a_baseline_is_one_of_the_runs(run: Path, tmp_path: Path) -> None:
     other = shutil.copytree(run, tmp_path / "other")
-    words = " ".join(report(run, other, "--baseline", other).split())
+    words = " ".join(report(run, other, "--baseline", other, "--details").split())
     assert "lab/plain, plain minus lab/plain, other: 0.0 points (" in words
     page = tmp_path / "page.html"
     report(run, other, "--baseline", run, "--images", "none", "--out", page)

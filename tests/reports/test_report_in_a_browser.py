@@ -13,6 +13,7 @@ import pytest
 from formalimg import load
 from formalimg.judges.factory import open_judge
 from formalimg.models.registry import open_image_model
+from formalimg.reports.page import Printed
 from formalimg.reports.report import write_html
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute
@@ -56,6 +57,14 @@ def report(runs: Sequence[RunRecord], tmp_path_factory: pytest.TempPathFactory) 
 
 
 @pytest.fixture(scope="module")
+def failing(runs: Sequence[RunRecord], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page about ceiling and floor alone: both are rated, and the floor fails."""
+    path = tmp_path_factory.mktemp("failing") / "report.html"
+    write_html([run for run in runs if run.manifest.model.name in EMBEDDED[::2]], path)
+    return path
+
+
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with started_browser() as opened:
         yield opened
@@ -94,25 +103,43 @@ def test_everything_is_there_from_the_disk_alone(page: Page, report: Path, asked
     page.goto(report.as_uri())
     assert page.locator("svg.curve .run:not(.published)").count() == 3
     assert page.locator("svg.curve .run.published").count() >= 10
-    assert page.locator("table.rates tbody").first.locator("tr").count() == 3
+    bodies = page.locator("table.rates").first.locator("tbody")
+    assert bodies.nth(0).locator("tr").count() == 1
+    assert bodies.nth(1).locator("tr").all_inner_texts()[0] == "ceiling and floor"
+    assert bodies.nth(1).locator("tr").count() == 3
     assert page.locator(".failures table").count() == 2
+    failed = page.locator(".telling figure").count()
     widths = page.evaluate(IMAGES)
-    assert len(widths) == 12
+    assert len(widths) == 4 + failed  # the images of the reader, and its failures once more
     assert min(widths) > 100
-    page.get_by_role("navigation").get_by_role("link", name="images").click()
+    assert page.locator("details[open]").count() == 0
+    page.get_by_role("navigation").get_by_role("link", name="Images").click()
+    playwright.expect(page.locator(".gallery")).to_be_visible()
     assert page.locator(".gallery").evaluate("(one) => one.getBoundingClientRect().top") < 400
     assert {address.partition("#")[0] for address in asked_for if not address.startswith("data:")} == {report.as_uri()}
 
 
-def test_images_can_be_filtered_and_boxes_be_shown(page: Page, report: Path) -> None:
-    page.goto(report.as_uri())
+def test_a_telling_failure_leads_to_all_that_is_known_of_it(page: Page, failing: Path) -> None:
+    page.goto(failing.as_uri())
+    figure = page.locator(".telling figure").first
+    sentence = figure.locator(".why").inner_text().partition(", and")[0]
+    figure.get_by_role("link", name="in full").click()
+    shown = page.locator(".exhibit:target")
+    playwright.expect(shown).to_be_in_viewport()
+    assert sentence in shown.inner_text()
+    page.reload()
+    playwright.expect(shown).to_be_in_viewport()
+
+
+def test_images_can_be_filtered_and_boxes_be_shown(page: Page, failing: Path) -> None:
+    page.goto(f"{failing.as_uri()}#images-0")
     shown = page.locator(".exhibit:visible")
-    assert shown.count() == 12
+    assert shown.count() == 8
     page.get_by_label("level").select_option("3")
-    assert shown.count() == 3
-    page.get_by_label("run").select_option("2")
+    assert shown.count() == 2
+    page.get_by_label("run").select_option("1")
     assert shown.count() == 1
-    assert page.get_by_role("status").inner_text() == "1 of 12"
+    assert page.get_by_role("status").inner_text() == "1 of 8"
     page.get_by_label("text").fill("no image speaks of this")
     assert shown.count() == 0
     assert page.get_by_text("No image matches.").is_visible()
@@ -141,14 +168,20 @@ def test_the_colours_can_be_switched(page: Page, report: Path) -> None:
     assert page.evaluate(PAPER) == light
 
 
-def test_on_paper_everything_is_unfolded_and_nothing_is_dark(page: Page, report: Path) -> None:
+@pytest.mark.parametrize("printed", ["open", "all"])
+def test_on_paper_nothing_is_dark_and_folds_are_as_asked_for(
+    page: Page, runs: Sequence[RunRecord], tmp_path: Path, printed: Printed
+) -> None:
+    path = tmp_path / "report.html"
+    write_html(runs, path, printed=printed)
     page.emulate_media(color_scheme="dark")
-    page.goto(report.as_uri())
+    page.goto(path.as_uri())
     folded = page.locator("details:not([open])")
     before = folded.count()
-    assert before > 20
+    assert before > 10
     page.emulate_media(media="print")
-    playwright.expect(folded).to_have_count(0)
+    playwright.expect(folded).to_have_count(before if printed == "open" else 0)
+    assert page.locator(".fold").first.is_visible() == (printed == "all")
     assert page.evaluate(PAPER) == "rgba(0, 0, 0, 0)"
     ink = page.evaluate("getComputedStyle(document.querySelector('h1')).color")
     assert max(map(int, ink.removeprefix("rgb(").rstrip(")").split(","))) < 60
@@ -161,7 +194,8 @@ def test_the_first_screen_says_what_was_found_and_has_the_table(page: Page, repo
     page.set_viewport_size({"width": 1280, "height": 800})
     page.goto(report.as_uri())
     assert page.locator(".finding").inner_text().startswith("By builtin/icons, builtin/reader passes ")
-    for shown in (page.locator(".findings dt", has_text="What fails"), page.locator(".rates tbody tr").nth(2)):
+    curve, fails = page.locator(".curve"), page.locator(".answers dt", has_text="What fails")
+    for shown in (page.locator(".headline").first, fails, curve, page.locator(".rates tbody tr").first):
         box = shown.bounding_box()
         assert box
         assert box["y"] + box["height"] <= 800
@@ -205,6 +239,7 @@ def test_images_may_lie_in_a_folder_beside_the_page(
     assert min(page.evaluate(IMAGES)) == 256
     beside = (tmp_path / "my 100% report_files").as_uri()
     assert {address.startswith(beside) for address in asked_for[1:]} == {True}
+    page.locator(".fold", has=page.locator(".gallery")).evaluate("(fold) => { fold.open = true; }")
     page.get_by_role("link", name="larger").first.click()
     page.wait_for_url(f"{beside}/*.webp")
 
@@ -212,7 +247,7 @@ def test_images_may_lie_in_a_folder_beside_the_page(
 def test_whatever_is_written_stays_text(page: Page, tmp_path: Path) -> None:
     page.goto(_harmful(tmp_path).as_uri())
     assert page.locator("script").count() == 2  # the theme, and the gallery
-    assert page.locator("main a, iframe, object, embed, link").count() == 0
+    assert page.locator("main a:not([href^='#']), iframe, object, embed, link").count() == 0
     assert page.locator("meta[http-equiv=refresh]").count() == 0
     assert page.locator("body").inner_text().count("<script>pwned=1;alert(1)</script>") > 10
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from contextlib import closing
 from pathlib import Path
 
@@ -47,9 +48,18 @@ def comparison(folders: list[Path]) -> Comparison:
         return compare([one, other], references=True)
 
 
+def test_landmarks_of_a_page_are_unique_and_ids_too(comparison: Comparison) -> None:
+    page = render(comparison, "html")
+    assert page.count("<main") == 1
+    assert 'role="region"' not in page
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(ids) > 2 * len(comparison.sections)
+    assert len(ids) == len({*ids})
+
+
 def test_the_judge_is_named_where_the_figures_are(comparison: Comparison) -> None:
     for form in ("terminal", "md", "latex", "json", "html"):
-        said = " ".join(render(comparison, form).split())
+        said = " ".join(render(comparison, form, details=True).split())
         assert said.count("Judged by test/second.") == said.count("Judged by test/scores.") == 1
 
 
@@ -65,7 +75,7 @@ def test_judges_whose_verdicts_are_not_shown_are_named_with_the_way_to_see_them(
         "Verdicts of other judges are there, and not shown: test/planned for lab/one. "
         "See all with formalimg report --judges all."
     )
-    assert said().count(hidden) == 1
+    assert said("--details").count(hidden) == 1
     assert "-{}-judges all" in said("--format", "latex")
     everyone = said("--judges", "all")
     assert "not shown" not in everyone

@@ -185,7 +185,7 @@ SHOTS = (
     Shot(
         "report",
         "report",
-        height=1760,
+        height=1400,
         title="Report",
         purpose="What was measured and what came out, on the first screen of one file; here of Knolling.",
     ),
@@ -199,11 +199,21 @@ SHOTS = (
     Shot(
         "report-images",
         "report",
-        steps=(Step("select", "[data-filter=outcome]", "fail"), Step("scroll", "[id^=images-]")),
+        steps=(
+            Step("click", "nav [href='#images-0']"),
+            Step("select", "[data-filter=outcome]", "fail"),
+            Step("scroll", "[id^=images-]"),
+        ),
         width=1180,
         height=960,
     ),
-    Shot("report-people", "report-people", steps=(Step("scroll", "[id^=people-]"),), width=1180, height=1230),
+    Shot(
+        "report-people",
+        "report-people",
+        steps=(Step("click", "nav [href='#people-0']"), Step("scroll", "[id^=people-]")),
+        width=1180,
+        height=1230,
+    ),
     Shot("figures", "figures", width=1256, full=True),
     Shot("notebook", "notebook", width=900, full=True),
     Shot(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import glob
 import shlex
 from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
 
 from formalimg.cli.streams import echo
@@ -21,8 +23,11 @@ def print_next(words: str, folders: Sequence[Path], options: str = "") -> None:
 
 
 def _in_short(folders: Sequence[Path]) -> str:
-    """Return folders as arguments; with a wildcard where they are all that a folder contains."""
+    """Return folders as arguments; with a wildcard where they are all that begins with the same words."""
     (parent, *others) = dict.fromkeys(folder.parent for folder in folders)
-    if len(folders) > 1 and not others and {path for path in parent.iterdir() if path.is_dir()} == set(folders):
-        return f"{shlex.quote(str(parent))}/*"
+    names = [folder.name for folder in folders]
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    start = "".join(letters[0] for letters in alike)
+    if len(names) > 1 and not others and {path.name for path in parent.glob(f"{glob.escape(start)}*")} == set(names):
+        return f"{shlex.quote(str(parent / start) if start else f'{parent}/')}*"
     return shlex.join(map(str, dict.fromkeys(folders)))

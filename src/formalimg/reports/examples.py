@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -94,7 +94,7 @@ def suite_images(
     }
     keys = [(each.run, each.judged.outcome.item, each.judged.outcome.sample) for each in telling]
     grids = image_grids([*rated.values()]) if has_grid else {}
-    return SuiteImages(examples, [(key[0], shown[key]) for key in keys], grids.get(section.suite.name))
+    return SuiteImages(examples, [(key[0], shown[key]) for key in keys if key in shown], grids.get(section.suite.name))
 
 
 def examples_of(
@@ -111,13 +111,8 @@ def examples_of(
         load_image: returns what is shown of an image file.
         telling: failures that are shown in any case.
     """
-    outcomes, shown = run.outcomes(), {(judged.outcome.item, judged.outcome.sample) for judged in telling}
-    others = [one for one in choose(outcomes, count) if (one.item, one.sample) not in shown]
-    kept = [one for one in outcomes if (one.item, one.sample) in shown]
-    chosen = [
-        (outcome.item, outcome.sample)
-        for outcome in _in_order([*kept, *others[len(others) - max(0, count - len(kept)) :]])
-    ]
+    first = {(judged.outcome.item, judged.outcome.sample) for judged in telling}
+    chosen = [(outcome.item, outcome.sample) for outcome in choose(run.outcomes(), count, first)]
     return tuple(
         ExampleImage(
             run.items[judged.outcome.item],
@@ -128,13 +123,19 @@ def examples_of(
     )
 
 
-def choose(outcomes: Sequence[ImageOutcome], count: int) -> list[ImageOutcome]:
+def choose(outcomes: Sequence[ImageOutcome], count: int, first: Collection[tuple[str, int]] = ()) -> list[ImageOutcome]:
     """Return up to `count` outcomes, half failures and half passes, and some unscored: failures first, each by level.
 
     Each kind is spread over the levels, the unscored over their reasons. Images that were not made yet are
     left out: there is nothing to see.
+
+    Args:
+        outcomes: the outcomes of a run.
+        count: how many.
+        first: failures (item and sample) that come before all others.
     """
     failed = list(_round_robin((outcome for outcome in outcomes if outcome.passed is False), lambda one: one.level))
+    failed.sort(key=lambda one: (one.item, one.sample) not in first)
     passed = list(_round_robin((outcome for outcome in outcomes if outcome.passed), lambda one: one.level))
     unscored = list(
         _round_robin(
@@ -147,12 +148,7 @@ def choose(outcomes: Sequence[ImageOutcome], count: int) -> list[ImageOutcome]:
     places = count - len(seen)
     shown = failed[: max(places // 2 + places % 2, places - len(passed))]
     shown += passed[: places - len(shown)]
-    return _in_order([*shown, *seen][:count])
-
-
-def _in_order(outcomes: Iterable[ImageOutcome]) -> list[ImageOutcome]:
-    """Return outcomes with the failures first, then the unscored, each by level."""
-    return sorted(outcomes, key=lambda one: (bool(one.passed), one.passed is None, one.level))
+    return sorted([*shown, *seen][:count], key=lambda one: (bool(one.passed), one.passed is None, one.level))
 
 
 def _round_robin(outcomes: Iterable[ImageOutcome], group: Callable[[ImageOutcome], Hashable]) -> Iterator[ImageOutcome]:

@@ -17,7 +17,7 @@ from formalimg.logic.syntax import Formula as Tree
 from formalimg.reports.comparison_model import Section
 from formalimg.reports.examples import ExampleImage
 from formalimg.reports.figures.series import run_tones
-from formalimg.reports.figures.svg import Markup
+from formalimg.reports.figures.svg import Markup, short_names
 from formalimg.reports.report_images import LinkedImage, PageImage
 from formalimg.reports.tables.format import count_noun, format_value, level_name, shorten
 from formalimg.scenes.objects import CANVAS, SceneError, SceneObject
@@ -31,6 +31,7 @@ _LETTER = 6.3
 _MAX_PROMPT = 180
 """Longer prompts are cut below the most telling failures; the gallery has them whole."""
 
+_MAX_NAME = 20
 _FORMULA_WIDTH = 44
 _OPERATORS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall|exactly|at-least|at-most)(?=[\s)])"
 
@@ -82,13 +83,13 @@ def telling_figures(section: Section, telling: Sequence[tuple[int, ExampleImage]
         telling: the failures, each with the run's position in the section.
         prefix: the beginning of the ids of the gallery.
     """
-    tones = run_tones(section.rows)
+    tones, names = run_tones(section.rows), short_names([row.name for row in section.rows], _MAX_NAME)
     figures = []
     for run, example in telling:
         first, *others = failure_sentences(example.judged.verdict, section.suite, example.item.formula)
         figures.append(
             _TellingFigure(
-                section.rows[run].name if len(section.rated) > 1 else "",
+                names[run] if len(section.rated) > 1 else "",
                 tones[run],
                 Markup(image_html(example, section.suite)) if example.thumbnail else Markup(""),
                 level_name(section.suite, example.item.level),
@@ -98,7 +99,7 @@ def telling_figures(section: Section, telling: Sequence[tuple[int, ExampleImage]
                 f"#{_figure_id(example, run, prefix)}",
             )
         )
-    return render_template("formalimg.reports", "telling.html", figures=figures)
+    return Markup(render_template("formalimg.reports", "telling.html", figures=figures))
 
 
 class _TellingFigure(NamedTuple):

@@ -11,6 +11,8 @@ from formalimg.judges.factory import DRAWN
 from formalimg.reports.comparison_model import Comparison, PublishedRow, RunRow, Section, name_with_task
 from formalimg.reports.judge_quality import SOFT_SCORE, quality_remarks
 from formalimg.reports.tables.format import (
+    INCOMPLETE,
+    RULES,
     count_noun,
     epsilon_text,
     format_interval,
@@ -103,21 +105,34 @@ def caption(section: Section, comparison: Comparison, *, intervals: bool = True)
 
 
 def short_caption(section: Section, comparison: Comparison) -> str:
-    """Return in one line what the numbers of the main table are, and who judged which images."""
-    of_what = (
-        "mean scores of images" if section.suite.has_scores else f"pass rates in percent, by {section.suite.level}"
-    )
+    """Return in one line what the numbers of the main table are, who judged which images, and unusual rules."""
+    suite = section.suite
+    of_what = "mean scores of images" if suite.has_scores else f"pass rates in percent, by {suite.level}"
     judges = list(dict.fromkeys(row.manifest.judge.name for row in section.rows if row.manifest.judge))
     by = f", by {join_names(judges)}" if judges else ""
-    extents = "; ".join(dict.fromkeys(map(extent, section.rows)))
-    return f"{section.suite.title}: {of_what}{by}. {extents}; {100 * comparison.confidence:g} % intervals."
+    rules = (suite.score_rules(comparison.how) or ()) if comparison.profile != "paper" else ()
+    extras = [
+        *dict.fromkeys(map(extent, section.rows)),
+        f"{100 * comparison.confidence:g} % intervals",
+        RULES["fail"].lower() if comparison.missing == "fail" else "",
+        f"profile: {comparison.profile}" if any("profile:" in rule for rule in rules) else "",
+    ]
+    return f"{suite.title}: {of_what}{by}. {'; '.join(filter(None, extras))}."
 
 
 def caveats(section: Section) -> Iterator[str]:
     """Yield in a line each what limits the numbers of a section, the most important first."""
     missing = [row for row in section.rows if row.summary.overall.scored < row.summary.overall.expected]
     if missing:
-        yield f"† no verdict: {'; '.join(_missing_text(row, section.suite) for row in missing)}"
+        texts = [_missing_text(row, section.suite) for row in missing]
+        named = [f"{row.name}: {text}" for row, text in zip(missing, texts, strict=True)]
+        yield f"{INCOMPLETE} {'; '.join(named if len(section.rows) > 1 else texts)}"
+    yield from _sources(section)
+    for row in section.rows:
+        if row.looks is not None:
+            from formalimg.reports.adaptive_tables import adaptive_remark  # here: few runs are adaptive
+
+            yield adaptive_remark(row, row.looks, section.suite)
     yield from (note for note in section.notes if note.startswith("The "))
     if judge_alone(section.suite, section.rows, section.corrected):
         yield f"{_measure(section.suite)} are the judge's alone; people's labels correct them (--human)"
@@ -129,9 +144,8 @@ def _missing_text(row: RunRow, suite: Benchmark) -> str:
     """Return how many images of a run have no verdict, and between which values that leaves its headline number."""
     overall, (*_, band) = row.summary.overall, suite.bands or [""]
     bounds = None if suite.has_scores else row.band_bounds(band) if band else row.overall_bounds()
-    between = f"; {band or 'all images'} {format_interval(bounds, suite.scale, compact=True)}" if bounds else ""
-    missing = f"{row.name} {overall.expected - overall.scored:,} of {overall.expected:,}"
-    return f"{missing} ({join_counts(row.unscored)}{between}{', whatever they show' if bounds else ''})"
+    between = f", so {band or 'the rate'} is {format_interval(bounds, suite.scale, compact=True)}" if bounds else ""
+    return f"of {overall.expected:,} images {join_counts(row.unscored)}{between}"
 
 
 def interval_note(section: Section, comparison: Comparison) -> str:

@@ -25,17 +25,18 @@ _MAX_CAVEATS = 2
 _MIN_NAME = 18
 """Longer names of runs are shortened in the middle before columns are left out."""
 
+_WIDE = 120
+"""From this width on levels are shown before all else; else they are the first to be left out."""
+
+_WITH_LEVELS = (("rank", "overall", "p_yes"), ("rank", "overall", "p_yes", "band"))
 _DROPPED = (
-    (),
-    ("rank", "overall", "p_yes"),
-    ("rank", "overall", "p_yes", "band"),
     ("p_yes", "level"),
     ("p_yes", "level", "rank"),
     ("p_yes", "level", "rank", "overall"),
     ("p_yes", "level", "rank", "overall", "band"),
     ("p_yes", "level", "rank", "overall", "band", "generalizability"),
 )
-"""Which columns are left out, one after the other, until the table fits."""
+"""Which columns are left out of a table that does not fit, one after the other, until it does."""
 
 
 def terminal_table(comparison: Comparison, *, details: bool = False, has_claims: bool = True) -> ConsoleRenderable:
@@ -97,13 +98,13 @@ class FailureExamples(NamedTuple):
     """The most telling failures of a run in words, for a terminal."""
 
     run: RunRecord
-    count: int = 3
+    most: int = 3
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.text import Text
 
         suite = suite_of(self.run.manifest.suite)
-        for _, judged in telling_failures({0: self.run}, self.count):
+        for _, judged in telling_failures({0: self.run}, self.most):
             item = self.run.items[judged.outcome.item]
             first, *others = failure_sentences(judged.verdict, suite, item.formula)
             prompt = f"{level_name(suite, item.level)}, item {item.id}: {item.prompt}"
@@ -127,16 +128,16 @@ def _fitted(table: Table, console: Console, options: ConsoleOptions) -> Table:
     longest = max(len(str(row.cells[0])) for row in table.rows)
     shortest = min(longest, _MIN_NAME)
     shown = table
-    for shown in _narrower(table):
+    for shown in _narrower(table, options.max_width):
         free = options.max_width - grid_width(_with_names(shown, shortest), console, options)
         if free >= 0:
             return _with_names(shown, shortest + free)
     return _with_names(shown, shortest)
 
 
-def _narrower(table: Table) -> Iterator[Table]:
+def _narrower(table: Table, width: int) -> Iterator[Table]:
     """Yield the table with ever fewer columns; numbers that stand for a run are never left out."""
-    for dropped in _DROPPED:
+    for dropped in ((), *(_WITH_LEVELS if width >= _WIDE else ()), *_DROPPED):
         kept = [
             n for n, column in enumerate(table.columns) if column.figure not in dropped or column.interval == "compact"
         ]

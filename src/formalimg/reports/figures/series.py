@@ -30,7 +30,7 @@ def run_tones(rows: Sequence[RunRow], subject: int | None = None) -> tuple[str, 
 
     Args:
         rows: the runs.
-        subject: the run that the figure is about; the others are its baselines.
+        subject: the run that the figure is about; all others are its baselines.
     """
     found: list[str] = []
     rated = rated_rows(rows) if subject is None else (rows[subject],)
