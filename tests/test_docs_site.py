@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tools.docs_images.drawings import BY_HAND, DRAWINGS, OTHER_TOOLS
+from tools.docs_images.drawings import DRAWINGS, OTHER_TOOLS
 from tools.docs_images.pages import SHOTS
 from tools.docs_reference import (
     API_GROUPS,
@@ -103,7 +103,7 @@ def test_every_image_is_shown_and_can_be_made_again() -> None:
     there = {path.name for path in (DOCS / "images").iterdir()}
     photographed = [f"{shot.name}{screen.suffix}" for shot in SHOTS for screen in shot.screens]
     made = {f"{name}.png" for name in (*DRAWINGS, *photographed)}
-    assert there == made | OTHER_TOOLS | BY_HAND
+    assert there == made | OTHER_TOOLS
     texts = [page.read_text(encoding="utf-8") for page in (ROOT / "README.md", *PAGES)]
     texts += SITE_ONLY.values()
     assert there == {name for text in texts for name in _IMAGE.findall(text)}

@@ -43,6 +43,8 @@ SEARCH_BOOSTS = {
     "guides/runs.md": 2,
 }
 """Weights of pages in search, by the beginning of their paths; the first that fits counts."""
+THEME = "src/formalimg/reports/templates/theme.css"
+"""The colours and sizes of the report and the viewer, which the site has as well."""
 
 _log = get_plugin_logger("formalimg")
 
@@ -51,7 +53,8 @@ _LINK = re.compile(r"(?<=\]\()(?P<target>[^)\s#:]+)(?P<place>#[^)\s]*)?(?=\))")
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the pages of the root, and those that are generated from the code."""
+    """Add the pages of the root, those generated from the code, and the theme."""
+    files.append(File.generated(config, "assets/theme.css", abs_src_path=str(ROOT / THEME)))
     for name, page in ROOT_PAGES.items():
         files.append(File.generated(config, page, abs_src_path=str(ROOT / name)))
     for path, text in site_pages() if Path(config.docs_dir) == DOCS else ():
@@ -94,6 +97,27 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
             _log.warning("%s: %d <%s> in CommonMark, but %d here", page.file.src_uri, there, tag, here)
     if re.search(r"<code>[^<]*\\\|", html):
         _log.warning("%s: \\| inside code in a table is shown with its backslash", page.file.src_uri)
+
+
+_SEARCH = '<div class="md-search" data-md-component="search" role="dialog">'
+_NAVIGATION = re.compile(
+    r'(<nav class="md-nav" data-md-level="\d" )aria-labelledby="(?P<id>__nav_[\d_]+)_label"(?P<more>[^>]*>\s*'
+    r'<label class="md-nav__title" for="(?P=id)">\s*<span class="md-nav__icon md-icon"></span>\s*'
+    r"(?P<title>[^<]+?)\s*</label>)"
+)
+_EMPTY_HEAD = re.compile(r"<th([^>]*)></th>")
+
+
+def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
+    """Name what the theme leaves without a name: the search, lists of pages, and empty corners of tables."""
+    return on_post_template(output, page.file.src_uri, config)
+
+
+def on_post_template(output_content: str, template_name: str, config: MkDocsConfig) -> str:
+    """Do the same for pages that are made of a template alone."""
+    named = output_content.replace(_SEARCH, f'{_SEARCH[:-1]} aria-label="Search">')
+    named = _EMPTY_HEAD.sub(r"<td\1></td>", named)
+    return _NAVIGATION.sub(r'\1aria-label="\g<title>"\g<more>', named)
 
 
 def on_post_build(config: MkDocsConfig) -> None:

@@ -34,6 +34,9 @@ def exported(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+_LINKING = ("href", "src", "action", "data-tiles", "data-gallery")
+
+
 class _Links(HTMLParser):
     """The links of a page, and its forms."""
 
@@ -44,7 +47,9 @@ class _Links(HTMLParser):
         self.feed(page.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.links += [value or "" for name, value in attrs if name in ("href", "src", "action", "data-tiles")]
+        self.links += [
+            value or "" for name, value in attrs if name in ("href", "src", "action", "data-tiles", "data-gallery")
+        ]
         self.forms += [dict(attrs).get("data-static") or "" for _ in [tag] if tag == "form"]
 
 
@@ -96,6 +101,20 @@ def test_the_same_runs_give_the_same_bytes_and_foreign_files_stay(runs: Path, tm
     left = {path for path in folder.rglob("*") if path.is_file()}
     assert len(left) == done.files + 3  # the list of files, the changed one, and the foreign one
     assert {changed, folder / "item" / "notes.txt"} <= left
+
+
+def test_images_are_not_stored_twice_and_progress_ends_where_all_pages_are_written(
+    runs: Path, exported: Path, tmp_path: Path
+) -> None:
+    steps: list[tuple[int, int]] = []
+    export_viewer(Site(runs / "knolling"), tmp_path / "site", on_progress=lambda *step: steps.append(step))
+    assert [done for done, _ in steps] == sorted({done for done, _ in steps})
+    assert steps[-1][0] == steps[-1][1] > 1
+    stored = {path.stat().st_ino for path in (runs / "first" / "images").iterdir()}
+    images = list((exported / "image" / "first").iterdir())
+    assert images
+    assert {path.stat().st_ino for path in images} <= stored
+    assert all(path.is_file() and not path.is_symlink() for path in images)
 
 
 def test_filters_find_what_the_viewer_finds(runs: Path, exported: Path) -> None:
@@ -198,10 +217,27 @@ def test_it_opens_from_disk_with_its_filters_and_comparisons(page: Page, exporte
     page.locator(".count", has_text="1 image").wait_for()
     assert "outcome=pass" in page.url
     tiles.locator("a").click()
-    page.wait_for_url("**/item/first/item-15.html")
+    page.wait_for_url("**/item/first/item-15.html#*")
     assert page.evaluate("document.querySelector('.item-image img').naturalWidth") == 48
-    page.keyboard.press("j")
-    page.wait_for_url(lambda url: "/item/first/" in url and not url.endswith("item-15.html"))
+    page.keyboard.press("j")  # the search has found no other image
+    assert "/item/first/item-15.html#" in page.url
+
+
+@needs_browser
+def test_keys_stay_inside_the_filter_that_an_image_was_opened_from(page: Page, exported: Path) -> None:
+    gallery = (exported / "gallery" / "first" / "index.html").as_uri()
+    page.goto(f"{gallery}#outcome=fail")
+    page.locator(".count", has_text="show all").wait_for()
+    failed = [str(tile.get_attribute("href")).rpartition("/")[2] for tile in page.locator(".tiles a.step").all()]
+    assert all(name.endswith("#outcome=fail") for name in failed), failed
+    page.locator(".tiles a.step").first.click()
+    for name in failed[1:4]:
+        page.locator(".item-place a[rel=next][href$='#outcome=fail']").wait_for()
+        page.keyboard.press("j")
+        page.wait_for_url(f"**/{name}")
+    assert page.locator(".outcome.fail").first.is_visible()
+    page.keyboard.press("u")
+    page.wait_for_url("**/gallery/first/index.html#outcome=fail")
 
 
 def test_links_in_the_folder_of_an_export_are_not_followed(runs: Path, tmp_path: Path) -> None:

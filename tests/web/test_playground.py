@@ -200,11 +200,13 @@ def test_what_cannot_be_verified_says_why(visitor: Visitor) -> None:
         return visitor.refusal(status, "verify", **{"formula": CUP_AND_FORK, **asked})
 
     noise = _png(Image.effect_noise((64, 64), 90))
-    assert "unreadable image" in why(image=_base64(b"GIF89a not for us"))
-    assert "unreadable image" in why(image=_base64(_png(draw(RED, 256))[:900]))
-    assert "base64" in why(image="no base64!")
-    assert "builtin/icons reads only drawings" in why(image=_base64(noise))
-    assert "need a vision model" in why(image=_base64(noise), vocabulary="natural", formula="(exists ?c (Is ?c 'cup'))")
+    assert "unreadable image" in why(200, image=_base64(b"GIF89a not for us"))
+    assert "unreadable image" in why(200, image=_base64(_png(draw(RED, 256))[:900]))
+    assert "base64" in why(200, image="no base64!")
+    assert "builtin/icons reads only drawings" in why(200, image=_base64(noise))
+    assert "need a vision model" in why(
+        200, image=_base64(noise), vocabulary="natural", formula="(exists ?c (Is ?c 'cup'))"
+    )
     assert "pixels" in why(413, image=_base64(_png(Image.new("1", (9000, 9000)))))
     assert "not valid JSON" in why(scene="{")
     assert "not valid JSON" in why(scene="[" * 100_000)

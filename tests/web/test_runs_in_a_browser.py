@@ -76,6 +76,45 @@ def test_a_run_in_progress_updates_by_itself_and_ends_by_itself(page: Page, fold
     assert page.evaluate("window.isTheSamePage")
 
 
+def test_the_page_of_a_run_follows_it_to_its_end(page: Page, folder: Path) -> None:
+    expect = playwright.expect
+    allowed = threading.Semaphore(0)
+
+    def paint(prompt: str, seed: int) -> Image.Image:
+        assert allowed.acquire(timeout=60)
+        return image(prompt, seed)
+
+    page.goto("/")
+    config = RunConfig(concept_items(10), CallableModel(paint, name="test/slow"), size=64)
+    run = threading.Thread(target=execute, args=(config, folder / "slow", Eye()))
+    run.start()
+    try:
+        allowed.release(1)
+        expect(page.locator("tr[data-run=slow] [data-part=done]")).to_have_text("1 of 10 images")
+        page.goto("/run?run=slow")
+        page.evaluate("window.isTheSamePage = true")
+        expect(page.get_by_text("in progress")).to_be_visible()
+        allowed.release(3)
+        expect(page.locator("[data-part=done]")).to_have_text("4 of 10 images")
+    finally:
+        allowed.release(10)
+        run.join(60)
+    expect(page.get_by_text("in progress")).to_have_count(0)
+    expect(page.locator(".lead").first).to_contain_text("10 images, 9 scored")
+    assert page.evaluate("window.isTheSamePage")
+
+
+def test_what_is_searched_is_shown_as_it_is_typed(page: Page) -> None:
+    page.goto("/")
+    page.evaluate("window.isTheSamePage = true")
+    page.get_by_role("searchbox").press_sequentially("other")
+    playwright.expect(page.locator("tr[data-run]")).to_have_count(1)
+    assert page.url.endswith("/?text=other")
+    playwright.expect(page.get_by_label("Edit tags and note of two")).to_be_visible()
+    playwright.expect(page.get_by_role("searchbox")).to_be_focused()
+    assert page.evaluate("window.isTheSamePage")
+
+
 def test_tags_edited_in_place_survive_a_reload_and_lead_to_their_runs(page: Page, folder: Path) -> None:
     page.goto("/")
     page.get_by_label("Edit tags and note of one").click()

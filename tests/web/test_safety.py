@@ -66,7 +66,9 @@ def test_what_others_wrote_never_becomes_markup(runs: Path, page: str) -> None:
     scripts = [values for tag, values in elements.found if tag == "script"]
     own = ["theme", "viewer"]
     if page == "/" or page.startswith("/?"):
-        own.append("runs")
+        own += ["live", "runs"]
+    elif answer.status_code == 200 and page.startswith("/run?"):
+        own += ["live", "run"]
     elif answer.status_code == 200 and page.startswith(("/gallery", "/compare")):
         own.append("facets")
     assert scripts == [{"src": f"/static/{name}.js", "defer": None} for name in own]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from formalimg.benchmarks.registry import suite
 from formalimg.stats.observations import Interval, Rate
 from formalimg.types import Part
+from formalimg.web.viewer.clauses import highlight_formula, shown_parts
 from formalimg.web.viewer.highlight import highlight_prompt
-from formalimg.web.viewer.item import highlight_formula
 from formalimg.web.viewer.sparkline import sparkline
 
 FORMULA = "(exists ?cup (exists ?hat (and (Is ?cup 'cup') (Is ?hat 'hat') (OnTopSide ?cup) (Above ?hat ?cup))))"
@@ -131,3 +131,19 @@ def test_a_curve_is_broken_where_a_level_has_no_figure() -> None:
     assert [letter for letter in drawn.line if letter.isalpha()] == ["M", "L", "M"]
     assert drawn.words == "1: 1.00, 2: 0.50, 4: 0.00"
     assert sparkline({}, ()).ends is None
+
+
+def test_of_a_rule_that_fails_the_condition_is_not_what_failed() -> None:
+    formula = "(forall ?cup (implies (Is ?cup 'cup') (OnLeftSide ?cup)))"
+    parts = (
+        Part("(or (not (Is ?cup 'cup')) (OnLeftSide ?cup))", "condition", 0, reason="?cup = red cup #0: 782 ≥ 500"),
+    )
+    sorts = {piece.text: piece.kind for piece in highlight_formula(formula, parts)}
+    assert sorts["(Is ?cup 'cup')"] == "holds"
+    assert sorts["(OnLeftSide ?cup)"] == "fails"
+    denied = highlight_formula("(forall ?cup (not (Is ?cup 'cup')))", [Part("(not (Is ?cup 'cup'))", "condition", 0)])
+    assert "fails" in [piece.kind for piece in denied if piece.text == "(Is ?cup 'cup')"]
+    (shown,) = shown_parts(parts, formula, suite("knolling"))
+    assert shown.words.lower().count("cup") == 1
+    assert "left half" in shown.words
+    assert shown.reason == "red cup #0: 782 ≥ 500"

@@ -100,9 +100,6 @@ OTHER_TOOLS = {
 }
 """Files that tools of their own draw."""
 
-BY_HAND = {"desk.svg"}
-"""Files that nobody draws again."""
-
 
 def write_drawings(names: Sequence[str], folder: Path) -> None:
     """Draw some of the figures, or all if none is named."""

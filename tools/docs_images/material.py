@@ -23,7 +23,7 @@ from formalimg.human_eval.study_builder import NewStudy, create_study
 from formalimg.runs.reader import open_run
 from formalimg.runs.tags import read_tags, write_tags
 from tools.docs_images.notebook import notebook_page
-from tools.docs_images.runs import MANY_RUNS, MODELS, RUNS, PlannedRun
+from tools.docs_images.runs import LEARNED_RUNS, MANY_RUNS, MODELS, RUNS, PlannedRun
 
 
 class SiteAddress(NamedTuple):
@@ -44,23 +44,21 @@ class Material:
     """A folder with everything that is photographed."""
 
     def __init__(self, folder: Path) -> None:
-        """Make what is missing in the folder."""
+        """Keep what is made in this folder; what is missing there is made when it is needed."""
         self._folder = folder.absolute()
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._make_runs(RUNS)
 
     @contextmanager
     def site(self, name: str) -> Iterator[SiteAddress]:
         """Serve a site for a while."""
+        self._make_runs(_VIEWED[name].runs if name in _VIEWED else RUNS)
         with getattr(self, f"_{name.partition('-')[0]}")(name) as address:
             yield address
 
     @contextmanager
     def _viewer(self, name: str) -> Iterator[SiteAddress]:
-        if name == "viewer-many":
-            self._make_runs(MANY_RUNS)
         image = self._folder / "runs" / "knolling-builtin-reader" / "images" / "408.png"
-        with self._serving("view", "many" if name == "viewer-many" else "runs") as printed:
+        with self._serving("view", _VIEWED[name].folder) as printed:
             yield SiteAddress(_address(next(printed)), {"image": str(image)})
 
     @contextmanager
@@ -203,6 +201,19 @@ class Material:
             server.terminate()
             server.wait()
 
+
+class _ViewedRuns(NamedTuple):
+    """The folder that a viewer shows, and the runs in it."""
+
+    folder: str
+    runs: tuple[PlannedRun, ...]
+
+
+_VIEWED: Mapping[str, _ViewedRuns] = {
+    "viewer": _ViewedRuns("runs", RUNS),
+    "viewer-many": _ViewedRuns("many", MANY_RUNS),
+    "viewer-learned": _ViewedRuns("learned", LEARNED_RUNS),
+}
 
 _STUDIES: Mapping[str, tuple[RatingProtocol, str, tuple[str, ...]]] = {
     "rating-points": ("likert", "knolling", ("reader",)),

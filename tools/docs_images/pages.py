@@ -175,6 +175,14 @@ SHOTS = (
         purpose="Score one image by one prompt, as `formalimg score` does.",
     ),
     Shot(
+        "failing-image",
+        "viewer-learned",
+        "/item?run=knolling-tiny&item=602&sample=0",
+        steps=(Step("scroll", ".item-place"),),
+        width=960,
+        height=456,
+    ),
+    Shot(
         "report",
         "report",
         height=1400,

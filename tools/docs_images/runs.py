@@ -31,6 +31,15 @@ RUNS = tuple(
 """The runs of most pages and of the reports."""
 
 
+LEARNED_RUNS = (
+    PlannedRun(
+        "learned/knolling-tiny",
+        ("knolling", "--model", "builtin/tiny", "--levels", "4", "--per-level", "4", "--size", "512"),
+    ),
+)
+"""The run with the failing image that the first page of the docs shows."""
+
+
 def _small(day: int, suite: str, name: str, *options: str, tags: tuple[str, ...] = (), note: str = "") -> PlannedRun:
     model = name.partition("-")[0]
     arguments = (suite, "--model", f"builtin/{model}", "--per-level", "6", "--size", "384", *options)

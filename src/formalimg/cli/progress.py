@@ -9,16 +9,16 @@ from formalimg._util.text import visible
 
 
 @contextmanager
-def progress_bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Show a progress bar from the first step on; yield a callback for the number of steps done."""
+def progress_bar(title: str, total: int | None = None) -> Iterator[Callable[..., None]]:
+    """Show a progress bar from the first step on; yield a callback for the numbers of steps done and of all."""
     from rich.console import Console  # here, so that other commands start faster
     from rich.markup import escape
     from rich.progress import Progress as Bar
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda done: None
+        yield lambda done, total=None: None
         return
     with Bar(transient=True, console=console) as progress:
         task = progress.add_task(escape(visible(title, one_line=True)), total=total, visible=False)
-        yield lambda done: progress.update(task, completed=done, visible=True)
+        yield lambda done, total=None: progress.update(task, completed=done, total=total, visible=True)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from formalimg.cli.options import LOOPBACK, Host, OpenBrowser, Port, print_address, require_web_extra
+from formalimg.cli.progress import progress_bar
 from formalimg.cli.streams import echo
 
 _EXPORT = "Static site"
@@ -67,7 +68,10 @@ def view_command(
     if export is not None:
         from formalimg.reports.tables.format import count_noun
 
-        done = export_viewer(Site(runs, human or ()), export, images=export_images, size=export_size, force=force)
+        with progress_bar(f"export to {export}") as step:
+            done = export_viewer(
+                Site(runs, human or ()), export, images=export_images, size=export_size, force=force, on_progress=step
+            )
         echo(f"{count_noun(done.runs, 'run')}, {count_noun(done.files, 'file')}: open {done.folder / 'index.html'}")
         for line in done.left_out:
             echo(f"not exported: {line}", err=True)

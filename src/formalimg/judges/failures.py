@@ -159,13 +159,18 @@ def _clause(part: Part, formula: str, suite: Benchmark, scene: JudgedScene | Non
     clause = parse_clause(part.name)
     if scene is not None and clause is not None and isinstance(clause.claim, Atom) and clause.claim.predicate == "Is":
         return SceneSentence(_TOGETHER)  # there is such an object, so "there is a cup" would not be what failed
-    said = _worded(part.name, formula, suite.vocabulary or _vocabulary_of(formula))
+    said = clause_words(part.name, formula, suite)
     counted = _NEEDED.fullmatch(part.reason) if kind == "count" else None
     if counted and not said:
         return SceneSentence(reason_by_count(part.reason))
     said = re.sub(r"^There (?:is|are) ", "", said or part.name)
     said = said if said.startswith("(") else said[:1].lower() + said[1:]
     return SceneSentence(f"not shown: {said}" + (f"; {counted[2]} found" if counted else ""))
+
+
+def clause_words(clause: str, formula: str, suite: Benchmark) -> str:
+    """Return a clause of a formula as English without a full stop; empty if there are no words for it."""
+    return _worded(clause, formula, suite.vocabulary or _vocabulary_of(formula))
 
 
 @lru_cache(maxsize=4096)

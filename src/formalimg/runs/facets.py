@@ -7,7 +7,7 @@ viewer can offer all choices with their numbers on each page of a run with tens 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from sys import intern
 from typing import Any, NamedTuple
@@ -94,6 +94,16 @@ class FacetIndex:
             _counted(words, found),
             _counted(self.mentioned, every & by_outcome & by_level & by_part),
         )
+
+    def images_with(self, wanted: ImageFilter) -> Iterator[ImageKey]:
+        """Yield the images that match a filter. Its text and mark are not known here."""
+        found = (1 << len(self.images)) - 1
+        found &= self.outcomes.get(wanted.outcome, 0) if wanted.outcome else found
+        found &= self.levels.get(wanted.level, 0) if wanted.level is not None else found
+        found &= self.mentioned.get(wanted.about, 0) if wanted.about else found
+        found &= self.failed.get(_Failed(wanted.kind, wanted.word), 0) if wanted.kind or wanted.word else found
+        digits = f"{found:b}"[::-1]
+        yield from (key for key, number in self.images.items() if digits[number : number + 1] == "1")
 
 
 def _bits(numbers: Iterable[int], size: int) -> int:

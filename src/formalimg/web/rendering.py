@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
 from functools import cache
 
 from jinja2 import Environment
 from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg._util.templates import environment
@@ -16,6 +19,15 @@ from formalimg.web.viewer.urls import build_url
 
 static_pages: ContextVar[bool] = ContextVar("static_pages", default=False)
 """Whether pages are rendered for an export, where no server answers. Templates read it as `static`."""
+
+
+def page_endpoint(show: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """Return the endpoint of a page: rendered in a thread, so that others can be answered; in an export, at once."""
+
+    async def endpoint(request: Request) -> Response:
+        return show(request) if static_pages.get() else await run_in_threadpool(show, request)
+
+    return endpoint
 
 
 def page(template: str, status: int = 200, **values: object) -> Response:

@@ -11,7 +11,7 @@ import secrets
 import socket
 import threading
 import webbrowser
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.reports.page import page_style, theme_script
 from formalimg.web.connections import ConnectionLimits, LimitedServer, limited_config
-from formalimg.web.rendering import page
+from formalimg.web.rendering import page, page_endpoint
 from formalimg.web.security import AccessGuard, is_loopback
 from formalimg.web.server_log import limited_log
 
@@ -109,13 +109,13 @@ def build_app(
         public_prefixes: path prefixes that are answered without the token, because they contain a secret themselves.
     """
     return Starlette(
-        routes=[*routes, Route("/static/{name}", _static, methods=["GET"])],
+        routes=[*routes, Route("/static/{name}", page_endpoint(_static), methods=["GET"])],
         middleware=[Middleware(AccessGuard, token=token, command=command, public_prefixes=tuple(public_prefixes))],
         exception_handlers={HTTPException: _error_response, FormalimgError: _error_response},
     )
 
 
-def _error_response(request: Request, error: Exception) -> Response | Awaitable[Response]:
+async def _error_response(request: Request, error: Exception) -> Response:
     """Render a user error: as a page for browsers, as JSON for scripts."""
     if isinstance(error, HTTPException):
         status, message = error.status_code, error.detail

@@ -7,7 +7,7 @@ from math import ceil
 from typing import NamedTuple
 
 from formalimg.reports.comparison_model import Section
-from formalimg.reports.figures.series import LineLabel, draw_line_labels
+from formalimg.reports.figures.series import LineLabel, draw_line_labels, run_tones
 from formalimg.reports.figures.svg import Markup, element, join, short_names
 from formalimg.reports.paired_tables import DETAILS
 from formalimg.reports.tables.format import format_interval, format_value, level_head, level_name, level_word
@@ -16,13 +16,14 @@ from formalimg.types import Benchmark
 
 _WIDTH, _HEIGHT = 920, 316
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 220, 30, 44
-_DODGE, _MAX_NAME, _TONES = 7.0, 21, 6
+_DODGE, _MAX_NAME = 7.0, 21
 
 
 class _Differences(NamedTuple):
-    """The differences of one run to the baseline, by level."""
+    """The differences of one run to the baseline, by level, in the colour that the run has in all figures."""
 
     run: str
+    tone: str
     levels: Mapping[int, Number]
 
 
@@ -76,7 +77,8 @@ def _read(section: Section, baseline: str) -> list[_Differences]:
         run, against, name, number, *_ = row.cells
         if against == baseline and name in names and isinstance(number, Number) and number.value is not None:
             found.setdefault(str(run), {})[names[str(name)]] = number
-    return [_Differences(run, levels) for run, levels in found.items()]
+    tones = dict(zip([row.name for row in section.rows], run_tones(section.rows), strict=True))
+    return [_Differences(run, tones.get(run, "bound"), levels) for run, levels in found.items()]
 
 
 def _reach(largest: float) -> float:
@@ -122,17 +124,13 @@ def _run(one: _Differences, place: int, runs: int, plane: _DifferencePlane, suit
             parts.append(element("path", d=f"M{x:.1f} {low:.1f}V{high:.1f}", class_="whisker"))
             what += f", interval {format_interval(number.interval, scale)}"
         parts.append(element("circle", element("title", what), cx=x, cy=y, r=3.5, class_="point"))
-    return element("g", element("path", d=line, class_="stroke"), parts, class_=f"run {_tone(place)}")
+    return element("g", element("path", d=line, class_="stroke"), parts, class_=f"run {one.tone}")
 
 
 def _labels(found: Sequence[_Differences], plane: _DifferencePlane) -> list[Markup]:
     names = short_names([one.run for one in found], _MAX_NAME)
     ends = [
-        LineLabel(plane.y(one.levels[max(one.levels)].value or 0.0), name, _tone(place))
-        for place, (one, name) in enumerate(zip(found, names, strict=True))
+        LineLabel(plane.y(one.levels[max(one.levels)].value or 0.0), name, one.tone)
+        for one, name in zip(found, names, strict=True)
     ]
     return draw_line_labels(ends, _WIDTH - _RIGHT, _TOP, _HEIGHT - 6)
-
-
-def _tone(place: int) -> str:
-    return f"tone-{place % _TONES}"

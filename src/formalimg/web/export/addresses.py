@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import posixpath
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
-_NEEDS_SERVER = ("/playground", "/events", "/tags", "/static/runs.js")
+_NEEDS_SERVER = ("/playground", "/events", "/tags", "/static/runs.js", "/static/run.js", "/static/live.js")
 """What is not in an export: it computes or changes something when it is asked for, or watches what changes."""
 
 _KEPT: Mapping[str, tuple[str, ...]] = {
@@ -98,6 +98,7 @@ def _slug(text: str) -> str:
     return f"{plain}-{digest}" if plain else digest
 
 
+@lru_cache(maxsize=16_384)
 def parse_address(url: str) -> Address | None:
     """Return the address of a link; None if it leads out of the site, or to what only a server can do."""
     parts = urlsplit(url)
@@ -137,4 +138,7 @@ def parse_address(url: str) -> Address | None:
 
 def relative_link(source: str, target: str) -> str:
     """Return the link from one file of the export to another."""
-    return posixpath.relpath(target, posixpath.dirname(source) or ".")
+    here, there = source.split("/")[:-1], target.split("/")
+    shared = next((n for n, (one, other) in enumerate(zip(here, there, strict=False)) if one != other), len(here))
+    shared = min(shared, len(there) - 1)
+    return "/".join([".."] * (len(here) - shared) + there[shared:])

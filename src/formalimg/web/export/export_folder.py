@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from pathlib import Path
 
@@ -40,6 +41,7 @@ class ExportFolder:
                 f"{folder} is not empty, and no export of the viewer: name another folder, or give --force"
             )
         self._written: dict[str, str] = {}
+        self._ready: set[Path] = set()
 
     def __contains__(self, path: str) -> bool:
         return path in self._written
@@ -53,15 +55,37 @@ class ExportFolder:
         Raises:
             FormalimgError: if it cannot be written.
         """
+        atomic_write(self._target(path), [data])
+        self._written[path] = _digest(data)
+
+    def write_same(self, path: str, data: bytes, source: str | os.PathLike[str]) -> None:
+        """Write what a file on this disk has already: as a second name of it, where the disk allows that.
+
+        Raises:
+            FormalimgError: if it cannot be written.
+        """
+        target = self._target(path)
+        try:
+            target.unlink(missing_ok=True)
+            os.link(source, target, follow_symlinks=False)
+        except OSError:
+            self.write(path, data)
+        else:
+            self._written[path] = _digest(data)
+
+    def _target(self, path: str) -> Path:
+        """Return the path of a file in its folder, which is made."""
         target = self.folder / path
+        if target.parent in self._ready:
+            return target
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise FormalimgError(f"cannot write {target}: {error.strerror}") from error
         if target.parent.resolve() != (self.folder.resolve() / path).parent:
             raise FormalimgError(f"{target.parent} is reached through a link: remove it, or export to a new folder")
-        atomic_write(target, [data])
-        self._written[path] = _digest(data)
+        self._ready.add(target.parent)
+        return target
 
     def finish(self) -> None:
         """Remove what an earlier export wrote and this one did not, and write the list of files."""

@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from itertools import product
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
-from urllib.parse import urlencode
-
-from anyio.from_thread import start_blocking_portal
-from starlette.types import ASGIApp
+from typing import NamedTuple
+from urllib.parse import unquote, urlencode
 
 from formalimg.errors import FormalimgError
+from formalimg.reports.same_items import is_same_item
 from formalimg.reports.tables.format import count_noun
 from formalimg.web.export.addresses import Address, parse_address, relative_link
 from formalimg.web.export.export_folder import ExportFolder
-from formalimg.web.export.html_pages import FilterChoice, RewrittenPage
+from formalimg.web.export.gallery_filters import filter_places
+from formalimg.web.export.html_pages import find_filters, find_next_page, find_tiles, rewrite_page
+from formalimg.web.export.image_files import ExportImages, ImageFiles, ImageSize
 from formalimg.web.export.in_process import Answer, request
 from formalimg.web.export.run_pairs import RunPairs, choose_pairs, suites_of_runs
-from formalimg.web.rendering import fragment, static_pages
+from formalimg.web.rendering import fragment
 from formalimg.web.viewer.app import create_viewer_app
-from formalimg.web.viewer.site import Site
-
-ExportImages: TypeAlias = Literal["all", "failures", "none"]
-"""Which images an export has: all, those that do not pass, or none."""
-
-ImageSize: TypeAlias = Literal["full", "thumbnail"]
-"""Images as they are stored, or only small ones."""
+from formalimg.web.viewer.site import READ_ERRORS, Site
 
 _MAX_OTHER_PAGES = 10_000
 """Pages of a kind that is not known here are exported up to this number: their addresses may never end."""
@@ -42,9 +36,6 @@ _PENDING = re.compile(rb"<[a-z]+ [^<>]*\bdata-pending\b")
 
 _MAX_WAITS = 1_000
 
-_JOINT = ("kind", "word")
-"""Filters that are about the same failed part: an image may match each of them alone, and not both."""
-
 _SCRIPT = Address("/static/export.js", ())
 
 _SUFFIXES = {
@@ -52,8 +43,6 @@ _SUFFIXES = {
     "text/javascript": ".js",
     "image/svg+xml": ".svg",
     "image/png": ".png",
-    "image/jpeg": ".jpg",
-    "image/webp": ".webp",
 }
 
 
@@ -80,7 +69,7 @@ def export_viewer(
     images: ExportImages = "all",
     size: ImageSize = "full",
     force: bool = False,
-    on_progress: Callable[[int], None] = lambda files: None,
+    on_progress: Callable[[int, int], None] = lambda done, known: None,
 ) -> ExportedSite:
     """Write the viewer to a folder, as a site that opens from disk and from any web server.
 
@@ -90,7 +79,7 @@ def export_viewer(
         images: which images: all, failures (those that do not pass), or none.
         size: as they are stored (`full`), or as thumbnails only.
         force: whether the folder may hold other files. They are kept, unless a page has the same name.
-        on_progress: called after each page with the number of files so far.
+        on_progress: called after each page with the numbers of pages that are written, and that are known so far.
 
     Raises:
         FormalimgError: if the folder holds something else, or cannot be written.
@@ -103,22 +92,18 @@ def export_viewer(
     pairs = choose_pairs(suites)
     left_out = tuple(_left_out(pairs, images, size))
     app = create_viewer_app(site, token=None)
-    # In a thread of its own, so that it does not matter whether the caller has an event loop.
-    with start_blocking_portal() as portal:
+    files = ImageFiles(site, written, images, size)
+    with site.frozen(), files.prepared():
         _Crawl(
-            lambda url: portal.call(_request_static, app, url),
+            site,
+            lambda url: request(app, url),
             written,
-            _ImageFiles(site, images, size),
+            files,
             pairs,
             left_out,
         ).run(on_progress)
     written.finish()
     return ExportedSite(target, len(suites), len(written), left_out)
-
-
-async def _request_static(app: ASGIApp, url: str) -> Answer:
-    static_pages.set(True)
-    return await request(app, url)
 
 
 def _left_out(pairs: RunPairs, images: ExportImages, size: ImageSize) -> Iterator[str]:
@@ -130,26 +115,31 @@ def _left_out(pairs: RunPairs, images: ExportImages, size: ImageSize) -> Iterato
         yield "images larger than thumbnails"
 
 
-class _ImageFiles:
-    """Which image files are exported."""
+class _SameItems:
+    """What is the same for all runs that have the same item: its page over all runs, and its witness."""
 
-    def __init__(self, site: Site, images: ExportImages, size: ImageSize) -> None:
-        self._site, self._images, self._size = site, images, size
-        self._passed: dict[str, frozenset[tuple[str, str]]] = {}
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._first: dict[Address, Address] = {}
 
-    def choose(self, address: Address) -> Address | None:
-        """Return the file that stands for an image; None if there is none."""
-        if self._images == "none" or (self._images == "failures" and self._passes(address)):
-            return None
-        return address._replace(path="/thumbnail") if self._size == "thumbnail" else address
+    def choose(self, address: Address) -> Address:
+        """Return the address that stands for the same of another run."""
+        if address not in self._first:
+            values = dict(address.values)
+            name = values.get("item") or unquote(address.path.split("/", 3)[3])
+            first = values | {"run": self._first_run(name, address)}
+            self._first[address] = address._replace(values=tuple(first.items()))
+        return self._first[address]
 
-    def _passes(self, address: Address) -> bool:
-        run = address.value("run")
-        if run not in self._passed:
-            with self._site.open(run) as opened:
-                outcomes = list(opened.outcomes())
-            self._passed[run] = frozenset((one.item, str(one.sample)) for one in outcomes if one.passed)
-        return (address.value("item"), address.value("sample") or "0") in self._passed[run]
+    def _first_run(self, name: str, address: Address) -> str:
+        """Return the first run that has the item of a run."""
+        with contextlib.suppress(*READ_ERRORS), self._site.open(address.value("run")) as run:
+            item = run.item(name)
+            for found in self._site.runs():
+                with contextlib.suppress(*READ_ERRORS), self._site.open_found(found) as other:
+                    if item and other.manifest.suite == run.manifest.suite and is_same_item(run, item, other):
+                        return found.name
+        return address.value("run")
 
 
 class _Crawl:
@@ -157,21 +147,24 @@ class _Crawl:
 
     def __init__(
         self,
+        site: Site,
         get: Callable[[str], Answer],
         folder: ExportFolder,
-        images: _ImageFiles,
+        images: ImageFiles,
         pairs: RunPairs,
         left_out: tuple[str, ...],
     ) -> None:
-        self._get, self._folder, self._images = get, folder, images
+        self._site, self._get, self._folder, self._images = site, get, folder, images
+        self._same_items = _SameItems(site)
         self._pairs, self._left_out = pairs, left_out
         self._todo: list[deque[Address]] = [deque() for _ in (*_ORDER, "others")]
         self._known: set[Address] = set()
+        self._done: set[Address] = set()
         self._others: Counter[str] = Counter()
         self._files: dict[Address, str | None] = {}
         self._galleries: dict[Address, Address] = {}
 
-    def run(self, on_progress: Callable[[int], None]) -> None:
+    def run(self, on_progress: Callable[[int, int], None]) -> None:
         """Write all pages, and what they show."""
         self._file(_SCRIPT)
         first = Address("/", ())
@@ -182,8 +175,11 @@ class _Crawl:
         for pair in self._pairs.pairs:
             self._enqueue(_comparison(pair))
         while queue := next(filter(None, self._todo), None):
-            self._write_page(queue.popleft())
-            on_progress(len(self._folder))
+            address = queue.popleft()
+            if address not in self._done:
+                self._done.add(address)
+                self._write_page(address)
+                on_progress(len(self._done), len(self._known))
 
     # --- pages
 
@@ -197,29 +193,33 @@ class _Crawl:
             if self._others[kind] > _MAX_OTHER_PAGES:
                 return False
         self._known.add(page)
-        self._todo[_ORDER.index(page.path) if page.path in _ORDER else -1].append(page)
+        queue = self._todo[_ORDER.index(page.path) if page.path in _ORDER else -1]
+        if page.path == "/compare" and page.value("page") + page.value("group"):
+            queue.appendleft(page)  # all pages of a comparison one after the other: it is computed once
+        else:
+            queue.append(page)
         return True
 
     def _write_page(self, address: Address) -> None:
-        # What cannot be shown is exported as the viewer says so.
-        file = address.file()
-        page = self._rewritten(self._get(address.url), file, address)
+        """Write a page; what cannot be shown is exported as the viewer says so."""
         if address.path == "/gallery":
-            for tile in page.tiles:
-                self._galleries[tile.address] = address
-            if not address.value("page"):
-                self._write_tiles(address, page.choices)
-        self._folder.write(file, page.text.encode())
+            self._write_gallery(address)
+        else:
+            self._write(address, self._get(address.url))
 
-    def _rewritten(self, answer: Answer, file: str, address: Address) -> RewrittenPage:
-        head = f'<script src="{relative_link(file, _SCRIPT.file(".js"))}" defer></script>'
-        return RewrittenPage(
-            answer.body.decode("utf-8", "replace"),
+    def _write(self, address: Address, answer: Answer) -> tuple[str, str]:
+        """Write a page as it is exported; return it as it is in the viewer, and as it was written."""
+        file = address.file()
+        page = answer.body.decode("utf-8", "replace")
+        written = rewrite_page(
+            page,
             lambda url: self._link(url, file),
-            head,
-            self._end() if address == Address("/", ()) else "",
-            f' data-tiles="{_tiles_name(address)}"' if address.path == "/gallery" else "",
+            head=f'<script src="{relative_link(file, _SCRIPT.file(".js"))}" defer></script>',
+            end=self._end() if address == Address("/", ()) else "",
+            form=f' data-tiles="{_tiles_name(address)}"' if address.path == "/gallery" else "",
         )
+        self._folder.write(file, written.encode())
+        return page, written
 
     def _end(self) -> str:
         """Return what stands at the end of the first page: all comparisons, and what is not in the export."""
@@ -243,6 +243,8 @@ class _Crawl:
         if page.path in ("/image", "/thumbnail"):
             image = self._images.choose(page)
             return None if image is None else self._file(image)
+        if page.path == "/witness" or page.path.startswith("/items/"):
+            page = self._same_items.choose(page)
         if page.path == "/witness" or page.path.startswith("/static/"):
             return self._file(page)
         if address.image is not None and not address.filters:
@@ -257,47 +259,43 @@ class _Crawl:
     def _file(self, address: Address) -> str | None:
         """Return the file of what is no page, written once; None if it cannot be had."""
         if address not in self._files:
-            answer = self._get(address.url)
-            suffix = _SUFFIXES.get(answer.media_type)
-            path = address.file(suffix) if answer.status == 200 and suffix else None
-            if path is not None:
-                self._folder.write(path, answer.body)
-            self._files[address] = path
+            is_image = address.path in ("/image", "/thumbnail")
+            self._files[address] = self._images.write(address) if is_image else self._write_file(address)
         return self._files[address]
 
-    # --- filters
+    def _write_file(self, address: Address) -> str | None:
+        answer = self._get(address.url)
+        suffix = _SUFFIXES.get(answer.media_type)
+        path = address.file(suffix) if answer.status == 200 and suffix else None
+        if path is not None:
+            self._folder.write(path, answer.body)
+        return path
 
-    def _write_tiles(self, gallery: Address, choices: list[FilterChoice]) -> None:
-        """Write all images of a run as a script, with what each can be filtered by: pages on disk can load no data."""
-        file = gallery.file()
-        tiles = {
-            tile.address: tile.markup
-            for page in self._gallery_pages(gallery.url, lambda url: self._link(url, file))
-            for tile in page.tiles
-        }
-        places = {address: place for place, address in enumerate(tiles)}
+    # --- galleries
 
-        def chosen(*wanted: FilterChoice) -> list[int]:
-            url = f"{gallery.path}?{urlencode([*gallery.values, *wanted], errors='replace')}"
-            pages = self._gallery_pages(url, lambda _: None)
-            return [places[tile.address] for page in pages for tile in page.tiles]
-
-        facets = {"=".join(choice): chosen(choice) for choice in dict.fromkeys(choices)}
-        for pair in product(*([one for one in dict.fromkeys(choices) if one.name == name] for name in _JOINT)):
-            first, second = ("=".join(one) for one in pair)
-            both = {*facets[first]} & {*facets[second]}
-            found = chosen(*pair) if both else []
-            if {*found} != both:
-                facets[f"{first}&{second}"] = found
-        data = json.dumps({"tiles": list(tiles.values()), "facets": facets}, separators=(",", ":"))
-        folder = file.rpartition("/")[0]
-        self._folder.write(f"{folder}/{_tiles_name(gallery)}", f"formalimgTiles({data});\n".encode())
-
-    def _gallery_pages(self, url: str, link: Callable[[str], str | None]) -> Iterator[RewrittenPage]:
-        while url:
-            page = RewrittenPage(self._get(url).body.decode("utf-8", "replace"), link)
-            yield page
-            url = page.next_page
+    def _write_gallery(self, first: Address) -> None:
+        """Write the pages of a gallery, and all its images as a script: pages on disk can load no data."""
+        choices: dict[tuple[str, str], None] = {}
+        tiles: dict[Address, str] = {}
+        address: Address | None = first
+        while address is not None:
+            self._known.add(address)
+            self._done.add(address)
+            page, written = self._write(address, self._get(address.url))
+            choices |= find_filters(page)
+            for tile in find_tiles(page, written):
+                tiles[tile.address] = tile.markup
+                self._galleries[tile.address] = address
+            address = parse_address(find_next_page(page))
+        judge = first.value("judge")
+        places = {(one.value("item"), int(one.value("sample") or 0)): place for place, one in enumerate(tiles)}
+        with (
+            contextlib.suppress(*READ_ERRORS),
+            self._site.open(first.value("run"), int(judge) if judge else None) as run,
+        ):
+            data = {"tiles": list(tiles.values()), "facets": filter_places(run, choices, places)}
+            script = f"formalimgTiles({json.dumps(data, separators=(',', ':'))});\n"
+            self._folder.write(f"{first.file().rpartition('/')[0]}/{_tiles_name(first)}", script.encode())
 
 
 def _tiles_name(gallery: Address) -> str:

@@ -1,10 +1,13 @@
-"""Pages of the viewer rewritten for an export: links between files, and nothing that needs a server."""
+"""Pages of the viewer rewritten for an export: links between files, and nothing that needs a server.
+
+Templates and figures escape all foreign text, so that `<` begins a tag and attributes end at the next quote.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from html import escape, unescape
-from html.parser import HTMLParser
 from typing import NamedTuple, TypeAlias
 
 from formalimg.web.export.addresses import Address, parse_address
@@ -12,10 +15,19 @@ from formalimg.web.export.addresses import Address, parse_address
 Link: TypeAlias = Callable[[str], str | None]
 """Returns the link to a URL's file; None if the export has none."""
 
-_LINKS = frozenset({"href", "src", "poster", "formaction"})
-_VOID = frozenset({"area", "base", "br", "col", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
+_FORM = re.compile(r"<form\b([^<>]*)>(.*?)</form>", re.DOTALL)
+_ACTION = re.compile(r'\saction="([^"?]*)[^"]*"')
+_POST = re.compile(r'\smethod="post"', re.IGNORECASE)
 _FORMS = ("/gallery", "/compare")
 """Forms that a script of the export answers; others need a server."""
+
+_SCRIPT = re.compile(r'<script src="(/[^"]*)"[^<>]*></script>')
+_TAG = re.compile(r'<([a-z]+)(\s[^<>]*?="/[^<>]*)>')
+_ATTRIBUTE = re.compile(r'\s(href|src|poster|formaction|data-[\w-]+)="(/[^"]*)"')
+_HREF = re.compile(r'\shref="(/[^"]*)"')
+_NEXT = re.compile(r'<a href="(/[^"]*)" rel="next">')
+_TILES = re.compile(r'<ol class="tiles">(.*?)</ol>', re.DOTALL)
+_TILE_START = re.compile(r'(?=<li class="tile )')
 
 _POLICY = (
     "default-src 'none'; img-src 'self' data: file:; style-src 'self' file:; script-src 'self' file:; "
@@ -31,181 +43,77 @@ _NOT_EXPORTED = (
 
 
 class Tile(NamedTuple):
-    """A list entry that links to an image: the address of the link, and the markup of the whole."""
+    """An image in a gallery: the address of its page, and its markup."""
 
     address: Address
     markup: str
 
 
-class FilterChoice(NamedTuple):
-    """A value that a gallery can be filtered by, as its form or a link offers it."""
+def rewrite_page(page: str, link: Link, *, head: str = "", end: str = "", form: str = "") -> str:
+    """Return a page as it is exported.
 
-    name: str
-    value: str
-
-
-class _Entry(NamedTuple):
-    """A list entry that is open: where its markup starts, and the image that it links to."""
-
-    start: int
-    address: Address | None
-
-
-class RewrittenPage(HTMLParser):
-    """A page as it is exported.
-
-    Attributes:
-        tiles: the images that it lists.
-        choices: what its form can filter by.
-        next_page: the URL of the page after it; empty if there is none.
+    Args:
+        page: its markup.
+        link: returns where links lead.
+        head: markup that is added to the head.
+        end: markup that is added to the end of the content.
+        form: attributes that are added to the forms that a script answers.
     """
 
-    def __init__(self, page: str, link: Link, head: str = "", end: str = "", form: str = "") -> None:
-        """Rewrite a page.
+    def rewritten_tag(tag: re.Match[str]) -> str:
+        name, attributes = tag.groups()
+        if name == "link" and any(link(unescape(url)) is None for url in _HREF.findall(attributes)):
+            return ""
 
-        Args:
-            page: its markup.
-            link: returns where links lead.
-            head: markup that is added to the head.
-            end: markup that is added to the end of the content.
-            form: attributes that are added to the form for filters.
-        """
-        super().__init__(convert_charrefs=False)
-        self.tiles: list[Tile] = []
-        self.choices: list[FilterChoice] = []
-        self.next_page = ""
-        self._link, self._end, self._form = link, end, form
-        self._head = f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">\n{head}'
-        self._out: list[str] = []
-        self._dropped: list[str] = []
-        self._entries: list[_Entry] = []
-        self._select = ""
-        self._option: list[str] | None = None
-        self.feed(page)
-        self.close()
+        def attribute(found: re.Match[str]) -> str:
+            target = link(unescape(found[2]))
+            if target is None and name == "img" and found[1] == "src":
+                target = _NOT_EXPORTED
+            return "" if target is None else f' {found[1]}="{escape(target)}"'
 
-    @property
-    def text(self) -> str:
-        """The rewritten markup."""
-        return "".join(self._out)
+        return f"<{name}{_ATTRIBUTE.sub(attribute, attributes)}>"
 
-    # --- tags
+    def rewritten_form(found: re.Match[str]) -> str:
+        action = _ACTION.search(found[1])
+        if action is None or action[1] not in _FORMS or _POST.search(found[1]):
+            return ""
+        kept = found[1].replace(action[0], "")
+        return f'<form{kept} data-static="{action[1].strip("/")}"{form}>{found[2]}</form>'
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Emit a tag with its links rewritten, or drop it with all that it contains."""
-        if self._dropped:
-            if tag not in _VOID:
-                self._dropped.append(tag)
-            return
-        given = {name: value or "" for name, value in attrs}
-        if (tag == "form" and _needs_server(given)) or (tag == "script" and self._is_missing(given)):
-            self._dropped.append(tag)
-            return
-        if tag == "li":
-            self._entries.append(_Entry(len(self._out), None))
-        self._note(tag, given)
-        self._emit(tag, given)
-        if tag == "meta" and "charset" in given:
-            self._out.append(f"\n{self._head}")
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Emit a tag of SVG that ends itself."""
-        if not self._dropped:
-            self._emit(tag, {name: value or "" for name, value in attrs})
-
-    def handle_endtag(self, tag: str) -> None:
-        """Emit the end of a tag."""
-        if self._dropped:
-            if tag in self._dropped:
-                while self._dropped.pop() != tag:
-                    pass
-            return
-        if tag == "main":
-            self._out.append(self._end)
-        self._out.append(f"</{tag}>")
-        if tag == "select":
-            self._select = ""
-        elif tag == "option" and self._option is not None:
-            self.choices.append(FilterChoice(self._select, unescape("".join(self._option)).strip()))
-            self._option = None
-        elif tag == "li" and self._entries:
-            entry = self._entries.pop()
-            if entry.address is not None:
-                self.tiles.append(Tile(entry.address, "".join(self._out[entry.start :])))
-
-    def _is_missing(self, given: dict[str, str]) -> bool:
-        return given.get("src", "").startswith("/") and self._link(given["src"]) is None
-
-    def _note(self, tag: str, given: dict[str, str]) -> None:
-        """Note what the crawler needs to know of a page."""
-        if tag == "a" and given.get("rel") == "next":
-            self.next_page = given.get("href", "")
-        elif tag == "a":
-            found = parse_address(given.get("href", ""))
-            if found is not None and found.path == "/item" and self._entries:
-                self._entries[-1] = self._entries[-1]._replace(address=found.page)
-            elif found is not None and len(found.filters) == 1:
-                self.choices.append(FilterChoice(*found.filters[0]))
-        elif tag == "select":
-            self._select = given.get("name", "")
-        elif tag == "option" and self._select:
-            if "value" not in given:
-                self._option = []  # its text is its value
-            elif given["value"]:
-                self.choices.append(FilterChoice(self._select, given["value"]))
-
-    def _emit(self, tag: str, given: dict[str, str]) -> None:
-        raw = self.get_starttag_text() or ""
-        if tag == "form":
-            path = given.get("action", "").partition("?")[0]
-            kept = {name: value for name, value in given.items() if name != "action"}
-            self._out.append(_tag(tag, {**kept, "data-static": path.strip("/")}, self._form))
-            return
-        changed = {name: self._link(value) for name, value in given.items() if _is_link(name, value)}
-        if not changed:
-            self._out.append(raw)
-        elif tag != "link" or None not in changed.values():
-            if tag == "img" and changed.get("src", "") is None:
-                changed["src"] = _NOT_EXPORTED
-            self._out.append(_tag(tag, {k: v for k, v in (given | changed).items() if v is not None}))
-
-    # --- everything else is emitted as it is
-
-    def _emit_text(self, text: str) -> None:
-        if self._dropped:
-            return
-        self._out.append(text)
-        if self._option is not None:
-            self._option.append(text)
-
-    def handle_data(self, data: str) -> None:
-        """Emit text."""
-        self._emit_text(data)
-
-    def handle_entityref(self, name: str) -> None:
-        """Emit a named character."""
-        self._emit_text(f"&{name};")
-
-    def handle_charref(self, name: str) -> None:
-        """Emit a character by its number."""
-        self._emit_text(f"&#{name};")
-
-    def handle_comment(self, data: str) -> None:
-        """Leave out comments."""
-
-    def handle_decl(self, decl: str) -> None:
-        """Emit the document type."""
-        self._out.append(f"<!{decl}>")
+    page = _FORM.sub(rewritten_form, page)
+    page = _SCRIPT.sub(lambda found: found[0] if link(unescape(found[1])) is not None else "", page)
+    page = _TAG.sub(rewritten_tag, page)
+    policy = f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">\n{head}'
+    page = page.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{policy}', 1)
+    return page.replace("</main>", f"{end}</main>", 1)
 
 
-def _needs_server(form: dict[str, str]) -> bool:
-    return form.get("method", "get").lower() != "get" or form.get("action", "").partition("?")[0] not in _FORMS
+def find_tiles(page: str, rewritten: str) -> Iterator[Tile]:
+    """Yield the images that a gallery lists, with their markup as it is exported."""
+    for tile, markup in zip(_tile_markup(page), _tile_markup(rewritten), strict=True):
+        address = next(_addresses(tile), None)
+        if address is not None:
+            yield Tile(address.page, markup)
 
 
-def _is_link(name: str, value: str) -> bool:
-    return value.startswith("/") and (name in _LINKS or name.startswith("data-"))
+def find_filters(page: str) -> dict[tuple[str, str], None]:
+    """Return what a gallery can be filtered by, as its links offer it: names and values, in order."""
+    return {found.filters[0]: None for found in _addresses(page) if len(found.filters) == 1}
 
 
-def _tag(tag: str, values: dict[str, str], more: str = "") -> str:
-    attributes = "".join(f' {name}="{escape(value)}"' for name, value in values.items())
-    return f"<{tag}{attributes}{more}>"
+def find_next_page(page: str) -> str:
+    """Return the URL of the page after it; empty if there is none."""
+    found = _NEXT.search(page)
+    return unescape(found[1]) if found else ""
+
+
+def _tile_markup(page: str) -> list[str]:
+    found = _TILES.search(page)
+    return [] if found is None else [tile.strip() for tile in _TILE_START.split(found[1])[1:]]
+
+
+def _addresses(markup: str) -> Iterator[Address]:
+    for url in _HREF.findall(markup):
+        address = parse_address(unescape(url))
+        if address is not None:
+            yield address

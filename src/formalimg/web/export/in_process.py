@@ -1,4 +1,4 @@
-"""Requests to an application in the same process: no server, no socket."""
+"""Requests to an application in the same thread: no server, no socket, no event loop."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from starlette.types import ASGIApp, Message
+
+from formalimg.web.rendering import static_pages
 
 
 class Answer(NamedTuple):
@@ -16,8 +18,8 @@ class Answer(NamedTuple):
     body: bytes
 
 
-async def request(app: ASGIApp, url: str) -> Answer:
-    """Return what an application answers to a GET request."""
+def request(app: ASGIApp, url: str) -> Answer:
+    """Return what an application answers to a GET request of an export, whose pages wait for nothing."""
     parts = urlsplit(url)
     scope = {
         "type": "http",
@@ -47,5 +49,16 @@ async def request(app: ASGIApp, url: str) -> Answer:
         elif message["type"] == "http.response.body":
             body.extend(message.get("body", b""))
 
-    await app(scope, receive, send)
-    return Answer(status, media_type, bytes(body))
+    async def answer() -> None:
+        await app(scope, receive, send)
+
+    before = static_pages.set(True)
+    running = answer()
+    try:
+        running.send(None)
+    except StopIteration:
+        return Answer(status, media_type, bytes(body))
+    finally:
+        running.close()
+        static_pages.reset(before)
+    raise RuntimeError(f"{url} waits for something: an export has no event loop")

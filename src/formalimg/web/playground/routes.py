@@ -14,6 +14,7 @@ from starlette.routing import Route
 
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.loader import load
+from formalimg.errors import FormalimgError
 from formalimg.logic.checks import check
 from formalimg.logic.constraints import Semantics
 from formalimg.logic.errors import FormulaError, Problem
@@ -27,7 +28,7 @@ from formalimg.web.json_body import MAX_BODY_WITH_IMAGE, MAX_WORD, Body, has_lon
 from formalimg.web.playground.image_jobs import is_large_image, scoring_judge, sees_drawings_only
 from formalimg.web.playground.worker_pool import InputTooLargeError, JobPool, JobTimeoutError, WorkersBusyError
 from formalimg.web.rendering import page
-from formalimg.web.viewer.item import WIDTH
+from formalimg.web.viewer.clauses import WIDTH
 
 _REALIZE_TIMEOUT, _SOLVE_TIMEOUT, _VERIFY_TIMEOUT, _SCORE_TIMEOUT, _ASK_TIMEOUT = 2.0, 8.0, 8.0, 20.0, 120.0
 """Timeouts of the jobs, in seconds; the last one is for images that a chat model is asked about."""
@@ -150,19 +151,24 @@ def _verified(pool: JobPool, query: FormulaQuery, body: Body) -> dict[str, objec
     _require_valid(query)
     name = "image" if "image" in body else "scene"
     shown = {name: require_unicode(require_text(body, name, max_length=MAX_BODY_WITH_IMAGE), name)}
-    return _run_job(
-        pool,
-        "verify",
-        _VERIFY_TIMEOUT,
-        "decided",
-        formula=query.formula,
-        vocabulary=query.words.name,
-        semantics=query.semantics,
-        style=query.style,
-        draws=body.get("draws") is True,
-        is_large="image" in shown and is_large_image(shown["image"]),
-        **shown,
-    )
+    try:
+        return _run_job(
+            pool,
+            "verify",
+            _VERIFY_TIMEOUT,
+            "decided",
+            formula=query.formula,
+            vocabulary=query.words.name,
+            semantics=query.semantics,
+            style=query.style,
+            draws=body.get("draws") is True,
+            is_large="image" in shown and is_large_image(shown["image"]),
+            **shown,
+        )
+    except FormalimgError as error:
+        if name == "scene":
+            raise
+        return {"error": str(error)}  # an answer about the image: there is no judge here that can read it
 
 
 def _require_valid(query: FormulaQuery) -> None:

@@ -17,7 +17,43 @@
     words.textContent = "This comparison is not in the export: choose one of those below, or two runs of one suite.";
   });
 
-  // Filters. All images of the run come in a script of their own, once somebody filters.
+  // Filters. All images of the run come in a script of their own, once somebody filters. The address holds the filters,
+  // so that links to them work, and others can be sent.
+  const stateOf = () => new URLSearchParams([...new URLSearchParams(location.hash.slice(1))].filter(([, value]) => value));
+  let all = null;
+  let loading = null;
+  window.formalimgTiles = ({ tiles, facets }) => {
+    const holder = document.createElement("template");
+    holder.innerHTML = tiles.join(""); // markup of our own templates, which escape whatever they show
+    const entries = [...holder.content.children];
+    all = { entries, words: entries.map((one) => one.textContent.toLowerCase()), facets: new Map(Object.entries(facets).map(([name, places]) => [name, new Set(places)])) };
+  };
+  const load = (src) => (loading ??= new Promise((done) => {
+    const script = Object.assign(document.createElement("script"), { src });
+    script.addEventListener("load", done);
+    document.head.append(script);
+  }));
+  const matches = (place, [name, value]) => (name === "text" ? all.words[place].includes(value.toLowerCase()) : all.facets.get(`${name}=${value}`)?.has(place));
+  // Kind and word are about the same part: their images are not always those of both.
+  const joint = (wanted) => all.facets.get(["kind", "word"].map((name) => `${name}=${wanted.find(([other]) => other === name)?.[1]}`).join("&"));
+  const places = (wanted) => [...all.entries.keys()].filter((place) => wanted.every((one) => matches(place, one)) && (joint(wanted)?.has(place) ?? true));
+
+  // The page of an image that was opened from a filtered gallery: the images before and after it are those of the filter.
+  const steps = document.querySelector(".item-place .pager");
+  if (steps && location.hash.includes("=")) {
+    const gallery = new URL(steps.dataset.gallery, location.href).href;
+    load(gallery.replace(/index\.html$/, "tiles.js").replace(/judge-(\d+)\.html$/, "tiles-$1.js")).then(() => {
+      const wanted = [...stateOf()];
+      const files = places(wanted).map((place) => new URL(all.entries[place].querySelector("a.step").getAttribute("href").split("#")[0], gallery).href);
+      const here = files.indexOf(location.href.split("#")[0]);
+      if (here < 0) return;
+      const link = (place, rel, text) => (files[place] ? Object.assign(document.createElement("a"), { href: files[place] + location.hash, rel, textContent: text }) : Object.assign(document.createElement("span"), { textContent: text }));
+      steps.replaceChildren(link(here - 1, "prev", "← previous"), " ", link(here + 1, "next", "next →"));
+      document.querySelector("a[data-up]").href = gallery + location.hash;
+    });
+    return;
+  }
+
   const form = document.querySelector("form[data-static=gallery]");
   const list = document.querySelector("main li a[href*='/item/']")?.closest("li").parentElement;
   if (!form || !list) return;
@@ -27,20 +63,6 @@
   const fields = [...form.elements].filter((field) => field.name && field.type !== "hidden");
   const more = Object.assign(document.createElement("button"), { type: "button", hidden: true, textContent: "Show more" });
   list.after(more);
-  let all = null;
-  let loading = null;
-
-  window.formalimgTiles = ({ tiles, facets }) => {
-    const holder = document.createElement("template");
-    holder.innerHTML = tiles.join(""); // markup of our own templates, which escape whatever they show
-    const entries = [...holder.content.children];
-    all = { entries, words: entries.map((one) => one.textContent.toLowerCase()), facets: new Map(Object.entries(facets).map(([name, places]) => [name, new Set(places)])) };
-  };
-  const load = () => (loading ??= new Promise((done) => {
-    const script = Object.assign(document.createElement("script"), { src: form.dataset.tiles });
-    script.addEventListener("load", done);
-    document.head.append(script);
-  }));
 
   // Links that choose one value: they are combined with what is chosen already, and undo themselves.
   const choices = [...document.querySelectorAll("main a[href*='#']")].flatMap((link) => {
@@ -50,10 +72,6 @@
     return isOfGallery && chosen.length === 1 && chosen[0][1] ? [{ link, name: chosen[0][0], value: chosen[0][1], number: [...link.children].find((one) => /^[\d,]+$/.test(one.textContent.trim())) }] : [];
   });
 
-  const matches = (place, [name, value]) => (name === "text" ? all.words[place].includes(value.toLowerCase()) : all.facets.get(`${name}=${value}`)?.has(place));
-  // Kind and word are about the same part: their images are not always those of both.
-  const joint = (wanted) => all.facets.get(["kind", "word"].map((name) => `${name}=${wanted.find(([other]) => other === name)?.[1]}`).join("&"));
-  const places = (wanted) => [...all.entries.keys()].filter((place) => wanted.every((one) => matches(place, one)) && (joint(wanted)?.has(place) ?? true));
   const format = (number) => number.toLocaleString("en");
 
   let applied = "";
@@ -68,7 +86,7 @@
       link.classList.toggle("chosen", state.get(name) === value);
     }
     if (!wanted.length && !all) return;
-    await load();
+    await load(form.dataset.tiles);
     for (const { name, value, number } of choices) {
       if (number) number.textContent = format(places([...wanted.filter(([other]) => other !== name), [name, value]]).length);
     }
@@ -80,6 +98,7 @@
     }
     const shown = places(wanted).map((place) => all.entries[place]);
     let end = PER_STEP;
+    for (const one of shown) for (const link of one.querySelectorAll("a.step")) link.setAttribute("href", `${link.getAttribute("href").split("#")[0]}#${state}`);
     const show = () => { list.replaceChildren(...shown.slice(0, end)); more.hidden = shown.length <= end; };
     more.onclick = () => { end += PER_STEP; show(); };
     show();
@@ -87,8 +106,6 @@
     count?.replaceChildren(`${format(shown.length)} image${shown.length === 1 ? "" : "s"}, `, back);
   };
 
-  // The address holds the filters, so that links to them work, and others can be sent.
-  const stateOf = () => new URLSearchParams([...new URLSearchParams(location.hash.slice(1))].filter(([, value]) => value));
   const fromAddress = () => {
     const state = stateOf();
     for (const field of fields) field.value = state.get(field.name) ?? "";
@@ -105,10 +122,14 @@
     if (event.target.closest?.("form") !== form) return;
     event.stopImmediatePropagation(); // before the viewer's own script
     event.preventDefault();
-    for (const field of event.type === "submit" ? fields : [event.target]) choose(field.name, field.value.trim());
+    if (event.type === "input" && event.target.type !== "search") return;
+    for (const field of event.type === "submit" ? fields : [event.target]) {
+      const { value } = field;
+      choose(field.name, value.trim());
+      if (event.type === "input") field.value = value; // a space at the end, before the next word
+    }
   };
-  for (const event of ["change", "submit"]) document.addEventListener(event, taken, true);
-  form.addEventListener("input", (event) => { if (event.target.type === "search") { const { value } = event.target; choose(event.target.name, value.trim()); event.target.value = value; } });
+  for (const event of ["change", "submit", "input"]) document.addEventListener(event, taken, true);
   for (const { link, name, value } of choices) {
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -1,4 +1,5 @@
 // Pages around the rating: practice with feedback, the start, and the way back from the end.
+import { choiceOf, KEYS } from "/static/rating-view.js";
 
 const problem = document.querySelector(".problem[role=alert]");
 
@@ -38,3 +39,12 @@ for (const [number, form] of forms.entries()) {
     forms[number + 1].querySelector("input")?.focus();
   });
 }
+
+// The keys of the rating itself.
+addEventListener("keydown", (event) => {
+  const form = forms.find((one) => !one.hidden);
+  if (!form || event.repeat || event.altKey || event.ctrlKey || event.metaKey || event.isComposing) return;
+  const choice = choiceOf(form, KEYS[event.key.toLowerCase()]);
+  if (choice) { event.preventDefault(); choice.click(); choice.focus(); }
+  else if (event.key === "Enter" && !event.target.matches("button, a, summary")) { event.preventDefault(); form.requestSubmit(); }
+});

@@ -5,6 +5,10 @@ history.scrollRestoration = "manual"; // the page of a new image begins with the
 /** Is there likely a keyboard? If not, a field that has the focus hides half of the screen. */
 export const hasKeys = !matchMedia("(hover: none) and (pointer: coarse)").matches;
 
+/** The answers that keys give, in practice and in rating, and whether a step offers one of them. */
+export const KEYS = { y: true, n: false, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5, l: "left", r: "right", t: "tie", c: "cannot tell" };
+export const choiceOf = (step, value) => [...step.querySelectorAll("input[type=radio]")].find((one) => one.value === JSON.stringify(value));
+
 const PANORAMA = 2.5; // so many times wider than high: beside the words it would be a thin line
 
 /** Words that are shown on the page that is loaded next, once. */

@@ -1,7 +1,7 @@
 // The page of a rater: steps, keys, and messages about saved answers.
 import { boxEditor } from "/static/rating-boxes.js";
 import { clock, answerQueue, notebook } from "/static/rating-client.js";
-import { hasKeys, imageZoom, noteForNextPage } from "/static/rating-view.js";
+import { choiceOf, hasKeys, imageZoom, KEYS, noteForNextPage } from "/static/rating-view.js";
 
 const form = document.getElementById("rating");
 const images = [...form.querySelectorAll(".rated-image")];
@@ -151,8 +151,6 @@ if (editor) notes.follow((noted) => {
 });
 
 // Keys. They are not taken from those who write, nor from the browser's own shortcuts.
-const answers = { y: true, n: false, 1: 1, 2: 2, 3: 3, 4: 4, 5: 5, l: "left", r: "right", t: "tie", c: "cannot tell" };
-const offers = (step, value) => [...step.querySelectorAll("input[type=radio]")].some((one) => one.value === JSON.stringify(value));
 addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.altKey || event.isComposing || !shown || finishing) return;
   if (editor?.took(event)) { event.preventDefault(); return; }
@@ -172,8 +170,8 @@ addEventListener("keydown", (event) => {
   if (!step || editor) return;
   const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
   if (by && !event.target.matches("input")) { event.preventDefault(); goTo(steps[Math.min(Math.max(steps.indexOf(step) + by, 0), steps.length - 1)]); return; }
-  const value = answers[event.key.toLowerCase()];
-  if (value !== undefined && offers(step, value) && !event.repeat) { event.preventDefault(); choose(step, value); }
+  const value = KEYS[event.key.toLowerCase()];
+  if (value !== undefined && choiceOf(step, value) && !event.repeat) { event.preventDefault(); choose(step, value); }
 });
 
 // Nobody rates an image that is not there: the page waits for it, and time counts from when it is seen.

@@ -1,5 +1,5 @@
 "use strict";
-// The runs page: filters by date, tags edited in place, and live progress. Without it the page shows the same, as of when it was loaded.
+// The runs page: filters by date, and tags edited in place. Without it the page shows the same, as of when it was loaded.
 (() => {
   const list = () => document.getElementById("run-list");
   const make = (name, fields = {}, ...children) => {
@@ -75,62 +75,22 @@
   };
   const offerEditing = () => list()?.querySelectorAll(".edit-tags").forEach((button) => { button.hidden = false; });
   addEventListener("click", (event) => { const button = event.target.closest?.(".edit-tags"); if (button) edit(button); });
+  document.addEventListener("found", offerEditing);
   offerEditing();
 
-  // The list is loaded again when runs begin, end or are tagged elsewhere; not while somebody edits or has a manifest open.
-  const BUSY = ".tag-editor, details[open]";
-  const SECONDS_BETWEEN = 3, SECONDS_OF_FIGURES = 15;
-  let state = list()?.dataset.state ?? null, outdated = Boolean(list()?.hasAttribute("data-pending")), loaded = Date.now(), isLoading = false;
-  const reload = async () => {
-    if (isLoading || list().querySelector(BUSY) || Date.now() - loaded < 1000 * SECONDS_BETWEEN) return;
-    isLoading = true;
-    try {
-      const answer = await fetch(location.href);
-      const found = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("run-list");
-      if (!answer.ok || !found || list().querySelector(BUSY)) return;
-      const chosen = new Set([...list().querySelectorAll("input[name=run]:checked")].map((box) => box.value));
-      const focused = list().contains(document.activeElement) ? document.activeElement.closest("tr")?.dataset.run : undefined;
-      const across = list().querySelector(".wide")?.scrollLeft ?? 0;
+  // While somebody edits or has a manifest open, the list stays; then what was selected and focused is so again.
+  formalimgLive({
+    isBusy: (shown) => shown.querySelector(".tag-editor, details[open]"),
+    keep: (shown, found) => {
+      const chosen = new Set([...shown.querySelectorAll("input[name=run]:checked")].map((box) => box.value));
+      const focused = shown.contains(document.activeElement) ? document.activeElement.closest("tr")?.dataset.run : undefined;
+      const across = shown.querySelector(".wide")?.scrollLeft ?? 0;
       found.querySelectorAll("input[name=run]").forEach((box) => { box.checked = chosen.has(box.value); });
-      list().replaceWith(found);
-      offerEditing();
-      if (found.querySelector(".wide")) found.querySelector(".wide").scrollLeft = across;
-      if (focused !== undefined) [...found.querySelectorAll("tr[data-run]")].find((row) => row.dataset.run === focused)?.querySelector(".step").focus({ preventScroll: true });
-      outdated = found.hasAttribute("data-pending");
-      state = found.dataset.state ?? state;
-      loaded = Date.now();
-    } catch { /* the viewer has ended: the page stays as it is */ } finally { isLoading = false; }
-  };
-
-  // Live progress. Hidden pages do not listen: browsers allow few connections to a site.
-  const part = (row, name, text) => { const place = row.querySelector(`[data-part=${name}]`); if (place && place.textContent !== text) place.textContent = text; };
-  const show = (running) => {
-    for (const row of list().querySelectorAll("tr[data-run]")) {
-      const found = Object.hasOwn(running, row.dataset.run) ? running[row.dataset.run] : null;
-      const place = row.querySelector("[data-progress]");
-      if (!found || !place) continue;
-      place.querySelector("progress").value = found.share;
-      for (const name of ["done", "rate", "left"]) part(row, name, found[name]);
-      if (found.cost) part(row, "cost", found.cost);
-    }
-  };
-  let events = null;
-  const close = () => { events?.close(); events = null; };
-  const listen = () => {
-    if (events || document.hidden || !list()) return;
-    events = new EventSource("/events");
-    events.addEventListener("runs", (event) => {
-      const news = JSON.parse(event.data);
-      outdated ||= state !== null && state !== news.state;
-      state = news.state;
-      show(news.running);
-      if (outdated || (Object.keys(news.running).length && Date.now() - loaded > 1000 * SECONDS_OF_FIGURES)) reload();
-    });
-    events.addEventListener("error", () => { if (events?.readyState === EventSource.CLOSED) { close(); setTimeout(listen, 10000); } });
-  };
-  document.addEventListener("visibilitychange", () => (document.hidden ? close() : listen()));
-  addEventListener("pagehide", close);
-  addEventListener("pageshow", listen);
-  setInterval(() => { if (events && outdated) reload(); }, 1000 * SECONDS_BETWEEN);
-  listen();
+      return () => {
+        offerEditing();
+        if (found.querySelector(".wide")) found.querySelector(".wide").scrollLeft = across;
+        if (focused !== undefined) [...found.querySelectorAll("tr[data-run]")].find((row) => row.dataset.run === focused)?.querySelector(".step").focus({ preventScroll: true });
+      };
+    },
+  });
 })();

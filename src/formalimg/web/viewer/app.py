@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from starlette.applications import Starlette
@@ -17,6 +17,7 @@ from starlette.routing import Route
 from formalimg.errors import FormalimgError
 from formalimg.web.json_body import Body, json_endpoint
 from formalimg.web.playground.routes import playground_routes
+from formalimg.web.rendering import page_endpoint
 from formalimg.web.server import ServerLocation, build_app, serve_app
 from formalimg.web.viewer.compare import compare_page
 from formalimg.web.viewer.gallery import gallery_page
@@ -32,7 +33,6 @@ from formalimg.web.viewer.site import READ_ERRORS, Site
 Show: TypeAlias = Callable[[Site, Request], Response]
 
 _PAGES: dict[str, Show] = {
-    "/run": run_page,
     "/gallery": gallery_page,
     "/item": item_page,
     "/items/{suite}/{item:path}": history_page,
@@ -112,6 +112,7 @@ def _build(index: RunIndex, token: str | None) -> Starlette:
     return build_app(
         [
             Route("/", _handler(lambda _, request: overview_page(index, request), index.site), methods=["GET"]),
+            Route("/run", _handler(lambda _, request: run_page(index, request), index.site), methods=["GET"]),
             Route("/events", LiveRuns(index), methods=["GET"]),
             Route("/tags", json_endpoint(save), methods=["POST"]),
             *(Route(path, _handler(show, index.site), methods=["GET"]) for path, show in _PAGES.items()),
@@ -122,7 +123,7 @@ def _build(index: RunIndex, token: str | None) -> Starlette:
     )
 
 
-def _handler(show: Show, site: Site) -> Callable[[Request], Response]:
+def _handler(show: Show, site: Site) -> Callable[[Request], Awaitable[Response]]:
     def handle(request: Request) -> Response:
         try:
             return show(site, request)
@@ -133,4 +134,4 @@ def _handler(show: Show, site: Site) -> Callable[[Request], Response]:
             message = f"the stored data is damaged ({type(error).__name__}: {error}): see the log in the terminal"
             raise HTTPException(500, message) from error
 
-    return handle
+    return page_endpoint(handle)

@@ -99,7 +99,7 @@ def compare_page(site: Site, request: Request) -> Response:
     chosen = selected_items(found.items, state)
     start = (state.page - 1) * _PER_PAGE
     with _opened(site, names) as runs:
-        shown = _shown_items([one.item for one in chosen[start : start + _PER_PAGE]], runs)
+        shown = _shown_items(site, [one.item for one in chosen[start : start + _PER_PAGE]], runs)
         suite = suite_of(next(iter(runs.values())).manifest.suite)
     pages = max(-(-len(chosen) // _PER_PAGE), 1)
     return page(
@@ -164,17 +164,21 @@ def _suite(section: Section, compared: Comparison, baseline: StoredRun | None) -
     )
 
 
-def _shown_items(items: Sequence[str], runs: Mapping[str, StoredRun]) -> list[_ShownItem]:
+def _shown_items(site: Site, items: Sequence[str], runs: Mapping[str, StoredRun]) -> list[_ShownItem]:
     first_name, first = next(iter(runs.items()))
     suite = suite_of(first.manifest.suite)
     planned = [item for item in map(first.item, items) if item is not None]
     opening = common_opening([item.prompt for item in planned])
+
+    def seen(item: PlannedItem, name: str, run: StoredRun) -> _ItemInRun:
+        return site.shared(("compared", name, item.id), lambda: _item_in_run(item, name, run, suite))
+
     return [
         _ShownItem(
             item.id,
             _shortened(item.prompt.removeprefix(opening)),
             history_url(suite.name, item.id, first_name),
-            tuple(_item_in_run(item, name, run, suite) for name, run in runs.items()),
+            tuple(seen(item, name, run) for name, run in runs.items()),
         )
         for item in planned
     ]

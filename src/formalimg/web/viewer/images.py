@@ -48,7 +48,7 @@ def image_file(site: Site, request: Request) -> Response:
 def thumbnail_file(site: Site, request: Request) -> Response:
     """Return a thumbnail; cached for all runs that have the image."""
     found = _found(site, request)
-    return Response(_thumbnail(found), media_type="image/webp", headers=_cache_headers(found, request))
+    return Response(thumbnail_bytes(found), media_type="image/webp", headers=_cache_headers(found, request))
 
 
 def witness_file(site: Site, request: Request) -> Response:
@@ -80,7 +80,12 @@ def _cache_headers(found: ImageFile, request: Request) -> dict[str, str]:
     return _IMMUTABLE if len(digest) >= _DIGEST_LENGTH and found.sha256.startswith(digest) else {}
 
 
-def _thumbnail(image: ImageFile) -> bytes:
+def thumbnail_bytes(image: ImageFile) -> bytes:
+    """Return a thumbnail as WebP, made once for all runs that have the image.
+
+    Raises:
+        HTTPException: if the image cannot be shown.
+    """
     # A string that is not a digest could be a path of somebody's choice.
     known = _SHA256.fullmatch(image.sha256)
     kept = cache_folder() / "thumbnails" / image.sha256[:2] / f"{image.sha256}.webp" if known else None

@@ -157,7 +157,7 @@ class RunIndex:
     def in_progress(self) -> Iterator[tuple[str, RunActivity]]:
         """Yield the runs that a process is writing to, and how far they are."""
         for run in self.site.runs():
-            found = self._activity(run)
+            found = self.activity(run)
             if found is not None:
                 yield run.name, found
 
@@ -212,9 +212,10 @@ class RunIndex:
         except FormalimgError as error:
             problem = str(error)
         can_edit = not self.read_only and not problem and can_write_tags(run.folder, self.site.folder)
-        return IndexedRun(run.name, summary, tags, problem, self._activity(run), can_edit)
+        return IndexedRun(run.name, summary, tags, problem, self.activity(run), can_edit)
 
-    def _activity(self, run: FoundRun) -> RunActivity | None:
+    def activity(self, run: FoundRun) -> RunActivity | None:
+        """Return how far a run is; None if no process is writing to it."""
         if not is_in_progress(run.folder):
             return None
 

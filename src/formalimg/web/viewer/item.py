@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from itertools import islice
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
@@ -20,9 +20,7 @@ from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.judges.base import soft_score
 from formalimg.judges.failures import failure_sentences, failure_text
 from formalimg.judges.observations import clause_disagreement, count_boxes, explanation_title
-from formalimg.logic.errors import FormulaError
-from formalimg.logic.parser import parse
-from formalimg.logic.syntax import Not, Or, to_pretty_text
+from formalimg.logic.syntax import to_pretty_text
 from formalimg.logic.vocabulary import vocabulary_names
 from formalimg.reports.examples import ExampleImage
 from formalimg.reports.gallery import image_html
@@ -32,8 +30,9 @@ from formalimg.runs.queries import ListedImage
 from formalimg.runs.reader import Judged, StoredRun
 from formalimg.runs.rows import PlannedItem
 from formalimg.scoring.given_images import GIVEN
-from formalimg.types import Benchmark, Part, Unscored, Verdict
+from formalimg.types import Benchmark, Item, Unscored, Verdict
 from formalimg.web.rendering import page, trusted_markup
+from formalimg.web.viewer.clauses import WIDTH, highlight_formula, shown_parts
 from formalimg.web.viewer.highlight import highlight_prompt
 from formalimg.web.viewer.scored_images import image_path
 from formalimg.web.viewer.site import READ_ERRORS, Site
@@ -66,7 +65,7 @@ def item_page(site: Site, request: Request) -> Response:
     (row,) = section.rows
     terms = section.suite.terms
     with site.open(view.run, view.judge) as run:
-        item = run.item(name)
+        item, asked = run.item(name), run.suite_item(name)
         judged = next(run.judged([(name, sample)]), None)
         if item is None or judged is None:
             raise HTTPException(404, f"the run has no image {sample} of an item {name!r}")
@@ -97,8 +96,8 @@ def item_page(site: Site, request: Request) -> Response:
             full=_full(run, name, sample, view.run),
             prompt=highlight_prompt(item.prompt, parts, section.suite),
             formula=highlight_formula(item.formula, parts) if item.formula else [],
-            playground=_playground(run, name),
-            parts=sorted(parts, key=lambda part: part.score >= 1),
+            playground=_playground(asked),
+            parts=shown_parts(parts, item.formula, section.suite),
             has_reasons=any(part.reason for part in parts),
             has_p_yes=any(part.p_yes is not None for part in parts),
             terms=terms,
@@ -106,7 +105,7 @@ def item_page(site: Site, request: Request) -> Response:
             not_checked=_text(judged.verdict, "not_checked"),
             explanation_title=explanation_title(judged.verdict),
             evidence=_evidence(judged.verdict),
-            witness=build_url("/witness", run=view.run, item=name) if _has_witness(run, name) else "",
+            witness=build_url("/witness", run=view.run, item=name) if _has_witness(asked) else "",
             seed=judged.seed,
             served=judged.served,
             related=related_images(site, run, item, sample, view),
@@ -131,9 +130,8 @@ def _full(run: StoredRun, item: str, sample: int, name: str) -> str:
     return "" if found is None else build_url("/image", run=name, item=item, sample=sample, sha256=found.sha256[:16])
 
 
-def _playground(run: StoredRun, name: str) -> str:
+def _playground(item: Item[object] | None) -> str:
     """Return the URL that opens the formula in the playground; empty without a formula or a known vocabulary."""
-    item = run.suite_item(name)
     if item is None or not isinstance(item.spec, FormulaSpec):
         return ""
     vocabulary = suite_of(item.suite).vocabulary
@@ -177,9 +175,8 @@ def boxed_image(
     return trusted_markup(image_html(ExampleImage(item, judged, served), suite, link))
 
 
-def _has_witness(run: StoredRun, name: str) -> bool:
+def _has_witness(item: Item[object] | None) -> bool:
     """Return whether an item has a witness that can be drawn: those of drawn worlds have relations without a place."""
-    item = run.suite_item(name)
     if item is None or suite_of(item.suite).world != "icons":
         return False
     return isinstance(item.spec, FormulaSpec) and item.spec.witness is not None
@@ -227,53 +224,6 @@ def _plain(value: object) -> str:
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
         return "\n\n".join(value)
     return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-
-
-WIDTH = 64
-"""Line width of formulas on pages, in characters."""
-
-_KEYWORDS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall|exactly|at-least|at-most)(?=[\s)])"
-_ATOMS = r"\([A-Z]\w*(?:\s+[^()]*)?\)"
-
-SpanKind: TypeAlias = Literal["holds", "fails", "open", "word", ""]
-
-
-class FormulaSpan(NamedTuple):
-    """A span of a formula: an atom that holds, fails or is undecided, a keyword, or text between them."""
-
-    text: str
-    kind: SpanKind
-
-
-def highlight_formula(formula: str, parts: Sequence[Part]) -> list[FormulaSpan]:
-    """Pretty-print a formula and split it into spans, with atoms marked by the clauses that the judge decided."""
-    try:
-        shown = to_pretty_text(parse(formula), WIDTH)
-    except FormulaError:
-        shown = formula
-    outcomes: dict[str, SpanKind] = {}
-    for part in sorted(parts, key=lambda part: -part.score):  # what fails anywhere is shown as failed
-        outcomes |= dict.fromkeys(_clause_atoms(part.name), "holds" if part.score >= 1 else "fails")
-    return list(_formula_spans(shown, outcomes))
-
-
-def _formula_spans(shown: str, outcomes: dict[str, SpanKind]) -> Iterator[FormulaSpan]:
-    place = 0
-    for found in re.finditer(f"(?P<word>{_KEYWORDS})|(?P<atom>{_ATOMS})", shown):
-        yield FormulaSpan(shown[place : found.start()], "")
-        kind: SpanKind = "word" if found["word"] else outcomes.get(" ".join(found.group().split()), "open")
-        yield FormulaSpan(found.group(), kind)
-        place = found.end()
-    yield FormulaSpan(shown[place:], "")
-
-
-def _clause_atoms(name: str) -> Iterator[str]:
-    try:
-        clause = parse(name)
-    except FormulaError:
-        return  # a question, or a clause that names its variables in another way
-    for literal in clause.parts if isinstance(clause, Or) else (clause,):
-        yield str(literal.body if isinstance(literal, Not) else literal)
 
 
 _MAX_RELATED = 48
@@ -355,18 +305,23 @@ def _in_other_runs(site: Site, run: StoredRun, item: PlannedItem, view: ViewStat
         try:
             with site.open_found(found) as other:
                 if other.manifest.suite == run.manifest.suite and is_same_item(run, item, other):
-                    yield from _all_images(other, found.name, item)
+                    yield from site.shared(
+                        ("related", found.name, item.id), partial(_all_images, other, found.name, item)
+                    )
         except READ_ERRORS:
             continue
 
 
-def _all_images(run: StoredRun, name: str, item: PlannedItem) -> Iterator[RelatedImage]:
+def _all_images(run: StoredRun, name: str, item: PlannedItem) -> list[RelatedImage]:
+    shown: list[RelatedImage] = []
     samples = min(run.manifest.samples, _MAX_RELATED)
     for judged in run.judged([(item.id, one) for one in range(samples)]):
         one = judged.outcome.sample
         title = f"{run.manifest.model.name} ({name})" + (f", image {one}" if samples > 1 else "")
         url = build_url("/item", run=name, item=item.id, sample=one)
-        yield _related_image(title, judged, _why(run, item, judged), url, _thumbnail(run, name, item.id, one), False)
+        small = _thumbnail(run, name, item.id, one)
+        shown.append(_related_image(title, judged, _why(run, item, judged), url, small, False))
+    return shown
 
 
 def _why(run: StoredRun, item: PlannedItem, judged: Judged) -> str:

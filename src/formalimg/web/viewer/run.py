@@ -15,11 +15,11 @@ from formalimg.reports.corrected_tables import is_corrected
 from formalimg.reports.figures.curve import curves_html
 from formalimg.reports.page import main_table_html, table_html
 from formalimg.reports.tables.format import level_name
-from formalimg.runs.manifest import Identity, RunManifest
 from formalimg.runs.queries import ImageFilter
-from formalimg.runs.rows import RunCost
-from formalimg.types import Setting
 from formalimg.web.rendering import page, percent, trusted_markup
+from formalimg.web.viewer.index import RunIndex
+from formalimg.web.viewer.manifest_fields import manifest_fields
+from formalimg.web.viewer.runs import progress_text
 from formalimg.web.viewer.scored_images import scored_images
 from formalimg.web.viewer.site import READ_ERRORS, Site
 from formalimg.web.viewer.tiles import PER_PAGE, list_tiles
@@ -44,15 +44,16 @@ class _Level(NamedTuple):
     url: str
 
 
-def run_page(site: Site, request: Request) -> Response:
-    """Return the page of a run."""
-    view = parse_view_state(request)
+def run_page(index: RunIndex, request: Request) -> Response:
+    """Return the page of a run, with its progress while a process is writing to it."""
+    site, view = index.site, parse_view_state(request)
+    state, activity = index.state_digest(), index.activity(site.find(view.run))
     compared = site.comparison(view.run, view.judge)
     (section,) = compared.sections
     (row,) = section.rows
     kind = section.suite
     with site.open(view.run, view.judge) as run:
-        judges = run.judges()
+        judges, counts = run.judges(), run.counts()
         given = scored_images(run)
         listed = run.page(ImageFilter(), 0, PER_PAGE, by_score=True).images if given else ()
         tiles = list_tiles(run, listed, view, section)
@@ -60,6 +61,9 @@ def run_page(site: Site, request: Request) -> Response:
     return page(
         "run.html",
         view=view,
+        state=state,
+        progress=progress_text(activity) if activity else None,
+        left=counts.images - counts.done,
         suite=section.suite,
         title=section.title,
         row=row,
@@ -160,49 +164,3 @@ def _failure(name: str, tally: Tally, address: str) -> _Failure:
 
 def _worst_first(failures: list[_Failure]) -> list[_Failure]:
     return sorted(failures, key=lambda one: (-one.width, -one.asked, one.name))
-
-
-class ManifestField(NamedTuple):
-    """A line of a run's manifest."""
-
-    name: str
-    text: str
-
-
-def manifest_fields(manifest: RunManifest, items: int, spent: RunCost) -> list[ManifestField]:
-    """Return the manifest of a run as labelled texts."""
-    fields = [
-        ManifestField("model", identity_text(manifest.model)),
-        ManifestField("judge", identity_text(manifest.judge) if manifest.judge else "none yet"),
-        ManifestField("suite", ", ".join(filter(None, [manifest.suite, manifest.items_label]))),
-        ManifestField("items", f"{items:,}, {manifest.samples} image{'s' * (manifest.samples != 1)} of each"),
-        ManifestField("task", manifest.task if manifest.task != "image" else ""),
-        ManifestField("condition", manifest.condition),
-        ManifestField("style text", manifest.style if manifest.style != "none" else ""),
-        ManifestField("layouts", manifest.layouts),
-        ManifestField("texts", manifest.prompts),
-        ManifestField("imported", f"{manifest.imported}; the images are not here" if manifest.imported else ""),
-        ManifestField("seed", "" if manifest.imported else str(manifest.seed)),
-        ManifestField("size", "" if manifest.imported else f"{manifest.size} px"),
-        ManifestField("digest", manifest.items_digest),
-        ManifestField("begun", manifest.created),
-        ManifestField("made with", manifest.made_with),
-        ManifestField("cost", cost_text(spent)),
-    ]
-    return [field for field in fields if field.text]
-
-
-def identity_text(identity: Identity) -> str:
-    """Format a model or judge with its settings."""
-    return f"{identity.name} ({_settings(identity.settings)})" if identity.settings else identity.name
-
-
-def cost_text(spent: RunCost) -> str:
-    """Format the cost of a run; empty if it was free."""
-    if not spent.dollars and not spent.unpriced:
-        return ""
-    return f"${spent.dollars:,.2f}" + (f" and {spent.unpriced:,} at unknown prices" if spent.unpriced else "")
-
-
-def _settings(settings: Mapping[str, Setting]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in settings.items())

@@ -6,7 +6,7 @@ import os
 import sqlite3
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -32,6 +32,9 @@ _MAX_DEPTH = 2
 _MAX_CACHED_RUNS = 256
 """Number of runs whose summaries are cached."""
 
+
+_MAX_HELD = 128
+"""Number of runs that are held open at the same time: each has a file open."""
 
 _MAX_CACHED_COMPARISONS = 32
 """Number of comparisons of several runs that are cached."""
@@ -73,18 +76,34 @@ class Site:
         self._summaries: StampedCache[Comparison] = StampedCache(_MAX_CACHED_RUNS)
         self._comparisons: StampedCache[Any] = StampedCache(_MAX_CACHED_COMPARISONS)
         self._compute_lock = Lock()
+        self._frozen: _FrozenSite | None = None
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Keep the list of the runs as it is, and the runs open: an export reads all of them again and again.
+
+        Only for one thread: open runs belong to theirs.
+        """
+        with ExitStack() as stack:
+            self._frozen = _FrozenSite({run.name: run for run in self.runs()}, {}, {}, stack)
+            try:
+                yield
+            finally:
+                self._frozen = None
 
     def runs(self) -> list[FoundRun]:
         """Return the folders to show, by name: runs, damaged runs, and folders that contain no run."""
+        if self._frozen is not None:
+            return [*self._frozen.runs.values()]
         if is_run(self.folder):
             return [FoundRun(self.folder.resolve().name or "run", self.folder)]
         return [FoundRun(path.relative_to(self.folder).as_posix(), path) for path in _runs_below(self.folder, 1)]
 
     def find(self, name: str) -> FoundRun:
         """Return the run of this name, which must be one of `runs()`: names are never used as paths."""
-        for run in self.runs():
-            if run.name == name:
-                return run
+        runs = {run.name: run for run in self.runs()} if self._frozen is None else self._frozen.runs
+        if name in runs:
+            return runs[name]
         raise UnknownRunError(f"there is no run {name!r} here: it may have been moved or deleted")
 
     @contextmanager
@@ -96,16 +115,14 @@ class Site:
     @contextmanager
     def open_found(self, found: FoundRun, judge: int | None = None) -> Iterator[StoredRun]:
         """Open a run of `runs()` as `open` does; pages that open all of them scan the folder once."""
-        name, folder = found
-        with closing(open_run(folder)) as run:
-            if judge is None:
+        frozen = self._frozen
+        if frozen is None or (len(frozen.opened) >= _MAX_HELD and (found.name, judge) not in frozen.opened):
+            with closing(_opened(found, judge)) as run:
                 yield run
-                return
-            judges = run.judges()
-        if not 0 <= judge < len(judges):
-            raise FormalimgError(f"run {name!r} has no judge number {judge}: it has {len(judges)}")
-        with closing(open_run(folder, judges[judge])) as run:
-            yield run
+            return
+        if (found.name, judge) not in frozen.opened:
+            frozen.opened[found.name, judge] = frozen.stack.enter_context(closing(_opened(found, judge)))
+        yield frozen.opened[found.name, judge]
 
     def comparison(self, name: str, judge: int | None = None) -> Comparison:
         """Return the summary of a run as in its report; computed again only when the run has changed."""
@@ -137,10 +154,41 @@ class Site:
         found: Value = self._comparisons.get((what, *names), state, compute_alone)
         return found
 
+    def shared(self, key: Hashable, compute: Callable[[], Value]) -> Value:
+        """Return what several pages show of an image: computed once while the site is frozen."""
+        if self._frozen is None:
+            return compute()
+        if key not in self._frozen.shared:
+            self._frozen.shared[key] = compute()
+        found: Value = self._frozen.shared[key]
+        return found
+
     def _state(self, folders: Sequence[Path], studies: Mapping[Path, Path]) -> Hashable:
         """Return what changes when one of the runs, or a study of them, does."""
+        if self._frozen is not None:
+            return ()
         labels = tuple(sorted(studies.items()))
         return (*map(run_state, folders), labels, *map(file_stamp, study_files(dict.fromkeys(studies.values()))))
+
+
+class _FrozenSite(NamedTuple):
+    """The runs of a site as they were, those that are held open, what pages share, and what closes the runs."""
+
+    runs: Mapping[str, FoundRun]
+    opened: dict[tuple[str, int | None], StoredRun]
+    shared: dict[Hashable, Any]
+    stack: ExitStack
+
+
+def _opened(found: FoundRun, judge: int | None) -> StoredRun:
+    name, folder = found
+    if judge is None:
+        return open_run(folder)
+    with closing(open_run(folder)) as run:
+        judges = run.judges()
+    if not 0 <= judge < len(judges):
+        raise FormalimgError(f"run {name!r} has no judge number {judge}: it has {len(judges)}")
+    return open_run(folder, judges[judge])
 
 
 def _runs_below(folder: Path, depth: int) -> Iterator[Path]:

@@ -21,7 +21,7 @@ from formalimg.runs.rows import RunCost
 from formalimg.stats.comparison import ItemMean, ItemMeans
 from formalimg.stats.observations import Band, Interval
 from formalimg.types import Benchmark
-from formalimg.web.viewer.run import ManifestField, manifest_fields
+from formalimg.web.viewer.manifest_fields import ManifestField, manifest_fields
 from formalimg.web.viewer.scored_images import ScoredImages, scored_images
 from formalimg.web.viewer.sparkline import Sparkline, sparkline
 
