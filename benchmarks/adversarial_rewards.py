@@ -2,8 +2,8 @@
 
 For every Knolling item (or each n-th: `python benchmarks/adversarial_rewards.py 10`) the mean and the maximum reward by
 band of K: before, where every clause that holds counts (`credit="held"`), and after, with earned clauses only.
-Prints the table that docs/guides/rewards.md shortens as Markdown, and how the reward follows witnesses that are built object by
-object.
+Prints the table that docs/guides/rewards.md shortens as Markdown, and how the reward follows witnesses that are built
+object by object.
 """
 
 from __future__ import annotations
