@@ -12,12 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from formalimg.drawing.scene import DrawnScene
-from formalimg.drawing.truth import PLAIN_STYLE, drawn_world
 from formalimg.errors import FormalimgError
 from formalimg.judges.clause_sentences import JudgedScene, SceneSentence, parse_clause
 from formalimg.judges.scene_phrases import ScenePhrases
-from formalimg.language.clause_sentence import clause_in_words
 from formalimg.language.lexicon import WordingError, lexicon_of, with_classes
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.parser import try_parse
@@ -119,7 +116,7 @@ def _judged_scene(verdict: Verdict, suite: Benchmark, formula: str) -> JudgedSce
     if not all(label in words.nouns for label in classes):  # two classes of one noun
         return None
     bound = {str(name).removeprefix("?"): obj for name, obj in bindings.items() if isinstance(obj, int)}
-    drawn = (style or PLAIN_STYLE) if "style" in verdict.evidence else ""
+    drawn = (style or _plain_style()) if "style" in verdict.evidence else ""
     clauses = [parse_clause(part.name) for part in verdict.parts]
     return JudgedScene(clauses, bound, ScenePhrases(scene, words, known), drawn if isinstance(drawn, str) else "")
 
@@ -135,10 +132,19 @@ def stored_scene(verdict: Verdict | Unscored, suite: Benchmark) -> Scene | None:
         return scene
     if sorted(depth, key=str) != sorted(range(len(scene)), key=str):
         return None
+    from formalimg.drawing.scene import DrawnScene  # here, because most scenes are not drawn
+    from formalimg.drawing.truth import drawn_world
+
     try:
         return drawn_world(DrawnScene(scene, style if isinstance(style, str) else None, tuple(depth)))
     except (FormalimgError, LookupError, ValueError):  # a run may come from anywhere
         return None
+
+
+def _plain_style() -> str:
+    from formalimg.drawing.truth import PLAIN_STYLE
+
+    return PLAIN_STYLE
 
 
 def _class_words(atom: Atom) -> list[str]:
@@ -176,6 +182,8 @@ def clause_words(clause: str, formula: str, suite: Benchmark) -> str:
 @lru_cache(maxsize=4096)
 def _worded(clause: str, formula: str, vocabulary: str) -> str:
     """Return a clause in words; empty if there are none. Finding them takes milliseconds, and pages show many."""
+    from formalimg.language.clause_sentence import clause_in_words  # here, because scenes explain most failures
+
     try:
         return clause_in_words(clause, formula, vocabulary).removesuffix(".")
     except (FormulaError, WordingError):

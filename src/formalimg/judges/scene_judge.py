@@ -19,7 +19,6 @@ from formalimg.logic.soft_score.best_binding import BestBinding, ClauseResult, P
 from formalimg.logic.syntax import Formula, atoms
 from formalimg.logic.verification import Verification
 from formalimg.scenes.objects import SceneError
-from formalimg.scenes.seen_relations import with_seen_relations
 from formalimg.types import Grounder, Item, Part, Setting, Unscored, Verdict
 
 if TYPE_CHECKING:
@@ -95,6 +94,8 @@ class SceneJudge:
         if isinstance(grounding, Unscored):
             return grounding
         if self.relations == "boxes":
+            from formalimg.scenes.seen_relations import with_seen_relations  # here, because few grounders need it
+
             grounding = replace(grounding, scene=with_seen_relations(grounding.scene, spec.formula))
         # Some milliseconds, sometimes more: other images should not wait for it.
         return await asyncio.to_thread(judge_grounding, spec.formula, grounding)

@@ -6,7 +6,7 @@ of the thing, whose middle it is over or has above itself. What is next to a thi
 less than 150 of 1000 away, and may overlap its edge, but not its middle. What is under a thing has its centre below the
 centre of the thing, and reaches down to about where the thing ends: a cat under a table does, a donut on a toilet does
 not. These are definitions for judging
-(docs/reference/semantics.md); what a scene must show of a recorded relation at least is in `spatial_axioms`.
+(docs/explanation/semantics.md); what a scene must show of a recorded relation at least is in `spatial_axioms`.
 """
 
 from __future__ import annotations
