@@ -102,6 +102,7 @@ NAMES = {
 
 NAMED_BY_OTHERS = {
     "rewards/trainers/flow_grpo.py": "geneval",  # the trainer calls this reward so
+    "cli/commands.py": "cfworld",  # a group of commands is named after it
 }
 
 

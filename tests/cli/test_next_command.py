@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.cli.next_command import print_next
+from formalimg.cli.streams import print_next
 
 
 @pytest.mark.parametrize(

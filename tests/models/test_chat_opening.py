@@ -103,6 +103,7 @@ def test_the_list_says_what_each_can_do_and_what_is_missing(monkeypatch: pytest.
         "images": True,
         "answers": True,
         "finds": False,
+        "reads": False,
         "package": "acme-models",
         "summary": ["Paints in the dark.", "Talks."],
         "missing": ["set ACME_KEY or ACME_OTHER_KEY (not needed on a Sunday)"],

@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 
-HEADER = {"kind": "formalimg share bundle", "schema": 1, "runs": [{"name": "a"}], "files": {}}
+HEADER = {"kind": "formalimg bundle", "schema": 1, "runs": [{"name": "a"}], "files": {}}
 # Processor time: on a busy machine a refusal takes up to 1.3 seconds, and reading all rows over 20.
 MAX_SECONDS, MAX_BYTES = 5.0, 300_000_000
 

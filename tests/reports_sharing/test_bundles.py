@@ -204,7 +204,7 @@ def test_what_is_no_bundle_is_told_in_one_line(content: bytes | None, tmp_path: 
 def test_a_hostile_header_is_told_and_nothing_is_written_outside(header: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "bad.zip"
     with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("bundle.json", json.dumps({"kind": "formalimg share bundle", "schema": 1, **header}))
+        archive.writestr("bundle.json", json.dumps({"kind": "formalimg bundle", "schema": 1, **header}))
         archive.writestr("../evil.txt", "outside")
     said = command("share", "verify", str(path), "--unpack", str(tmp_path / "there" / "in"))
     assert said.code in (1, 2)

@@ -111,9 +111,9 @@ def test_what_is_no_run_or_is_being_written_is_not_set_aside(tmp_path: Path) -> 
     assert {path.name for path in tmp_path.iterdir()} == {"photos", "run", "file"}
 
 
-@pytest.mark.parametrize("command", ["run", "generate"])
-def test_the_command_begins_anew_when_told_to(tmp_path: Path, command: str) -> None:
-    given = [command, "knolling", "-m", "builtin/scatter", "--levels", "1", "--per-level", "2", "--size", "256"]
+@pytest.mark.parametrize("judging", [[], ["--no-judge"]])
+def test_the_command_begins_anew_when_told_to(tmp_path: Path, judging: list[str]) -> None:
+    given = ["run", *judging, "knolling", "-m", "builtin/scatter", "--levels", "1", "--per-level", "2", "--size", "256"]
     given += ["--out", str(tmp_path / "run")]
     assert formalimg(*given).code == 0
     (tmp_path / "run" / "results.sqlite").unlink()

@@ -79,6 +79,6 @@ def test_relations_are_seen_in_boxes(images: Path) -> None:
 
 
 def test_all_prompts_unread_are_refused_at_once(images: Path) -> None:
-    code, _, err = command("score", str(images), "--prompt", UNREAD, "--judge", "detector/coco", "--as", "formula")
+    code, _, err = command("score", str(images), "--prompt", UNREAD, "--judge", "builtin/icons", "--as", "formula")
     assert code == 2
     assert "'A cup dreams of tea.' cannot be read as a formula ('dreams' is not understood here)" in err

@@ -250,8 +250,8 @@ def test_long_work_is_stopped_and_few_work_at_once() -> None:
     bench = JobPool(workers=1, queue_timeout=0.01)
     asked = {"formula": ENDLESS, "vocabulary": "knolling", "semantics": "strict", "style": None, "draws": False}
     with pytest.raises(JobTimeoutError):
-        bench.run("formula", "verify", 0.1, **asked, scene=_text(scene))
-    assert bench.run("formula", "verify", 5, **{**asked, "formula": CUP_AND_FORK}, scene=_text(RED))["passed"] is True
+        bench.run("verify", 0.1, **asked, scene=_text(scene))
+    assert bench.run("verify", 5, **{**asked, "formula": CUP_AND_FORK}, scene=_text(RED))["passed"] is True
     full = playground_routes(JobPool(workers=0, queue_timeout=0.01))
     crowded = Visitor(build_app(full, token=None, command="formalimg view"))
     assert "try again" in crowded.refusal(503, "solve", formula=CUP_AND_FORK)

@@ -66,8 +66,8 @@ def test_a_result_that_is_too_large_is_not_sent() -> None:
     pool = JobPool(1)
     scene = {"objects": [{"label": "y" * 900, "color": "red", "box_2d": [0, 0, 10, 10]}]}
     with pytest.raises(InputTooLargeError, match=r"the result has .* bytes, too many to be shown"):
-        pool.run("formula", "verify", 30.0, **{**VERIFIED, "formula": MANY_WORDS}, scene=json.dumps(scene))
-    found = pool.run("formula", "verify", 30.0, **VERIFIED, scene=json.dumps(RED.to_json()))
+        pool.run("verify", 30.0, **{**VERIFIED, "formula": MANY_WORDS}, scene=json.dumps(scene))
+    found = pool.run("verify", 30.0, **VERIFIED, scene=json.dumps(RED.to_json()))
     assert found["passed"] is True
 
 

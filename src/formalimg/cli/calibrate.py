@@ -1,4 +1,4 @@
-"""`formalimg cf-world calibrate`: choose the gate threshold of groups by human labels."""
+"""`calibrate`: choose the gate threshold of groups by human labels."""
 
 from __future__ import annotations
 

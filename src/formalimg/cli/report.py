@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from formalimg.cli.comparisons import ExcludeInattentive, HumanRatingFiles, LabelFiles, read_human_ratings
-from formalimg.cli.next_command import print_next
 from formalimg.cli.options import MAX_COUNT, MinCoverage
 from formalimg.cli.output import Figures, FiguresAs, figure_formats, write_figures
 from formalimg.cli.run_output import exit_if_uncovered, uncovered_runs
-from formalimg.cli.streams import echo, print_data, print_table
+from formalimg.cli.streams import echo, print_data, print_next, print_table
 from formalimg.errors import FormalimgError
 from formalimg.reports.formats import Format
 from formalimg.stats.observations import MissingPolicy, Profile

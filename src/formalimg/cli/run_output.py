@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
-from formalimg.cli.next_command import print_next
-from formalimg.cli.streams import echo, print_table
+from formalimg.cli.streams import echo, print_next, print_table
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:

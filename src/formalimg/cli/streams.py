@@ -15,6 +15,9 @@ from typing import TYPE_CHECKING, TextIO
 from formalimg._util.text import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     from rich.console import RenderableType
 
 _DEFAULT_WIDTH = 100
@@ -74,3 +77,29 @@ def _prepared(stream: TextIO | None) -> TextIO:
     if isinstance(stream, io.TextIOWrapper):
         stream.reconfigure(errors="replace")  # a terminal without ✓ shows a ? instead of failing
     return stream
+
+
+def print_next(words: str, folders: Sequence[Path], options: str = "") -> None:
+    """Print the command that goes on with these runs, such as `next: formalimg report runs/* --details`.
+
+    Args:
+        words: the command, such as `report`.
+        folders: the run folders.
+        options: what follows them.
+    """
+    echo(f"next: {' '.join(filter(None, ['formalimg', words, _in_short(folders), options]))}")
+
+
+def _in_short(folders: Sequence[Path]) -> str:
+    """Return folders as arguments; with a wildcard where they are all that begins with the same words."""
+    import glob  # these here, because most commands print no folders
+    import shlex
+    from itertools import takewhile
+
+    (parent, *others) = dict.fromkeys(folder.parent for folder in folders)
+    names = [folder.name for folder in folders]
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    start = "".join(letters[0] for letters in alike)
+    if len(names) > 1 and not others and {path.name for path in parent.glob(f"{glob.escape(start)}*")} == set(names):
+        return f"{shlex.quote(str(parent / start) if start else f'{parent}/')}*"
+    return shlex.join(map(str, dict.fromkeys(folders)))

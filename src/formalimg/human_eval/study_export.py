@@ -1,4 +1,4 @@
-"""Export of human ratings to the CSV and JSONL files that `formalimg agree` and `formalimg cf-world calibrate` read."""
+"""Export of human ratings to the CSV and JSONL files that `formalimg agree` and `calibrate` read."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[s
     `raters.csv` (progress, attention, seconds). Of finished tasks, without checks:
 
     - `questions`: `votes.csv` for `formalimg agree --votes`; where raters say whether objects can be recognised,
-      `labels.csv` for `formalimg cf-world calibrate`;
+      `labels.csv` for `calibrate`;
     - `scores`: `scores.csv` for `formalimg agree --scores`;
     - `likert`: `likert.csv`, `compliance.csv` (mean and pass of each image), and `votes.csv`, in which `people` have
       one vote on each image that has all its ratings, by the rule of the study;
