@@ -83,23 +83,23 @@ def test_no_items_have_no_figures() -> None:
 
 def test_commands_write_figures_besides_what_they_print(tmp_path: Path) -> None:
     app = typer.Typer()
-    app.command("items", "census")(census_command)
-    app.command("items", "captions")(captions_command)
+    app.command("census")(census_command)
+    app.command("captions")(captions_command)
     (tmp_path / "captions.txt").write_text("a red car\n")
     (tmp_path / "nothing.txt").write_text("Sale!\n")
 
     def output(*wanted: str) -> str:
         return CliRunner().invoke(app, [*wanted], catch_exceptions=False).stdout
 
-    census = output("items", "census", "cf-world")
-    assert output("items", "census", "cf-world", "--figures", str(tmp_path / "c"), "--figures-as", "svg") == census
+    census = output("census", "cf-world")
+    assert output("census", "cf-world", "--figures", str(tmp_path / "c"), "--figures-as", "svg") == census
     assert sorted(path.name for path in (tmp_path / "c").iterdir()) == ["cf-world-fields.svg", "cf-world-questions.svg"]
     for path in (tmp_path / "c").iterdir():
         ElementTree.fromstring(path.read_bytes())
-    assert "captions" in output("items", "captions", str(tmp_path / "captions.txt"), "--figures", str(tmp_path / "d"))
+    assert "captions" in output("captions", str(tmp_path / "captions.txt"), "--figures", str(tmp_path / "d"))
     assert len(list((tmp_path / "d").iterdir())) == 4
     with pytest.raises(FormalimgError, match="nothing to draw: no caption names an object"):
-        output("items", "captions", str(tmp_path / "nothing.txt"), "--figures", str(tmp_path / "e"))
+        output("captions", str(tmp_path / "nothing.txt"), "--figures", str(tmp_path / "e"))
     with pytest.raises(FormalimgError, match="svg, png, pdf"):
-        output("items", "census", "cf-world", "--figures", str(tmp_path / "e"), "--figures-as", "gif")
+        output("census", "cf-world", "--figures", str(tmp_path / "e"), "--figures-as", "gif")
     assert not (tmp_path / "e").exists()
