@@ -34,24 +34,17 @@ class PromptError(FormalimgError):
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt template with `{placeholders}`.
+    """A prompt template with `{placeholders}`."""
 
-    Attributes:
-        name: the name of its file without `.txt`.
-        text: the template.
-        version: distinguishes it from others of the same name.
-        optional: placeholders that a user's own template may omit.
-        aliases: other names that a user's own template may have for placeholders, such as those of an official text.
-        instead: placeholders that a text in its place may have, all of them, instead of its own.
-        origin: where the authors published the text, which is then sent to the letter; empty for ours and the user's.
-    """
-
-    name: str
-    text: str
-    version: str
-    optional: frozenset[str] = frozenset()
+    name: str  # the name of its file without `.txt`
+    text: str  # the template
+    version: str  # distinguishes it from others of the same name
+    optional: frozenset[str] = frozenset()  # placeholders that a user's own template may omit
+    # other names that a user's own template may have for placeholders, such as those of an official text
     aliases: Mapping[str, str] = field(default_factory=dict)
+    # placeholders that a text in its place may have, all of them, instead of its own
     instead: frozenset[str] = frozenset()
+    # where the authors published the text, which is then sent to the letter; empty for ours and the user's
     origin: str = ""
 
     @property
@@ -83,15 +76,7 @@ def is_replaced(prompt: str) -> bool:
 
 
 def load_prompts(folder: Path, own: Path | None = None) -> dict[str, Prompt]:
-    """Load the built-in prompts of a folder by name, each replaced by the user's own of the same name, if any.
-
-    Args:
-        folder: our texts, one `.txt` file each.
-        own: the user's folder; texts that are not in it stay ours.
-
-    Raises:
-        PromptError: if the user's folder is none, or a text in it cannot stand in for ours.
-    """
+    """Load the built-in prompts of a folder by name, each replaced by the user's own of the same name, if any."""
     prompts = {path.stem: _ours(path) for path in sorted(folder.glob("*.txt"))}
     if own is None:
         return prompts
@@ -110,11 +95,7 @@ def load_prompts(folder: Path, own: Path | None = None) -> dict[str, Prompt]:
 
 
 def read_prompt(path: Path) -> Prompt:
-    """Return a text of the user, or of the authors, that takes the place of none of ours; it has no placeholders.
-
-    Raises:
-        PromptError: if there is none, or it has placeholders.
-    """
+    """Return a text of the user, or of the authors, that takes the place of none of ours; it has no placeholders."""
     return _stand_in(path, Prompt(path.stem, "", ""))
 
 
@@ -152,12 +133,7 @@ def _stand_in(path: Path, ours: Prompt) -> Prompt:
 
 
 def exact_prompt(template: str, origin: str) -> bytes:
-    """Return the file of a text that the authors published.
-
-    Args:
-        template: the text as a format string: fields in braces, braces of its own doubled.
-        origin: where they published it.
-    """
+    """Return the file of a text that the authors published."""
     return f"{_ORIGIN}{origin}\n{template}".encode()
 
 

@@ -18,11 +18,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def checks_types(**hints: str) -> Callable[[Function], Function]:
-    """Decorate a function that users call: arguments of wrong types are refused before it begins.
-
-    Args:
-        hints: what else the message says of a parameter, by its name.
-    """
+    """Decorate a function that users call: arguments of wrong types are refused before it begins."""
 
     def decorate(function: Function) -> Function:
         @functools.wraps(function)
@@ -45,11 +41,7 @@ def checks_types(**hints: str) -> Callable[[Function], Function]:
 
 
 def require_types(annotated: Any, values: Mapping[str, object], hints: Mapping[str, str] | None = None) -> None:
-    """Refuse values that the annotations of a function or class do not allow.
-
-    Raises:
-        FormalimgError: for the first of them; it names the types that are allowed.
-    """
+    """Refuse values that the annotations of a function or class do not allow."""
     names = vars(sys.modules[annotated.__module__])
     for name, annotation in annotated.__annotations__.items():
         if name not in values:

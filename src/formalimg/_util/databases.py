@@ -107,17 +107,7 @@ class UntrustedConnection(sqlite3.Connection):
 
 
 def open_untrusted(file: Path | None, mode: OpenMode = "rwc", *, timeout: float) -> UntrustedConnection:
-    """Open a database that anybody may have made. Every statement is committed at once; any thread may use it.
-
-    Args:
-        file: the database; None for one in memory.
-        mode: rwc to create it if necessary, rw not to, immutable where nothing can be written.
-        timeout: seconds to wait for another process.
-
-    Raises:
-        FormalimgError: if it or a file that SQLite keeps beside it is not a plain file.
-        sqlite3.Error: if it cannot be opened.
-    """
+    """Open a database that anybody may have made. Every statement is committed at once; any thread may use it."""
     uri = "file::memory:"
     if file is not None:
         _require_plain_database(file)
@@ -144,12 +134,7 @@ def readers_mode(file: Path) -> OpenMode:
 
 
 def _require_plain_database(file: Path) -> None:
-    """Refuse links, pipes and devices: SQLite writes to and truncates the files beside a database, wherever they lead.
-
-    Raises:
-        FormalimgError: if one of the files is not a plain file, or a journal names a further file, which SQLite would
-            delete.
-    """
+    """Refuse links, pipes and devices: SQLite writes to the files beside a database, wherever they lead."""
     for path in (file, *(file.with_name(f"{file.name}{suffix}") for suffix in _SIDE_FILES)):
         try:
             found = path.lstat()
@@ -183,16 +168,6 @@ def require_our_schema(connection: sqlite3.Connection, file: Path | str, sql: st
     """Compare the schema of a database with ours: tables, columns, types, constraints, indexes and triggers.
 
     Nothing of a foreign schema is executed by this: views, triggers, and expressions in indexes would be by a query.
-
-    Args:
-        connection: the database.
-        file: its file, for the message.
-        sql: the statements that create our schema.
-        advice: what to do if it differs.
-
-    Raises:
-        FormalimgError: if anything differs.
-        sqlite3.Error: if it cannot be read.
     """
     expected = _expected_schema(sql)
     found = _schema(connection)
@@ -239,13 +214,7 @@ def _without_comments(sql: str) -> str:
 
 @contextlib.contextmanager
 def database_errors(file: Path, *, full: str, damaged: str) -> Iterator[None]:
-    """Turn database errors, and values that cannot be ours, into errors that users can act on.
-
-    Args:
-        file: the database.
-        full: what to do when the disk is full.
-        damaged: what to do when the file is damaged.
-    """
+    """Turn database errors, and values that cannot be ours, into errors that users can act on."""
     try:
         yield
     except StoredValueError as error:

@@ -35,12 +35,7 @@ def list_images(images: AnyImage) -> list[Any]:
 
 
 def image_file_bytes(image: AnyImage) -> bytes:
-    """Return an image as the bytes of a file.
-
-    Raises:
-        NoImageError: if it is none.
-        OSError: if there is no such file.
-    """
+    """Return an image as the bytes of a file."""
     if isinstance(image, bytes | bytearray | memoryview):
         return bytes(image)
     if isinstance(image, str | os.PathLike):

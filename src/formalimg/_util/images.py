@@ -45,19 +45,12 @@ _MAX_INFLATED = 4 * 1024 * 1024
 
 
 class FilePart(NamedTuple):
-    """A part of an image file: a chunk or segment, or what lies behind the last one.
+    """A part of an image file: a chunk or segment, or what lies behind the last one."""
 
-    Attributes:
-        kind: `pixels` (needed to decode the image), `plain` (numbers, no text) or `metadata`.
-        name: the type of the chunk; empty for what is none.
-        content: its content.
-        raw: the whole part as it is in the file; not a copy, because pixels are large.
-    """
-
-    kind: str
-    name: bytes
-    content: bytes
-    raw: memoryview
+    kind: str  # `pixels` (needed to decode the image), `plain` (numbers, no text) or `metadata`
+    name: bytes  # the type of the chunk; empty for what is none
+    content: bytes  # its content
+    raw: memoryview  # the whole part as it is in the file; not a copy, because pixels are large
 
 
 def metadata_texts(data: bytes) -> Iterator[bytes | None]:

@@ -20,12 +20,7 @@ PACKAGE = "formalimg"
 
 
 def install_line(extra: str, *more: str) -> str:
-    """Return the command that installs an extra, such as `pip install 'formalimg[openai]'`.
-
-    Args:
-        extra: the extra.
-        more: further packages that are needed.
-    """
+    """Return the command that installs an extra, such as `pip install 'formalimg[openai]'`."""
     return " ".join(["pip install", *_source_arguments(extra), *map(shlex.quote, more)])
 
 

@@ -41,11 +41,7 @@ _KINDS = (
 
 
 def open_plain(path: str | os.PathLike[str], flags: int, *, dir_fd: int | None = None) -> int:
-    """Open a plain file, perhaps in an open folder, and return its descriptor; an `opener` for `open`.
-
-    Raises:
-        OSError: if it cannot be opened, or is a symbolic link, a folder, a pipe or a device; `strerror` says which.
-    """
+    """Open a plain file, perhaps in an open folder, and return its descriptor; an `opener` for `open`."""
     try:
         descriptor = os.open(path, flags | _CAREFULLY, 0o666, dir_fd=dir_fd)
     except OSError as error:
@@ -61,11 +57,7 @@ def open_plain(path: str | os.PathLike[str], flags: int, *, dir_fd: int | None =
 
 
 def read_plain_bytes(path: str | os.PathLike[str], max_bytes: int, *, dir_fd: int | None = None) -> bytes:
-    """Return the content of a plain file, perhaps in an open folder.
-
-    Raises:
-        OSError: if it cannot be read, is not a plain file, or has more than `max_bytes` bytes.
-    """
+    """Return the content of a plain file, perhaps in an open folder."""
     with open(open_plain(path, os.O_RDONLY, dir_fd=dir_fd), "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > max_bytes:
@@ -86,9 +78,6 @@ def refuse_special_file(path: str | os.PathLike[str]) -> None:
 
     A link to a file is one the user may give. A path that does not exist is left to whoever opens it; what the shell
     has opened, as /dev/stdin or for `<(…)`, is allowed.
-
-    Raises:
-        FormalimgError: if it is a named pipe, a socket or a device, or a link that leads back to itself.
     """
     try:
         mode = os.stat(path).st_mode  # noqa: PTH116  # also for plain strings
@@ -101,11 +90,7 @@ def refuse_special_file(path: str | os.PathLike[str]) -> None:
 
 
 def refuse_special_files(folder: Path) -> None:
-    """Refuse a folder with something in it that is neither a file nor a folder, for libraries that would open it.
-
-    Raises:
-        FormalimgError: if there is a named pipe, a socket, a device, or a link that leads back to itself.
-    """
+    """Refuse a folder with something in it that is neither a file nor a folder, for libraries that would open it."""
     for path in sorted(folder.rglob("*")):
         refuse_special_file(path)
 
@@ -142,17 +127,7 @@ _FSYNC_THREADS = 16
 
 
 def atomic_write(path: Path, chunks: Iterable[bytes], *, fsync: bool = False, hint: str = "") -> None:
-    """Write a file that appears all at once under its name, or not at all; a replaced file keeps its permissions.
-
-    Args:
-        path: the file; its folder must exist.
-        chunks: the content.
-        fsync: whether the content must be on disk before the old file is replaced, and its name before this returns.
-        hint: what to do if the file cannot be written; added to the error message.
-
-    Raises:
-        FormalimgError: if it cannot be written, for example because the disk is full.
-    """
+    """Write a file that appears all at once under its name, or not at all; a replaced file keeps its permissions."""
     # Plain strings: runs write thousands of small files, and Path objects take longer than the files.
     name = str(path)
     partial = os.path.join(os.path.dirname(name), f".{os.path.basename(name)}{PARTIAL_SUFFIX}")  # noqa: PTH118, PTH119, PTH120
@@ -174,11 +149,7 @@ def atomic_write(path: Path, chunks: Iterable[bytes], *, fsync: bool = False, hi
 
 
 def fsync_files(folder: Path, names: Iterable[str]) -> None:
-    """Wait until these files of a folder, and their names in it, are on disk and survive a loss of power.
-
-    Raises:
-        OSError: if they could not be written.
-    """
+    """Wait until these files of a folder, and their names in it, are on disk and survive a loss of power."""
     paths = [folder / name for name in names]
     # At the same time, because a file system does all that are waiting in one go: that takes a tenth of the time.
     done = [_fsync_threads().submit(_fsync, path) for path in paths[1:]]
@@ -227,11 +198,7 @@ def atomic_write_text(path: Path, text: str) -> Path:
 
 @contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
-    """Yield a new folder to write to, which takes its place when everything is written.
-
-    Raises:
-        FormalimgError: if the folder is not empty, or cannot be written.
-    """
+    """Yield a new folder to write to, which takes its place when everything is written."""
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FormalimgError(f"{folder} is not empty: choose another folder, or empty it")
@@ -249,12 +216,7 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def merged_folder(folder: Path) -> Iterator[Path]:
-    """Yield a new folder whose files move into `folder` when everything is written; none may be there already.
-
-    Raises:
-        FileExistsError: if one is there, before anything is moved.
-        FormalimgError: if they cannot be written.
-    """
+    """Yield a new folder whose files move into `folder` when everything is written; none may be there already."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=folder) as made:
@@ -281,11 +243,7 @@ def _move(source: Path, target: Path) -> None:
 
 
 def write_folder(folder: Path, files: Mapping[str, str]) -> None:
-    """Create a folder with these texts as files, all of them or none; names may contain folders.
-
-    Raises:
-        FormalimgError: if the folder is not empty, or cannot be written.
-    """
+    """Create a folder with these texts as files, all of them or none; names may contain folders."""
     with atomic_folder(folder) as new:
         for name, text in files.items():
             (new / name).parent.mkdir(parents=True, exist_ok=True)
@@ -303,11 +261,7 @@ def _create(path: str, flags: int) -> int:
 
 
 def read_text(path: Path) -> str:
-    """Return the content of a UTF-8 text file, without a byte order mark.
-
-    Raises:
-        FormalimgError: if it cannot be read.
-    """
+    """Return the content of a UTF-8 text file, without a byte order mark."""
     refuse_special_file(path)
     try:
         return path.read_bytes().decode("utf-8-sig")

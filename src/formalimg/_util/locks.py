@@ -35,12 +35,7 @@ def is_file_locked(path: Path) -> bool:
 
 
 def lock_file(file: IO[str]) -> None:
-    """Lock an open file until it is closed.
-
-    Raises:
-        OSError: if somebody else holds the lock.
-        FormalimgError: if the file system has no locks.
-    """
+    """Lock an open file until it is closed."""
     try:
         _lock_patiently(file)
     except OSError as error:
@@ -96,16 +91,7 @@ class FolderLock:
         folder: Path,
         taken: str = "is being written by {holder}: wait until it is done, or stop it; nothing was changed",
     ) -> None:
-        """Take the lock.
-
-        Args:
-            folder: the folder that only one process at a time may write to.
-            taken: the error message after the name of the folder if another process, the `{holder}`, has the lock.
-
-        Raises:
-            LockedError: if another process holds it; the message says which.
-            FormalimgError: if the folder cannot be locked.
-        """
+        """Take the lock."""
         try:
             # Without following links: a folder of somebody else must not choose which file is emptied.
             self._file: IO[str] = open(  # noqa: SIM115

@@ -22,11 +22,7 @@ class MemoryGate:
     """
 
     def __init__(self, capacity: int) -> None:
-        """Create a gate that is free.
-
-        Args:
-            capacity: how many bytes may be reserved; more than that is let through alone.
-        """
+        """Create a gate that is free."""
         self._capacity = capacity
         self._used = 0
         self._lock = threading.Lock()

@@ -44,11 +44,7 @@ class PlainFolder:
         return read_plain_bytes(self._name(name), max_bytes, dir_fd=self._descriptor)
 
     def replace(self, name: str, data: bytes) -> None:
-        """Write a file durably; it appears all at once under its name.
-
-        Raises:
-            OSError: if it cannot be written.
-        """
+        """Write a file durably; it appears all at once under its name."""
         partial = self._name(f".{name}.part")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(partial, dir_fd=self._descriptor)
@@ -72,11 +68,7 @@ class PlainFolder:
 
 @contextmanager
 def open_plain_folder(path: Path, root: Path) -> Iterator[PlainFolder]:
-    """Open a folder below a root, or the root itself, which alone may be a link.
-
-    Raises:
-        OSError: if there is no such folder, or a part of its path below the root is a symbolic link.
-    """
+    """Open a folder below a root, or the root itself, which alone may be a link."""
     parts = path.relative_to(root).parts
     if ".." in parts:
         raise NotADirectoryError(errno.ENOTDIR, _NOT_PLAIN, str(path))

@@ -25,11 +25,7 @@ _TOO_LONG = "cannot read {}: it has more than {:,} bytes, split it"
 
 
 def read_records(place: Path, only: str) -> list[Mapping[str, Any]]:
-    """Return the records of a JSON Lines, JSON or CSV file; of any other file, its lines under the name `only`.
-
-    Raises:
-        FormalimgError: if it cannot be read.
-    """
+    """Return the records of a JSON Lines, JSON or CSV file; of any other file, its lines under the name `only`."""
     try:
         text = read_file_bytes(place).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -55,11 +51,7 @@ def read_records(place: Path, only: str) -> list[Mapping[str, Any]]:
 
 
 def read_file_bytes(place: Path) -> bytes:
-    """Return the content of a file that holds a list.
-
-    Raises:
-        FormalimgError: if it cannot be read, or is longer than any list.
-    """
+    """Return the content of a file that holds a list."""
     try:
         refuse_special_file(place)
         with place.open("rb") as file:
@@ -107,13 +99,6 @@ def iterate_table(place: Path, skip: Callable[[str, str], None]) -> Iterator[Tab
 
     Bytes that are no text are replaced. A JSON object of objects is a list of them, each with its key as `id`. A file
     is read as records are taken, except for JSON, whose values are counted before.
-
-    Args:
-        place: the file.
-        skip: called with the place of each record that cannot be read, and why.
-
-    Raises:
-        FormalimgError: if nothing in it can be read.
     """
     match place.suffix.lower():
         case ".jsonl" | ".ndjson":
@@ -128,11 +113,7 @@ def iterate_table(place: Path, skip: Callable[[str, str], None]) -> Iterator[Tab
 
 
 def _lines(place: Path, newline: str) -> Iterator[str]:
-    """Yield the lines of a file that holds a list.
-
-    Raises:
-        FormalimgError: if it cannot be read, or is longer than any list.
-    """
+    """Yield the lines of a file that holds a list."""
     try:
         refuse_special_file(place)
         with place.open(encoding="utf-8-sig", errors="replace", newline=newline) as file:

@@ -16,22 +16,12 @@ from formalimg._util.text import truncate
 
 
 def loads_strict(text: str | bytes | bytearray) -> Any:
-    """Parse a JSON text.
-
-    Raises:
-        ValueError: if it is not JSON, is not UTF-8, has a key twice (one of the values would be lost), or has NaN.
-        RecursionError: if it is nested too deep.
-    """
+    """Parse a JSON text."""
     return json.loads(text, object_pairs_hook=reject_duplicate_keys, parse_constant=reject_constant)
 
 
 def dumps_storable(value: object) -> str:
-    """Return the value as JSON that can be encoded as UTF-8; lone surrogates, which some models write, are escaped.
-
-    Raises:
-        TypeError: if it is not plain data.
-        ValueError: if it holds NaN or Infinity.
-    """
+    """Return the value as JSON that can be encoded as UTF-8; lone surrogates, which some models write, are escaped."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return text if is_utf8(text) else json.dumps(value, allow_nan=False)
 
@@ -75,11 +65,7 @@ _DOTTED_KEY = re.compile(rf"(?<![\w-])(?:[\w-]++[ \t]*+\.[ \t]*+){{{_MAX_DOTS}}}
 
 
 def parse_toml(data: bytes) -> dict[str, Any]:
-    """Return the table of a TOML text.
-
-    Raises:
-        ValueError: if it is not UTF-8, not TOML, nested too deeply, or has a key of many parts; the message says which.
-    """
+    """Return the table of a TOML text."""
     import tomllib  # here, because few need it
 
     text = data.decode("utf-8")
@@ -153,11 +139,7 @@ def stored_file_name(value: object, name: str) -> str:
 
 
 def stored_json(text: object, name: str, kind: type[Kind]) -> Kind:
-    """Return the value of a JSON text, which must be of this type, with limited depth and numbers.
-
-    Raises:
-        StoredValueError: if it is not JSON, or is something else.
-    """
+    """Return the value of a JSON text, which must be of this type, with limited depth and numbers."""
     if type(text) is not str:
         raise wrong_value(name, text)
     decoder = _EXACT if _UNUSUAL_NUMBER.search(text) else _FAST
@@ -173,11 +155,7 @@ def stored_json(text: object, name: str, kind: type[Kind]) -> Kind:
 
 
 def require_shallow(value: object, name: str) -> None:
-    """Refuse data that is nested so deep that functions which walk through it would fail.
-
-    Raises:
-        StoredValueError: if it is nested too deep.
-    """
+    """Refuse data that is nested so deep that functions which walk through it would fail."""
     level = [value]
     for _ in range(_MAX_DEPTH):
         level = [

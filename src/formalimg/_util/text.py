@@ -22,10 +22,6 @@ def visible(text: str, *, one_line: bool = False) -> str:
     r"""Return the text with control characters written out, such as `\x1b`, so that no terminal obeys them.
 
     Characters beyond ASCII are written as JSON writes them, so that JSON stays the same data.
-
-    Args:
-        text: a text that somebody else may have written.
-        one_line: whether newlines and tabs are written out as well, as for a cell of a table.
     """
     if text.isprintable():  # nearly all texts
         return text

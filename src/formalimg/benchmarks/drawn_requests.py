@@ -20,20 +20,12 @@ class BriefSpec(Protocol):
     """A spec that says in a brief what is to be drawn."""
 
     def scene_brief(self) -> SceneBrief:
-        """Return the brief.
-
-        Raises:
-            NothingToDrawError: if there is none.
-        """
+        """Return the brief."""
         ...
 
 
 def drawn_request(spec: object) -> Formula | SceneBrief:
-    """Return what a spec asks to be drawn, as `solve_drawn` takes it.
-
-    Raises:
-        NothingToDrawError: if it does not tell.
-    """
+    """Return what a spec asks to be drawn, as `solve_drawn` takes it."""
     if isinstance(spec, FormulaSpec):
         if spec.unreadable is not None:
             raise NothingToDrawError(spec.unreadable_because)

@@ -242,11 +242,7 @@ def _listed_tags(line: bytes) -> bytes:
 
 
 def require_valid(items: Iterable[Item[Any]]) -> None:
-    """Check the specifications of items that were opened and not loaded.
-
-    Raises:
-        ItemsError: listing everything that is wrong with them, each with its place.
-    """
+    """Check the specifications of items that were opened and not loaded."""
     findings = ItemFindings()
     checked: dict[LineRecords, list[FiledItem]] = {}
     for item in items:

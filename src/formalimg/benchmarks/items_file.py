@@ -34,19 +34,11 @@ class ItemRecords(ABC):
 
     @abstractmethod
     def line(self, number: int) -> bytes:
-        """Return the record of an item as it is stored.
-
-        Raises:
-            FormalimgError: if it cannot be read any more, or has changed.
-        """
+        """Return the record of an item as it is stored."""
 
     @abstractmethod
     def read_spec(self, number: int) -> Any:
-        """Return the specification in a record; a record that nobody has checked is checked first.
-
-        Raises:
-            ItemsError: if it is not valid.
-        """
+        """Return the specification in a record; a record that nobody has checked is checked first."""
 
     @abstractmethod
     def is_canonical(self, number: int) -> bool:
@@ -131,15 +123,7 @@ _NEEDED = ("format", "suite", "version", "id", "level", "prompt")
 
 
 def encode_item(item: Item[Any], *, with_proof: bool = True) -> str:
-    """Return the item as one line of JSON; the same item always gives the same text.
-
-    Args:
-        item: an item of any suite.
-        with_proof: False leaves out what only shows that the item can be satisfied, so that what it asks remains.
-
-    Raises:
-        FormalimgError: if there is no such suite, or the spec is not that of the suite's kind.
-    """
+    """Return the item as one line of JSON; the same item always gives the same text."""
     kind = get_suite(item.suite)
     if isinstance(item, FiledItem) and item.is_canonical:
         if with_proof:
@@ -173,11 +157,7 @@ def formula_text(item: Item[Any]) -> str:
 
 
 def decode_item(text: str, suite: str) -> Item[Any]:
-    """Return the item that `encode_item` wrote.
-
-    Raises:
-        ItemsError: if the text is not an item of the suite; lists everything that is wrong with it.
-    """
+    """Return the item that `encode_item` wrote."""
     findings = ItemFindings()
     item = read_line(text.encode("utf-8", "surrogatepass"), f"an item of {suite}", suite, findings)
     findings.raise_any()

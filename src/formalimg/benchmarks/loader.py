@@ -50,19 +50,12 @@ def load(suite: str, path: str | Path | None = None) -> list[Item[Any]]:
 
 @dataclass(frozen=True)
 class LoadedItems:
-    """The items of a suite, and what is to be said of the data they come from.
+    """The items of a suite, and what is to be said of the data they come from."""
 
-    Attributes:
-        items: sorted by id.
-        skipped: the records of published data of which no item could be made.
-        repairs: what was mended in published data, in lines of text.
-        origin: `authors` for items read from files as their authors publish them; else empty.
-    """
-
-    items: list[Item[Any]]
-    skipped: tuple[SkippedRecord, ...] = ()
-    repairs: tuple[str, ...] = ()
-    origin: str = ""
+    items: list[Item[Any]]  # sorted by id
+    skipped: tuple[SkippedRecord, ...] = ()  # the records of published data of which no item could be made
+    repairs: tuple[str, ...] = ()  # what was mended in published data, in lines of text
+    origin: str = ""  # `authors` for items read from files as their authors publish them; else empty
 
     @cached_property
     def odd(self) -> str:
@@ -71,12 +64,7 @@ class LoadedItems:
 
 
 def load_with_skipped(suite: str, path: str | Path | None = None) -> LoadedItems:
-    """Load the items of a suite, and what of published data was skipped; as `load` does.
-
-    Raises:
-        ItemsError: as `load` does; also if everything had to be skipped.
-        FormalimgError: as `load` does.
-    """
+    """Load the items of a suite, and what of published data was skipped; as `load` does."""
     return _read_items(suite, path, load_default, read_lines)
 
 
@@ -85,10 +73,6 @@ def open_items(suite: str, path: str | Path | None = None) -> LoadedItems:
 
     Prompts and specifications stay in the file until they are needed. Specifications in an items file are not checked
     yet: `require_valid` does it for those that are used.
-
-    Raises:
-        ItemsError: as `load_with_skipped` does.
-        FormalimgError: as `load` does.
     """
     return _read_items(suite, path, open_default, open_items_file)
 
@@ -123,12 +107,7 @@ def _read_items(
 
 
 def _items_file(place: Path, *, other_lines: bool) -> Path | None:
-    """Return the items file that a path means; None if it means published files.
-
-    Args:
-        place: the path.
-        other_lines: whether published files may be JSON Lines too; items files are then known by their first line.
-    """
+    """Return the items file that a path means; None if it means published files."""
     if place.suffix == ".jsonl":
         if not place.is_file():
             raise FormalimgError(f"there is no file {place}: check the path")
@@ -160,16 +139,7 @@ class DigestError(FormalimgError):
 
 
 def load_default(suite: str, version: str = "") -> list[Item[Any]]:
-    """Load the default items of a suite, sorted by id.
-
-    Args:
-        suite: the suite.
-        version: an earlier version of its items; empty for the newest.
-
-    Raises:
-        FormalimgError: if the suite has none, or not in this version.
-        DigestError: if the file is not the one that this version of the package was made with.
-    """
+    """Load the default items of a suite, sorted by id."""
     data = _default_data(suite, version)
     with no_garbage_collection():
         items = [decode_known_item(line, suite) for line in data.splitlines()]
@@ -178,11 +148,7 @@ def load_default(suite: str, version: str = "") -> list[Item[Any]]:
 
 
 def open_default(suite: str, version: str = "") -> list[Item[Any]]:
-    """Open the default items of a suite, as `load_default` does; each is decoded when it is needed.
-
-    Raises:
-        FormalimgError: as `load_default` does.
-    """
+    """Open the default items of a suite, as `load_default` does; each is decoded when it is needed."""
     items = open_known_lines(_default_data(suite, version), suite)
     _require_version(suite, version, items[0].version)
     return items
@@ -257,12 +223,7 @@ def instruction_digest(items: Sequence[Item[Any]]) -> str:
 
 
 def default_digest(suite: str, version: str = "") -> str:
-    """Return the `instruction_digest` of the default items of a suite, without loading them; empty if it has none.
-
-    Args:
-        suite: the suite.
-        version: an earlier version of its items; empty, or one that has no file of its own, for the newest.
-    """
+    """Return the `instruction_digest` of the default items of a suite, without loading them; empty if it has none."""
     known = _digests()["instructions"]
     return known.get(f"{suite}@{version}", known.get(suite, ""))
 

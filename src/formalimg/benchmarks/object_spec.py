@@ -20,20 +20,13 @@ MAX_REQUIREMENTS = 50
 
 @dataclass(frozen=True)
 class IncludedObjects:
-    """Objects that an image must show.
+    """Objects that an image must show."""
 
-    Attributes:
-        label: their class.
-        count: how many; more are no fault, unless they are excluded.
-        color: the colour of all of them; empty if any will do.
-        relation: where they are, as seen from the target; empty if anywhere.
-        target: the place of the target among the included objects, before their own; None without a relation.
-    """
-
-    label: str
-    count: int
-    color: str = ""
-    relation: str = ""
+    label: str  # their class
+    count: int  # how many; more are no fault, unless they are excluded
+    color: str = ""  # the colour of all of them; empty if any will do
+    relation: str = ""  # where they are, as seen from the target; empty if anywhere
+    # the place of the target among the included objects, before their own; None without a relation
     target: int | None = None
 
 
@@ -47,17 +40,11 @@ class ExcludedObjects:
 
 @dataclass(frozen=True)
 class ObjectSpec:
-    """What an image must show and must not show.
+    """What an image must show and must not show."""
 
-    Attributes:
-        tag: the task; `counting` has a higher threshold for detections.
-        include: what must be there, all of it.
-        exclude: what must not be there, none of it.
-    """
-
-    tag: str
-    include: tuple[IncludedObjects, ...]
-    exclude: tuple[ExcludedObjects, ...] = ()
+    tag: str  # the task; `counting` has a higher threshold for detections
+    include: tuple[IncludedObjects, ...]  # what must be there, all of it
+    exclude: tuple[ExcludedObjects, ...] = ()  # what must not be there, none of it
 
     @property
     def object_classes(self) -> tuple[str, ...]:
@@ -95,17 +82,11 @@ _PREDICATES = {"left of": "LeftOf", "right of": "RightOf", "above": "Above", "be
 
 
 class TranslatedClause(NamedTuple):
-    """One conjunct of the formula of an item.
+    """One conjunct of the formula of an item."""
 
-    Attributes:
-        text: the closed formula.
-        kind: object, count, attribute or relation.
-        about: the words it is about.
-    """
-
-    text: str
-    kind: str
-    about: tuple[str, ...]
+    text: str  # the closed formula
+    kind: str  # object, count, attribute or relation
+    about: tuple[str, ...]  # the words it is about
 
     @property
     def formula(self) -> Formula:

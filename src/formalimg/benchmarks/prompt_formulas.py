@@ -33,11 +33,6 @@ def read_formula(
     """Return the formula that a prompt says in plain English, or why it cannot be read.
 
     What a formula leaves out of the prompt stands beside it, as questions.
-
-    Args:
-        prompt: the prompt.
-        nouns: further classes, if any noun may name a class; None for the classes of the suite alone.
-        partly: whether a formula may leave words of the prompt out.
     """
     if len(prompt) > MAX_READ:
         return WordingError(f"it has more than {MAX_READ:,} characters")

@@ -69,19 +69,12 @@ class ItemFindings:
 
 @dataclass(frozen=True)
 class Record:
-    """The fields of one item as read, where they stand, and where to report errors in them.
+    """The fields of one item as read, where they stand, and where to report errors in them."""
 
-    Attributes:
-        where: file and line.
-        fields: the JSON object.
-        findings: collects the errors.
-        called: what messages call the record; not every record is an item.
-    """
-
-    where: str
-    fields: dict[str, Any]
-    findings: ItemFindings
-    called: str = "an item"
+    where: str  # file and line
+    fields: dict[str, Any]  # the JSON object
+    findings: ItemFindings  # collects the errors
+    called: str = "an item"  # what messages call the record; not every record is an item
 
     def wrong(self, message: str) -> None:
         """Report an error in this record."""
@@ -173,9 +166,6 @@ def decode_leniently(data: bytes) -> tuple[Any, frozenset[str]]:
     """Return the JSON in some bytes of published data, and the tags of what is odd about its text.
 
     A byte order mark is no matter, and other bytes that are not UTF-8 are replaced.
-
-    Raises:
-        ValueError: if it is no JSON at all, or longer than any record.
     """
     if len(data) > MAX_RECORD_BYTES:
         raise ValueError(f"longer than {MAX_RECORD_BYTES:,} bytes: this is not an item")
@@ -190,11 +180,7 @@ def decode_leniently(data: bytes) -> tuple[Any, frozenset[str]]:
 
 
 def parse_leniently(text: str) -> Any:
-    """Return the JSON in a text of published data; objects with a field twice are `RepeatedFields`.
-
-    Raises:
-        ValueError: if it is no JSON at all.
-    """
+    """Return the JSON in a text of published data; objects with a field twice are `RepeatedFields`."""
     try:
         return json.loads(text, object_pairs_hook=_object, parse_int=_integer)
     except RecursionError:

@@ -13,27 +13,16 @@ from formalimg.types import Benchmark
 
 @dataclass(frozen=True)
 class SuiteSummary:
-    """A suite, as `formalimg suites` lists it.
+    """A suite, as `formalimg suites` lists it."""
 
-    Attributes:
-        name: on the command line.
-        title: in words.
-        items: how many ship with the package; None if none do.
-        levels: its levels, such as `K 1–10`; empty if all items are of one.
-        judge: what can judge its images.
-        drawings: the judge of the drawings of built-in models; empty if they draw nothing of it.
-        versions: the versions of its items that ship with the package, the newest last.
-        sources: what `formalimg pull` brings for it.
-    """
-
-    name: str
-    title: str
-    items: int | None
-    levels: str
-    judge: str
-    drawings: str
-    versions: tuple[str, ...]
-    sources: tuple[str, ...]
+    name: str  # on the command line
+    title: str  # in words
+    items: int | None  # how many ship with the package; None if none do
+    levels: str  # its levels, such as `K 1–10`; empty if all items are of one
+    judge: str  # what can judge its images
+    drawings: str  # the judge of the drawings of built-in models; empty if they draw nothing of it
+    versions: tuple[str, ...]  # the versions of its items that ship with the package, the newest last
+    sources: tuple[str, ...]  # what `formalimg pull` brings for it
 
     def lines(self) -> Iterable[str]:
         """Yield the suite in a few lines: its size, what judges it, and how its items are had."""

@@ -19,28 +19,19 @@ class SampledItems(NamedTuple):
 
 
 class SynthesisPlan(NamedTuple):
-    """What to sample.
+    """What to sample."""
 
-    Attributes:
-        suite: the suite that the items belong to.
-        total: how many items.
-        make: samples them; calls its argument with the number of items so far.
-    """
-
-    suite: str
-    total: int
+    suite: str  # the suite that the items belong to
+    total: int  # how many items
+    # samples them; calls its argument with the number of items so far
     make: Callable[[Callable[[int], None]], SampledItems]
 
 
 class Synthesis(ABC):
-    """How items of a benchmark are sampled.
+    """How items of a benchmark are sampled."""
 
-    Attributes:
-        suites: the suites that it serves, as messages name them.
-        options: the options of `formalimg items synth` that it takes, besides those that all take.
-    """
-
-    suites: ClassVar[str]
+    suites: ClassVar[str]  # the suites that it serves, as messages name them
+    # the options of `formalimg items synth` that it takes, besides those that all take
     options: ClassVar[frozenset[str]]
 
     @property
@@ -52,29 +43,11 @@ class Synthesis(ABC):
     def plan(
         self, levels: tuple[int, ...] | None, per_level: int | None, seed: int, options: Mapping[str, Any]
     ) -> SynthesisPlan:
-        """Return what to sample.
-
-        Args:
-            levels: the levels; None for those of the default items.
-            per_level: how many items of each; None for as many as the default items have.
-            seed: another seed, other items.
-            options: the values of further options that were given, by name.
-
-        Raises:
-            FormalimgError: if there can be no such items.
-        """
+        """Return what to sample."""
 
 
 def synthesis_of(name: str, options: Mapping[str, object]) -> Synthesis:
-    """Return how items of a suite are sampled.
-
-    Args:
-        name: the suite.
-        options: those that were given.
-
-    Raises:
-        FormalimgError: if its items are not sampled, or not with these options.
-    """
+    """Return how items of a suite are sampled."""
     found = suite(name).synthesis()
     if found is None:
         supported = ", ".join(each for each in suite_names() if suite(each).synthesis())

@@ -47,16 +47,7 @@ class PlannedSuite(NamedTuple):
 def design_table(
     suite: PlannedSuite, goal: Goal, spread: AnswerSpread, costs: PlanCosts, source: str, *, is_default: bool
 ) -> Table:
-    """Return the designs that find a difference of two models, cheapest first.
-
-    Args:
-        suite: the suite.
-        goal: the difference, and how often it should be found.
-        spread: the variance components.
-        costs: the prices.
-        source: where the variance components come from.
-        is_default: whether the judge's correlation is the default, so that a better judge may do with less.
-    """
+    """Return the designs that find a difference of two models, cheapest first."""
     designs = sorted(_designs(suite, goal, spread, costs), key=costs.rank)
     is_priced = bool(costs.parties) or costs.rating is not None
     is_short = any(design.items > suite.items for design in designs)

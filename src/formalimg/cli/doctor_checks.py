@@ -38,17 +38,12 @@ _SIZE = 512
 
 
 class DoctorCheck(NamedTuple):
-    """The result of one check.
+    """The result of one check."""
 
-    Attributes:
-        name: what was checked.
-        state: fine; broken, so that no number can be trusted; or absent, which is not an error.
-        detail: what was found.
-    """
-
-    name: str
+    name: str  # what was checked
+    # fine; broken, so that no number can be trusted; or absent, which is not an error
     state: Literal["fine", "broken", "absent"]
-    detail: str
+    detail: str  # what was found
 
 
 def run_checks() -> Iterator[DoctorCheck]:
@@ -117,17 +112,11 @@ def _providers() -> Iterator[DoctorCheck]:
 
 
 class KnownAnswer(NamedTuple):
-    """A verdict that is known, and the one that came out.
+    """A verdict that is known, and the one that came out."""
 
-    Attributes:
-        asks: a description.
-        expected: pass, fail or unscored; with the predicates of the clauses that fail, where that is known.
-        found: the same, as the evaluator sees it.
-    """
-
-    asks: str
-    expected: str
-    found: str
+    asks: str  # a description
+    expected: str  # pass, fail or unscored; with the predicates of the clauses that fail, where that is known
+    found: str  # the same, as the evaluator sees it
 
     @property
     def right(self) -> bool:

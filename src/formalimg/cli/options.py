@@ -328,14 +328,7 @@ LOOPBACK = "127.0.0.1"
 
 @contextmanager
 def require_web_extra(what: str) -> Iterator[None]:
-    """Turn a missing dependency of the sites into a one-line error that says what to install.
-
-    Args:
-        what: what needs it, as in "the viewer".
-
-    Raises:
-        FormalimgError: if a package that is not our own is missing.
-    """
+    """Turn a missing dependency of the sites into a one-line error that says what to install."""
     try:
         yield
     except ModuleNotFoundError as error:

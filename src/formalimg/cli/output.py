@@ -55,11 +55,7 @@ OutputFile = Annotated[
 
 
 def output_format(format: StudyFormat | None, out: Path | None, what: str) -> StudyFormat:  # noqa: A002
-    """Return the output format: the requested one, or the one of the file suffix.
-
-    Raises:
-        FormalimgError: if no format has this suffix.
-    """
+    """Return the output format: the requested one, or the one of the file suffix."""
     if format or not out:
         return format or "terminal"
     known = _FORMATS_BY_SUFFIX.get(out.suffix.lower())
@@ -109,11 +105,7 @@ FiguresAs = Annotated[
 
 
 def figure_formats(figures: Path | None, listed: str) -> tuple[FigureFormat, ...]:
-    """Parse the formats of figures, so that errors show before any work; empty without figures.
-
-    Raises:
-        FormalimgError: if a format is unknown, or needs a library that is not installed.
-    """
+    """Parse the formats of figures, so that errors show before any work; empty without figures."""
     if figures is None:
         return ()
     from formalimg.reports.figures.figure_files import parse_figure_formats  # here, so that other commands start faster

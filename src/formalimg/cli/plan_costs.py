@@ -11,19 +11,12 @@ if TYPE_CHECKING:
 
 
 class PlanCosts(NamedTuple):
-    """Prices in US dollars, and of whom.
+    """Prices in US dollars, and of whom."""
 
-    Attributes:
-        image: of an image to make; None if unknown, 0 if no model is named.
-        verdict: of a verdict; the same.
-        rating: of a rating by a person; None if not given.
-        parties: the names of model and judge.
-    """
-
-    image: float | None
-    verdict: float | None
-    rating: float | None
-    parties: tuple[str, ...]
+    image: float | None  # of an image to make; None if unknown, 0 if no model is named
+    verdict: float | None  # of a verdict; the same
+    rating: float | None  # of a rating by a person; None if not given
+    parties: tuple[str, ...]  # the names of model and judge
 
     @classmethod
     def of(

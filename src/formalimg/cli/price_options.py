@@ -18,15 +18,7 @@ class GivenPrices:
     """The prices on a command line, as options of the models that they are for."""
 
     def __init__(self, given: Sequence[str] | None, roles: Roles) -> None:
-        """Read prices such as `judge=0.15/0.60` or `openai/my-model=0.04`.
-
-        Args:
-            given: the values of `--price`.
-            roles: the models of the command.
-
-        Raises:
-            FormalimgError: if one cannot be read, or is for no model of the command.
-        """
+        """Read prices such as `judge=0.15/0.60` or `openai/my-model=0.04`."""
         self._prices: dict[str, str] = {}
         known = [name for names in roles.values() for name in names]
         for text in given or ():
@@ -47,13 +39,7 @@ class GivenPrices:
 
 
 def require_prices(budget: float | None, parties: Sequence[Identified], *, per_image: bool = False) -> None:
-    """Refuse a budget if a price is unknown, before anything is paid for.
-
-    Args:
-        budget: the budget; None for none.
-        parties: models and judges.
-        per_image: whether they make images.
-    """
+    """Refuse a budget if a price is unknown, before anything is paid for."""
     from formalimg.models.pricing import UNKNOWN_PRICE, price_of
     from formalimg.models.spending import unknown_price_advice
 

@@ -242,11 +242,7 @@ def _open_by_judge(folder: Path, by_every_judge: bool) -> Iterator[StoredRun]:
 
 
 def _run_folders(paths: Sequence[Path]) -> list[Path]:
-    """Return these paths without files and folders that are no runs, as `runs/*` also names them; warn of each.
-
-    Raises:
-        FormalimgError: if no run is left; it says why the first is none.
-    """
+    """Return these paths without files and folders that are no runs, as `runs/*` also names them; warn of each."""
     reasons = [_why_not_a_run(path) for path in paths]
     if all(reasons):
         raise FormalimgError(reasons[0])

@@ -43,12 +43,7 @@ def console_output() -> Output:
 
 
 def default_runs(given: Path | None, *, needed: bool = True) -> Path:
-    """Return the folder of runs that was given, else the one that is configured, else `runs`.
-
-    Args:
-        given: the option.
-        needed: whether the folder is used at all, and so worth a line.
-    """
+    """Return the folder of runs that was given, else the one that is configured, else `runs`."""
     if given is not None:
         return given
     from formalimg.runs.defaults.settings import load_defaults  # here, so that other commands start faster
@@ -73,11 +68,7 @@ def default_budget(given: float | None) -> float | None:
 
 
 def unknown_class_warnings(judges: Sequence[Judge], items: Sequence[Item[Any]]) -> Iterator[str]:
-    """Yield one line for each judge that cannot look for the classes of some items, such as `detector/coco`.
-
-    Raises:
-        FormalimgError: if a judge can score none of the items.
-    """
+    """Yield one line for each judge that cannot look for the classes of some items, such as `detector/coco`."""
     for judge in judges:
         unknown = getattr(judge, "unknown_classes", None)
         found = [classes for item in items if (classes := unknown(item))] if unknown else []

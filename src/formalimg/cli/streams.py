@@ -25,12 +25,7 @@ _DEFAULT_WIDTH = 100
 
 
 def echo(message: object = "", *, err: bool = False) -> None:
-    """Print a message on lines of its own; control characters in it are written out.
-
-    Args:
-        message: the text, or what has one, such as a path.
-        err: whether it goes to standard error.
-    """
+    """Print a message on lines of its own; control characters in it are written out."""
     print(visible(str(message)), file=sys.stderr if err else sys.stdout, flush=True)
 
 
@@ -80,13 +75,7 @@ def _prepared(stream: TextIO | None) -> TextIO:
 
 
 def print_next(words: str, folders: Sequence[Path], options: str = "") -> None:
-    """Print the command that goes on with these runs, such as `next: formalimg report runs/* --details`.
-
-    Args:
-        words: the command, such as `report`.
-        folders: the run folders.
-        options: what follows them.
-    """
+    """Print the command that goes on with these runs, such as `next: formalimg report runs/* --details`."""
     echo(f"next: {' '.join(filter(None, ['formalimg', words, _in_short(folders), options]))}")
 
 

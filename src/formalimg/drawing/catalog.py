@@ -69,45 +69,29 @@ Hands = tuple[tuple[float, float], ...]
 
 @dataclass(frozen=True)
 class DrawnClass:
-    """How a class is drawn.
+    """How a class is drawn."""
 
-    Attributes:
-        label: the class.
-        icon: its icon file, without `.svg`; with the prefix `knolling/` an icon of Knolling.
-        tint: its colour where none is asked for.
-        variants: states that have an icon of their own.
-        shows: states that the plain icon shows.
-        also: states that the icon of a state shows besides, by state.
-        on: where things on it stand, as a fraction of its height from the top.
-        carrier: the variant that is drawn when a thing is on it; None: the icon of its state.
-        inside: where things inside it are seen, as fractions of its box; None if nothing can be inside.
-        container: the variant that is drawn when a thing is inside it; None: the icon of its state.
-        front: whether a part of it is painted over what is inside.
-        hold: its hands or its mouth: where things that it holds are, as fractions of its box; empty: it holds nothing.
-        poses: the same in its variants.
-        length: its usual longest side in metres; None if nothing is known.
-        any_size: why it has no usual size; None if it has one.
-        undrawable: words that it cannot have in a drawing, with the reason.
-        options: flags for the renderers of states: `glow`, `lying`.
-    """
-
-    label: str
-    icon: str
-    tint: str
-    variants: tuple[str, ...] = ()
-    shows: tuple[str, ...] = ()
+    label: str  # the class
+    icon: str  # its icon file, without `.svg`; with the prefix `knolling/` an icon of Knolling
+    tint: str  # its colour where none is asked for
+    variants: tuple[str, ...] = ()  # states that have an icon of their own
+    shows: tuple[str, ...] = ()  # states that the plain icon shows
+    # states that the icon of a state shows besides, by state
     also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    on: float = 0.0
-    carrier: str | None = None
+    on: float = 0.0  # where things on it stand, as a fraction of its height from the top
+    carrier: str | None = None  # the variant that is drawn when a thing is on it; None: the icon of its state
+    # where things inside it are seen, as fractions of its box; None if nothing can be inside
     inside: tuple[float, float, float, float] | None = None
-    container: str | None = None
-    front: bool = False
+    container: str | None = None  # the variant that is drawn when a thing is inside it; None: the icon of its state
+    front: bool = False  # whether a part of it is painted over what is inside
+    # its hands or its mouth: where things that it holds are, as fractions of its box; empty: it holds nothing
     hold: Hands = ()
-    poses: Mapping[str, Hands] = field(default_factory=dict)
-    length: float | None = None
-    any_size: str | None = None
+    poses: Mapping[str, Hands] = field(default_factory=dict)  # the same in its variants
+    length: float | None = None  # its usual longest side in metres; None if nothing is known
+    any_size: str | None = None  # why it has no usual size; None if it has one
+    # words that it cannot have in a drawing, with the reason
     undrawable: Mapping[str, str] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)  # flags for the renderers of states: `glow`, `lying`
 
     @property
     def usual_length(self) -> float | None:
@@ -137,17 +121,12 @@ class DrawnClass:
 
 @dataclass(frozen=True)
 class DrawnWord:
-    """What a drawing cannot show of a word.
+    """What a drawing cannot show of a word."""
 
-    Attributes:
-        always: why it can never be drawn; None if it can.
-        beside: other words of the same object (its class, colour, …) with which it cannot be drawn, with the reason.
-        removes: kinds of words that cannot be seen beside it.
-    """
-
-    always: str | None = None
+    always: str | None = None  # why it can never be drawn; None if it can
+    # other words of the same object (its class, colour, …) with which it cannot be drawn, with the reason
     beside: Mapping[str, str] = field(default_factory=dict)
-    removes: tuple[str, ...] = ()
+    removes: tuple[str, ...] = ()  # kinds of words that cannot be seen beside it
 
 
 @dataclass(frozen=True)
@@ -159,11 +138,7 @@ class DrawnCatalog:
     icons_folder: Any  # a Traversable, which is not declared hashable
 
     def icon(self, label: str, variant: str | None = None) -> Icon | None:
-        """Return the icon of a class, or of one of its variants; None if there is none.
-
-        Raises:
-            CatalogError: if the catalog has no such class.
-        """
+        """Return the icon of a class, or of one of its variants; None if there is none."""
         name = self.entry(label).icon
         if name.startswith(KNOLLING) and variant is None:
             return icons().get(name.removeprefix(KNOLLING))
@@ -171,11 +146,7 @@ class DrawnCatalog:
         return _load_icon(self.icons_folder, stem.replace(" ", "_"))
 
     def entry(self, label: str) -> DrawnClass:
-        """Return how a class is drawn.
-
-        Raises:
-            CatalogError: if it cannot be.
-        """
+        """Return how a class is drawn."""
         found = self.classes.get(label)
         if found is None:
             raise CatalogError(f"there is no drawing of {label!r}: ask why_not_drawable before drawing")
@@ -197,11 +168,7 @@ def drawn_catalog() -> DrawnCatalog:
 
 
 def read_catalog(folder: Traversable, icons_folder: Traversable) -> DrawnCatalog:
-    """Read all TOML files of a folder as one catalog.
-
-    Raises:
-        CatalogError: naming the file and what is wrong with it.
-    """
+    """Read all TOML files of a folder as one catalog."""
     classes: dict[str, dict[str, Any]] = {}
     words: dict[tuple[str, str], DrawnWord] = {}
     entries = sorted(folder.iterdir(), key=lambda entry: entry.name) if folder.is_dir() else []

@@ -41,19 +41,12 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True)
 class DrawnFacts:
-    """What a drawing has to show.
+    """What a drawing has to show."""
 
-    Attributes:
-        objects: the objects, without places.
-        sizes: for each object "tiny", "huge" or None.
-        facts: the relations that must hold.
-        style: the style of the image; None if any will do.
-    """
-
-    objects: tuple[SceneObject, ...]
-    sizes: tuple[str | None, ...]
-    facts: tuple[Fact, ...]
-    style: str | None = None
+    objects: tuple[SceneObject, ...]  # the objects, without places
+    sizes: tuple[str | None, ...]  # for each object "tiny", "huge" or None
+    facts: tuple[Fact, ...]  # the relations that must hold
+    style: str | None = None  # the style of the image; None if any will do
 
     @property
     def records(self) -> frozenset[SceneRelation]:
@@ -89,15 +82,6 @@ def formula_facts(formula: Formula | str, seed: int = 0, crowd: int = 8) -> Draw
     """Return facts that make a Natural formula true, or a proof that none do.
 
     What a conjunction demands is read off; where there is a choice, the solver of Natural formulas makes it.
-
-    Args:
-        formula: in the Natural predicates.
-        seed: selects among witnesses.
-        crowd: up to this many objects, every `forall` has two instances.
-
-    Raises:
-        FormulaError: if the formula uses predicates that the axioms say nothing of.
-        SolverLimitError: if it could be neither satisfied nor refuted.
     """
     parsed = parse(formula) if isinstance(formula, str) else formula
     for instances in (2, 1):

@@ -202,11 +202,7 @@ def icons() -> Mapping[str, Icon]:
 
 
 def read_icon(label: str, text: str) -> Icon:
-    """Parse the icon in an SVG file.
-
-    Raises:
-        FormalimgError: naming what in the file is not in the part of SVG that icons use.
-    """
+    """Parse the icon in an SVG file."""
     try:
         root = ElementTree.fromstring(text)
         left, top, width, height = map(float, root.get("viewBox", "").split())
@@ -258,11 +254,7 @@ def _path_commands(element: ElementTree.Element) -> Iterator[PathCommand]:
 
 
 def path_commands(text: str) -> Iterator[PathCommand]:
-    """Parse SVG path data.
-
-    Raises:
-        ValueError: naming the step that is not in the part of SVG that icons use.
-    """
+    """Parse SVG path data."""
     for number, (command, rest) in enumerate(_COMMAND.findall(text)):
         count = _NUMBERS_PER_COMMAND.get(command.upper())
         values = [float(value) for value in _NUMBER.findall(rest)]

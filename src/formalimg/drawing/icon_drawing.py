@@ -13,20 +13,14 @@ _FILLED = re.compile(r'<path d="([^"]*)" fill="(?!none)')
 
 @dataclass(frozen=True)
 class IconDrawing:
-    """The markup of an icon inside its frame.
+    """The markup of an icon inside its frame."""
 
-    Attributes:
-        frame: the pixels that the drawing fills, and that it never leaves.
-        body: SVG elements, in pixels of the image.
-        silhouette: path data of the filled shapes, one line per shape; each is filled even-odd, their union is
-            the outline of the drawing.
-        defs: gradients, patterns and clips that `body` refers to, under ids that are unique in the image.
-    """
-
-    frame: PixelFrame
-    body: str
+    frame: PixelFrame  # the pixels that the drawing fills, and that it never leaves
+    body: str  # SVG elements, in pixels of the image
+    # path data of the filled shapes, one line per shape; each is filled even-odd, their union is the outline of the
+    # drawing
     silhouette: str
-    defs: str = ""
+    defs: str = ""  # gradients, patterns and clips that `body` refers to, under ids that are unique in the image
 
     def clip_path(self, name: str) -> str:
         """Return a `<clipPath>` of this id that lets only the silhouette through."""

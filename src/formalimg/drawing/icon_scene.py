@@ -141,11 +141,7 @@ def _known_color(obj: SceneObject) -> str | None:
 
 
 def pixel_frame(obj: SceneObject, size: int) -> PixelFrame:
-    """Return the whole pixels inside the object's box, in an image of `size` pixels.
-
-    Raises:
-        DrawingError: if that are too few to paint it, or the image is too small or too large.
-    """
+    """Return the whole pixels inside the object's box, in an image of `size` pixels."""
     if not _MIN_SIZE <= size <= _MAX_SIZE:
         raise DrawingError(f"an image of {size} pixels cannot be made: ask for {_MIN_SIZE} to {_MAX_SIZE}")
     # Hundredths, so that a rounding error does not miss the edge of a pixel.
@@ -257,10 +253,6 @@ def written_layout_png(objects: object, size: int = 512) -> bytes:
     """Return a PNG file that contains the objects of a layout as a model wrote them; it shows them if they fit.
 
     A layout without a box that could be shown is a frame, and never a blank image, which is taken for a failed one.
-
-    Args:
-        objects: plain data; None for a layout that could not be read.
-        size: width and height in pixels.
     """
     layout = {"objects": objects}
     try:
@@ -311,12 +303,7 @@ def _frame_of(size: int) -> Image:
 
 
 def read_layout(image: Image) -> Scene:
-    """Read the layout that `layout_png` stored in an image.
-
-    Raises:
-        FailedLayoutError: if the image contains a layout that cannot be read or leaves the canvas.
-        SceneError: if the image contains none.
-    """
+    """Read the layout that `layout_png` stored in an image."""
     layout = read_written_layout(image)
     problem = layout.get("problem") if isinstance(layout, dict) else None
     if isinstance(problem, str):
@@ -328,12 +315,7 @@ def read_layout(image: Image) -> Scene:
 
 
 def read_written_layout(image: Image) -> object:
-    """Return the layout that is stored in an image, as it was written: an object with `objects`.
-
-    Raises:
-        FailedLayoutError: if what the image contains is not JSON.
-        SceneError: if the image contains none.
-    """
+    """Return the layout that is stored in an image, as it was written: an object with `objects`."""
     written = image.info.get(_CHUNK)
     if not isinstance(written, str):
         raise SceneError(["this image holds no layout"])

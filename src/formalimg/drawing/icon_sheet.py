@@ -30,12 +30,7 @@ class SheetEntry(NamedTuple):
 
 
 def sheet_entries(file: str, catalog: DrawnCatalog | None = None) -> list[SheetEntry]:
-    """Return the classes that a file of the catalog speaks of, each followed by its variants, in their tints.
-
-    Args:
-        file: a file of `catalog.d`, without `.toml`.
-        catalog: the catalog that has the icons; by default that of the package.
-    """
+    """Return the classes that a file of the catalog speaks of, each followed by its variants, in their tints."""
     catalog = catalog or drawn_catalog()
     text = (files("formalimg.drawing") / "catalog.d" / f"{file}.toml").read_text(encoding="utf-8")
     entries = []
@@ -49,12 +44,7 @@ def sheet_entries(file: str, catalog: DrawnCatalog | None = None) -> list[SheetE
 
 
 def icon_sheet(entries: Sequence[SheetEntry], titles: bool = True) -> Image:
-    """Render drawings in rows, each in its natural aspect ratio.
-
-    Args:
-        entries: what is shown.
-        titles: whether the name of each is written below it; without, its number from 1 (for a check without labels).
-    """
+    """Render drawings in rows, each in its natural aspect ratio."""
     import resvg_py
     from PIL import Image, ImageDraw, ImageFont
 

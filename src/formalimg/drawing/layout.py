@@ -46,15 +46,10 @@ _PROOF = _ATTEMPTS[-1]._replace(effort=0.05)
 
 @dataclass(frozen=True)
 class NoDrawing:
-    """Why nothing can be drawn: a word that no drawing shows, or parts that contradict each other. It is false.
+    """Why nothing can be drawn: a word that no drawing shows, or parts that contradict each other. It is false."""
 
-    Attributes:
-        reason: one line.
-        conflict: relations that cannot hold together, as text; empty if that is not the reason.
-    """
-
-    reason: str
-    conflict: tuple[str, ...] = ()
+    reason: str  # one line
+    conflict: tuple[str, ...] = ()  # relations that cannot hold together, as text; empty if that is not the reason
 
     def __bool__(self) -> bool:
         return False

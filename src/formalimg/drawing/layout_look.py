@@ -9,24 +9,15 @@ from formalimg.drawing.icon import Icon
 
 
 class LayoutAttempt(NamedTuple):
-    """How strict a layout is.
+    """How strict a layout is."""
 
-    Attributes:
-        room: the share of the canvas that objects may fill.
-        low, high: bounds of the size of an object, as multiples of what its class suggests.
-        tidy: whether things stand on the ground.
-        smallest: the smallest scale of a box.
-        effort: the limit of the solver, in its own deterministic seconds.
-        grip: how much of others is hidden by what is in front of them, from 0 (as little as counts) to 1.
-    """
-
-    room: float
-    low: float
+    room: float  # the share of the canvas that objects may fill
+    low: float  # bounds of the size of an object, as multiples of what its class suggests
     high: float
-    tidy: bool
-    smallest: int
-    effort: float
-    grip: float = 0.0
+    tidy: bool  # whether things stand on the ground
+    smallest: int  # the smallest scale of a box
+    effort: float  # the limit of the solver, in its own deterministic seconds
+    grip: float = 0.0  # how much of others is hidden by what is in front of them, from 0 (as little as counts) to 1
 
 
 class StandingPlace(NamedTuple):
@@ -38,22 +29,14 @@ class StandingPlace(NamedTuple):
 
 
 class DrawnLook(NamedTuple):
-    """What a layout has to know of an object.
+    """What a layout has to know of an object."""
 
-    Attributes:
-        entry: how its class is drawn.
-        icon: its icon, in its shape.
-        front: the icon of its front, which is painted over what is inside; None if there is none.
-        rim: where the front of a container begins, as a fraction of its height; None if it is a wall around it.
-        stand: where things on it stand, as fractions of its box.
-        hands: where things that it holds are, as fractions of its box.
-        grips: where it is held, on its left and on its right, as fractions of its box.
-    """
-
-    entry: DrawnClass
-    icon: Icon
-    front: Icon | None = None
+    entry: DrawnClass  # how its class is drawn
+    icon: Icon  # its icon, in its shape
+    front: Icon | None = None  # the icon of its front, which is painted over what is inside; None if there is none
+    # where the front of a container begins, as a fraction of its height; None if it is a wall around it
     rim: float | None = None
-    stand: StandingPlace | None = None
-    hands: tuple[tuple[float, float], ...] = ()
+    stand: StandingPlace | None = None  # where things on it stand, as fractions of its box
+    hands: tuple[tuple[float, float], ...] = ()  # where things that it holds are, as fractions of its box
+    # where it is held, on its left and on its right, as fractions of its box
     grips: tuple[tuple[float, float], ...] = ()

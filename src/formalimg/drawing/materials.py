@@ -58,18 +58,7 @@ def natural_tones(material: str) -> Tones | None:
 
 
 def apply(drawing: IconDrawing, material: str, tones: Tones, key: str) -> IconDrawing:
-    """Return the drawing of a thing that is made of this material.
-
-    Args:
-        drawing: the thing.
-        material: a word of Natural, or a texture among concepts.
-        tones: those of the thing's colour, in which the drawing is painted: the texture is made of them, so that a red
-            wooden chair is red and wooden.
-        key: what the ids of gradients and clips begin with; it must be unique in the image.
-
-    Raises:
-        FormalimgError: if there is no drawing of the material.
-    """
+    """Return the drawing of a thing that is made of this material."""
     known = _known(material)
     return _PAINTERS[known](TextureCanvas(drawing, tones, key, known))
 

@@ -91,19 +91,7 @@ class _ScenePainter:
 
 
 def paint_object(obj: SceneObject, icon: Icon, entry: DrawnClass, size: int, key: str) -> IconDrawing:
-    """Paint one object: its icon in its shape, colour and material, with the states that are drawn over icons.
-
-    Args:
-        obj: the object.
-        icon: the icon of its class, or of a variant.
-        entry: how its class is drawn.
-        size: the size of the image in pixels.
-        key: what makes ids unique in the image.
-
-    Raises:
-        DrawingError: if its colour is unknown, or its box too small.
-        FormalimgError: if its material or shape is unknown.
-    """
+    """Paint one object: its icon in its shape, colour and material, with the states that are drawn over icons."""
     tones = object_tones(obj, entry)
     frame = pixel_frame(obj, size)
     if obj.shape is not None and obj.shape != NO_WORD:
@@ -121,11 +109,7 @@ def paint_object(obj: SceneObject, icon: Icon, entry: DrawnClass, size: int, key
 
 
 def object_tones(obj: SceneObject, entry: DrawnClass) -> Tones:
-    """Return the tones of an object: those of its colour, of its material, or of the natural tint of its class.
-
-    Raises:
-        DrawingError: if the colour is unknown.
-    """
+    """Return the tones of an object: those of its colour, of its material, or of the natural tint of its class."""
     color = obj.color
     if color is None or color == NO_WORD:
         natural = None if obj.material in (None, NO_WORD) else materials.natural_tones(str(obj.material))

@@ -26,11 +26,7 @@ class DrawnScene:
     depth: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check the painting order.
-
-        Raises:
-            SceneError: if it does not name every object once.
-        """
+        """Check the painting order."""
         if self.depth and sorted(self.depth) != list(range(len(self.scene))):
             raise SceneError([f"depth must name each of the {len(self.scene)} objects once"])
 

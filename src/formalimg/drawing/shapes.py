@@ -64,9 +64,6 @@ def apply(icon: Icon, shape: str) -> Icon:
     """Return the icon bent into a shape; its aspect ratio is the shape's.
 
     Rectangles and ovals stand upright if the icon does.
-
-    Raises:
-        FormalimgError: if there is no such shape.
     """
     if shape not in SHAPES:
         raise FormalimgError(f"there is no drawing of the shape {shape!r}: use one of {', '.join(SHAPES)}")

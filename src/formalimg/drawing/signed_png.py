@@ -41,12 +41,7 @@ class NotDrawnError(SceneError):
 
 
 def signed_png(image: Image, drawn: DrawnScene) -> bytes:
-    """Return a drawing as a PNG file that holds its scene and the digest of both.
-
-    Args:
-        image: the drawing, in RGB.
-        drawn: what it shows.
-    """
+    """Return a drawing as a PNG file that holds its scene and the digest of both."""
     from PIL.PngImagePlugin import PngInfo
 
     if image.mode != "RGB":
@@ -63,15 +58,7 @@ def signed_png(image: Image, drawn: DrawnScene) -> bytes:
 
 
 def read_signed_png(data: bytes, image: Image | None = None) -> DrawnScene:
-    """Return the scene that a signed file holds.
-
-    Args:
-        data: the file.
-        image: the decoded image, if it was decoded already: what a judge looks at is then checked, not only the file.
-
-    Raises:
-        NotDrawnError: if the file holds no scene, or anything in it was changed: pixels, size, scene, or format.
-    """
+    """Return the scene that a signed file holds."""
     if image_type(data) != "png":
         kind = {"jpg": "a JPEG file", "webp": "a WebP file"}.get(image_type(data) or "", "no PNG file")
         raise NotDrawnError([f"not a drawn image: it is {kind}, and drawn images are PNG files with their scene"])

@@ -62,15 +62,7 @@ class _SizeMeasures(NamedTuple):
 def has_size(
     word: str, objects: Sequence[tuple[str, Box]], item: str, references: Sequence[str], catalog: DrawnCatalog
 ) -> bool:
-    """Return whether all objects of a class are tiny or huge beside every reference.
-
-    Args:
-        word: "tiny" or "huge".
-        objects: the class and box of every object.
-        item: the class in question.
-        references: other classes; those that have no usual size do not count.
-        catalog: what knows the lengths.
-    """
+    """Return whether all objects of a class are tiny or huge beside every reference."""
     sides, length, measures = _measure(objects, item, references, catalog)
     limits = [size_limit(word, length, reference) * side for reference, side in measures]
     if not sides or not limits:

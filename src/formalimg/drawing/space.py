@@ -28,17 +28,11 @@ DRAWN_RELATIONS = (*AXIOMS, OCCLUSION)
 
 
 class RelationWord(NamedTuple):
-    """What a relation of concepts means for drawn scenes.
+    """What a relation of concepts means for drawn scenes."""
 
-    Attributes:
-        predicate: the relation of the axioms.
-        converse: whether the two objects are exchanged.
-        every: whether it holds between all objects of two groups; else each has a partner in the other group.
-    """
-
-    predicate: str
-    converse: bool
-    every: bool
+    predicate: str  # the relation of the axioms
+    converse: bool  # whether the two objects are exchanged
+    every: bool  # whether it holds between all objects of two groups; else each has a partner in the other group
 
     def pairs(self, firsts: list[int], seconds: list[int]) -> Iterator[tuple[int, int]]:
         """Yield pairs of two groups that are enough for the relation to hold, as arguments of the predicate."""

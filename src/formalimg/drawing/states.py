@@ -34,16 +34,7 @@ def room(frame: PixelFrame, state: str) -> PixelFrame:
 
 
 def apply(drawing: IconDrawing, state: str, key: str) -> IconDrawing:
-    """Draw a state over an icon, inside its frame.
-
-    Args:
-        drawing: the icon, in whatever colour, material and shape.
-        state: one of `OVERLAY_STATES`.
-        key: what makes ids unique in the image, such as the number of the object; also the seed of random marks.
-
-    Raises:
-        FormalimgError: if the state is no overlay.
-    """
+    """Draw a state over an icon, inside its frame."""
     if state not in OVERLAY_STATES:
         known = ", ".join(OVERLAY_STATES)
         raise FormalimgError(f"{state!r} is not drawn over icons: draw a variant of the icon, or use {known}")

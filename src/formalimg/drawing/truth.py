@@ -103,9 +103,6 @@ def concept_holds(concept: DrawnConcept, drawn: DrawnScene, catalog: DrawnCatalo
     """Decide whether a drawn scene shows a concept.
 
     An attribute holds if all objects of the class have it, and there are some.
-
-    Raises:
-        FormalimgError: if the category is none of concepts, or the relation is unknown.
     """
     if concept.category == "style":
         return drawn.style == concept.value
@@ -146,12 +143,7 @@ def _decide_size(
 
 
 def size_items(objects: Iterable[tuple[str, str | None]], item: str) -> tuple[str, ...]:
-    """Return the classes of which a size is asked, with the item's first: what is no reference.
-
-    Args:
-        objects: the class and the asked size of each object of the request.
-        item: the class whose size is asked.
-    """
+    """Return the classes of which a size is asked, with the item's first: what is no reference."""
     return (item, *dict.fromkeys(label for label, size in objects if size is not None and label != item))
 
 

@@ -31,15 +31,6 @@ def choose_images(
 
     With a number per level, every run contributes the same items as far as it has images of them, so that models are
     compared on the same prompts; further samples of an item are used only if there are no more items.
-
-    Args:
-        candidates: the images that can be rated.
-        per_level: number of images per run and level; None for all.
-        rng: random number generator.
-        preferred: images that are taken before others; then runs may contribute different items.
-
-    Raises:
-        FormalimgError: if a run has fewer images of a level.
     """
     if per_level is not None and per_level < 1:
         raise FormalimgError(f"{per_level} images per level: take at least 1")
@@ -67,15 +58,6 @@ def assign_images(images: Sequence[T], raters: int, per_image: int, rng: random.
 
     Each image goes to the raters with the fewest so far, at random among equals. So shares never differ by more than
     one, in any stretch of the list never by more than two, and all pairs of raters share images.
-
-    Args:
-        images: the images, each once.
-        raters: number of raters.
-        per_image: number of ratings per image.
-        rng: random number generator.
-
-    Raises:
-        FormalimgError: if there are too few raters.
     """
     if per_image < 1:
         raise FormalimgError(f"{per_image} ratings per image: ask for at least 1")
@@ -93,11 +75,7 @@ def assign_images(images: Sequence[T], raters: int, per_image: int, rng: random.
 
 
 def checks_per_rater(most: int, share: float) -> int:
-    """Return how many attention checks make at least this share of all tasks, beside `most` images.
-
-    Raises:
-        FormalimgError: if the share is out of range.
-    """
+    """Return how many attention checks make at least this share of all tasks, beside `most` images."""
     if not 0 <= share <= 0.5:  # also refuses NaN
         raise FormalimgError(f"a share of {share:g} attention checks is out of range: take 0 to 0.5, such as 0.05")
     return math.ceil(most * share / (1 - share) - 1e-9)

@@ -89,11 +89,6 @@ def check_item(shown: Item[object], used: Collection[str], rng: random.Random) -
     """Return an item with a prompt of ours that an image of `shown` certainly does not satisfy; None if there is none.
 
     It has nothing but its prompt, so it is for protocols that ask about the image as a whole.
-
-    Args:
-        shown: the item of the image.
-        used: ids of check items that the rater sees already; others come first.
-        rng: random number generator.
     """
     prompt = shown.prompt.lower()
     foreign = [

@@ -19,17 +19,11 @@ Labelled = Mapping[CellKey, tuple[int, int]]
 
 
 class LabelPrecision(NamedTuple):
-    """How precise labels make the corrected Overall rate.
+    """How precise labels make the corrected Overall rate."""
 
-    Attributes:
-        labels: number of labels.
-        half_width: expected half width of its interval.
-        others: the same for other numbers of labels.
-    """
-
-    labels: int
-    half_width: float
-    others: Mapping[int, float]
+    labels: int  # number of labels
+    half_width: float  # expected half width of its interval
+    others: Mapping[int, float]  # the same for other numbers of labels
 
 
 def correction_protocol(suite_name: str) -> RatingProtocol:
@@ -38,11 +32,7 @@ def correction_protocol(suite_name: str) -> RatingProtocol:
 
 
 def judge_of_run(manifest: RunManifest, folder: object) -> str:
-    """Return the name of the judge of a run.
-
-    Raises:
-        FormalimgError: if nobody has judged it.
-    """
+    """Return the name of the judge of a run."""
     if manifest.judge is None:
         raise FormalimgError(f"nobody has judged the images of {folder}: use `formalimg judge`, then draw images")
     return manifest.judge.name
@@ -51,17 +41,7 @@ def judge_of_run(manifest: RunManifest, folder: object) -> str:
 def draw_first(
     images: Mapping[Candidate, bool], labels: int, judge: str, rng: random.Random
 ) -> tuple[list[Candidate], CorrectionSample, LabelPrecision]:
-    """Draw the images of a new correction study: at random within each level and judge answer.
-
-    Args:
-        images: the judged images, each with the judge's answer.
-        labels: how many to draw; all of them if there are fewer.
-        judge: the judge.
-        rng: random number generator.
-
-    Raises:
-        FormalimgError: if no image is judged, or no label is asked for.
-    """
+    """Draw the images of a new correction study: at random within each level and judge answer."""
     if not images:
         raise FormalimgError("no image has a verdict: judge the run with `formalimg judge`, then draw images")
     if labels < 1:
@@ -81,22 +61,7 @@ def draw_more(
     reserved: Sequence[Candidate],
     rng: random.Random,
 ) -> tuple[list[Candidate], CorrectionSample, LabelPrecision]:
-    """Draw further images where they narrow the corrected Overall interval most.
-
-    Args:
-        images: the judged images, each with the judge's answer.
-        sample: the images drawn so far.
-        known: the labels so far.
-        more: how many to draw; all that are left if there are fewer.
-        reserved: images that cannot be drawn, such as those of attention checks.
-        rng: random number generator.
-
-    Returns:
-        The further images, the whole sample, and its precision; `others` has that of the labels so far.
-
-    Raises:
-        FormalimgError: if the judge's answers are not those by which images were drawn, or no image is left.
-    """
+    """Draw further images where they narrow the corrected Overall interval most."""
     drawn = {(it.item, it.sample): it.judge for it in sample.images}
     said = {(it.item, it.sample): answer for it, answer in images.items()}
     if any(said.get(image) != answer for image, answer in drawn.items()):

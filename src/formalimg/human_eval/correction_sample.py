@@ -34,19 +34,12 @@ class DrawnImage(NamedTuple):
 
 @dataclass(frozen=True)
 class CorrectionSample:
-    """The images of a correction study.
+    """The images of a correction study."""
 
-    Attributes:
-        judge: the judge whose answers decided how many images of each cell were drawn.
-        labels: how many images were asked for when the study was created.
-        cells: all cells with a judged image.
-        images: the drawn images.
-    """
-
-    judge: str
-    labels: int
-    cells: tuple[SampleCell, ...]
-    images: tuple[DrawnImage, ...]
+    judge: str  # the judge whose answers decided how many images of each cell were drawn
+    labels: int  # how many images were asked for when the study was created
+    cells: tuple[SampleCell, ...]  # all cells with a judged image
+    images: tuple[DrawnImage, ...]  # the drawn images
 
     @property
     def batches(self) -> int:
@@ -58,12 +51,7 @@ class CorrectionSample:
         return set() if run else {(image.item, image.sample) for image in self.images}
 
     def grown(self, images: Mapping[CellKey, int], more: Sequence[tuple[str, int, CellKey]]) -> CorrectionSample:
-        """Return the sample with a further batch of images, and the probabilities that follow.
-
-        Args:
-            images: how many judged images each cell has.
-            more: item, sample and cell of each further image.
-        """
+        """Return the sample with a further batch of images, and the probabilities that follow."""
         batch = self.batches + 1 if self.images else 1
         drawn = [(it.item, it.sample, (it.level, it.judge), it.batch) for it in self.images]
         drawn += [(item, sample, cell, batch) for item, sample, cell in more]
@@ -88,37 +76,23 @@ class SampledLevel(NamedTuple):
 
 
 class SampledItem(NamedTuple):
-    """An item that was drawn for all runs of a study.
+    """An item that was drawn for all runs of a study."""
 
-    Attributes:
-        item, level: identify it.
-        sample: which of its images is labelled, of every run the same.
-        probability: how likely the item was drawn, by now.
-        batch: with which batch it came, from 1.
-        runs: the runs that have this image, by their place in the study.
-    """
-
-    item: str
-    sample: int
+    item: str  # identify it
+    sample: int  # which of its images is labelled, of every run the same
     level: int
-    probability: float
-    batch: int
-    runs: tuple[int, ...]
+    probability: float  # how likely the item was drawn, by now
+    batch: int  # with which batch it came, from 1
+    runs: tuple[int, ...]  # the runs that have this image, by their place in the study
 
 
 @dataclass(frozen=True)
 class ItemSample:
-    """The items of a study that corrects several runs and the differences between them.
+    """The items of a study that corrects several runs and the differences between them."""
 
-    Attributes:
-        labels: how many items were asked for when the study was created.
-        levels: all levels with an item that can be labelled.
-        items: the drawn items.
-    """
-
-    labels: int
-    levels: tuple[SampledLevel, ...]
-    items: tuple[SampledItem, ...]
+    labels: int  # how many items were asked for when the study was created
+    levels: tuple[SampledLevel, ...]  # all levels with an item that can be labelled
+    items: tuple[SampledItem, ...]  # the drawn items
 
     @property
     def batches(self) -> int:
@@ -135,12 +109,7 @@ class ItemSample:
         return {(item.item, item.sample) for item in self.items if run in item.runs}
 
     def grown(self, sizes: Mapping[int, int], more: Sequence[tuple[str, int, int, tuple[int, ...]]]) -> ItemSample:
-        """Return the sample with a further batch of items, and the probabilities that follow.
-
-        Args:
-            sizes: how many items each level has.
-            more: item, sample, level and runs of each further item.
-        """
+        """Return the sample with a further batch of items, and the probabilities that follow."""
         batch = self.batches + 1 if self.items else 1
         drawn = [(each.item, each.sample, each.level, each.batch, each.runs) for each in self.items]
         drawn += [(item, sample, level, batch, runs) for item, sample, level, runs in more]
@@ -192,11 +161,7 @@ def sample_lines(sample: CorrectionSample | ItemSample) -> list[str]:
 
 
 def parse_sample(table: object) -> CorrectionSample | ItemSample:
-    """Read the sample from the table of a manifest.
-
-    Raises:
-        KeyError: if it is not what we store.
-    """
+    """Read the sample from the table of a manifest."""
     if not isinstance(table, dict) or type(table.get("labels")) is not int:
         raise KeyError("correction")
     names = {*table}

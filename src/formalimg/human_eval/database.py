@@ -127,12 +127,7 @@ class PlannedTask(NamedTuple):
 
 @dataclass(frozen=True)
 class StudyPlan:
-    """The content of a new study; see `create_study`. Tasks are in the order in which each rater sees them.
-
-    Attributes:
-        answers: the answer to each task, where they were given elsewhere and each task has one step; else None.
-        imported: where they come from, in words; else empty.
-    """
+    """The content of a new study; see `create_study`. Tasks are in the order in which each rater sees them."""
 
     protocol: RatingProtocol
     runs: Sequence[StoredRun]
@@ -149,8 +144,9 @@ class StudyPlan:
     made_with: str
     borderline: bool = False
     correction: CorrectionSample | ItemSample | None = None
+    # the answer to each task, where they were given elsewhere and each task has one step; else None
     answers: Sequence[AnswerValue] | None = None
-    imported: str = ""
+    imported: str = ""  # where they come from, in words; else empty
     instructions: bool = False
     completion_url: str = ""
     rules: StudyRules | None = None
@@ -158,11 +154,7 @@ class StudyPlan:
 
 
 def write_study(plan: StudyPlan, folder: Path) -> Path:
-    """Write a study into a new folder and return the folder.
-
-    Raises:
-        FormalimgError: if it exists, or cannot be written.
-    """
+    """Write a study into a new folder and return the folder."""
     if folder.exists():
         raise FormalimgError(f"{folder} already exists: choose another folder for the study")
     try:
@@ -217,15 +209,7 @@ def write_tasks(
     tasks: Sequence[PlannedTask],
     protocol: RatingProtocol,
 ) -> list[str]:
-    """Add images and tasks to a study, and return the ids of the tasks; a rater's come after those there are already.
-
-    Args:
-        database: the study.
-        shown: the images to add.
-        images: all images that can be rated, in their order.
-        tasks: the tasks, in the order in which each rater sees them.
-        protocol: how raters judge.
-    """
+    """Add images and tasks to a study, and return the ids of the tasks; a rater's new tasks come last."""
     tokens = {image: secrets.token_urlsafe(12) for image in shown}
     place = {image: number for number, image in enumerate(images)}
     for image, token in tokens.items():

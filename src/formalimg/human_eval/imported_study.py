@@ -33,16 +33,6 @@ def write_rated_study(
     """Write a study of Likert ratings that were given elsewhere.
 
     Raters become `rater-1` and so on, in the order of their names: a study does not know who they are.
-
-    Args:
-        folder: the new folder.
-        runs: runs of one suite that the images belong to.
-        ratings: the points of each rater for each image.
-        source: where the ratings come from, in words.
-        made_with: the version of formalimg.
-
-    Raises:
-        FormalimgError: if the folder exists, or the runs do not belong together.
     """
     rated = [run for run in runs if any(image.run == run.folder.resolve().name for image in ratings)]
     if not rated:

@@ -50,23 +50,14 @@ class CountingExample:
 
 @dataclass(frozen=True)
 class PracticeItem:
-    """A picture to practise on.
+    """A picture to practise on."""
 
-    Attributes:
-        words: the prompt.
-        picture: the picture; the left one, where two are compared.
-        beside: the right one; empty for a single picture.
-        choices: the possible answers, with their labels.
-        right: the answers that are right; others are explained.
-        why: the explanation that is shown after the answer.
-    """
-
-    words: str
-    picture: tuple[DrawnShape, ...]
-    beside: tuple[DrawnShape, ...]
-    choices: tuple[tuple[AnswerValue, str], ...]
-    right: tuple[AnswerValue, ...]
-    why: str
+    words: str  # the prompt
+    picture: tuple[DrawnShape, ...]  # the picture; the left one, where two are compared
+    beside: tuple[DrawnShape, ...]  # the right one; empty for a single picture
+    choices: tuple[tuple[AnswerValue, str], ...]  # the possible answers, with their labels
+    right: tuple[AnswerValue, ...]  # the answers that are right; others are explained
+    why: str  # the explanation that is shown after the answer
 
 
 @dataclass(frozen=True)

@@ -33,53 +33,36 @@ RunPairs = Mapping[tuple[int, int], Sequence[PairedItem]]
 
 
 class PairOutlook(NamedTuple):
-    """How precisely the difference of two runs will be known.
+    """How precisely the difference of two runs will be known."""
 
-    Attributes:
-        first, second: the names of the runs.
-        half_width: expected half width of its interval once all drawn items are labelled; the 95 % hold for all pairs
-            at once, as in a report.
-        now: half width by the labels so far; None where there are too few.
-        is_certain: whether the difference is significant by the labels so far, corrected for all pairs.
-    """
-
-    first: str
+    first: str  # the names of the runs
     second: str
+    # expected half width of its interval once all drawn items are labelled; the 95 % hold for all pairs at once, as
+    # in a report
     half_width: float
-    now: float | None = None
-    is_certain: bool = False
+    now: float | None = None  # half width by the labels so far; None where there are too few
+    is_certain: bool = False  # whether the difference is significant by the labels so far, corrected for all pairs
 
 
 class ItemDraw(NamedTuple):
-    """Items that were drawn.
+    """Items that were drawn."""
 
-    Attributes:
-        items: the further items, in random order, each with its images in the order of the runs.
-        sample: all items so far, with their probabilities.
-        outlooks: of each pair of runs, the closest by the judge first; none for suites of scores.
-        others: expected half width of the first of them for other numbers of items.
-    """
-
+    # the further items, in random order, each with its images in the order of the runs
     items: list[tuple[Candidate, ...]]
-    sample: ItemSample
+    sample: ItemSample  # all items so far, with their probabilities
+    # of each pair of runs, the closest by the judge first; none for suites of scores
     outlooks: tuple[PairOutlook, ...] = ()
-    others: Mapping[int, float] = {}
+    others: Mapping[int, float] = {}  # expected half width of the first of them for other numbers of items
 
 
 @dataclass(frozen=True)
 class ItemFrame:
-    """Items of several runs of a suite, of which some are drawn.
+    """Items of several runs of a suite, of which some are drawn."""
 
-    Attributes:
-        runs: the names of the runs, in the order of the study.
-        suite: the benchmark.
-        verdicts: every image that exists, with the judge's verdict; None without one.
-        items: the images that are labelled if an item is drawn: those of one sample, chosen at random for each item.
-    """
-
-    runs: tuple[str, ...]
-    suite: Benchmark
-    verdicts: Mapping[Candidate, bool | None]
+    runs: tuple[str, ...]  # the names of the runs, in the order of the study
+    suite: Benchmark  # the benchmark
+    verdicts: Mapping[Candidate, bool | None]  # every image that exists, with the judge's verdict; None without one
+    # the images that are labelled if an item is drawn: those of one sample, chosen at random for each item
     items: Mapping[str, tuple[Candidate, ...]]
 
     @classmethod
@@ -114,12 +97,7 @@ class ItemFrame:
         return {level: size / len(self.items) for level, size in self.sizes.items()}
 
     def pairs(self, labels: ImageLabels, *, of_one_sample: bool = False) -> RunPairs:
-        """Return the items of each pair of runs with what the judge and people say of them.
-
-        Args:
-            labels: the labels so far.
-            of_one_sample: take the images that would be labelled instead of all images of an item.
-        """
+        """Return the items of each pair of runs with what the judge and people say of them."""
         images = {image for own in self.items.values() for image in own} if of_one_sample else self.verdicts.keys()
         by_run: list[dict[str, list[LabelledImage]]] = [{} for _ in self.runs]
         place = {name: number for number, name in enumerate(self.runs)}
@@ -139,16 +117,7 @@ class ItemFrame:
 
 
 def draw_items(frame: ItemFrame, labels: int, rng: random.Random) -> ItemDraw:
-    """Draw the items of a new study: at random within levels, more of those where the judge's differences vary more.
-
-    Args:
-        frame: the items.
-        labels: how many items; all of them if there are fewer.
-        rng: random number generator.
-
-    Raises:
-        FormalimgError: if there are too few items, or two runs share too few.
-    """
+    """Draw the items of a new study: at random within levels, more of those where the judge's differences vary more."""
     wanted = min(labels, len(frame.items))
     if wanted < MIN_ITEMS:
         raise FormalimgError(f"{wanted} labelled items tell no difference: ask for at least {MIN_ITEMS}")
@@ -188,19 +157,7 @@ def draw_more_items(
     reserved: Collection[Candidate],
     rng: random.Random,
 ) -> ItemDraw:
-    """Draw further items where they narrow those differences that are not certain yet; all of them if they are.
-
-    Args:
-        frame: the items.
-        sample: the items drawn so far.
-        labels: the labels so far.
-        more: how many items to draw; all that are left if there are fewer.
-        reserved: images that cannot be drawn, such as those of attention checks.
-        rng: random number generator.
-
-    Raises:
-        FormalimgError: if the runs have other images than when items were drawn, or no item is left.
-    """
+    """Draw further items where they narrow those differences that are not certain yet; all of them if they are."""
     drawn = {each.item for each in sample.items}
     if {level.level: level.items for level in sample.levels} != frame.sizes or not drawn <= frame.items.keys():
         raise FormalimgError("the runs have other images than when items were drawn: make a new study")

@@ -39,16 +39,6 @@ def human_labels(
 
     Images of a study are a random sample of their runs, unless those with borderline scores were taken first: then the
     labels are refused. Of a file this is unknown.
-
-    Args:
-        path: the folder of a study, or a CSV file with votes, ratings or scores.
-        runs: the rated runs.
-        exclude_inattentive: leave out raters who missed more than this share of their attention checks.
-        profile: for scores, `official-code` gives each question its full weight.
-        studied: what `study_human_ratings` returned for these ratings, if it is there already.
-
-    Raises:
-        FormalimgError: if the ratings cannot be read, or are of other images.
     """
     place = Path(path)
     ratings = human_ratings(place, runs, exclude_inattentive)

@@ -26,74 +26,45 @@ SCHEMAS = (1, SCHEMA)
 
 @dataclass(frozen=True)
 class RatedRun:
-    """A run whose images are rated.
+    """A run whose images are rated."""
 
-    Attributes:
-        name: the name of its folder, used in exports.
-        folder: its path relative to the study.
-        model: the image model.
-        items_digest: digest of the items of the run.
-        images: number of rated images.
-        images_digest: digest of the bytes of these images.
-        without_image: number of planned images that do not exist and cannot be rated.
-    """
-
-    name: str
-    folder: str
-    model: str
-    items_digest: str
-    images: int
-    images_digest: str
-    without_image: int
+    name: str  # the name of its folder, used in exports
+    folder: str  # its path relative to the study
+    model: str  # the image model
+    items_digest: str  # digest of the items of the run
+    images: int  # number of rated images
+    images_digest: str  # digest of the bytes of these images
+    without_image: int  # number of planned images that do not exist and cannot be rated
 
 
 @dataclass(frozen=True)
 class StudyManifest:
-    """The settings of a study.
+    """The settings of a study."""
 
-    Attributes:
-        protocol: how raters judge.
-        suite: the benchmark.
-        raters: number of raters.
-        per_image: number of ratings per image.
-        levels: only images of these levels; empty for all.
-        per_level: number of images per run and level; 0 for all.
-        checks: minimum share of attention checks.
-        seed: determines choice, assignment and order; tokens are random.
-        created: when the study was created, in UTC.
-        made_with: the version of formalimg.
-        runs: the rated runs.
-        borderline: whether images with a borderline score were taken before others; written only if so.
-        correction: the random sample of a study that corrects one or several runs; None for others, and then not
-            written.
-        imported: where ratings come from that were given elsewhere: file, digest and date; written only if so.
-        instructions: whether raters first see instructions and practice; written only if so.
-        completion_url: where raters go when they have finished, such as a page of their platform; empty for none.
-        rules: who is excluded, as stated beforehand; None if no rule was stated, and then not written.
-        rule: how Likert ratings of an image become a label; empty in other studies, and in those made before there was
-            a choice.
-        schema: the schema version.
-    """
-
-    protocol: RatingProtocol
-    suite: str
-    raters: int
-    per_image: int
-    levels: tuple[int, ...]
-    per_level: int
-    checks: float
-    seed: int
-    created: str
-    made_with: str
-    runs: tuple[RatedRun, ...]
-    borderline: bool = False
+    protocol: RatingProtocol  # how raters judge
+    suite: str  # the benchmark
+    raters: int  # number of raters
+    per_image: int  # number of ratings per image
+    levels: tuple[int, ...]  # only images of these levels; empty for all
+    per_level: int  # number of images per run and level; 0 for all
+    checks: float  # minimum share of attention checks
+    seed: int  # determines choice, assignment and order; tokens are random
+    created: str  # when the study was created, in UTC
+    made_with: str  # the version of formalimg
+    runs: tuple[RatedRun, ...]  # the rated runs
+    borderline: bool = False  # whether images with a borderline score were taken before others; written only if so
+    # the random sample of a study that corrects one or several runs; None for others, and then not written
     correction: CorrectionSample | ItemSample | None = None
-    imported: str = ""
-    instructions: bool = False
+    imported: str = ""  # where ratings come from that were given elsewhere: file, digest and date; written only if so
+    instructions: bool = False  # whether raters first see instructions and practice; written only if so
+    # where raters go when they have finished, such as a page of their platform; empty for none
     completion_url: str = ""
+    # who is excluded, as stated beforehand; None if no rule was stated, and then not written
     rules: StudyRules | None = None
+    # how Likert ratings of an image become a label; empty in other studies, and in those made before there was a
+    # choice
     rule: ComplianceRule | Literal[""] = ""
-    schema: int = SCHEMA
+    schema: int = SCHEMA  # the schema version
 
     @property
     def labels(self) -> int | None:
@@ -122,11 +93,7 @@ _TYPES = {"str": str, "int": int, "float": float, "RatingProtocol": str, "tuple[
 
 
 def write_study_manifest(manifest: StudyManifest, folder: Path) -> None:
-    """Write `study.toml`.
-
-    Raises:
-        FormalimgError: if it would be too large.
-    """
+    """Write `study.toml`."""
     table = asdict(manifest)
     runs = table.pop("runs")
     del table["correction"], table["rules"]
@@ -157,11 +124,7 @@ def is_study(folder: Path) -> bool:
 
 
 def read_study_manifest(folder: Path) -> StudyManifest:
-    """Read the manifest of a study.
-
-    Raises:
-        FormalimgError: if the folder is not a study, or of another version of formalimg.
-    """
+    """Read the manifest of a study."""
     path = folder / MANIFEST_FILE
     table = read_manifest_table(path, "study", SCHEMAS, "use the version that made it, or make a new study")
     try:
@@ -217,40 +180,25 @@ def _pairs(table: dict[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class StudyConfig:
-    """Settings of a study, as in `create_study`; None, or no runs, where any value is accepted.
+    """Settings of a study, as in `create_study`; None, or no runs, where any value is accepted."""
 
-    Attributes:
-        runs: the folders of the runs.
-        levels: empty for all.
-        labels: number of images drawn to correct the judge, or of items in several runs.
-    """
-
-    runs: tuple[Path, ...] = ()
+    runs: tuple[Path, ...] = ()  # the folders of the runs
     protocol: RatingProtocol | None = None
     raters: int | None = None
     per_image: int | None = None
-    levels: tuple[int, ...] | None = None
+    levels: tuple[int, ...] | None = None  # empty for all
     per_level: int | None = None
     checks: float | None = None
     seed: int | None = None
     borderline: bool | None = None
-    labels: int | None = None
+    labels: int | None = None  # number of images drawn to correct the judge, or of items in several runs
 
 
 _SETTINGS = ("protocol", "raters", "per_image", "levels", "per_level", "checks", "seed", "borderline", "labels")
 
 
 def require_same_config(folder: Path, manifest: StudyManifest, wanted: StudyConfig) -> None:
-    """Refuse to resume a study with other settings.
-
-    Args:
-        folder: the study.
-        manifest: its settings.
-        wanted: the requested settings.
-
-    Raises:
-        FormalimgError: naming all differences.
-    """
+    """Refuse to resume a study with other settings."""
     pairs = [(name, getattr(manifest, name), getattr(wanted, name)) for name in _SETTINGS]
     found = [
         f"{name.replace('_', ' ')}: was {_format(old)}, now {_format(new)}"

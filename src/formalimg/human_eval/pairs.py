@@ -21,11 +21,7 @@ ImagePair: TypeAlias = tuple[Candidate, Candidate]
 
 
 def image_pairs(chosen: Sequence[Candidate]) -> list[ImagePair]:
-    """Return all pairs of images of the same item and sample, in the order of the images.
-
-    Raises:
-        FormalimgError: if there are none, or a run is in none of them.
-    """
+    """Return all pairs of images of the same item and sample, in the order of the images."""
     by_item: dict[tuple[str, int], list[Candidate]] = {}
     for image in chosen:
         by_item.setdefault((image.item, image.sample), []).append(image)
@@ -50,14 +46,6 @@ def plan_pairs(
     """Assign pairs to raters and return the tasks of each in their order, and how many of them are checks.
 
     Each rater has every run on either side equally often, as far as chance allows; sides are blind.
-
-    Args:
-        pairs: the pairs.
-        items: the items, by run and id.
-        raters: number of raters.
-        per_pair: number of ratings for each pair.
-        checks: number of attention checks for each rater; fewer where prompts do not allow more.
-        rng: random number generator.
     """
     shares = assign_images(pairs, raters, per_pair, rng)
     found: list[list[PlannedTask]] = []

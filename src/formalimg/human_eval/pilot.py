@@ -22,17 +22,7 @@ from formalimg.stats.variance_components import (
 
 
 def read_pilot(suite: str, runs: Sequence[StoredRun], study: Path | None = None) -> AnswerSpread:
-    """Return the variance components of two runs, with the defaults for what nobody rated.
-
-    Args:
-        suite: the suite that is planned.
-        runs: judged runs over the same items, with two images per item or more.
-        study: a study of their images, or a file of votes or Likert ratings.
-
-    Raises:
-        FormalimgError: if the runs are not judged by one judge, have too few items or images, or the study has no yes
-            or no about whole images.
-    """
+    """Return the variance components of two runs, with the defaults for what nobody rated."""
     require_unique_names(runs)
     one_judge(runs)
     for run in runs:

@@ -35,46 +35,31 @@ PREFERENCES = ("left", "right", "tie")
 
 @dataclass(frozen=True)
 class RatingStep:
-    """One question about an image.
+    """One question about an image."""
 
-    Attributes:
-        name: the key of its answers.
-        kind: the type of an answer.
-        asks: the question.
-        criteria: how to choose the answer.
-        question: the number of the item's question, from 1; None for the image as a whole.
-        about: the category of the question, such as color or assessment; empty for the image as a whole.
-        once: it can be answered only once, and later steps are hidden until then.
-        cannot_tell: raters may answer that they cannot tell.
-    """
-
-    name: str
-    kind: StepKind
-    asks: str
-    criteria: str = ""
-    question: int | None = None
-    about: str = ""
-    once: bool = False
-    cannot_tell: bool = False
+    name: str  # the key of its answers
+    kind: StepKind  # the type of an answer
+    asks: str  # the question
+    criteria: str = ""  # how to choose the answer
+    question: int | None = None  # the number of the item's question, from 1; None for the image as a whole
+    about: str = ""  # the category of the question, such as color or assessment; empty for the image as a whole
+    once: bool = False  # it can be answered only once, and later steps are hidden until then
+    cannot_tell: bool = False  # raters may answer that they cannot tell
 
 
 @dataclass(frozen=True)
 class RatingRules:
-    """How people rate images of a benchmark, besides what is the same for all.
+    """How people rate images of a benchmark, besides what is the same for all."""
 
-    Attributes:
-        examples: returns examples of what counts, as tables of `instructions.toml` have them.
-        label: the protocol that gives each image one label, by asking about it as a whole.
-        offers: its own protocols, each with the runs it is for, in words.
-        steps: returns the steps of an item by one of its own protocols; none if it is not for this item.
-        is_unrelated: returns whether an image of one item certainly fails the prompt of another, by a protocol; None
-            where prompts are only words.
-    """
-
+    # returns examples of what counts, as tables of `instructions.toml` have them
     examples: Callable[[], Sequence[Mapping[str, Any]]] = tuple
-    label: RatingProtocol = "likert"
+    label: RatingProtocol = "likert"  # the protocol that gives each image one label, by asking about it as a whole
+    # its own protocols, each with the runs it is for, in words
     offers: Mapping[RatingProtocol, str] = field(default_factory=dict)
+    # returns the steps of an item by one of its own protocols; none if it is not for this item
     steps: Callable[[Item[Any], RatingProtocol], tuple[RatingStep, ...]] = lambda item, protocol: ()
+    # returns whether an image of one item certainly fails the prompt of another, by a protocol; None where prompts
+    # are only words
     is_unrelated: Callable[[Item[Any], Item[Any], RatingProtocol], bool] | None = None
 
 
@@ -126,9 +111,6 @@ def steps_for(item: Item[object], protocol: RatingProtocol) -> tuple[RatingStep,
     - `ab`: which of two images of this item is better, or neither, for items of any suite.
 
     All but boxes can also be answered with `CANNOT_TELL`.
-
-    Raises:
-        FormalimgError: if the protocol is not for this item.
     """
     if protocol == "likert":
         return (written_step("likert", "compliance"),)
@@ -179,17 +161,7 @@ class OtherAnswersError(AnswerError):
 def validate_answer(
     step: RatingStep, value: object, suite: str, known: Collection[tuple[str, str]] = ()
 ) -> AnswerValue:
-    """Validate an answer and return it as it is stored.
-
-    Args:
-        step: the question.
-        value: the answer.
-        suite: the benchmark, whose vocabulary names classes and colours.
-        known: further labels and attributes that are allowed, with their kinds: those that a grounder used here.
-
-    Raises:
-        AnswerError: if it is invalid.
-    """
+    """Validate an answer and return it as it is stored."""
     if value == CANNOT_TELL and step.cannot_tell:
         return CANNOT_TELL
     answer_type = step.kind
@@ -218,16 +190,7 @@ def validate_answer(
 def require_finishable(
     steps: Sequence[RatingStep], answers: Mapping[str, AnswerValue], seen: Mapping[str, object]
 ) -> None:
-    """Refuse to finish a task with missing answers, or with other answers than on the rater's screen.
-
-    Args:
-        steps: the questions.
-        answers: the stored answers, by step.
-        seen: the answers on the rater's screen, as far as known.
-
-    Raises:
-        AnswerError: saying what to do first.
-    """
+    """Refuse to finish a task with missing answers, or with other answers than on the rater's screen."""
     missing = unanswered_steps(steps, answers)
     if missing:
         raise AnswerError(f"{missing[0]} has no answer yet: answer it, then finish the task")
@@ -236,11 +199,7 @@ def require_finishable(
 
 
 def validate_seconds(seconds: object) -> float:
-    """Validate how long an answer took.
-
-    Raises:
-        AnswerError: if it is not a number in range.
-    """
+    """Validate how long an answer took."""
     if not _is_number(seconds) or not 0 <= seconds <= MAX_SECONDS:  # also refuses NaN
         raise AnswerError(
             truncate(f"the answer took {seconds!r} seconds: give a number from 0 to {MAX_SECONDS}", 200, 100)

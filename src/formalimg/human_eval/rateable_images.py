@@ -14,40 +14,23 @@ from formalimg.scenes.scene import Scene
 
 
 class RateableImage(NamedTuple):
-    """An existing image of a run.
+    """An existing image of a run."""
 
-    Attributes:
-        item, sample, level: identify it.
-        file: its path inside the run folder, with slashes.
-        sha256: the digest of its bytes.
-        grounded: the scene that the judge found, in the grounding format; None if not needed or not found.
-        score: the score that the last judge gave; None if unscored.
-        passed: its answer; None if unscored.
-    """
-
-    item: str
+    item: str  # identify it
     sample: int
     level: int
-    file: str
-    sha256: str
+    file: str  # its path inside the run folder, with slashes
+    sha256: str  # the digest of its bytes
+    # the scene that the judge found, in the grounding format; None if not needed or not found
     grounded: dict[str, object] | None
-    score: float | None = None
-    passed: bool | None = None
+    score: float | None = None  # the score that the last judge gave; None if unscored
+    passed: bool | None = None  # its answer; None if unscored
 
 
 def rateable_images(
     run: StoredRun, levels: Collection[int] | None, *, grounded: bool
 ) -> tuple[list[RateableImage], int]:
-    """Return the existing images of these levels, and the number of planned images that are missing.
-
-    Args:
-        run: the run.
-        levels: only images of these levels; None for all.
-        grounded: whether the scenes of the judge are needed.
-
-    Raises:
-        FormalimgError: if a file is missing, or scenes are needed and no judge has grounded the images.
-    """
+    """Return the existing images of these levels, and the number of planned images that are missing."""
     made = run.made()
     found: list[RateableImage] = []
     missing = 0

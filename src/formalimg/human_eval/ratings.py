@@ -37,18 +37,7 @@ def human_ratings(
     exclude_inattentive: float | None = None,
     rule: ComplianceRule | None = None,
 ) -> HumanRatings:
-    """Load human ratings.
-
-    Args:
-        path: the folder of a study made by `formalimg annotate`, or a CSV file with votes, ratings or scores.
-        runs: the rated runs.
-        exclude_inattentive: leave out raters who missed more than this share of their attention checks, whatever the
-            rules of the study say; None for these rules, if it has any.
-        rule: how Likert ratings of an image become a label; None for the rule of the study, or the majority in a file.
-
-    Raises:
-        FormalimgError: if they cannot be read, or the images of the runs are not those that raters saw.
-    """
+    """Load human ratings."""
     path = Path(path)
     if path.is_dir():
         study = read_study(path)

@@ -53,31 +53,20 @@ class OtherImage(NamedTuple):
 
 @dataclass(frozen=True)
 class RatedTask:
-    """An image, a rater, and the rater's answers.
+    """An image, a rater, and the rater's answers."""
 
-    Attributes:
-        rater: the pseudonym.
-        run, item, sample, level: identify the image.
-        words_of: the item whose prompt was shown; another one for attention checks.
-        is_check: whether it is an attention check.
-        steps: the questions.
-        history: all answers, in order.
-        finished: when the rater finished it, in UTC; empty if unfinished.
-        grounded: the scene to be corrected; None if there is none.
-        other: the image on the right, where two are compared: the first is on the left. Else None.
-    """
-
-    rater: str
-    run: str
+    rater: str  # the pseudonym
+    run: str  # identify the image
     item: str
     sample: int
     level: int
-    words_of: str
-    is_check: bool
-    steps: tuple[RatingStep, ...]
-    history: tuple[GivenAnswer, ...]
-    finished: str
-    grounded: object = None
+    words_of: str  # the item whose prompt was shown; another one for attention checks
+    is_check: bool  # whether it is an attention check
+    steps: tuple[RatingStep, ...]  # the questions
+    history: tuple[GivenAnswer, ...]  # all answers, in order
+    finished: str  # when the rater finished it, in UTC; empty if unfinished
+    grounded: object = None  # the scene to be corrected; None if there is none
+    # the image on the right, where two are compared: the first is on the left. Else None
     other: OtherImage | None = None
 
     @property
@@ -93,23 +82,14 @@ class RatedTask:
 
 @dataclass(frozen=True)
 class StudyRecord:
-    """The current state of a study.
+    """The current state of a study."""
 
-    Attributes:
-        manifest: its settings.
-        tasks: all tasks, in the order of runs, items, samples and raters.
-    """
-
-    manifest: StudyManifest
-    tasks: tuple[RatedTask, ...]
+    manifest: StudyManifest  # its settings
+    tasks: tuple[RatedTask, ...]  # all tasks, in the order of runs, items, samples and raters
 
 
 def read_study(folder: str | Path) -> StudyRecord:
-    """Read the current state of a study, without locking or writing.
-
-    Raises:
-        FormalimgError: if it is not a study, or of another version of formalimg.
-    """
+    """Read the current state of a study, without locking or writing."""
     folder = Path(folder)
     manifest = read_study_manifest(folder)
     with rating_errors(folder), closing(open_for_reading(folder)) as database:
@@ -174,22 +154,15 @@ def _other(run: object, item: object, sample: object) -> OtherImage:
 
 
 class Compliance(NamedTuple):
-    """Likert ratings of an image, and whether it passes.
+    """Likert ratings of an image, and whether it passes."""
 
-    Attributes:
-        run, item, sample, level: identify the image.
-        ratings: the ratings so far, in the order of the raters.
-        wanted: number of ratings that it will get, without those of raters who cannot tell.
-        rule: how the ratings become a label.
-    """
-
-    run: str
+    run: str  # identify the image
     item: str
     sample: int
     level: int
-    ratings: tuple[int, ...]
-    wanted: int
-    rule: ComplianceRule
+    ratings: tuple[int, ...]  # the ratings so far, in the order of the raters
+    wanted: int  # number of ratings that it will get, without those of raters who cannot tell
+    rule: ComplianceRule  # how the ratings become a label
 
     @property
     def mean(self) -> float | None:

@@ -17,10 +17,6 @@ def recruitment_files(addresses: Mapping[str, str], codes: Mapping[str, str]) ->
     - `links.csv`: rater, link and completion code, for any way of sending them, and to check the codes;
     - `mturk.csv`: the input of a batch of Amazon Mechanical Turk with one task per rater: `${link}` in its template;
     - `prolific.json`: the access details of a study with several links on Prolific, one place each.
-
-    Args:
-        addresses: the links, by pseudonym.
-        codes: the completion codes, by pseudonym.
     """
     details = [{"external_url": link, "total_allocation": 1} for link in addresses.values()]
     return {
@@ -36,11 +32,7 @@ def recruitment_files(addresses: Mapping[str, str], codes: Mapping[str, str]) ->
 
 
 def write_recruitment(addresses: Mapping[str, str], codes: Mapping[str, str], out: str | Path) -> tuple[Path, ...]:
-    """Write the files with the links of raters into a folder, readable only by its owner, and return their paths.
-
-    Raises:
-        FormalimgError: if the folder cannot be written.
-    """
+    """Write the files with the links of raters into a folder, readable only by its owner, and return their paths."""
     home = Path(out)
     try:
         home.mkdir(parents=True, exist_ok=True)

@@ -38,20 +38,14 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class StudyRules:
-    """Who is excluded from the results of a study; `[rules]` in `study.toml`.
+    """Who is excluded from the results of a study; `[rules]` in `study.toml`."""
 
-    Attributes:
-        max_missed: raters who missed more than this share of their attention checks are excluded; None to choose it by
-            the number of checks when the study is made.
-        min_seconds: raters whose median time for an image is shorter are excluded; 0 for no such rule.
-        checks: attention checks of each rater, at least; 0 in studies that do not say it.
-        guess_chance: how likely a random answer passes a check; 0 in studies that do not say it.
-    """
-
+    # raters who missed more than this share of their attention checks are excluded; None to choose it by the number
+    # of checks when the study is made
     max_missed: float | None = None
-    min_seconds: float = 0.0
-    checks: int = 0
-    guess_chance: float = 0.0
+    min_seconds: float = 0.0  # raters whose median time for an image is shorter are excluded; 0 for no such rule
+    checks: int = 0  # attention checks of each rater, at least; 0 in studies that do not say it
+    guess_chance: float = 0.0  # how likely a random answer passes a check; 0 in studies that do not say it
 
     def __post_init__(self) -> None:
         if self.max_missed is not None and not 0 <= self.max_missed <= 1:  # also refuses NaN
@@ -142,11 +136,7 @@ def usual_checks(images: int, protocol: RatingProtocol) -> int:
 
 
 def parse_rules(table: object) -> StudyRules:
-    """Return the rules in a table of `study.toml`.
-
-    Raises:
-        KeyError: if it is not what we write.
-    """
+    """Return the rules in a table of `study.toml`."""
     names = ("max_missed_checks", "min_median_seconds", "checks_per_rater", "guess_chance")
     values = []
     for name in names:

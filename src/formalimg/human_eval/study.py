@@ -71,12 +71,7 @@ class Study:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        """Open the folder.
-
-        Raises:
-            LockedError: if another process takes its answers.
-            FormalimgError: if it is not a study, of another version of formalimg, or its runs are missing.
-        """
+        """Open the folder."""
         self._folder = Path(folder)
         self._manifest = read_study_manifest(self._folder)
         self._runs = run_folders(self._folder, self._manifest)
@@ -106,22 +101,14 @@ class Study:
         return self._manifest
 
     def rater_of(self, link: str) -> str:
-        """Return the pseudonym of the rater whose link has this secret part.
-
-        Raises:
-            AnswerError: if the link is unknown.
-        """
+        """Return the pseudonym of the rater whose link has this secret part."""
         found = self._rows("SELECT name FROM raters WHERE link = :link", link=link_digest(link))
         if not found:
             raise AnswerError("this link is unknown: ask whoever sent it for a new one")
         return str(found[0][0])
 
     def new_link(self, rater: str) -> str:
-        """Create a new link for a rater and return its secret part; the old one stops working.
-
-        Raises:
-            AnswerError: if there is no such rater.
-        """
+        """Create a new link for a rater and return its secret part; the old one stops working."""
         link = secrets.token_urlsafe(24)
         with self._one_at_a_time:
             self._require_known(rater)
@@ -129,11 +116,7 @@ class Study:
         return link
 
     def next_task(self, rater: str) -> RatingTask | None:
-        """Return the current task of a rater; None if all are finished.
-
-        Raises:
-            AnswerError: if there is no such rater.
-        """
+        """Return the current task of a rater; None if all are finished."""
         with self._one_at_a_time:
             task = self._current(rater)
             if task is None:
@@ -158,19 +141,7 @@ class Study:
             )
 
     def answer(self, rater: str, task: str, step: str, value: object, seconds: float, key: str | None = None) -> None:
-        """Store an answer; earlier answers to the same step are kept in the history, the last one counts.
-
-        Args:
-            rater: the pseudonym.
-            task: the rater's current task.
-            step: the name of one of its steps.
-            value: the answer; see `StepKind`.
-            seconds: how long it took.
-            key: idempotency key: an answer with a known key is not stored again, so clients can safely resend.
-
-        Raises:
-            AnswerError: if it is invalid, the task is not the current one, or the step cannot be answered now.
-        """
+        """Store an answer; earlier answers to the same step are kept in the history, the last one counts."""
         with self._one_at_a_time:
             if key is not None and self._is_kept(rater, task=task, step=step, key=key):
                 return
@@ -195,10 +166,6 @@ class Study:
         """Finish the current task of a rater, and the next task follows; its answers become final with the next one.
 
         If `seen` is given, the answers on the rater's screen must be the stored ones.
-
-        Raises:
-            OtherAnswersError: if they differ, for example because of a second window.
-            AnswerError: if it is not the current task, or answers are missing.
         """
         with self._one_at_a_time:
             current = self._require_current(rater, task)
@@ -215,13 +182,6 @@ class Study:
 
         Only this one: what was finished before it is final. Corrected answers are added to the history, the last one
         counts. `finish` leads on again.
-
-        Args:
-            rater: the pseudonym.
-            task: the task on the rater's screen; None if all are finished.
-
-        Raises:
-            AnswerError: if it is not the current task, or there is nothing to go back to.
         """
         with self._one_at_a_time:
             current = self._current(rater)
@@ -242,22 +202,14 @@ class Study:
         return bool(self._rows("SELECT 1 FROM started WHERE rater = :number", number=number))
 
     def start(self, rater: str) -> None:
-        """Record that a rater has read the instructions and practised.
-
-        Raises:
-            AnswerError: if there is no such rater.
-        """
+        """Record that a rater has read the instructions and practised."""
         if self.has_started(rater):
             return
         number = self._places[rater].number
         self._rows("INSERT OR IGNORE INTO started VALUES (:number, :at)", number=number, at=_now())
 
     def completion_code(self, rater: str) -> str:
-        """Return the completion code of a rater who has finished all tasks; empty before, and in older studies.
-
-        Raises:
-            AnswerError: if there is no such rater.
-        """
+        """Return the completion code of a rater who has finished all tasks; empty before, and in older studies."""
         self._require_known(rater)
         return "" if self._places[rater].ahead else self.completion_codes().get(rater, "")
 
@@ -273,9 +225,6 @@ class Study:
         """Postpone the current task because its image cannot be shown: it comes again after the others.
 
         Answers are kept. When the study is opened again, all tasks come in their original order.
-
-        Raises:
-            AnswerError: if it is not the current task, or the only one that is left.
         """
         with self._one_at_a_time:
             self._require_current(rater, task)
@@ -287,12 +236,7 @@ class Study:
             ahead.rotate(-1)
 
     def image(self, rater: str, token: str) -> bytes:
-        """Return the file of an image as the image model returned it.
-
-        Raises:
-            AnswerError: if it is not one of the rater's images.
-            FormalimgError: if the file is missing, or has changed since the study was created.
-        """
+        """Return the file of an image as the image model returned it."""
         self._require_known(rater)
         found = self._rows(with_other(IMAGE, self._manifest.schema), number=self._places[rater].number, token=token)
         if not found:

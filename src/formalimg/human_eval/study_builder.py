@@ -35,22 +35,17 @@ _ROUNDING = 1e-9
 
 
 class NewStudy(NamedTuple):
-    """A new study.
+    """A new study."""
 
-    Attributes:
-        folder: the folder of the study.
-        links: the secret part of each rater's link, by pseudonym. It is returned only here: the study stores a digest,
-            so that nobody with access to the folder can answer in a rater's name.
-        precision: how wide the corrected interval will be, for a study that corrects the judge of one run.
-        draw: the items, and how precise the differences will be, for a study that corrects several runs.
-        checks: number of attention checks of each rater.
-    """
-
-    folder: Path
+    folder: Path  # the folder of the study
+    # the secret part of each rater's link, by pseudonym. It is returned only here: the study stores a digest, so that
+    # nobody with access to the folder can answer in a rater's name
     links: Mapping[str, str]
+    # how wide the corrected interval will be, for a study that corrects the judge of one run
     precision: LabelPrecision | None = None
+    # the items, and how precise the differences will be, for a study that corrects several runs
     draw: ItemDraw | None = None
-    checks: int = 0
+    checks: int = 0  # number of attention checks of each rater
 
 
 @dataclass(frozen=True)
@@ -256,11 +251,7 @@ def judged_images(images: Mapping[Candidate, RateableImage]) -> dict[Candidate, 
 
 
 def item_frame(runs: Sequence[StoredRun], images: Mapping[Candidate, RateableImage], seed: int) -> ItemFrame:
-    """Return the items of several runs, from which those to be labelled are drawn.
-
-    Raises:
-        FormalimgError: if a run is not judged, or runs ask for different things under the same id.
-    """
+    """Return the items of several runs, from which those to be labelled are drawn."""
     asked: dict[str, str] = {}
     for run in runs:
         judge_of_run(run.manifest, run.folder)
@@ -275,11 +266,7 @@ def item_frame(runs: Sequence[StoredRun], images: Mapping[Candidate, RateableIma
 
 
 def require_together(runs: Sequence[StoredRun]) -> None:
-    """Check that a study can be about these runs.
-
-    Raises:
-        FormalimgError: if they are of several suites, share a name, or hold layouts.
-    """
+    """Check that a study can be about these runs."""
     suites = sorted({run.manifest.suite for run in runs})
     if len(suites) != 1:
         raise FormalimgError(
@@ -313,11 +300,7 @@ def _gather(runs: Sequence[StoredRun], protocol: RatingProtocol, levels: Collect
 
 
 def _borderline(there: _Candidates, runs: Sequence[StoredRun]) -> frozenset[Candidate]:
-    """Return the images with a borderline score.
-
-    Raises:
-        FormalimgError: if a run has no scores, or no image has such a score.
-    """
+    """Return the images with a borderline score."""
     for run in runs:
         name = run.folder.resolve().name
         if all(image.score is None for candidate, image in there.images.items() if candidate.run == name):

@@ -28,44 +28,27 @@ _VALUE_COLUMN = {"votes": "vote", "labels": "label", "scores": "score", "likert"
 
 
 class RaterSummary(NamedTuple):
-    """Progress and attention of a rater.
+    """Progress and attention of a rater."""
 
-    Attributes:
-        rater: the pseudonym.
-        finished, of: number of finished tasks and of all tasks, including attention checks.
-        checks, checks_passed: number of finished attention checks, and of those passed.
-        seconds: total time of all answers.
-        median_seconds: median time of a finished task; None if there is none.
-        cannot_tell: number of final answers that the rater cannot tell, without attention checks.
-        excluded: why the rater is excluded by the rules of the study; empty for those who count.
-    """
-
-    rater: str
-    finished: int
+    rater: str  # the pseudonym
+    finished: int  # number of finished tasks and of all tasks, including attention checks
     of: int
-    checks: int
+    checks: int  # number of finished attention checks, and of those passed
     checks_passed: int
-    seconds: float
-    median_seconds: float | None
-    cannot_tell: int = 0
-    excluded: str = ""
+    seconds: float  # total time of all answers
+    median_seconds: float | None  # median time of a finished task; None if there is none
+    cannot_tell: int = 0  # number of final answers that the rater cannot tell, without attention checks
+    excluded: str = ""  # why the rater is excluded by the rules of the study; empty for those who count
 
 
 @dataclass(frozen=True)
 class ExportedStudy:
-    """Result of an export.
+    """Result of an export."""
 
-    Attributes:
-        files: the written files.
-        raters: summary of each rater, also of those left out.
-        finished: number of finished tasks in the files, without attention checks and raters left out.
-        unfinished: number of such tasks that are still unfinished.
-    """
-
-    files: tuple[Path, ...]
-    raters: tuple[RaterSummary, ...]
-    finished: int
-    unfinished: int
+    files: tuple[Path, ...]  # the written files
+    raters: tuple[RaterSummary, ...]  # summary of each rater, also of those left out
+    finished: int  # number of finished tasks in the files, without attention checks and raters left out
+    unfinished: int  # number of such tasks that are still unfinished
 
 
 def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[str] = ()) -> ExportedStudy:
@@ -83,15 +66,6 @@ def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[s
     - `ab`: `preferences.csv`, which of two images each rater prefers.
 
     Raters who are excluded by the rules of the study are left out as well.
-
-    Args:
-        folder: the study.
-        out: the folder to write into; files of an earlier export are replaced.
-        leave_out: raters whose answers do not count, such as those who failed attention checks. `answers.jsonl` and
-            `raters.csv` contain them anyway.
-
-    Raises:
-        FormalimgError: if it is not a study, no task is finished yet, or a rater to leave out is unknown.
     """
     study = read_study(folder)
     texts = export_files(study, leave_out)
@@ -109,11 +83,7 @@ def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[s
 
 
 def export_files(study: StudyRecord, leave_out: Collection[str] = ()) -> dict[str, str]:
-    """Return the content of the files that `export_study` writes, by name.
-
-    Raises:
-        FormalimgError: if no task is finished yet, or a rater to leave out is unknown.
-    """
+    """Return the content of the files that `export_study` writes, by name."""
     raters = summarize_raters(study)
     unknown = sorted(set(leave_out) - {rater.rater for rater in raters})
     if unknown:

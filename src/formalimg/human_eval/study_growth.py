@@ -31,21 +31,15 @@ from formalimg.runs.reader import StoredRun, open_run
 
 
 class GrownStudy(NamedTuple):
-    """What was added to a study.
+    """What was added to a study."""
 
-    Attributes:
-        added: number of images; of items, in a study of several runs.
-        images: number of all its images, or items.
-        labelled: number of those with a label so far; of items, in all runs.
-        precision: of all images once they are labelled; `others` has that of the labels so far. None where images of
-            an interrupted call were added, and for several runs.
-        draw: the further items, and how precise the differences are and will be, in a study of several runs.
-    """
-
-    added: int
-    images: int
-    labelled: int
+    added: int  # number of images; of items, in a study of several runs
+    images: int  # number of all its images, or items
+    labelled: int  # number of those with a label so far; of items, in all runs
+    # of all images once they are labelled; `others` has that of the labels so far. None where images of an
+    # interrupted call were added, and for several runs
     precision: LabelPrecision | None
+    # the further items, and how precise the differences are and will be, in a study of several runs
     draw: ItemDraw | None = None
 
 
@@ -53,14 +47,6 @@ def add_images(folder: str | Path, more: int) -> GrownStudy:
     """Add images to a correction study, or items to one of several runs; links and answers of its raters stay.
 
     If an earlier call was interrupted, its images are added, and no others.
-
-    Args:
-        folder: the study.
-        more: how many images or items; all that are left if there are fewer.
-
-    Raises:
-        LockedError: if the study is open for answers.
-        FormalimgError: if it corrects no judge, its runs have changed, or no image is left.
     """
     place = Path(folder)
     manifest = read_study_manifest(place)
@@ -84,12 +70,7 @@ def add_images(folder: str | Path, more: int) -> GrownStudy:
 
 
 def finish_growth(folder: str | Path) -> int:
-    """Add the images or items of an interrupted `add_images`, and return how many they were; 0 for most studies.
-
-    Raises:
-        LockedError: if the study is open for answers.
-        FormalimgError: if its runs have changed.
-    """
+    """Add the images or items of an interrupted `add_images`, and return how many they were; 0 for most studies."""
     place = Path(folder)
     manifest = read_study_manifest(place)
     if manifest.correction is None or not _without_tasks(place, manifest):

@@ -26,52 +26,31 @@ _STEP_FIELDS = {field.name for field in fields(RatingStep)}
 
 @dataclass(frozen=True)
 class RatingTask:
-    """An image to be rated. It reveals neither the model nor whether it is an attention check.
+    """An image to be rated. It reveals neither the model nor whether it is an attention check."""
 
-    Attributes:
-        id: a random token.
-        image: the random token of the image.
-        words: the prompt.
-        steps: the questions that are visible now.
-        answers: the last answer to each step.
-        is_complete: all steps have an answer, and the task can be finished.
-        number, of: position among the rater's tasks, from 1.
-        grounded: the scene to be corrected, in the grounding format; None for other protocols, or if none was found.
-        other: the random token of the image on the right, where there are two; else None.
-        can_go_back: there is an image before it that can be looked at again.
-        is_back: it is finished, and the rater went back to it.
-    """
-
-    id: str
-    image: str
-    words: str
-    steps: tuple[RatingStep, ...]
-    answers: Mapping[str, AnswerValue]
-    is_complete: bool
-    number: int
+    id: str  # a random token
+    image: str  # the random token of the image
+    words: str  # the prompt
+    steps: tuple[RatingStep, ...]  # the questions that are visible now
+    answers: Mapping[str, AnswerValue]  # the last answer to each step
+    is_complete: bool  # all steps have an answer, and the task can be finished
+    number: int  # position among the rater's tasks, from 1
     of: int
+    # the scene to be corrected, in the grounding format; None for other protocols, or if none was found
     grounded: Mapping[str, object] | None = None
-    other: str | None = None
-    can_go_back: bool = False
-    is_back: bool = False
+    other: str | None = None  # the random token of the image on the right, where there are two; else None
+    can_go_back: bool = False  # there is an image before it that can be looked at again
+    is_back: bool = False  # it is finished, and the rater went back to it
 
 
 class RaterProgress(NamedTuple):
-    """Progress of a rater.
+    """Progress of a rater."""
 
-    Attributes:
-        rater: the pseudonym.
-        finished: number of finished tasks.
-        of: number of tasks.
-        seconds: total time of all answers.
-        last: when the rater last answered, in UTC; empty if never.
-    """
-
-    rater: str
-    finished: int
-    of: int
-    seconds: float
-    last: str
+    rater: str  # the pseudonym
+    finished: int  # number of finished tasks
+    of: int  # number of tasks
+    seconds: float  # total time of all answers
+    last: str  # when the rater last answered, in UTC; empty if never
 
 
 def with_other(query: str, schema: int) -> str:
@@ -113,19 +92,12 @@ PROGRESS = """
 
 @dataclass
 class RaterPosition:
-    """Position of a rater among their tasks.
+    """Position of a rater among their tasks."""
 
-    Attributes:
-        number: the rater's number.
-        of: number of tasks.
-        ahead: positions of the unfinished tasks, the current one first.
-        back: position of the finished task that the rater went back to; None otherwise.
-    """
-
-    number: int
-    of: int
-    ahead: deque[int] = field(default_factory=deque)
-    back: int | None = None
+    number: int  # the rater's number
+    of: int  # number of tasks
+    ahead: deque[int] = field(default_factory=deque)  # positions of the unfinished tasks, the current one first
+    back: int | None = None  # position of the finished task that the rater went back to; None otherwise
 
     @property
     def finished(self) -> int:
@@ -146,11 +118,7 @@ class CurrentTask(NamedTuple):
 
 @lru_cache(4096)
 def parse_steps(text: str) -> tuple[RatingStep, ...]:
-    """Parse the steps of a task from JSON.
-
-    Raises:
-        StoredValueError: if they are not what we store.
-    """
+    """Parse the steps of a task from JSON."""
     steps = tuple(_step(step) for step in stored_json(text, "steps", list))
     if not steps or len({step.name for step in steps}) < len(steps):
         raise wrong_value("steps", text)
@@ -183,11 +151,7 @@ def parse_answer(text: object) -> AnswerValue:
 
 
 def stored_time(text: object) -> str:
-    """Return a time of the database, in UTC.
-
-    Raises:
-        StoredValueError: if it is not what we store.
-    """
+    """Return a time of the database, in UTC."""
     if not isinstance(text, str) or not _TIME.fullmatch(text):
         raise wrong_value("at", text)
     return text
@@ -212,11 +176,7 @@ def is_answer_of(answer_type: StepKind | None, value: AnswerValue) -> bool:
 
 
 def parse_grounded(text: object) -> dict[str, Any] | None:
-    """Parse the scene that a grounder saw from JSON; None if there is none.
-
-    Raises:
-        StoredValueError: if it is not what we store.
-    """
+    """Parse the scene that a grounder saw from JSON; None if there is none."""
     if text is None:
         return None
     found: dict[str, Any] = stored_json(text, "grounded", dict)
@@ -236,11 +196,7 @@ def grounder_vocabulary(grounded: str | None) -> set[tuple[str, str]]:
 
 
 def run_folders(folder: Path, manifest: StudyManifest) -> dict[str, Path]:
-    """Return the folders of the runs of a study, by name.
-
-    Raises:
-        FormalimgError: if one is missing.
-    """
+    """Return the folders of the runs of a study, by name."""
     found = {run.name: folder / run.folder for run in manifest.runs}
     gone = next((path for path in found.values() if not path.is_dir()), None)
     if gone is not None:
@@ -251,11 +207,7 @@ def run_folders(folder: Path, manifest: StudyManifest) -> dict[str, Path]:
 
 
 def read_image(path: Path, sha256: str) -> bytes:
-    """Return the bytes of an image, if they are still the same.
-
-    Raises:
-        FormalimgError: if it is missing, or has changed.
-    """
+    """Return the bytes of an image, if they are still the same."""
     try:
         return locate_image(path, sha256).read_bytes()
     except ChangedImageError as error:

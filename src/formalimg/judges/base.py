@@ -48,19 +48,14 @@ class LoadedImage:
 
 @dataclass(frozen=True)
 class Grounding:
-    """What a grounder saw in an image.
+    """What a grounder saw in an image."""
 
-    Attributes:
-        scene: the objects, on a canvas of 1000 by 1000 whatever the size of the image.
-        confidence: 0 to 1; how sure the grounder is that this is all of it. Below its threshold it returns `Unscored`.
-        evidence: anything else worth keeping, as plain data, such as raw answers.
-        cost: the cost of grounding in US dollars; None if the price is unknown.
-    """
-
-    scene: Scene
+    scene: Scene  # the objects, on a canvas of 1000 by 1000 whatever the size of the image
+    # 0 to 1; how sure the grounder is that this is all of it. Below its threshold it returns `Unscored`
     confidence: float = 1.0
+    # anything else worth keeping, as plain data, such as raw answers
     evidence: Mapping[str, object] = field(default_factory=dict)
-    cost: float | None = 0.0
+    cost: float | None = 0.0  # the cost of grounding in US dollars; None if the price is unknown
 
 
 def judged_formula(item: Item[object]) -> FormulaSpec | Unscored:

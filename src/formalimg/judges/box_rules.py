@@ -82,13 +82,7 @@ def confidences(grounding: Grounding) -> list[float]:
 
 
 def logic_verdict(spec: ObjectSpec, objects: Sequence[SceneObject], counted: Sequence[int]) -> ProfileVerdict:
-    """Return whether the formulas of what is asked for hold.
-
-    Args:
-        spec: what is asked for.
-        objects: everything that was found.
-        counted: the numbers of the objects that are certain enough to count.
-    """
+    """Return whether the formulas of what is asked for hold."""
     scene = Scene.of([objects[number] for number in counted])
     parts = []
     for clause in translate(spec):

@@ -85,11 +85,7 @@ class CallableJudge:
             return Unscored("judge failed", f"{self.name} {error}")
 
     def _verdict(self, answer: object) -> Verdict:
-        """Return the verdict that an answer stands for.
-
-        Raises:
-            ValueError: if it stands for none; the message says what to return.
-        """
+        """Return the verdict that an answer stands for."""
         if not isinstance(answer, Mapping):
             score = _score(answer, "an answer")
             return Verdict(score >= self._threshold, () if _is_bool(answer) else (Part("score", "score", score),))
@@ -154,11 +150,7 @@ def _is_bool(value: object) -> bool:
 
 
 def _score(value: object, what: str) -> float:
-    """Return a truth value or a number from 0 to 1 as a score.
-
-    Raises:
-        ValueError: if it is neither.
-    """
+    """Return a truth value or a number from 0 to 1 as a score."""
     if _is_bool(value):
         return float(bool(value))
     if not isinstance(value, Real) and getattr(value, "ndim", None) == 0:

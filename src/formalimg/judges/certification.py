@@ -31,27 +31,17 @@ from formalimg.types import Grounder, Unscored
 
 @dataclass(frozen=True)
 class ConditionResult:
-    """Counts of true, found and matched objects under one condition.
+    """Counts of true, found and matched objects under one condition."""
 
-    Attributes:
-        condition: the name of the image degradation.
-        images: the number of images.
-        refused: images that the grounder left unscored; their objects count as not found.
-        objects: the true number of objects.
-        found: the number of objects that the grounder reported.
-        matched: how many of these are right: same class, and a box with an IoU of 0.9.
-        colored: how many of the matched objects have the right colour.
-        intervals: the confidence intervals (95 %) of the shares, by name; exact, and clustered by image, because
-            objects of one image are found or missed together.
-    """
-
-    condition: str
-    images: int
-    refused: int
-    objects: int
-    found: int
-    matched: int
-    colored: int
+    condition: str  # the name of the image degradation
+    images: int  # the number of images
+    refused: int  # images that the grounder left unscored; their objects count as not found
+    objects: int  # the true number of objects
+    found: int  # the number of objects that the grounder reported
+    matched: int  # how many of these are right: same class, and a box with an IoU of 0.9
+    colored: int  # how many of the matched objects have the right colour
+    # the confidence intervals (95 %) of the shares, by name; exact, and clustered by image, because objects of one
+    # image are found or missed together
     intervals: Mapping[str, Interval] = field(default_factory=dict)
 
     @property
@@ -111,25 +101,15 @@ PUBLISHED_PARSER = PublishedShares(0.967, 0.978, 0.972, 0.954)
 
 @dataclass(frozen=True)
 class Certificate:
-    """The certificate of a grounder.
+    """The certificate of a grounder."""
 
-    Attributes:
-        grounder: its name.
-        scenes: the number of random scenes.
-        seed: the seed of the scenes.
-        results: the counts under each condition.
-        impostors: the number of images that are not drawings.
-        impostors_refused: how many of them it refused, as it should.
-        unknown: the drawn classes that the grounder cannot look for; their objects are not counted.
-    """
-
-    grounder: str
-    scenes: int
-    seed: int
-    results: tuple[ConditionResult, ...]
-    impostors: int
-    impostors_refused: int
-    unknown: tuple[str, ...] = ()
+    grounder: str  # its name
+    scenes: int  # the number of random scenes
+    seed: int  # the seed of the scenes
+    results: tuple[ConditionResult, ...]  # the counts under each condition
+    impostors: int  # the number of images that are not drawings
+    impostors_refused: int  # how many of them it refused, as it should
+    unknown: tuple[str, ...] = ()  # the drawn classes that the grounder cannot look for; their objects are not counted
 
     def reaches(self, threshold: float) -> bool:
         """Return whether the first condition reaches this precision, recall and F1, and all impostors were refused."""
@@ -192,21 +172,7 @@ def certify(
     spending: Spending | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> Certificate:
-    """Measure how well a grounder reads drawings of random scenes, and how many other images it refuses.
-
-    Args:
-        grounder: the grounder to measure.
-        scenes: the number of scenes to draw; they are random and part of no suite.
-        seed: the seed of the scenes.
-        conditions: the conditions under which drawings are shown, names of `CONDITIONS`.
-        others: the number of images to show that are not drawings.
-        spending: counts what the grounder costs, and may have a budget.
-        on_progress: called with the number of images that the grounder has looked at, after each.
-
-    Raises:
-        OverBudgetError: if the budget is used up before all images are looked at.
-        FormalimgError: if a condition is unknown, or the numbers are out of range.
-    """
+    """Measure how well a grounder reads drawings of random scenes, and how many other images it refuses."""
     unknown = [name for name in conditions if name not in CONDITIONS]
     if unknown or not conditions:
         raise FormalimgError(
@@ -234,11 +200,7 @@ class _MeteredGrounder:
         self._calls = MeteredCalls(grounder, spending, on_progress)
 
     async def ground(self, image: LoadedImage) -> Grounding | Unscored:
-        """Find all objects that can be drawn, of the classes that the grounder knows.
-
-        Raises:
-            OverBudgetError: if there is no budget for it.
-        """
+        """Find all objects that can be drawn, of the classes that the grounder knows."""
         return await self._calls.answer(lambda: self._grounder.ground(image, self.classes))
 
 

@@ -42,10 +42,6 @@ def encode_image(image: LoadedImage, *, on_grid: bool = False) -> ChatImage:
 
     The file is sent as is, except where a model might see another image in it than the one that is judged:
     rotated (EXIF) and transparent images, animations, and files other than PNG, JPEG or WebP are sent as PNG.
-
-    Args:
-        image: the image.
-        on_grid: for answers in pixels: resize it so that no service resizes it again.
     """
     size = size_on_grid(*image.pil.size) if on_grid else image.pil.size
     media_type = _unambiguous_type(image.data)
@@ -62,12 +58,6 @@ def build_question(
 
     Our prompts put what is the same for all questions first, then the image, then the question: servers with a prefix
     cache read the instruction once for all images, and each image once for all questions.
-
-    Args:
-        image: the image.
-        prompt: the text, with `{picture}` where the image belongs.
-        values: the values of all other placeholders.
-        default_position: where the image goes if the prompt, which may be the user's own, has no placeholder for it.
     """
     before, placeholder, after = prompt.text.partition(_PLACEHOLDER)
     if not placeholder:

@@ -53,19 +53,12 @@ class ValidAnswer(Generic[JudgeAnswer]):
 
 @dataclass(frozen=True)
 class NoValidAnswer:
-    """Why there is no valid answer.
+    """Why there is no valid answer."""
 
-    Attributes:
-        reason: the kind of failure.
-        detail: what happened, in one line.
-        raw: the text of all attempts, if there is any.
-        cost: the cost of all attempts in US dollars; None if the price is unknown.
-    """
-
-    reason: UnscoredReason
-    detail: str
-    raw: tuple[str, ...] = ()
-    cost: float | None = 0.0
+    reason: UnscoredReason  # the kind of failure
+    detail: str  # what happened, in one line
+    raw: tuple[str, ...] = ()  # the text of all attempts, if there is any
+    cost: float | None = 0.0  # the cost of all attempts in US dollars; None if the price is unknown
 
 
 class ChatJudge:
@@ -87,17 +80,7 @@ class ChatJudge:
         prompts: Mapping[str, str],
         own_prompts: Path | None = None,
     ) -> None:
-        """Create a judge that asks this chat model.
-
-        Args:
-            chat: the chat model.
-            options: how it is asked; part of the settings.
-            prompts: the names of the prompts that are sent, by the name of the setting that records each.
-            own_prompts: a folder with prompts of the user that replace ours.
-
-        Raises:
-            FormalimgError: if a prompt of the user cannot replace ours.
-        """
+        """Create a judge that asks this chat model."""
         texts = load_prompts(self.prompt_folder, own_prompts)
         self._chat = chat
         self._options = dict(options)
@@ -142,15 +125,7 @@ class ChatJudge:
         find_problem: Callable[[JudgeAnswer], str | None],
         prompt: str = "prompt",
     ) -> ValidAnswer[JudgeAnswer] | NoValidAnswer:
-        """Ask a question; if the answer parses but is not valid, report the problem and ask once more.
-
-        Args:
-            image: the image in question.
-            values: the values of the placeholders in the prompt.
-            answer_type: the schema of the answer.
-            find_problem: what is wrong with an answer, as a message to the model; None if it is valid.
-            prompt: which of the prompts to send, by the name of its setting.
-        """
+        """Ask a question; if the answer parses but is not valid, report the problem and ask once more."""
         question = build_question(image.attachment, self._prompts[prompt], values, self.image_position)
         messages = [Message("user", question)]
         raw: list[str] = []
@@ -185,11 +160,7 @@ class ChatJudge:
 
 
 def check_option(option: str, value: str, known: Sequence[str]) -> None:
-    """Refuse a value that an option does not have.
-
-    Raises:
-        FormalimgError: if the value is unknown.
-    """
+    """Refuse a value that an option does not have."""
     if value not in known:
         raise FormalimgError(f"unknown {option} {value!r}: known are {', '.join(known)}")
 

@@ -88,18 +88,7 @@ class ClauseJudge(ChatJudge):
         answers: ClauseAnswerForm = "each clause",
         prompts: Path | None = None,
     ) -> None:
-        """Create a judge that asks this chat model.
-
-        Args:
-            chat: the chat model; it must accept images.
-            decide: whether an image passes by the model's overall verdict, as published, or if all clauses hold.
-            answers: the form of the answer: each clause with true or false, or the published one, which lists the
-                clauses that hold.
-            prompts: a folder with prompts of the user that replace ours.
-
-        Raises:
-            FormalimgError: if an option is wrong.
-        """
+        """Create a judge that asks this chat model."""
         if decide not in DECIDERS:
             raise FormalimgError(f"cannot decide by {decide!r}: known are {', '.join(DECIDERS)}")
         check_option("answers", answers, ANSWERS)
@@ -158,23 +147,15 @@ class ClauseJudge(ChatJudge):
 
 @dataclass(frozen=True)
 class ClauseFindings:
-    """What an answer says about the clauses of a formula.
+    """What an answer says about the clauses of a formula."""
 
-    Attributes:
-        fulfilled: its verdict on the image as a whole.
-        holds: whether each clause holds, by the text of the clause; clauses that it left out are missing.
-        because: its reasons, by the text of the clause.
-        observations: what it saw.
-        unknown: clauses that it judged without being asked, as it wrote them.
-        torn: clauses of which it says both that they hold and that they do not.
-    """
-
-    fulfilled: bool
+    fulfilled: bool  # its verdict on the image as a whole
+    # whether each clause holds, by the text of the clause; clauses that it left out are missing
     holds: Mapping[str, bool]
-    because: Mapping[str, str] = field(default_factory=dict)
-    observations: tuple[str, ...] = ()
-    unknown: tuple[str, ...] = ()
-    torn: tuple[str, ...] = ()
+    because: Mapping[str, str] = field(default_factory=dict)  # its reasons, by the text of the clause
+    observations: tuple[str, ...] = ()  # what it saw
+    unknown: tuple[str, ...] = ()  # clauses that it judged without being asked, as it wrote them
+    torn: tuple[str, ...] = ()  # clauses of which it says both that they hold and that they do not
 
     def contradiction(self) -> str | None:
         """Return how the verdict contradicts the clauses, as text; None if it does not."""
@@ -215,13 +196,7 @@ def _read_published(answer: PublishedAnswer, known: Mapping[str, str]) -> Clause
 
 
 def find_problem(findings: ClauseFindings, clauses: Sequence[str], *, allow_unknown: bool) -> str | None:
-    """Return why findings are not valid, as a message to the model; None if they are.
-
-    Args:
-        findings: what the answer says.
-        clauses: the clauses that were sent.
-        allow_unknown: whether clauses that were not sent may stand beside the others.
-    """
+    """Return why findings are not valid, as a message to the model; None if they are."""
     if findings.torn:
         return f"it says both that these clauses hold and that they do not: {_list_clauses(findings.torn)}"
     strays = f"it judges clauses that were not given: {_list_clauses(findings.unknown)}" if findings.unknown else ""

@@ -72,18 +72,13 @@ class JudgedScene:
 
     An object that is bound to a variable of another class says nothing about what failed: it is replaced by the object
     of that class under which most clauses hold, or there is none.
-
-    Attributes:
-        clauses: all clauses of the verdict, also those that hold; None for one of another form.
-        found: the number of the object that each variable stands for.
-        phrases: the scene, and the words for its objects.
-        style: the style of the image; empty if it is not known.
     """
 
+    # all clauses of the verdict, also those that hold; None for one of another form
     clauses: Sequence[ParsedClause | None]
-    found: Binding
-    phrases: ScenePhrases
-    style: str = ""
+    found: Binding  # the number of the object that each variable stands for
+    phrases: ScenePhrases  # the scene, and the words for its objects
+    style: str = ""  # the style of the image; empty if it is not known
 
     def sentences(self, number: int) -> tuple[SceneSentence, ...]:
         """Return what the scene shows in place of a failed clause; nothing where no sentence is certain."""

@@ -67,13 +67,7 @@ def judge_drawing(item: Item[object], image: LoadedImage) -> Verdict | Unscored:
 
 
 def judge_drawn_scene(item: Item[object], drawn: DrawnScene, profile: str = "official") -> Verdict | Unscored:
-    """Return the verdict on what a scene shows.
-
-    Args:
-        item: what is asked.
-        drawn: the scene.
-        profile: which of several rules the parts of the verdict follow, where a suite has `judge_profiles`.
-    """
+    """Return the verdict on what a scene shows."""
     evidence: dict[str, object] = {
         "scene": drawn.scene.to_json(),
         "style": drawn.style,

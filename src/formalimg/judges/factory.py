@@ -86,11 +86,7 @@ def open_judge(
 
 
 def check_protocol(protocol: str) -> None:
-    """Refuse a protocol that does not exist.
-
-    Raises:
-        FormalimgError: if it is unknown.
-    """
+    """Refuse a protocol that does not exist."""
     if protocol not in PROTOCOLS:
         raise FormalimgError(f"unknown protocol {protocol!r}: known are {', '.join(PROTOCOLS)}")
 
@@ -127,11 +123,7 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
 
 
 def open_text_reader(name: str, options: Mapping[str, str] | None = None) -> TextReader:
-    """Return the text reader of this name: `ocr/rapidocr`.
-
-    Raises:
-        FormalimgError: if there is none, or an option is wrong.
-    """
+    """Return the text reader of this name: `ocr/rapidocr`."""
     if name != TEXT_READER:
         raise FormalimgError(f"there is no text reader {name}: known is {TEXT_READER}")
     from formalimg.judges.text_readers.rapidocr import open_rapidocr
@@ -140,15 +132,7 @@ def open_text_reader(name: str, options: Mapping[str, str] | None = None) -> Tex
 
 
 def open_text_judge(name: str, options: Mapping[str, str] | None = None) -> TextJudge:
-    """Return the judge that goes by a text reader.
-
-    Args:
-        name: the text reader.
-        options: `compare` and `tolerance`, as for `TextJudge`, and those of the reader.
-
-    Raises:
-        FormalimgError: if there is no such reader, or an option is wrong.
-    """
+    """Return the judge that goes by a text reader."""
     from formalimg.judges.text_judge import TextJudge
     from formalimg.models.options import Options
 
@@ -192,14 +176,7 @@ def _drawn_judge(suite: str, options: Mapping[str, str] | None) -> Judge:
 def open_prompt_judge(
     judge: Grounder | ChatModel | TextReader, *, by_text: TextJudge | None = None, **options: Any
 ) -> Judge:
-    """Return the judge of free prompts that goes by a grounder or a text reader, or asks a chat model.
-
-    Args:
-        judge: the grounder, the text reader or the chat model.
-        by_text: answers questions for text: where a grounder judges by itself, beside a chat model without effect on
-            the verdict.
-        options: `requests`, `zeroing` and `prompts`, as for `QuestionGraphJudge`; for chat models.
-    """
+    """Return the judge of free prompts that goes by a grounder or a text reader, or asks a chat model."""
     from formalimg.judges.prompt_judge import PromptJudge
 
     if isinstance(judge, Grounder):
@@ -250,16 +227,6 @@ def open_chat(
     """Return the chat model with its own options, and the options that say how it is used.
 
     Values of several words have hyphens on a command line, so that they need no quotes: per-class for per class.
-
-    Args:
-        name: the chat model.
-        options: all options.
-        own_keys: those that say how it is used.
-        user: what it is used for, in words.
-        choices: the values that an option may have.
-
-    Raises:
-        FormalimgError: if there is no such model, or an option is wrong.
     """
     from formalimg.models.registry import open_chat_model
 
@@ -296,19 +263,6 @@ def open_published_chat(
     """Return the chat model of a published protocol, what is followed, and the options that say how it is used.
 
     The texts of the authors are used where they have been pulled, unless the user names others.
-
-    Args:
-        suite: the benchmark.
-        name: the chat model.
-        options: all options.
-        protocol: `published`, `paper` or `official-code`.
-        own_keys: the options that say how it is used.
-        temperature: the published one; an option comes first, here and below.
-        max_tokens: the longest answer; None for the server's own limit.
-        top_p: the share of tokens to sample from; None for all.
-
-    Raises:
-        FormalimgError: if there is no such model, or an option is wrong.
     """
     from formalimg.benchmarks.download.texts import pulled_texts
     from formalimg.models.options import sampling_options

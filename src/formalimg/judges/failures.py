@@ -31,27 +31,17 @@ _ANSWERED = 0.5
 
 
 class FailureSentence(NamedTuple):
-    """Something that an image does not show as asked.
+    """Something that an image does not show as asked."""
 
-    Attributes:
-        text: the sentence, without a full stop.
-        parts: which parts of the verdict it explains, by their numbers; none if it is about the whole.
-        objects: which objects of the stored scene it speaks of, by their numbers; none if what is missing is not there.
-    """
-
-    text: str
+    text: str  # the sentence, without a full stop
+    # which parts of the verdict it explains, by their numbers; none if it is about the whole
     parts: tuple[int, ...] = ()
+    # which objects of the stored scene it speaks of, by their numbers; none if what is missing is not there
     objects: frozenset[int] = frozenset()
 
 
 def failure_sentences(verdict: Verdict | Unscored, suite: Benchmark, formula: str = "") -> tuple[FailureSentence, ...]:
-    """Return what an image does not show as asked, each thing once; nothing if it passed.
-
-    Args:
-        verdict: the verdict. Without one, the only sentence is the reason.
-        suite: the benchmark.
-        formula: the formula of the item as text; empty for suites without.
-    """
+    """Return what an image does not show as asked, each thing once; nothing if it passed."""
     if isinstance(verdict, Unscored):
         return (FailureSentence(": ".join(filter(None, [verdict.reason, verdict.detail]))),)
     explanation = verdict.evidence.get("explanation")

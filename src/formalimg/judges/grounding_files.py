@@ -37,15 +37,10 @@ _MAX_GROUNDING_BYTES, _MAX_IMAGE_BYTES = 10_000_000, 200_000_000
 
 @dataclass(frozen=True)
 class GroundingFolder:
-    """The grounding files of one model.
+    """The grounding files of one model."""
 
-    Attributes:
-        path: the folder with the files.
-        model: the model whose images they are about, after the folder above.
-    """
-
-    path: Path
-    model: str
+    path: Path  # the folder with the files
+    model: str  # the model whose images they are about, after the folder above
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
@@ -89,11 +84,7 @@ class GroundingFolder:
 
 
 def find_grounding_folders(path: Path) -> list[GroundingFolder]:
-    """Return the folders with grounding files at or below a path, one for each model, by name.
-
-    Raises:
-        FormalimgError: if there are none.
-    """
+    """Return the folders with grounding files at or below a path, one for each model, by name."""
     for places in (*(sorted(path.glob(place)) for place in _PLACES), [path]):
         found = [folder for folder in places if folder.is_dir() and any(folder.glob("*.json"))]
         if found:
@@ -106,17 +97,11 @@ def find_grounding_folders(path: Path) -> list[GroundingFolder]:
 
 @dataclass(frozen=True)
 class GroundedImages:
-    """The images that grounding files are about, as an image model; where one is not there, its boxes are drawn.
+    """The images that grounding files are about, as an image model; where one is not there, its boxes are drawn."""
 
-    Attributes:
-        folder: the files.
-        name: the model that made the images.
-        batch, concurrency, sees_spec: as for every image model.
-    """
-
-    folder: GroundingFolder
-    name: str
-    batch: int = 16
+    folder: GroundingFolder  # the files
+    name: str  # the model that made the images
+    batch: int = 16  # as for every image model
     concurrency: int = 2
     sees_spec: bool = False
 
@@ -156,21 +141,16 @@ class GroundedImages:
 
 @dataclass(frozen=True)
 class GroundingFileJudge:
-    """Judge images by their grounding files, with the verdicts of `SceneJudge` on such scenes.
+    """Judge images by their grounding files, with the verdicts of `SceneJudge` on such scenes."""
 
-    Attributes:
-        folder: the files.
-        fails_unreadable: whether a file that cannot be read as a scene is a failure, as for layouts that a chat model
-            planned; else it is unscored, because nobody knows what the image shows.
-        is_published: whether verdicts are those of the published evaluator, which decides on objects as they were
-            written, and leaves out only what is no JSON.
-        name, concurrency: as for every judge.
-    """
-
-    folder: GroundingFolder
+    folder: GroundingFolder  # the files
+    # whether a file that cannot be read as a scene is a failure, as for layouts that a chat model planned; else it is
+    # unscored, because nobody knows what the image shows
     fails_unreadable: bool = False
+    # whether verdicts are those of the published evaluator, which decides on objects as they were written, and leaves
+    # out only what is no JSON
     is_published: bool = False
-    name: str = "groundings"
+    name: str = "groundings"  # as for every judge
     concurrency: int = 2
 
     @property
@@ -225,11 +205,7 @@ class GroundingFileJudge:
 
 
 def read_grounding_file(path: Path) -> Scene:
-    """Return the scene in a grounding file.
-
-    Raises:
-        SceneError: if it cannot be read as one; the file may come from anywhere.
-    """
+    """Return the scene in a grounding file."""
     try:
         return Scene.from_json(loads_strict(_read(path)))
     except SceneError:

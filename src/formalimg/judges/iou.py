@@ -24,16 +24,7 @@ class Match(NamedTuple):
 
 
 def match(truth: Scene, found: Scene, min_overlap: float = MIN_OVERLAP) -> list[Match]:
-    """Return pairs of the same class with a high enough IoU, the closest first; no object is in two of them.
-
-    Args:
-        truth: the true scene.
-        found: the detected scene.
-        min_overlap: the minimum IoU; more than 0, at most 1.
-
-    Raises:
-        FormalimgError: if the minimum is out of range.
-    """
+    """Return pairs of the same class with a high enough IoU, the closest first; no object is in two of them."""
     if not 0 < min_overlap <= 1:  # also refuses NaN
         raise FormalimgError(f"boxes cannot be asked to overlap by {min_overlap:g}: take more than 0, and 1 at most")
     pairs = [

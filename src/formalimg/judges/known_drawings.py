@@ -28,25 +28,15 @@ RED_BOTTLE, BOTTLE_AND_FORK = "There is a red bottle.", "There is a bottle, and 
 
 @dataclass(frozen=True)
 class KnownDrawing:
-    """A drawing, what is asked about it, and what is right.
+    """A drawing, what is asked about it, and what is right."""
 
-    Attributes:
-        shows: what the drawing shows, in words.
-        asked: what the judge is asked, in words.
-        item: the question, as an item of the suite.
-        scene: what the drawing shows.
-        answers: the right answer to each question; empty where there are no yes/no questions.
-        any_verdict: whether any verdict will do, as where a score is a matter of taste.
-        text: the text that it shows in place of a scene.
-    """
-
-    shows: str
-    asked: str
-    item: Item[object]
-    scene: Scene
-    answers: tuple[bool, ...] = ()
-    any_verdict: bool = False
-    text: str = ""
+    shows: str  # what the drawing shows, in words
+    asked: str  # what the judge is asked, in words
+    item: Item[object]  # the question, as an item of the suite
+    scene: Scene  # what the drawing shows
+    answers: tuple[bool, ...] = ()  # the right answer to each question; empty where there are no yes/no questions
+    any_verdict: bool = False  # whether any verdict will do, as where a score is a matter of taste
+    text: str = ""  # the text that it shows in place of a scene
 
     @property
     def box(self) -> Box:
@@ -105,15 +95,7 @@ def two_things(
     *,
     any_verdict: bool = False,
 ) -> tuple[KnownDrawing, KnownDrawing]:
-    """Return a drawing of a bottle and one of a fork.
-
-    Args:
-        item: what is asked.
-        asked: the same in words.
-        of_bottle: the right answers about the bottle.
-        of_fork: those about the fork.
-        any_verdict: whether any verdict will do.
-    """
+    """Return a drawing of a bottle and one of a fork."""
     return (
         KnownDrawing("a red bottle", asked, item, _BOTTLE_SCENE, of_bottle, any_verdict),
         KnownDrawing("a green fork", asked, item, _FORK_SCENE, of_fork, any_verdict),

@@ -24,13 +24,7 @@ class MeteredCalls:
     """Calls that are counted against a budget, and reported one by one."""
 
     def __init__(self, party: Grounder | Judge, spending: Spending, on_progress: Callable[[int], None]) -> None:
-        """Begin to count.
-
-        Args:
-            party: who is asked.
-            spending: what was spent, and the budget.
-            on_progress: called with the number of answers, after each.
-        """
+        """Begin to count."""
         self.name = party.name
         self._party = party
         self._spending = spending
@@ -39,12 +33,7 @@ class MeteredCalls:
         self._failures = 0
 
     async def answer(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Return the answer of a call.
-
-        Raises:
-            OverBudgetError: if there is no budget for it.
-            FormalimgError: if the price is unknown and there is a budget, or too many calls in a row have failed.
-        """
+        """Return the answer of a call."""
         answer: _Answer | None = None
         if self._spending.may_spend:
             with metered(self._spending, finish=True) as meter:

@@ -18,29 +18,18 @@ _MAX_LABEL = 40
 
 
 class DroppedBox(NamedTuple):
-    """A box whose label was not asked for.
+    """A box whose label was not asked for."""
 
-    Attributes:
-        label: the label as the judge wrote it.
-        asked_for: the classes that it was asked for.
-    """
-
-    label: str
-    asked_for: tuple[str, ...]
+    label: str  # the label as the judge wrote it
+    asked_for: tuple[str, ...]  # the classes that it was asked for
 
 
 class BoxCount(NamedTuple):
-    """The boxes that a chat model gave for an image.
+    """The boxes that a chat model gave for an image."""
 
-    Attributes:
-        given: all of them.
-        dropped: those whose labels were not asked for.
-        left_in: whether they were left in nevertheless, as the published protocol does; no class of the formula is
-            theirs.
-    """
-
-    given: int
-    dropped: tuple[DroppedBox, ...]
+    given: int  # all of them
+    dropped: tuple[DroppedBox, ...]  # those whose labels were not asked for
+    # whether they were left in nevertheless, as the published protocol does; no class of the formula is theirs
     left_in: bool = False
 
 

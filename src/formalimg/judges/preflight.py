@@ -39,19 +39,12 @@ _ANOTHER = "name another judge with --judge"
 
 @dataclass(frozen=True)
 class PreflightResult:
-    """What a pre-flight found.
+    """What a pre-flight found."""
 
-    Attributes:
-        problem: why the judge cannot be used: what was asked, what came, and what to do; empty if it can be.
-        warning: what it got wrong although it can be used; empty if nothing.
-        cost: what the questions cost in US dollars; None if the price is unknown.
-        drawings: how many drawings it was shown.
-    """
-
-    problem: str = ""
-    warning: str = ""
-    cost: float | None = 0.0
-    drawings: int = 0
+    problem: str = ""  # why the judge cannot be used: what was asked, what came, and what to do; empty if it can be
+    warning: str = ""  # what it got wrong although it can be used; empty if nothing
+    cost: float | None = 0.0  # what the questions cost in US dollars; None if the price is unknown
+    drawings: int = 0  # how many drawings it was shown
 
 
 @dataclass(frozen=True)
@@ -85,15 +78,7 @@ def needs_preflight(judge: Judge, suite: str) -> bool:
 
 
 async def check_judge(judge: Judge, suite: str) -> PreflightResult:
-    """Ask a judge about one known drawing, and about another one if its answer is wrong.
-
-    Args:
-        judge: the judge.
-        suite: the suite that it is to judge.
-
-    Raises:
-        FormalimgError: if the judge says itself that no call can succeed: a wrong key, an unknown model.
-    """
+    """Ask a judge about one known drawing, and about another one if its answer is wrong."""
     is_detector = judge.name.startswith(DETECTORS)
     findings: list[_Finding] = []
     costs: list[float | None] = []
@@ -157,13 +142,7 @@ def _read_text(drawing: KnownDrawing, answer: Verdict) -> _Finding:
 
 
 def other_convention(asked: BoxConvention, true: Box, written: Sequence[Sequence[float]]) -> tuple[str, str] | None:
-    """Return in which other way than asked for the true box was written, and what to do; None if in none we know.
-
-    Args:
-        asked: how the model was asked to write boxes.
-        true: where the object is, on the canvas.
-        written: the numbers of all boxes in an answer, as the model wrote them.
-    """
+    """Return in which other way than asked for the true box was written, and what to do; None if in none we know."""
     for convention in box_conventions():
         span = convention.span or SIZE
         numbers = convention.write(true, SIZE, SIZE)

@@ -22,15 +22,11 @@ _QUOTED = re.compile(r"'([^']+)'")
 
 @dataclass(frozen=True)
 class PromptJudge:
-    """Judge items with a `QuestionSpec`: formulas by one judge, questions by another.
+    """Judge items with a `QuestionSpec`: formulas by one judge, questions by another."""
 
-    Attributes:
-        by_formula: judges items that have a formula: by a grounder and logic, or clause by clause.
-        by_questions: judges the others; None where nothing can answer questions, as a grounder; a `TextJudge` where
-            only questions for text can be answered.
-    """
-
-    by_formula: Judge
+    by_formula: Judge  # judges items that have a formula: by a grounder and logic, or clause by clause
+    # judges the others; None where nothing can answer questions, as a grounder; a `TextJudge` where only questions
+    # for text can be answered
     by_questions: Judge | None = None
 
     @property

@@ -69,18 +69,7 @@ class PublishedJudge:
         own_prompts: Path | None = None,
         options: Mapping[str, Setting] | None = None,
     ) -> None:
-        """Create a judge that asks this chat model.
-
-        Args:
-            chat: the chat model.
-            protocol: what is followed.
-            prompts: the names of the prompts that are sent, by the name of the setting that records each.
-            own_prompts: a folder with prompts of the user that replace ours.
-            options: how the model is asked; part of the settings.
-
-        Raises:
-            FormalimgError: if a prompt of the user cannot replace ours.
-        """
+        """Create a judge that asks this chat model."""
         texts = load_prompts(self.prompt_folder, own_prompts)
         self._chat = chat
         self._protocol: Followed = protocol
@@ -137,12 +126,7 @@ class PublishedJudge:
 
 
 async def attach(image: LoadedImage, label: str | None = None) -> Attachment:
-    """Return the image as it is sent, encoded in a thread, so that other images do not wait for it.
-
-    Args:
-        image: the image.
-        label: the media type that a published script gives to every file, which it sends as it lies there; else None.
-    """
+    """Return the image as it is sent, encoded in a thread, so that other images do not wait for it."""
     if label is not None and image.data.startswith(_PUBLISHED_FORMATS):
         return Attachment(image.data, label)
     return (await asyncio.to_thread(encode_image, image)).attachment
@@ -177,20 +161,12 @@ class WordAnswer(TextAnswer):
         return cls(text=text)
 
     def is_yes(self, *, as_code: bool) -> bool:
-        """Return whether it says yes; anything else is a no.
-
-        Args:
-            as_code: whether "Yes", in this case, may stand anywhere in it; otherwise it is the first word, in any case.
-        """
+        """Return whether it says yes; anything else is a no."""
         return "Yes" in self.text if as_code else _FIRST_WORD.match(self.text) is not None
 
 
 def parse_json(text: str) -> Any:
-    """Return the value of a text in JSON.
-
-    Raises:
-        ValueError: if it is none; linear time, whatever the text.
-    """
+    """Return the value of a text in JSON."""
     try:
         return json.loads(text)
     except RecursionError:

@@ -43,18 +43,7 @@ class QuestionGraphJudge(YesNoJudge):
         prompts: Path | None = None,
         by_text: TextJudge | None = None,
     ) -> None:
-        """Create a judge that asks this chat model.
-
-        Args:
-            chat: the chat model; it must accept images.
-            requests: a new conversation for each question, or all questions in one.
-            zeroing: which parents fail a question; None for the rule of each item.
-            prompts: a folder with prompts of the user that replace ours.
-            by_text: reads the text that questions ask for, beside the answers.
-
-        Raises:
-            FormalimgError: if an option is wrong.
-        """
+        """Create a judge that asks this chat model."""
         super().__init__(chat, requests=requests, prompts=prompts)
         if zeroing is not None:
             check_option("zeroing", zeroing, get_args(Zeroing))
@@ -126,13 +115,7 @@ def _may_be_asked(question: GraphQuestion, parts: Mapping[str, Part], spec: Ques
 
 
 def graph_verdict(spec: QuestionSpec, answered: Mapping[str, Part], found: Verdict) -> Verdict:
-    """Return the verdict on all questions of an item.
-
-    Args:
-        spec: the questions.
-        answered: the answers as parts, by id, with the probability of yes as score; what was not asked is missing.
-        found: the verdict whose evidence and cost are taken over.
-    """
+    """Return the verdict on all questions of an item."""
     by_id = {one.id: one for one in spec.questions}
     met = {name: _is_met(by_id[name], part) for name, part in answered.items()}
     failed_by = spec.failed_parents(met)

@@ -88,16 +88,7 @@ class YesNoJudge(ChatJudge):
     def __init__(
         self, chat: ChatModel, *, requests: QuestionRequests = "each question", prompts: Path | None = None
     ) -> None:
-        """Create a judge that asks this chat model.
-
-        Args:
-            chat: the chat model; it must accept images.
-            requests: a new conversation for each question, or all questions in one.
-            prompts: a folder with prompts of the user that replace ours.
-
-        Raises:
-            FormalimgError: if an option is wrong.
-        """
+        """Create a judge that asks this chat model."""
         check_option("requests", requests, REQUESTS)
         self._one_by_one = requests == "each question"
         prompt = "question-judge" if self._one_by_one else "question-judge-all"

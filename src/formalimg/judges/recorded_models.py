@@ -37,17 +37,11 @@ class EvidenceError(Exception):
 
 
 class RecordedRequest(NamedTuple):
-    """One request on record.
+    """One request on record."""
 
-    Attributes:
-        attempts: the answers, word for word, to the request and to what was said after an invalid answer.
-        p_yes: the probability of yes; None if it is not on record.
-        expected: the answer that is good, where the request has such a thing.
-    """
-
-    attempts: tuple[str, ...]
-    p_yes: float | None = None
-    expected: str = "yes"
+    attempts: tuple[str, ...]  # the answers, word for word, to the request and to what was said after an invalid answer
+    p_yes: float | None = None  # the probability of yes; None if it is not on record
+    expected: str = "yes"  # the answer that is good, where the request has such a thing
 
 
 @dataclass
@@ -153,21 +147,13 @@ class RecordedReader:
 
 
 class RecordedModels(NamedTuple):
-    """What a judge that is opened again goes by, in the places of its models.
+    """What a judge that is opened again goes by, in the places of its models."""
 
-    Attributes:
-        settings: its settings on record; from anybody, so anything may be missing or wrong.
-        chat: its chat model.
-        grounder: finds its objects.
-        asks_chat: whether it asks a chat model.
-        reader: reads its text.
-    """
-
-    settings: Mapping[str, Any]
-    chat: RecordedChat
-    grounder: Grounder
-    asks_chat: bool
-    reader: TextReader
+    settings: Mapping[str, Any]  # its settings on record; from anybody, so anything may be missing or wrong
+    chat: RecordedChat  # its chat model
+    grounder: Grounder  # finds its objects
+    asks_chat: bool  # whether it asks a chat model
+    reader: TextReader  # reads its text
 
 
 @dataclass(frozen=True)
@@ -200,11 +186,7 @@ def _pixel() -> Image:
 
 
 def recorded_requests(item: Item[object], stored: Verdict | Unscored) -> tuple[RecordedRequest, ...]:
-    """Return the requests of a verdict with their raw answers, in the order in which they were sent.
-
-    Raises:
-        EvidenceError: if there are none, or they are not in the form in which judges store them.
-    """
+    """Return the requests of a verdict with their raw answers, in the order in which they were sent."""
     seen: object = stored.evidence
     if isinstance(seen, Mapping) and "answers" not in seen and "grounder" in seen:
         seen = seen["grounder"]
@@ -235,11 +217,7 @@ def _request(entry: object, chances: Mapping[str, list[float | None]], denied: C
 
 
 def recorded_grounding(evidence: Mapping[str, object]) -> Grounding | None:
-    """Return what a grounder found by the evidence of a verdict; None if there is no scene.
-
-    Raises:
-        EvidenceError: if the scene cannot be read.
-    """
+    """Return what a grounder found by the evidence of a verdict; None if there is no scene."""
     if "scene" not in evidence:
         return None
     confidence, more = evidence.get("confidence", 1.0), evidence.get("grounder", {})
@@ -249,11 +227,7 @@ def recorded_grounding(evidence: Mapping[str, object]) -> Grounding | None:
 
 
 def recorded_reading(evidence: Mapping[str, object]) -> TextReading | None:
-    """Return what a text reader read by the evidence of a verdict; None if there is no text.
-
-    Raises:
-        EvidenceError: if the text cannot be read.
-    """
+    """Return what a text reader read by the evidence of a verdict; None if there is no text."""
     beside = evidence.get("by_reader")
     seen: Mapping[str, Any] = beside if isinstance(beside, Mapping) else evidence
     if "text" not in seen:
@@ -267,11 +241,7 @@ def recorded_reading(evidence: Mapping[str, object]) -> TextReading | None:
 
 
 def recorded_drawing(evidence: Mapping[str, object]) -> DrawnScene | None:
-    """Return the drawn scene in the evidence of a verdict; None if there is none.
-
-    Raises:
-        EvidenceError: if it cannot be read.
-    """
+    """Return the drawn scene in the evidence of a verdict; None if there is none."""
     if "scene" not in evidence or "depth" not in evidence:
         return None
     depth, style = evidence["depth"], evidence.get("style")

@@ -40,14 +40,11 @@ class SceneJudge:
     - `explanation`: the proof or refutation as text;
     - `bindings`: the index of the object that each variable stands for;
     - `grounder`: the evidence of the grounder, if any.
-
-    Attributes:
-        grounder: finds the objects in the images.
-        relations: where `On` and `NextTo` come from if the grounder records no relations: `boxes`, by the rules of
-            `seen_relations`, or nowhere (`recorded`), so that an item that needs them is unscored.
     """
 
-    grounder: Grounder
+    grounder: Grounder  # finds the objects in the images
+    # where `On` and `NextTo` come from if the grounder records no relations: `boxes`, by the rules of
+    # `seen_relations`, or nowhere (`recorded`), so that an item that needs them is unscored
     relations: Literal["recorded", "boxes"] = "recorded"
 
     @property
@@ -102,11 +99,7 @@ class SceneJudge:
 
 
 def judge_grounding(formula: Formula, grounding: Grounding) -> Verdict | Unscored:
-    """Return the verdict on a formula, given what was found in an image.
-
-    Raises:
-        FormulaError: if no scene can be judged by this formula, for example because of an unbound variable.
-    """
+    """Return the verdict on a formula, given what was found in an image."""
     evidence: dict[str, object] = {"scene": grounding.scene.to_json(), "confidence": grounding.confidence}
     if grounding.evidence:
         evidence["grounder"] = dict(grounding.evidence)
@@ -127,12 +120,7 @@ def judge_grounding(formula: Formula, grounding: Grounding) -> Verdict | Unscore
 
 
 def clause_parts(best: BestBinding, weights: Mapping[str, float] | None = None) -> tuple[Part, ...]:
-    """Return the clauses of a formula as parts of a verdict.
-
-    Args:
-        best: the clauses, judged under the best binding.
-        weights: the weight of a part by its kind; 1 if not named.
-    """
+    """Return the clauses of a formula as parts of a verdict."""
     by_kind = weights or {}
     return tuple([_part(judged, by_kind.get(judged.kind, 1.0)) for judged in best.clauses])
 

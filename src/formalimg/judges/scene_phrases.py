@@ -26,17 +26,12 @@ class DefiniteObject(NamedTuple):
 
 @dataclass(frozen=True)
 class ScenePhrases:
-    """Words for the objects of a scene.
+    """Words for the objects of a scene."""
 
-    Attributes:
-        scene: the scene.
-        lexicon: the words of the suite, with a noun for each class and a phrase for each predicate of the formula.
-        vocabulary: what kind of attribute a word is; None if the suite has no vocabulary.
-    """
-
-    scene: Scene
+    scene: Scene  # the scene
+    # the words of the suite, with a noun for each class and a phrase for each predicate of the formula
     lexicon: SuiteLexicon
-    vocabulary: Vocabulary | None
+    vocabulary: Vocabulary | None  # what kind of attribute a word is; None if the suite has no vocabulary
 
     def verb(self, label: str) -> str:
         """Return the form of "is" behind the bare noun of a class."""

@@ -55,17 +55,7 @@ class RecordedJudge:
     """A judge that makes its verdicts again from its own records."""
 
     def __init__(self, suite: str, task: str, name: str, settings: Mapping[str, Setting]) -> None:
-        """Open the judge.
-
-        Args:
-            suite: the suite that it judged.
-            task: what was judged: images or layouts.
-            name: its name.
-            settings: its settings.
-
-        Raises:
-            UnknownJudgeError: if no judge of this version has these settings.
-        """
+        """Open the judge."""
         self._suite, self._task, self._name, self._settings = suite, task, name, settings
         self._asks_chat = _asks_chat(settings)
         self._benchmark = suite_of(suite)
@@ -162,9 +152,6 @@ def open_local_judge(suite: str, task: str, name: str, settings: Mapping[str, Se
     """Return the judge of these settings if it is computed here, asks nobody and loads nothing that is named by others.
 
     None for all others, and for a detector that is not installed, or has other weights.
-
-    Raises:
-        UnknownJudgeError: if it is a built-in judge, with settings that it does not have in this version.
     """
     if name not in (ICONS, DRAWN, COCO, LayoutJudge.name) or settings.get("color_reading") == "clip":
         return None

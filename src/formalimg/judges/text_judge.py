@@ -43,17 +43,7 @@ class TextJudge:
     """
 
     def __init__(self, reader: TextReader, *, compare: Comparison = "loose", tolerance: float = 0.0) -> None:
-        """Create a judge that reads with this reader.
-
-        Args:
-            reader: the text reader.
-            compare: what makes strings differ: `loose` ignores blanks and line breaks, case, accents of Latin letters,
-                and punctuation at the ends; `strict` ignores blanks and line breaks alone.
-            tolerance: the largest distance, from 0 to 1, at which a string counts as shown.
-
-        Raises:
-            FormalimgError: if an option is wrong.
-        """
+        """Create a judge that reads with this reader."""
         check_option("compare", compare, get_args(Comparison))
         self.reader = reader
         self._compare = compare

@@ -41,19 +41,12 @@ class _Word(NamedTuple):
 
 @dataclass(frozen=True)
 class TextMatch:
-    """A wanted string, and what comes closest to it.
+    """A wanted string, and what comes closest to it."""
 
-    Attributes:
-        wanted: the string that is asked for.
-        text: the words of the image that come closest to it; empty if there is no text.
-        distance: the edit distance, as a share of the longer string: 0 if they are equal, 1 if nothing is alike.
-        lines: the numbers of the lines that the words are in.
-    """
-
-    wanted: str
-    text: str
-    distance: float
-    lines: tuple[int, ...] = ()
+    wanted: str  # the string that is asked for
+    text: str  # the words of the image that come closest to it; empty if there is no text
+    distance: float  # the edit distance, as a share of the longer string: 0 if they are equal, 1 if nothing is alike
+    lines: tuple[int, ...] = ()  # the numbers of the lines that the words are in
 
     @property
     def score(self) -> float:
@@ -68,17 +61,11 @@ class TextMatch:
 
 @dataclass(frozen=True)
 class TextMatches:
-    """The matches of all wanted strings.
+    """The matches of all wanted strings."""
 
-    Attributes:
-        matches: one for each wanted string, in their order.
-        extra: the text that belongs to none of them, by line, in reading order.
-        text: all text in reading order.
-    """
-
-    matches: tuple[TextMatch, ...]
-    extra: tuple[str, ...]
-    text: str
+    matches: tuple[TextMatch, ...]  # one for each wanted string, in their order
+    extra: tuple[str, ...]  # the text that belongs to none of them, by line, in reading order
+    text: str  # all text in reading order
 
 
 def normalize_text(text: str, comparison: Comparison = "loose") -> str:
@@ -95,13 +82,7 @@ def normalize_text(text: str, comparison: Comparison = "loose") -> str:
 
 
 def match_texts(wanted: Sequence[str], lines: Sequence[TextLine], comparison: Comparison = "loose") -> TextMatches:
-    """Find the words of an image that come closest to each wanted string.
-
-    Args:
-        wanted: the strings.
-        lines: the lines of text in the image.
-        comparison: what makes strings differ.
-    """
+    """Find the words of an image that come closest to each wanted string."""
     ordered = reading_order(lines)
     page = _Page(ordered, comparison)
     found = [page.find(one) for one in wanted]

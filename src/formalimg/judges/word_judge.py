@@ -43,13 +43,7 @@ class WordJudge(PublishedJudge):
     def __init__(
         self, chat: ChatModel, prompts: Path | None = None, options: Mapping[str, Setting] | None = None
     ) -> None:
-        """Create a judge that asks this chat model.
-
-        Args:
-            chat: the chat model; it must accept images.
-            prompts: a folder with prompts of the user that replace ours.
-            options: how the model is asked; part of the settings.
-        """
+        """Create a judge that asks this chat model."""
         super().__init__(chat, "published", {"prompt": self.prompt}, prompts, options)
 
     def questions(self, item: Item[object]) -> int:
@@ -104,12 +98,7 @@ def spellings(expected: str) -> tuple[str, ...]:
 
 
 def expected_probability(chances: Mapping[str, float], expected: str) -> float | None:
-    """Return the probability of an expected answer, given those of the first tokens; None if nothing is known.
-
-    Args:
-        chances: the probability of each token without the blanks around it, as far as the server reported it.
-        expected: the answer that is good.
-    """
+    """Return the probability of an expected answer, given those of the first tokens; None if nothing is known."""
     return min(1.0, sum(chances.get(word, 0.0) for word in spellings(expected))) if chances else None
 
 
@@ -123,17 +112,7 @@ def _part(question: GraphQuestion, reply: PublishedReply[WordAnswer], chance: fl
 def open_word_chat(
     suite: str, name: str, options: Mapping[str, str], own_keys: tuple[str, ...]
 ) -> tuple[ChatModel, dict[str, Any]]:
-    """Return the chat model that answers in one word, and the options that say how it is used.
-
-    Args:
-        suite: the benchmark.
-        name: the chat model.
-        options: all options.
-        own_keys: those that say how it is used.
-
-    Raises:
-        FormalimgError: if there is no such model, or an option is wrong.
-    """
+    """Return the chat model that answers in one word, and the options that say how it is used."""
     from formalimg.models.options import logprobs_options, sampling_options
 
     # The first token decides; a few more make the answer readable where there are no log-probabilities.

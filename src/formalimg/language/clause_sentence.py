@@ -15,15 +15,6 @@ def clause_in_words(clause: str, formula: str, suite: str) -> str:
     """Return a clause of a formula as English, such as "A cup is to the left of a fork." for `(LeftOf ?a ?b)`.
 
     What the variables stand for, and which of them are bound by a `forall`, is taken from the formula.
-
-    Args:
-        clause: the clause as text, as verdicts name their parts.
-        formula: the formula that it is a clause of, as text.
-        suite: `knolling` or `natural`.
-
-    Raises:
-        FormulaError: if one of the texts is not a formula.
-        WordingError: if the clause is not of a shape that can be put into words.
     """
     whole, part = parse(formula), parse(clause)
     literals = part.parts if isinstance(part, Or) else (part,)

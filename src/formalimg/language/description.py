@@ -108,11 +108,7 @@ def claim_objects(claim: ObjectClaim) -> list[str]:
 
 
 def describe(formula: Formula, suite: str | Vocabulary) -> Description:
-    """Return the description of a formula.
-
-    Raises:
-        WordingError: if the formula is not of a shape that can be put into words.
-    """
+    """Return the description of a formula."""
     problems = [problem for problem in check(formula, suite) if problem.kind != "predicate"]
     if problems:
         name = suite if isinstance(suite, str) else suite.name
@@ -234,11 +230,7 @@ MAX_OBJECTS = 90
 
 
 def to_formula(description: Description) -> Formula:
-    """Return the formula of a description, with the quantifiers of each block in front of it.
-
-    Raises:
-        WordingError: if a block has too many objects for a formula.
-    """
+    """Return the formula of a description, with the quantifiers of each block in front of it."""
     style = [Atom("IsStyle", (Value(description.style),))] if description.style else []
     body = _block_formula(description.block)
     return And((*style, *body)) if style or len(body) != 1 else body[0]

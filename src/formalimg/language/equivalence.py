@@ -85,11 +85,7 @@ class FactSet:
 
 
 def is_isomorphic(left: FactSet, right: FactSet) -> bool:
-    """Return whether a renaming of variables makes two fact sets equal.
-
-    Raises:
-        WordingError: if this is not decided within MOST_STEPS.
-    """
+    """Return whether a renaming of variables makes two fact sets equal."""
     return left.outline == right.outline and _Isomorphism(left, right).succeeds()
 
 

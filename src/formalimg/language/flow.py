@@ -69,15 +69,7 @@ def write_clauses(
     first: Sentence | None = None,
     there: bool = False,
 ) -> list[str]:
-    """Return clauses as sentences.
-
-    Args:
-        clauses: what to say, in this order.
-        phrases: the words, and what has been introduced so far.
-        rule_objects: the objects of the rule that the clauses belong to.
-        first: the sentence that they follow.
-        there: does the text begin with them, so that "there is" is the best beginning?
-    """
+    """Return clauses as sentences."""
     sentences = [first] if first else []
     for clause in clauses:
         before = sentences[-1] if sentences else Sentence("")

@@ -75,11 +75,7 @@ class FreeNouns(FreePhraseEnds):
         return not among_words and self.bare_end() is not None
 
     def read_free_noun(self) -> ProseObject:
-        """Read a noun phrase that introduces an object, or objects.
-
-        Raises:
-            WordingError: if a word of it is not known.
-        """
+        """Read a noun phrase that introduces an object, or objects."""
         start = self.reader.place
         amount, plural = self._read_amount()
         end = self.phrase_end(plural=plural)

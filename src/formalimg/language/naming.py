@@ -123,11 +123,7 @@ def _name(obj: str, claims: list[ObjectClaim], lexicon: SuiteLexicon, rng: HashR
 def _counted_names(
     count: CountedObjects, taken: set[Noun], lexicon: SuiteLexicon, rng: HashRng
 ) -> dict[str, ObjectName]:
-    """Return the names of counted objects, and of the objects that are there for each of them.
-
-    Raises:
-        WordingError: if one of the latter could be taken for another object, or more is said of it than a noun can say.
-    """
+    """Return the names of counted objects, and of the objects that are there for each of them."""
     left = list(count.body.claims)
     counted = _name(count.variable, left, lexicon, rng, guard=True)
     counted.related = [claim for claim in left if claim_objects(claim)[1:] == [count.variable]]

@@ -22,13 +22,7 @@ _FUNCTION_WORDS = (
 
 
 def find_unknown_nouns(text: str, suite: str, classes: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Return the classes that a prompt names and the vocabulary does not have, in the singular.
-
-    Args:
-        text: the prompt.
-        suite: `knolling` or `natural`.
-        classes: further classes that are known.
-    """
+    """Return the classes that a prompt names and the vocabulary does not have, in the singular."""
     prose = prose_lexicon(suite, classes)
     known = {*prose.words.singulars, *prose.words.plurals}
     # Not a state: a swimming pool does not swim.

@@ -134,13 +134,7 @@ class PhraseBuilder:
     def join_properties(
         self, properties: list[tuple[ClaimPart, ...]], it: str | None = None, *, verb: str | None = None
     ) -> str:
-        """Return the properties as a list.
-
-        Args:
-            properties: each one part, or several of which one holds.
-            it: what a pronoun stands for at first; then it stands for the object named last.
-            verb: the words between two properties of different kinds, such as "and is"; None inside a noun phrase.
-        """
+        """Return the properties as a list."""
         rendered = self.render_properties(properties, it, grouped=verb is not None)
         if len(rendered) == 2 and rendered[0].kind != rendered[1].kind:
             return f"{rendered[0].text} {verb or 'and'} {rendered[1].text}"

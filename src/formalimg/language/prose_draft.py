@@ -85,11 +85,7 @@ class ProseDraft:
         return [known for known in self.objects if known.rule in (TOP, rule) and known.amount is None]
 
     def introduce(self, core: NounPhraseCore, rule: int, amount: Amount | None = None) -> ProseObject:
-        """Introduce an object, or counted objects.
-
-        Raises:
-            WordingError: if the phrase could as well mean an object that is known already.
-        """
+        """Introduce an object, or counted objects."""
         for known in (known for known in self.objects if known.rule in (TOP, rule)):
             if known.noun is core.noun and known.core.mark == core.mark and _may_be_same(known.core, core):
                 raise WordingError(
@@ -108,12 +104,7 @@ class ProseDraft:
         return found
 
     def add(self, rule: int, subject: str, predicate: str, *rest: str) -> None:
-        """Add a claim to a rule, or outside of all rules; a claim about counted objects is part of what is counted.
-
-        Raises:
-            WordingError: if a count and another object leave open which of them is there for each of the other, or the
-                claim is about every object of a rule and outside of it.
-        """
+        """Add a claim to a rule, or outside of all rules; a claim about counted objects is part of what is counted."""
         named = [known for known in self.objects if known.variable in (subject, *rest)]
         if any(known.universal and known.rule != rule for known in named):
             raise WordingError(

@@ -26,11 +26,7 @@ _REQUESTED_STYLES = {"knolling": "a knolling style"}
 
 
 def parse_prose(text: str, suite: str, classes: tuple[str, ...] = ()) -> Formula:
-    """Parse a prompt in plain English, with nouns for these further classes.
-
-    Raises:
-        WordingError: if the text does not follow a known pattern or has more than one reading.
-    """
+    """Parse a prompt in plain English, with nouns for these further classes."""
     parser = _ProseParser(text, prose_lexicon(suite, classes))
     parser.read_text()
     return to_formula(parser.draft.description())

@@ -66,13 +66,7 @@ def realize(formula: Formula, suite: str, *, seed: int = 0) -> str:
 
 
 def has_wording(formula: Formula, suite: str, classes: Collection[str] = ()) -> bool:
-    """Return whether a formula can be said in English that reads back as the same formula.
-
-    Args:
-        formula: a closed formula.
-        suite: `knolling` or `natural`.
-        classes: further classes, whose nouns are their names.
-    """
+    """Return whether a formula can be said in English that reads back as the same formula."""
     words, known = with_classes(lexicon_of(formula, suite), classes), vocabulary(suite)
     if not words.nouns.keys() >= {*classes}:  # two classes of one noun
         return False

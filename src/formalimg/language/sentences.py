@@ -46,16 +46,7 @@ def realize_clause(
     first: bool = False,
     pronoun: bool = False,
 ) -> str:
-    """Return a clause as English text.
-
-    Args:
-        clause: what to say.
-        phrases: the words, and what has been introduced so far.
-        rule: the object of the rule that the clause belongs to.
-        also: has the clause before spoken of the same subject, or listed objects?
-        first: does a text or a rule begin with it? Then it takes "there is", and "it" is what the rule is about.
-        pronoun: may the subject be a pronoun?
-    """
+    """Return a clause as English text."""
     phrases.tail, phrases.ends_in_list = None, False
     match clause:
         case Enumeration(objects):

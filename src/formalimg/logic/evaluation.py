@@ -36,14 +36,7 @@ class Evaluator:
     def __init__(
         self, world: World, semantics: Semantics, style: str | None, structure: FormulaStructure | None = None
     ) -> None:
-        """Create an evaluator.
-
-        Args:
-            world: the objects and relations.
-            semantics: how `forall` reads.
-            style: the style of the image.
-            structure: what is known of the formulas from other worlds.
-        """
+        """Create an evaluator."""
         self.world = world
         self.semantics: Semantics = semantics
         self.strict = semantics == "strict"
@@ -52,11 +45,7 @@ class Evaluator:
         self.query = self._builder.query
 
     def holds(self, formula: Formula, binding: Binding) -> bool:
-        """Return whether the formula holds when its free variables stand for these objects.
-
-        Raises:
-            TooHardError: if that takes too many steps to decide.
-        """
+        """Return whether the formula holds when its free variables stand for these objects."""
         try:
             return self.satisfiable((), [formula], binding)
         except OutOfStepsError:
@@ -89,12 +78,7 @@ class Evaluator:
             return sum(1 << obj for obj in allowed)
 
     def numbers(self, count: Count, variables: tuple[str, ...]) -> dict[tuple[int, ...], int]:
-        """Return how many objects a count finds, by the objects for its free variables; left out where it finds none.
-
-        Args:
-            count: the count.
-            variables: its free variables.
-        """
+        """Return the count for each assignment of the free variables; zero counts are omitted."""
         name = count.variable.name
         try:
             domains = dict.fromkeys([*variables, name], self._builder.everything)

@@ -53,17 +53,7 @@ class LinkGraph:
     def eliminate(
         self, bound: Sequence[str], domains: Domains, whole: str | None, query: WorldQuery
     ) -> list[str] | None:
-        """Eliminate bound variables with one value or one neighbour, as long as there are any.
-
-        Args:
-            bound: the variables that may be eliminated.
-            domains: the values of all variables; those of neighbours are narrowed.
-            whole: a variable that may lose no value.
-            query: the world.
-
-        Returns:
-            The bound variables that are left and still linked; None if a variable has no value, or `whole` lost one.
-        """
+        """Eliminate bound variables with one value or one neighbour, as long as there are any."""
         neighbours, degrees = self._neighbours, self.degrees
         left = set(bound)
         ready = [name for name in bound if degrees.get(name, 0) == 1 or not domains[name] & (domains[name] - 1)]
@@ -125,23 +115,14 @@ UnaryClaim: TypeAlias = tuple[str, str, str | None, bool]
 
 
 class FlatClaim(NamedTuple):
-    """What all must be so.
+    """What all must be so."""
 
-    Attributes:
-        bound: the variables that are bound by `exists`.
-        unary: literals of one variable.
-        relations: literals of two variables.
-        others: other atoms: about the style, or about one variable twice.
-        postponed: claims that are more than literals.
-        steps: how many claims they came from.
-    """
-
-    bound: tuple[str, ...]
-    unary: tuple[UnaryClaim, ...]
-    relations: AtomRelations
-    others: tuple[tuple[Atom, bool], ...]
-    postponed: tuple[tuple[Formula, bool], ...]
-    steps: int
+    bound: tuple[str, ...]  # the variables that are bound by `exists`
+    unary: tuple[UnaryClaim, ...]  # literals of one variable
+    relations: AtomRelations  # literals of two variables
+    others: tuple[tuple[Atom, bool], ...]  # other atoms: about the style, or about one variable twice
+    postponed: tuple[tuple[Formula, bool], ...]  # claims that are more than literals
+    steps: int  # how many claims they came from
 
 
 def needs_instance(body: Formula, strict: bool) -> bool:
@@ -150,13 +131,7 @@ def needs_instance(body: Formula, strict: bool) -> bool:
 
 
 def flatten_claim(formula: Formula, holds: bool, strict: bool) -> FlatClaim:
-    """Return what it means that a formula holds, or fails.
-
-    Args:
-        formula: the formula; every quantifier binds a name of its own.
-        holds: whether it holds or fails.
-        strict: whether `forall` requires an instance.
-    """
+    """Return what it means that a formula holds, or fails."""
     flattening = _Flattening(strict)
     flattening.add(formula, holds)
     return flattening.result()

@@ -182,11 +182,7 @@ class PrenexForm:
 
 
 def to_prenex(formula: Formula | str) -> PrenexForm:
-    """Convert a closed formula, parsed or as text, to prenex form.
-
-    Raises:
-        FormulaError: if a variable is unbound, or the form would exceed MAX_LITERALS.
-    """
+    """Convert a closed formula, parsed or as text, to prenex form."""
     formula = as_formula(formula)
     prefix, matrix = _extract_quantifiers(formula)
     expected = _size(matrix)

@@ -51,29 +51,20 @@ class OtherCandidates(NamedTuple):
 
 @dataclass(frozen=True)
 class Proof:
-    """Why a formula holds, or why it fails.
+    """Why a formula holds, or why it fails."""
 
-    Attributes:
-        formula: the formula, with variables renamed apart.
-        holds: whether it holds.
-        reason: a short text, with numbers where there are any.
-        bindings: the objects that its quantified variables stand for here.
-        conflict: for an `exists` that fails: conditions that cannot hold together. Without one of them they could,
-            except for those that only state the class of an object; these are kept for the reader.
-        parts: the proofs that the reason depends on. For an `exists` that fails: the candidates for one variable, given
-            the bindings of the others, each with the first claim that it fails.
-        others: the candidates that are not among the parts.
-        candidate: for a part about a candidate: which one.
-    """
-
-    formula: Formula
-    holds: bool
-    reason: str = ""
-    bindings: tuple[VariableBinding, ...] = ()
+    formula: Formula  # the formula, with variables renamed apart
+    holds: bool  # whether it holds
+    reason: str = ""  # a short text, with numbers where there are any
+    bindings: tuple[VariableBinding, ...] = ()  # the objects that its quantified variables stand for here
+    # the proofs that the reason depends on. For an `exists` that fails: the candidates for one variable, given the
+    # bindings of the others, each with the first claim that it fails
     parts: tuple[Proof, ...] = ()
+    # for an `exists` that fails: conditions that cannot hold together. Without one of them they could, except for
+    # those that only state the class of an object; these are kept for the reader
     conflict: tuple[Formula, ...] = ()
-    others: tuple[OtherCandidates, ...] = ()
-    candidate: VariableBinding | None = None
+    others: tuple[OtherCandidates, ...] = ()  # the candidates that are not among the parts
+    candidate: VariableBinding | None = None  # for a part about a candidate: which one
 
     def to_json(self) -> dict[str, object]:
         """Return the proof as plain data; empty fields are left out."""
@@ -97,13 +88,6 @@ def prove(formula: Formula, holds: bool, world: World, semantics: Semantics, sty
     """Return why a closed formula holds or fails in a world.
 
     Where the reasons take too many steps to find, the proof says only that.
-
-    Args:
-        formula: a formula that binds every name only once.
-        holds: whether it holds.
-        world: the objects and relations.
-        semantics: how `forall` reads.
-        style: the style of the image.
     """
     try:
         return _Prover(Evaluator(world, semantics, style)).prove(formula, {})
@@ -318,13 +302,7 @@ def _states_class(claim: Formula) -> bool:
 
 
 def describe_count(count: Count, positive: bool, objects: int) -> str:
-    """Return what a count needs and what was found, such as `3 cups needed, 2 found: #0 #4`.
-
-    Args:
-        count: the count.
-        positive: whether it must hold, or must fail.
-        objects: the objects that were found, as a bit set.
-    """
+    """Return what a count needs and what was found, such as `3 cups needed, 2 found: #0 #4`."""
     least, most, but = count.limits(positive)
     if but is not None:
         needed = f"any number of {_noun(count, 2)} but {but} allowed"

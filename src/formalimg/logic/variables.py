@@ -41,11 +41,7 @@ def bound_variables(formula: Formula) -> list[str]:
 
 
 def require_closed(formula: Formula) -> list[str]:
-    """Return the variable of each quantifier of a closed formula.
-
-    Raises:
-        FormulaError: naming every unbound variable.
-    """
+    """Return the variable of each quantifier of a closed formula."""
     bound: list[str] = []
     open_: list[Variable] = []
     _collect_variables(formula, {}, bound, open_)
@@ -173,37 +169,22 @@ def existential_block(formula: Formula) -> tuple[list[str], list[Formula]]:
 
 
 class ConjunctGroup(NamedTuple):
-    """Conjuncts that share variables which are bound by `exists` around them.
+    """Conjuncts that share variables which are bound by `exists` around them."""
 
-    Attributes:
-        variables: these variables.
-        claims: the conjuncts; each is claimed to hold.
-        mentioned: the variables that are free in them, other than these.
-        is_literal: whether it is a single atom, or the negation of one.
-    """
-
-    variables: tuple[str, ...]
-    claims: ConjunctClaims
-    mentioned: frozenset[str]
-    is_literal: bool
+    variables: tuple[str, ...]  # these variables
+    claims: ConjunctClaims  # the conjuncts; each is claimed to hold
+    mentioned: frozenset[str]  # the variables that are free in them, other than these
+    is_literal: bool  # whether it is a single atom, or the negation of one
 
 
 class ForallParts(NamedTuple):
-    """The parts of a `forall`.
+    """The parts of a `forall`."""
 
-    Attributes:
-        variable: the variable that it binds.
-        condition: what its instances have to meet, if the body is an implication.
-        is_own_condition: whether the condition mentions no other variable; also if there is none.
-        own: the conjuncts of the rest of the body that mention no other variable, if any.
-        others: the groups of the other conjuncts.
-    """
-
-    variable: str
-    condition: ConjunctClaims | None
-    is_own_condition: bool
-    own: ConjunctGroup | None
-    others: tuple[ConjunctGroup, ...]
+    variable: str  # the variable that it binds
+    condition: ConjunctClaims | None  # what its instances have to meet, if the body is an implication
+    is_own_condition: bool  # whether the condition mentions no other variable; also if there is none
+    own: ConjunctGroup | None  # the conjuncts of the rest of the body that mention no other variable, if any
+    others: tuple[ConjunctGroup, ...]  # the groups of the other conjuncts
 
 
 class FormulaStructure:

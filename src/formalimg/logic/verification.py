@@ -95,11 +95,7 @@ class AnalyzedFormula:
     """
 
     def __init__(self, formula: Formula) -> None:
-        """Walk through the formula once.
-
-        Args:
-            formula: any; whether it can be decided is checked when it is verified.
-        """
+        """Walk through the formula once."""
         self.formula = formula
         self._structure = FormulaStructure()
         scan = _FormulaScan()
@@ -124,11 +120,7 @@ class AnalyzedFormula:
         return Verification(passed, self.formula, scene, semantics, style)
 
     def require_decidable(self, scene: World, style: str | None) -> None:
-        """Check that the formula can be decided in a scene, whatever it takes.
-
-        Raises:
-            FormulaError: if a variable is unbound, or the scene cannot decide an atom.
-        """
+        """Check that the formula can be decided in a scene, whatever it takes."""
         doubtful = self._doubtful_in(scene)
         if self._is_open or (doubtful and any(_objection(atom, scene, style) is not None for atom in doubtful)):
             if self.formula.span is NOWHERE:  # built by code: give the problems a position

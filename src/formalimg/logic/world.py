@@ -155,11 +155,7 @@ class WorldQuery:
         self._rows: dict[tuple[str, bool, bool], dict[int, int]] = {}
 
     def take(self, steps: int) -> None:
-        """Take some steps.
-
-        Raises:
-            OutOfStepsError: if the budget is exceeded.
-        """
+        """Take some steps."""
         self.left -= steps
         if self.left < 0:
             raise OutOfStepsError

@@ -91,69 +91,46 @@ class CallError(Exception):
 
 @dataclass(frozen=True)
 class ImageRequest:
-    """One image to generate.
+    """One image to generate."""
 
-    Attributes:
-        item: id of the item the image is for; only models that load finished images use it.
-        sample: index of the image among those of the item, from 0.
-        prompt: the text prompt.
-        seed: seed for models that take one, so that the image can be reproduced.
-        size: requested width and height in pixels; a model may return another size.
-        spec: what the image must show, in the suite's own terms. None unless the model `sees_spec`.
-        reference: a conditioning image such as a rendered layout, as the bytes of a PNG file; None if there is none.
-        suite: name of the item's suite; only built-in models use it, which draw each suite in a world of its own.
-    """
-
-    item: str
-    sample: int
-    prompt: str
-    seed: int
-    size: int = 1024
-    spec: object | None = None
+    item: str  # id of the item the image is for; only models that load finished images use it
+    sample: int  # index of the image among those of the item, from 0
+    prompt: str  # the text prompt
+    seed: int  # seed for models that take one, so that the image can be reproduced
+    size: int = 1024  # requested width and height in pixels; a model may return another size
+    spec: object | None = None  # what the image must show, in the suite's own terms. None unless the model `sees_spec`
+    # a conditioning image such as a rendered layout, as the bytes of a PNG file; None if there is none
     reference: bytes | None = None
+    # name of the item's suite; only built-in models use it, which draw each suite in a world of its own
     suite: str = ""
 
 
 @dataclass(frozen=True)
 class Generated:
-    """An image was generated.
+    """An image was generated."""
 
-    Attributes:
-        data: the file as received: PNG, JPEG or WebP.
-        served: what was actually used (model id, size, steps …), as far as the model reports it.
-        cost: cost of all attempts in US dollars; None if the price is unknown.
-    """
-
-    data: bytes
+    data: bytes  # the file as received: PNG, JPEG or WebP
+    # what was actually used (model id, size, steps …), as far as the model reports it
     served: Mapping[str, Setting] = field(default_factory=dict)
-    cost: float | None = 0.0
+    cost: float | None = 0.0  # cost of all attempts in US dollars; None if the price is unknown
 
 
 @dataclass(frozen=True)
 class Refused:
-    """The model declined to generate this image, for instance by a safety filter.
+    """The model declined to generate this image, for instance by a safety filter."""
 
-    Attributes:
-        reason: what happened, on one line.
-        cost: cost of all attempts in US dollars, as some refusals are paid for; None if the price is unknown.
-    """
-
-    reason: str
+    reason: str  # what happened, on one line
+    # cost of all attempts in US dollars, as some refusals are paid for; None if the price is unknown
     cost: float | None = 0.0
 
 
 @dataclass(frozen=True)
 class Failed:
-    """No image was received, and it is unknown what the model would have generated: an outage, a timeout.
+    """No image was received, and it is unknown what the model would have generated: an outage, a timeout."""
 
-    Attributes:
-        reason: what happened, on one line.
-        absent: no generation was attempted: the image should have existed already and does not.
-        cost: cost of all attempts in US dollars: an answer of no use is paid for; None if the price is unknown.
-    """
-
-    reason: str
-    absent: bool = False
+    reason: str  # what happened, on one line
+    absent: bool = False  # no generation was attempted: the image should have existed already and does not
+    # cost of all attempts in US dollars: an answer of no use is paid for; None if the price is unknown
     cost: float | None = 0.0
 
 
@@ -165,11 +142,7 @@ class PremadeImageModel(Protocol):
     """An image model with premade images, which can report beforehand which ones it has."""
 
     def match(self, wanted: Sequence[RequestedImage]) -> MatchReport:
-        """Match files to these images, given in the order of the suite. Must be called before `run --no-judge`.
-
-        Raises:
-            FormalimgError: if none is found, or a match is ambiguous.
-        """
+        """Match files to these images, given in the order of the suite. Must be called before `run --no-judge`."""
         ...
 
     def fingerprint(self, item: str, sample: int) -> str:

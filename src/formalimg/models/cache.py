@@ -47,14 +47,7 @@ _ADVICE = (
 def cache_key(
     name: str, settings: Mapping[str, Setting], messages: Sequence[Message], schema: Mapping[str, object]
 ) -> str:
-    """Return a hash of everything that shapes an answer.
-
-    Args:
-        name: the model's name.
-        settings: its settings, with the version of how models are asked.
-        messages: the conversation; images are hashed by their bytes.
-        schema: JSON schema of the answer.
-    """
+    """Return a hash of everything that shapes an answer."""
     turns = [[message.role, [_hashable(part) for part in message.parts]] for message in messages]
     content = [name, dict(settings), turns, schema]
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
@@ -95,11 +88,7 @@ class AnswerCache:
     """Parseable answers by cache key, in SQLite. Safe for several threads and processes."""
 
     def __init__(self, folder: Path) -> None:
-        """Open the cache in this folder, or create it.
-
-        Raises:
-            FormalimgError: if it cannot be used; the message says how to go on without it.
-        """
+        """Open the cache in this folder, or create it."""
         self._lock = threading.Lock()
         path = folder / CACHE_FILE
         try:

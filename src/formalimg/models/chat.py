@@ -55,16 +55,7 @@ class ChatProvider(Identified, Protocol):
     """One API call to a chat model. Retries, rate limits, cache and parsing are added by `build_chat_model`."""
 
     async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
-        """Send one request.
-
-        Args:
-            messages: the conversation.
-            schema: JSON schema of the answer, for servers with structured output; others ignore it.
-
-        Raises:
-            CallError: if no completion was received.
-            FormalimgError: if no call can succeed: an invalid key, an unknown model.
-        """
+        """Send one request."""
         ...
 
 
@@ -96,21 +87,14 @@ class Answered(Generic[AnswerType]):
 
 @dataclass(frozen=True)
 class Unanswered:
-    """No answer, or none that can be parsed: never a guess.
+    """No answer, or none that can be parsed: never a guess."""
 
-    Attributes:
-        kind: the model refused, its answers cannot be parsed, or no response was received.
-        reason: what happened, on one line.
-        raw: the last answer as received, if there was one.
-        usage: what all attempts used.
-        cost: the same in US dollars; None if the price is unknown.
-    """
-
+    # the model refused, its answers cannot be parsed, or no response was received
     kind: Literal["refused", "unreadable", "failed"]
-    reason: str
-    raw: str = ""
-    usage: Usage = field(default_factory=Usage)
-    cost: float | None = 0.0
+    reason: str  # what happened, on one line
+    raw: str = ""  # the last answer as received, if there was one
+    usage: Usage = field(default_factory=Usage)  # what all attempts used
+    cost: float | None = 0.0  # the same in US dollars; None if the price is unknown
 
 
 Reply: TypeAlias = Answered[AnswerType] | Unanswered

@@ -174,12 +174,7 @@ class SchemaMode:
     """
 
     def __init__(self, value: str, rejection: Pattern[str]) -> None:
-        """Create a mode.
-
-        Args:
-            value: the mode to begin with.
-            rejection: matches the server's reason if it rejects the schema.
-        """
+        """Create a mode."""
         self.value = value
         self._rejection = rejection
 
@@ -189,11 +184,7 @@ class SchemaMode:
         messages: Sequence[Message],
         schema: Mapping[str, object] | None,
     ) -> tuple[Completion, bool]:
-        """Call `send(messages, schema, mode)`, and once more without the schema if the server rejects it.
-
-        Returns:
-            The completion, and whether the schema was rejected.
-        """
+        """Call `send(messages, schema, mode)`, and once more without the schema if the server rejects it."""
         mode = "none" if schema is None else self.value
         if schema == OBJECT_SCHEMA and mode != "none":
             mode = "json_object"

@@ -59,14 +59,7 @@ def without_impossible(completion: Completion) -> Completion:
 
 
 def complete_usage(reported: Usage, received: int, *, sent: Callable[[], int], longest: int | None) -> Usage:
-    """Return the usage of a call, with an estimate of what its provider left out.
-
-    Args:
-        reported: what the provider reports.
-        received: bytes that came back.
-        sent: estimates the tokens of the request.
-        longest: the most tokens that the answer can have; None if nobody knows.
-    """
+    """Return the usage of a call, with an estimate of what its provider left out."""
     if reported.input_tokens:
         return reported
     limit = _LONGEST_ANSWER if longest is None else longest

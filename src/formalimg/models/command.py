@@ -46,16 +46,7 @@ class CommandModel:
     sees_spec = False
 
     def __init__(self, command: str, *, timeout: float = 600.0, concurrency: int = 1) -> None:
-        """Wrap a program.
-
-        Args:
-            command: the program and its arguments, quoted as for a shell.
-            timeout: seconds after which it is killed, with all its child processes.
-            concurrency: maximum number of concurrent processes.
-
-        Raises:
-            FormalimgError: if there is no such program.
-        """
+        """Wrap a program."""
         try:
             self._arguments = shlex.split(command)
         except ValueError as error:
@@ -115,15 +106,7 @@ class CommandModel:
 
 @requires()
 def open_command(model: str, options: Mapping[str, str]) -> CommandModel:
-    """A program of yours: command/./paint.sh {prompt} {out} {seed} {size}.
-
-    Args:
-        model: the program and its arguments, quoted as for a shell; placeholders are replaced for each image.
-        options: `timeout` in seconds, and `concurrency`.
-
-    Raises:
-        FormalimgError: if there is no such program or option.
-    """
+    """A program of yours: command/./paint.sh {prompt} {out} {seed} {size}."""
     given = Options(mask_secrets(f"command/{model}"), options)
     timeout = given.number("timeout", 600.0, minimum=0.01)
     concurrency = given.integer("concurrency", 1, minimum=1, maximum=1024)

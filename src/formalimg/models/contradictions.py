@@ -40,12 +40,7 @@ _PREFIX = re.compile(r"^(?:final|corrected|revised|actual|real|updated|new|overa
 
 
 def contradicting_field(answer: BaseModel, raw: object) -> str | None:
-    """Return which field that nobody asked for contradicts the answer, as text; None if none does.
-
-    Args:
-        answer: the answer.
-        raw: the same as plain data, with all fields.
-    """
+    """Return which field that nobody asked for contradicts the answer, as text; None if none does."""
     for model, fields in _levels(answer, raw):
         known = _field_names(type(model))
         if known.keys() >= fields.keys():
@@ -59,13 +54,7 @@ def contradicting_field(answer: BaseModel, raw: object) -> str | None:
 
 
 def contradicting_value(answer: BaseModel, raw: object, others: Iterable[object]) -> bool:
-    """Return whether one of the later JSON values, which have not the form of the answer, says something else.
-
-    Args:
-        answer: the answer.
-        raw: the same as plain data.
-        others: the later values.
-    """
+    """Return whether one of the later JSON values, which have not the form of the answer, says something else."""
     asked = raw if isinstance(raw, dict) else {}
     inner: set[str] | None = None
     for other in others:
@@ -83,14 +72,7 @@ def contradicting_value(answer: BaseModel, raw: object, others: Iterable[object]
 
 
 def contradicting_prose(answer: BaseModel, raw: object, before: str, after: str) -> str | None:
-    """Return how the prose around an answer contradicts it, as text; None if it does not.
-
-    Args:
-        answer: the answer.
-        raw: the same as plain data.
-        before: the prose before it.
-        after: the prose after it.
-    """
+    """Return how the prose around an answer contradicts it, as text; None if it does not."""
     before, after = plain_prose(before), plain_prose(after)
     plain = answer.model_dump()
     correction = find_correction(after)
@@ -120,13 +102,7 @@ def contradicting_prose(answer: BaseModel, raw: object, before: str, after: str)
 
 
 def unseen_image(answer: BaseModel, raw: object, prose: str) -> str | None:
-    """Return how a reply says that the image was not seen, as text; None if it does not.
-
-    Args:
-        answer: the answer; what it says of what was seen counts.
-        raw: the same as plain data.
-        prose: the prose around it.
-    """
+    """Return how a reply says that the image was not seen, as text; None if it does not."""
     for text in (prose, *_remarks(answer, raw)):
         unseen = find_blindness(plain_prose(text))
         if unseen is not None:
@@ -154,14 +130,7 @@ def _against(name: str, value: object, asked: Mapping[str, object]) -> str | Non
 
 
 def _opposed(said: Collection[bool], answer: Mapping[str, object], *, alone: bool = True, inner: bool = False) -> bool:
-    """Return whether verdicts oppose those of an answer: its own fields if they have any, or else all inside.
-
-    Args:
-        said: the verdicts.
-        answer: the answer, as plain data.
-        alone: whether each of them counts by itself; otherwise only all together, as for a list.
-        inner: whether a verdict anywhere inside agrees with them too, as of one clause of several.
-    """
+    """Return whether verdicts oppose those of an answer: its own fields if they have any, or else all inside."""
     inside = set(_leaf_verdicts(answer))
     if inner:
         return bool(inside) and inside.isdisjoint(said)

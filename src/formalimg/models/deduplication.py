@@ -13,17 +13,12 @@ from formalimg.models.chat import Completion
 
 @dataclass
 class CurrentQuestion:
-    """A question that is being asked, and by how many.
+    """A question that is being asked, and by how many."""
 
-    Attributes:
-        answer: the answer, as soon as one of them has it. Beside the cache, because a full disk keeps nothing.
-        askers: number of those who ask it or wait for its answer.
-        turn: held by the one who asks.
-    """
-
+    # the answer, as soon as one of them has it. Beside the cache, because a full disk keeps nothing
     answer: Completion | None = None
-    askers: int = 0
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    askers: int = 0  # number of those who ask it or wait for its answer
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # held by the one who asks
 
 
 _questions: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, CurrentQuestion]] = WeakKeyDictionary()

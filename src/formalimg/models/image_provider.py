@@ -39,12 +39,7 @@ class ImageProvider(Identified, Protocol):
         ...
 
     async def complete(self, request: ImageRequest) -> ImageCompletion:
-        """Send one request.
-
-        Raises:
-            CallError: if no image was received.
-            FormalimgError: if no call can succeed: an invalid key, an unknown model.
-        """
+        """Send one request."""
         ...
 
 

@@ -21,19 +21,12 @@ _START = re.compile(r'\{(?=\s*["}])|\[(?=\s*(?:[\["\]\d-]|\{\s*["}]|true|false|n
 
 
 class JsonInText(NamedTuple):
-    """A JSON value in a text.
+    """A JSON value in a text."""
 
-    Attributes:
-        start: where it begins.
-        end: where the text goes on.
-        written: the value as it is written.
-        value: the value as plain data.
-    """
-
-    start: int
-    end: int
-    written: str
-    value: object
+    start: int  # where it begins
+    end: int  # where the text goes on
+    written: str  # the value as it is written
+    value: object  # the value as plain data
 
 
 def strip_thoughts(text: str) -> str:
@@ -82,15 +75,6 @@ def find_json(text: str, *, lists: bool) -> list[JsonInText]:
     """Return the JSON values in a text: objects, lists with objects in them and, if wanted, all other lists.
 
     A value inside another one is not found by itself: what a list holds is not the answer, the list is.
-
-    Args:
-        text: prose with JSON in it.
-        lists: whether lists without objects count; otherwise they are taken for prose, such as [1].
-
-    Raises:
-        ValueError: if the first value begins like JSON and is not: cut off, a duplicate key, a NaN; or if so much looks
-            like JSON that it is no answer.
-        RecursionError: if it is nested too deep.
     """
     decoder = json.JSONDecoder(object_pairs_hook=reject_duplicate_keys, parse_constant=reject_constant)
     found: list[JsonInText] = []

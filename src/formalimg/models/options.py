@@ -187,11 +187,7 @@ class Options:
 
 
 def with_base_url(options: Mapping[str, str], variable: str) -> dict[str, str]:
-    """Add `base_url` from an environment variable unless the options name one.
-
-    Raises:
-        FormalimgError: if only the file `.env` sets the variable: a file in the current folder names no address.
-    """
+    """Add `base_url` from an environment variable unless the options name one."""
     url = os.environ.get(variable, "").strip()
     if not url and "base_url" not in options and read_env_file(ENV_FILE).get(variable, "").strip():
         raise FormalimgError(
@@ -202,32 +198,20 @@ def with_base_url(options: Mapping[str, str], variable: str) -> dict[str, str]:
 
 
 def server_api_key(model: str, key_names: Sequence[str], base_url: str | None) -> str:
-    """Return the API key for a model. A server at the user's own `base_url` may need none.
-
-    Raises:
-        FormalimgError: if a key is needed and missing, or what is set cannot be one.
-    """
+    """Return the API key for a model. A server at the user's own `base_url` may need none."""
     found = find_api_key(key_names) if base_url else get_api_key(key_names, model)
     return check_api_key(found, key_names) or _NO_KEY
 
 
 def check_api_key(key: str | None, key_names: Sequence[str]) -> str | None:
-    """Return the key.
-
-    Raises:
-        FormalimgError: if it has characters that no API key has.
-    """
+    """Return the key."""
     if key and not (key.isascii() and key.isprintable() and " " not in key):
         raise FormalimgError(f"{' or '.join(key_names)} holds no key: there are characters in it that no key has")
     return key
 
 
 def parse_extra_fields(model: str, given: Mapping[str, str]) -> dict[str, object]:
-    """Parse fields that are sent as they are: JSON where the text is JSON, else the text.
-
-    Raises:
-        FormalimgError: if one of them is an API key.
-    """
+    """Parse fields that are sent as they are: JSON where the text is JSON, else the text."""
     Options(model, given)  # rejects keys, whatever else may be in there
     return {name: _as_json(text) for name, text in given.items()}
 
@@ -265,12 +249,6 @@ def sampling_options(
     """Return options of a chat model that set how answers are sampled, by the names that its provider has for them.
 
     Providers that do not ship with formalimg have options of their own: nothing is set for them.
-
-    Args:
-        model: the name of the model.
-        temperature: 0 for the most likely answer; 0 and 0.0 are the same, and sent as they are written.
-        max_tokens: the longest answer; None for the server's own limit, where a provider can leave it to the server.
-        top_p: the share of tokens to sample from; None for all.
     """
     provider = model.partition("/")[0]
     wanted = {"temperature": str(temperature)}
@@ -290,11 +268,7 @@ def logprobs_options(model: str) -> dict[str, str]:
 
 
 def option_texts(given: Mapping[str, object]) -> dict[str, str]:
-    """Return options given in Python as the texts of a command line: True is `true`, 0.5 is `0.5`; None is left out.
-
-    Raises:
-        FormalimgError: if a value is neither text, a path, a number, True, False, nor a list or dict of these.
-    """
+    """Return options given in Python as the texts of a command line: True is `true`, 0.5 is `0.5`; None is left out."""
     return {name: _option_text(name, value) for name, value in given.items() if value is not None}
 
 

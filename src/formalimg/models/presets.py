@@ -20,25 +20,15 @@ _LOCAL = "http://127.0.0.1:8000/v1"
 
 @dataclass(frozen=True)
 class Preset:
-    """An open model as a judge.
+    """An open model as a judge."""
 
-    Attributes:
-        name: how users write it, `preset/…`.
-        model: the chat model that it stands for.
-        serve: the command of a server for it.
-        protocol: how it is meant to be asked.
-        boxes: how it writes boxes.
-        certificate: where its errors were measured, and what came out; empty where nobody did.
-        options: its options, which those that are given override.
-    """
-
-    name: str
-    model: str
-    serve: str
-    protocol: str
-    boxes: str
-    certificate: str
-    options: Mapping[str, str]
+    name: str  # how users write it, `preset/…`
+    model: str  # the chat model that it stands for
+    serve: str  # the command of a server for it
+    protocol: str  # how it is meant to be asked
+    boxes: str  # how it writes boxes
+    certificate: str  # where its errors were measured, and what came out; empty where nobody did
+    options: Mapping[str, str]  # its options, which those that are given override
 
     @property
     def summary(self) -> tuple[str, ...]:
@@ -62,15 +52,7 @@ def presets() -> tuple[Preset, ...]:
 
 
 def expand_preset(name: str, options: Mapping[str, str] | None = None) -> tuple[str, Mapping[str, str]]:
-    """Return the model that a name stands for and its options; what is no preset, as it is.
-
-    Args:
-        name: the name of a model or judge.
-        options: the options that are given; they override those of the preset.
-
-    Raises:
-        FormalimgError: if there is no such preset.
-    """
+    """Return the model that a name stands for and its options; what is no preset, as it is."""
     given = options or {}
     if not name.startswith(PREFIX):
         return name, given

@@ -32,18 +32,12 @@ _VERSION_SUFFIX = re.compile(r"-\d{4}-\d{2}-\d{2}|-\d{6,8}|-\d{3}|-latest|-previ
 
 @dataclass(frozen=True)
 class Price:
-    """Price of a model in US dollars; None if unknown.
+    """Price of a model in US dollars; None if unknown."""
 
-    Attributes:
-        input: per million tokens sent.
-        output: per million tokens received.
-        image: per generated image, for models that are priced by the image or do not report tokens.
-        note: where it comes from, if that is worth saying before anything is paid for.
-    """
-
-    input: float | None = None
-    output: float | None = None
-    image: float | None = None
+    input: float | None = None  # per million tokens sent
+    output: float | None = None  # per million tokens received
+    image: float | None = None  # per generated image, for models that are priced by the image or do not report tokens
+    # where it comes from, if that is worth saying before anything is paid for
     note: str = field(default="", compare=False)
 
     def cost(self, usage: Usage) -> float | None:
@@ -72,9 +66,6 @@ def price_of(party: Identified) -> Price:
 
     What was given by hand (the option `price`), the user's own list, the list of formalimg, and nothing for a server
     at a private address. So a gateway in your own network to a listed model is not taken to be free.
-
-    Raises:
-        FormalimgError: if the user's list cannot be read.
     """
     given = getattr(party, "price", None)
     if isinstance(given, Price):
@@ -100,15 +91,7 @@ def is_private_address(url: str) -> bool:
 
 
 def read_price(text: str, *, per_image: bool) -> Price:
-    """Read a price as users write it: `0.15/0.60` for tokens sent and received, or `0.04` for an image.
-
-    Args:
-        text: US dollars per million tokens, or per image; a single 0 is free.
-        per_image: whether the model makes images, so that one number is the price of an image.
-
-    Raises:
-        FormalimgError: if it is anything else; the message says how to write it.
-    """
+    """Read a price as users write it: `0.15/0.60` for tokens sent and received, or `0.04` for an image."""
     try:
         rates = [float(part) for part in text.split("/")]
     except ValueError:
@@ -126,11 +109,7 @@ def read_price(text: str, *, per_image: bool) -> Price:
 
 
 def get_price(name: str) -> Price:
-    """Return the price of a model by its name `provider/model`. The user's own list takes precedence.
-
-    Raises:
-        FormalimgError: if the user's list cannot be read, or lowers a price and was not named by the user.
-    """
+    """Return the price of a model by its name `provider/model`. The user's own list takes precedence."""
     own, listed = (_find_price(name, prices) for prices in (_user_prices(), _default_prices()))
     if own is not None and not os.environ.get(PRICES_VARIABLE) and _is_cheaper(own, listed):
         raise FormalimgError(
@@ -184,11 +163,7 @@ def _user_prices() -> Mapping[str, Price]:
 
 
 def parse_prices(text: str, source: str) -> Mapping[str, Price]:
-    """Parse prices from TOML: a table `prices` from names to `input`, `output` and `image`.
-
-    Raises:
-        FormalimgError: if it is anything else; the message names the source and the entry.
-    """
+    """Parse prices from TOML: a table `prices` from names to `input`, `output` and `image`."""
     if len(text) > _MAX_BYTES:
         raise FormalimgError(f"{source} is too long for prices: keep it below {_MAX_BYTES:,} bytes")
     try:

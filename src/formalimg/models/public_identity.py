@@ -96,12 +96,7 @@ class StoredSettings:
 
 
 def stored_command(command: str, arguments: Sequence[str]) -> str:
-    """Return a command line in which keys are replaced by `<secret>`; as it was written if there are none.
-
-    Args:
-        command: the command line as the user wrote it.
-        arguments: the program and its arguments.
-    """
+    """Return a command line in which keys are replaced by `<secret>`; as it was written if there are none."""
     stored = [mask_secrets(argument) for argument in arguments]
     for place in range(1, len(arguments)):
         option = arguments[place - 1]

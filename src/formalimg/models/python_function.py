@@ -92,11 +92,7 @@ def wrap_function(
     batch: int = 1,
     concurrency: int = 1,
 ) -> ImageModel:
-    """Return a function, or a loaded pipeline of diffusers, as an image model; the arguments go with each call.
-
-    Raises:
-        FormalimgError: if it does not take one of them.
-    """
+    """Return a function, or a loaded pipeline of diffusers, as an image model; the arguments go with each call."""
     if _is_of_diffusers(function):
         from formalimg.models.local.pipeline_object import PipelineObject
 
@@ -145,16 +141,7 @@ _REQUEST_ARGUMENTS = ("seed", "size")
 
 @requires()
 def open_python_function(model: str, options: Mapping[str, str]) -> CallableModel:
-    """A Python function of yours: python/package.module:function or python/path/to/file.py:function.
-
-    Args:
-        model: module and function, or the path of a file and a function in it.
-        options: `batch` and `concurrency`, as in `CallableModel`; all others are passed to the function, which must
-            have parameters of these names.
-
-    Raises:
-        FormalimgError: if there is no such module, file, function or parameter.
-    """
+    """A Python function of yours: python/package.module:function or python/path/to/file.py:function."""
     source, _, function_name = model.rpartition(":")
     if not source or not function_name:
         raise FormalimgError(f"cannot read python/{model}: write python/module:function or python/file.py:function")
@@ -214,16 +201,7 @@ def _find_function(module: ModuleType, name: str, model: str) -> Callable[..., A
 
 
 def require_parameters(function: Callable[..., Any], arguments: Mapping[str, Setting], model: str) -> None:
-    """Check that a function takes these options besides its prompt, seed and size.
-
-    Args:
-        function: the function.
-        arguments: the options.
-        model: the name of the model, for messages.
-
-    Raises:
-        FormalimgError: if it has no parameter of such a name.
-    """
+    """Check that a function takes these options besides its prompt, seed and size."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):  # some functions written in C have no signature

@@ -52,15 +52,10 @@ Span: TypeAlias = tuple[int, int]
 
 
 class EncodedForm(NamedTuple):
-    """A form in which a key may be echoed.
+    """A form in which a key may be echoed."""
 
-    Attributes:
-        text: the key in this form.
-        minimum: number of successive characters of it that count as an echo.
-    """
-
-    text: str
-    minimum: int
+    text: str  # the key in this form
+    minimum: int  # number of successive characters of it that count as an echo
 
 
 class KeyFinder:
@@ -134,13 +129,7 @@ class Redactor:
 
 
 def find_issued_keys(text: str, *, strict: bool = False) -> list[Span]:
-    """Return where a text holds what looks like a key of a well-known service, as in `sk-…` or `hf_…`.
-
-    Args:
-        text: the text.
-        strict: only what is as long as these keys are, and has a digit, as nearly all of them do: names such as
-            hf_transformers begin in the same way.
-    """
+    """Return where a text holds what looks like a key of a well-known service, as in `sk-…` or `hf_…`."""
     return [
         found.span()
         for mark, pattern in _ISSUED_KEYS.items()

@@ -92,27 +92,16 @@ def chat_model_providers() -> dict[str, EntryPoint]:
 
 @dataclass(frozen=True)
 class Provider:
-    """An installed provider of models.
+    """An installed provider of models."""
 
-    Attributes:
-        name: prefix of the names of its models.
-        images: whether it has image models.
-        answers: whether it has chat models, for judges, planners and writers.
-        finds: whether it finds objects in images, for judges.
-        reads: whether it reads text in images, for judges.
-        package: the distribution it comes with.
-        summary: what it offers, one line each.
-        missing: what to do before it can be used.
-    """
-
-    name: str
-    images: bool
-    answers: bool
-    package: str
-    summary: tuple[str, ...]
-    missing: tuple[str, ...]
-    finds: bool = False
-    reads: bool = False
+    name: str  # prefix of the names of its models
+    images: bool  # whether it has image models
+    answers: bool  # whether it has chat models, for judges, planners and writers
+    package: str  # the distribution it comes with
+    summary: tuple[str, ...]  # what it offers, one line each
+    missing: tuple[str, ...]  # what to do before it can be used
+    finds: bool = False  # whether it finds objects in images, for judges
+    reads: bool = False  # whether it reads text in images, for judges
 
     def to_json(self) -> dict[str, object]:
         """Return the provider as plain data."""
@@ -162,19 +151,12 @@ def chat_requirements() -> dict[str, Requirements]:
 
 @dataclass(frozen=True)
 class Requirements:
-    """What must be installed and set before a provider can be used.
+    """What must be installed and set before a provider can be used."""
 
-    Attributes:
-        modules: modules that are imported when the model is used.
-        install: the command that installs them.
-        keys: environment variables, one of which must hold an API key.
-        unless: when no key is needed.
-    """
-
-    modules: tuple[str, ...] = ()
-    install: str = ""
-    keys: tuple[str, ...] = ()
-    unless: str = ""
+    modules: tuple[str, ...] = ()  # modules that are imported when the model is used
+    install: str = ""  # the command that installs them
+    keys: tuple[str, ...] = ()  # environment variables, one of which must hold an API key
+    unless: str = ""  # when no key is needed
 
     def missing_modules(self) -> list[str]:
         """Return the modules that are not installed."""
@@ -219,11 +201,7 @@ def requirements_of(factory: Callable[..., Any]) -> Requirements:
 
 
 def require_modules(provider: str, factory: Callable[..., Any]) -> None:
-    """Check that the modules a factory requires are installed.
-
-    Raises:
-        FormalimgError: if one is missing; the message contains the install command.
-    """
+    """Check that the modules a factory requires are installed."""
     required = requirements_of(factory)
     absent = required.missing_modules()
     if absent:
@@ -276,9 +254,6 @@ def _without_keys(model: AnyModel) -> AnyModel:
     """Return a model if neither its name nor its settings hold a known key.
 
     Ours never do. A provider of somebody else's may; it cannot be given another name.
-
-    Raises:
-        FormalimgError: if there is a key; the message says what to do.
     """
     from formalimg.models.redaction import is_location
     from formalimg.models.secrets import known_secrets

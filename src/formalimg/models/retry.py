@@ -34,31 +34,19 @@ _OLD_OPTION_NAMES = {
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How a remote model is called. None of this shapes the results, so none of it is a setting.
+    """How a remote model is called. None of this shapes the results, so none of it is a setting."""
 
-    Attributes:
-        concurrency: maximum number of calls that run at the same time.
-        requests_per_minute: rate limit for starting calls, evenly spaced; None for no limit.
-        timeout: seconds after which a call without a response is given up.
-        max_attempts: maximum number of attempts per call, if it fails in a retryable way.
-        initial_backoff: maximum delay in seconds before the second attempt; it doubles with each further one.
-        max_backoff: maximum delay in seconds before any attempt.
-        max_wait: if a provider asks for a longer wait than this many seconds, calls fail instead of waiting.
-        parse_retries: how often a chat model is asked again if its answer cannot be parsed.
-        cache: whether answers of a chat model are cached, so that the same question is paid for once.
-        price: the price that the user gave by hand; None for that of the price lists.
-    """
-
-    concurrency: int = 8
-    requests_per_minute: float | None = None
-    timeout: float = 120.0
-    max_attempts: int = 6
-    initial_backoff: float = 1.0
-    max_backoff: float = 60.0
+    concurrency: int = 8  # maximum number of calls that run at the same time
+    requests_per_minute: float | None = None  # rate limit for starting calls, evenly spaced; None for no limit
+    timeout: float = 120.0  # seconds after which a call without a response is given up
+    max_attempts: int = 6  # maximum number of attempts per call, if it fails in a retryable way
+    initial_backoff: float = 1.0  # maximum delay in seconds before the second attempt; it doubles with each further one
+    max_backoff: float = 60.0  # maximum delay in seconds before any attempt
+    # if a provider asks for a longer wait than this many seconds, calls fail instead of waiting
     max_wait: float = 300.0
-    parse_retries: int = 2
-    cache: bool = True
-    price: Price | None = None
+    parse_retries: int = 2  # how often a chat model is asked again if its answer cannot be parsed
+    cache: bool = True  # whether answers of a chat model are cached, so that the same question is paid for once
+    price: Price | None = None  # the price that the user gave by hand; None for that of the price lists
 
 
 DEFAULT_RETRY_POLICY = RetryPolicy()
@@ -124,15 +112,7 @@ class RateLimiter:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """Create a limiter.
-
-        Args:
-            retry_policy: limits and backoff.
-            name: name of the model, for log messages.
-            clock: returns monotonic seconds.
-            sleep: waits for a number of seconds.
-            jitter: returns a number from 0 to 1, so that delays differ between callers.
-        """
+        """Create a limiter."""
         self._policy = retry_policy
         self._name = name
         self._clock = clock
@@ -143,12 +123,7 @@ class RateLimiter:
         self._blocked_until = float("-inf")
 
     async def call(self, send: Callable[[], Awaitable[Result]]) -> Result:
-        """Await `send()`, with retries; nothing that is raised contains an API key.
-
-        Raises:
-            CallError: if no attempt succeeded: the error of the last one; also if a budget allows no further attempt.
-            FormalimgError: if no call can succeed.
-        """
+        """Await `send()`, with retries; nothing that is raised contains an API key."""
         attempts = 0
         failed: CallError | FormalimgError = CallError("rejected", "the budget is used up, so no call was begun")
         while True:

@@ -34,15 +34,7 @@ _registered: set[str] = set()
 
 
 def get_api_key(names: Sequence[str], use: str = "") -> str:
-    """Return the first API key that is set under one of these names.
-
-    Args:
-        names: environment variables, such as `("GEMINI_API_KEY", "GOOGLE_API_KEY")`.
-        use: what needs the key, for the message.
-
-    Raises:
-        FormalimgError: if none is set; the message says which to set.
-    """
+    """Return the first API key that is set under one of these names."""
     found = find_api_key(names)
     if found is None:
         problem = f"{use} needs a key" if use else "a key is missing"
@@ -119,9 +111,6 @@ def read_env_file(path: Path) -> Mapping[str, str]:
     """Return the variables in a file of lines `NAME=value`; empty if there is no such file.
 
     Values may be quoted; `export` in front, empty lines and comments are allowed. Nothing is expanded.
-
-    Raises:
-        FormalimgError: if a line is anything else. The message names the line and does not show it.
     """
     found: dict[str, str] = {}
     for number, line in enumerate(_lines(path), 1):

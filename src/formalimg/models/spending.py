@@ -27,19 +27,12 @@ NO_USAGE = "not reported: the cost is an estimate"
 
 
 class Spending:
-    """Counts what a run costs against its budget.
+    """Counts what a run costs against its budget."""
 
-    Attributes:
-        cost: the cost so far in US dollars, as far as it is known.
-        unpriced: number of results with an unknown cost.
-        estimated: number of calls whose use was not reported, so that they are counted by an estimate.
-        budget: the spending limit in US dollars; None for no limit.
-    """
-
-    cost: float = 0.0
-    unpriced: int = 0
-    estimated: int = 0
-    budget: float | None = None
+    cost: float = 0.0  # the cost so far in US dollars, as far as it is known
+    unpriced: int = 0  # number of results with an unknown cost
+    estimated: int = 0  # number of calls whose use was not reported, so that they are counted by an estimate
+    budget: float | None = None  # the spending limit in US dollars; None for no limit
 
     def spend(self, cost: float, unpriced: int = 0, estimated: int = 0) -> None:
         """Add the cost of a call, and whether it is unknown or estimated."""
@@ -98,9 +91,6 @@ class Meter:
         """Close the account of a result that says what it cost, and begin the next one.
 
         Models that call nobody through us, or in other processes, say it only in their results.
-
-        Returns:
-            The cost of the result and 1 if it is not fully known: what was counted, or what it says if that is more.
         """
         total, unknown = max(cost, self.cost), max(unpriced, self.unpriced)
         if total > self.cost or unknown > self.unpriced:
@@ -114,12 +104,7 @@ _meter: ContextVar[Meter | None] = ContextVar("formalimg_meter", default=None)
 
 @contextmanager
 def metered(limit: Spending, *, finish: bool = False) -> Iterator[Meter]:
-    """Count all calls within, also those of tasks that are begun within, against this limit.
-
-    Args:
-        limit: counts the cost, and knows the budget.
-        finish: whether work of several calls is finished once it is begun, as long as all its answers are of use.
-    """
+    """Count all calls within, also those of tasks that are begun within, against this limit."""
     with answer_memory() as memory:
         meter = Meter(limit, memory, finish=finish)
         token = _meter.set(meter)
@@ -156,15 +141,10 @@ Completed = TypeVar("Completed", bound=HasUsage)
 
 @dataclass
 class _Call:
-    """What is known of a call while it is made.
+    """What is known of a call while it is made."""
 
-    Attributes:
-        usage: what it used, once an answer says so.
-        received: bytes of a good answer that came in so far.
-    """
-
-    usage: Usage | None = None
-    received: int = 0
+    usage: Usage | None = None  # what it used, once an answer says so
+    received: int = 0  # bytes of a good answer that came in so far
 
 
 _call: ContextVar[_Call | None] = ContextVar("formalimg_call", default=None)
@@ -205,13 +185,7 @@ class RequestCost:
     """
 
     def __init__(self, price: Price, complete: Callable[[Usage, int], Usage], *, keeps_answers: bool = False) -> None:
-        """Begin with nothing.
-
-        Args:
-            price: the price of the model.
-            complete: returns a usage with an estimate of all that a provider left out, by the bytes that came back.
-            keeps_answers: whether the answer itself is the result, so that its memory is in use for longer.
-        """
+        """Begin with nothing."""
         self.usage = Usage()
         self.cost: float | None = 0.0
         self.estimated = 0

@@ -53,11 +53,7 @@ class FormatInstruction(NamedTuple):
 
 @cache
 def answer_schema(answer_type: type[BaseModel]) -> Mapping[str, object]:
-    """Return the JSON schema of an answer, as strict as servers require: all fields required, no others.
-
-    Raises:
-        TypeError: if the type has fields of free names (a dict), which strict servers do not support.
-    """
+    """Return the JSON schema of an answer, as strict as servers require: all fields required, no others."""
     if _text_reader(answer_type) is not None:
         return OBJECT_SCHEMA if getattr(answer_type, "json_object", False) else TEXT_SCHEMA
     schema = _strict(answer_type.model_json_schema(), answer_type.__name__)

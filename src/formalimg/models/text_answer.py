@@ -31,20 +31,12 @@ class TextAnswer(BaseModel):
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Return the answer in a text.
-
-        Raises:
-            ValueError: if it cannot be read; the model is asked again, as for every answer that cannot be parsed.
-        """
+        """Return the answer in a text."""
         raise NotImplementedError
 
 
 def json_or_literal(text: str) -> Any:
-    """Return the value that a text writes as JSON or, failing that, as a Python literal.
-
-    Raises:
-        ValueError: if it is neither, or a literal with so many numbers as keys that they may all be hashed alike.
-    """
+    """Return the value that a text writes as JSON or, failing that, as a Python literal."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -32,11 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 def read_top_logprobs(given: Options, name: str) -> int | None:
-    """Read the options `logprobs` and `top_logprobs`: of how many tokens to ask for log-probabilities; None for none.
-
-    Raises:
-        FormalimgError: if the number is not 2 to 20, or comes without `logprobs=true`.
-    """
+    """Read `logprobs` and `top_logprobs`: the number of tokens to ask log-probabilities for, or None."""
     wanted = given.flag("logprobs", False)
     count = given.integer("top_logprobs", None, minimum=_MIN_ALTERNATIVES, maximum=_MAX_ALTERNATIVES)
     if count is not None and not wanted:
@@ -51,12 +47,7 @@ class LogprobsMode:
     """
 
     def __init__(self, name: str, top: int | None) -> None:
-        """Create a mode.
-
-        Args:
-            name: name of the model, for messages.
-            top: of how many tokens to ask for; None to ask for none.
-        """
+        """Create a mode."""
         self._name = name
         self._top = top
         self._logged = False
@@ -66,12 +57,7 @@ class LogprobsMode:
         send: Callable[[LogprobsFields], Awaitable[tuple[Completion, Mapping[str, Any]]]],
         schema: Mapping[str, object] | None,
     ) -> Completion:
-        """Call `send` with the fields that ask for log-probabilities, and once more without if the server refuses them.
-
-        Args:
-            send: sends the request with these fields; returns the completion and the whole response.
-            schema: the JSON schema of the answer; None for plain text.
-        """
+        """Call `send` with the fields that ask for log-probabilities, and without if the server refuses them."""
         if self._top is None:
             return (await send({}))[0]
         try:
@@ -133,14 +119,6 @@ def yes_probability(tokens: Sequence[TokenLogprobs], schema: Mapping[str, object
     """Return the probability of yes among yes and no, at the first token of the answer.
 
     Tokens count as yes or no whatever their case, and the blanks, quotes and stops around the word.
-
-    Args:
-        tokens: the generated tokens.
-        schema: JSON schema of the answer. One of its own fields must be yes or no, and that is where its value begins;
-            None for plain text, whose first word answers.
-
-    Returns:
-        0 to 1; None if the answer is no yes/no question, or neither word is among the alternatives.
     """
     field = _yes_no_field(schema) if schema is not None else ""
     if field is None:

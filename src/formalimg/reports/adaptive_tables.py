@@ -32,11 +32,7 @@ _OUT_OF_IMAGES: dict[LevelDecision, str] = {"going on": "not decided yet", "unde
 
 
 def run_looks(run: RunRecord) -> AdaptiveLooks:
-    """Return the looks of an adaptive run.
-
-    Raises:
-        FormalimgError: if they are lost or damaged.
-    """
+    """Return the looks of an adaptive run."""
     looks = read_looks(run.folder)
     if looks is None or str(looks) != run.manifest.adaptive:
         raise FormalimgError(f"{run.folder} has lost the looks of its adaptive run: restore looks.jsonl")
@@ -44,13 +40,7 @@ def run_looks(run: RunRecord) -> AdaptiveLooks:
 
 
 def adaptive_summary(summary: Summary, looks: AdaptiveLooks, run: RunRecord) -> Summary:
-    """Return the numbers of an adaptive run as they may be shown.
-
-    Args:
-        summary: the numbers as of a run whose images were all planned.
-        looks: the looks of the run.
-        run: the run; if it is shown with another judge than the one of the looks, intervals and G are unknown.
-    """
+    """Return the numbers of an adaptive run as they may be shown."""
     found = looks.test.result() if looks.is_by(run.manifest.judge) else None
     tested = found if isinstance(found, AdaptiveResult) else None
     # What was not scored took no part in the looks, so their intervals are not about failures by --missing fail.

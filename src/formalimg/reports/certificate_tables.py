@@ -21,13 +21,7 @@ _SHOWN_SETTINGS = 4
 
 
 def with_certificates(comparison: Comparison, certificates: Sequence[JudgeCertificate]) -> Comparison:
-    """Return a comparison with a table of certificates in each section.
-
-    Args:
-        comparison: what `compare` returned.
-        certificates: certificates of judges, as `read_certificate` reads them. They are shown with the runs of their
-            judge and suite; for other runs, and where settings or served models differ, the table says so.
-    """
+    """Return a comparison with a table of certificates in each section."""
     if not certificates:
         return comparison
     sections = tuple(

@@ -59,45 +59,31 @@ class Detail(NamedTuple):
 
 @dataclass(frozen=True)
 class RunRow:
-    """One run of a comparison.
+    """One run of a comparison."""
 
-    Attributes:
-        name: its name here: its model, and what tells it from other runs of the same model.
-        folder: its folder.
-        manifest: its manifest.
-        items: the number of its items.
-        images_of_each: the number of images per item.
-        summary: its numbers.
-        unscored: the number of unscored images, by reason.
-        details: the most common detail for each reason that has details.
-        by_rule: the number of images that failed by a rule before anyone looked for objects in them, by rule.
-        kinds: parts of verdicts by kind: clauses by what they are about, concepts by category. Verdicts by rule have
-            none.
-        predicates: the same by word: clauses by predicate, each counting for those that it claims and not for the
-            conditions it hangs on; concepts by category and value.
-        spent: its cost.
-        gated: the images (item and sample) that count as 0 because the gate of their group is closed.
-        quality: what the observations of its judge tell about the judge: dropped boxes, disagreements, P(yes).
-        bounds: its numbers if all images without a verdict failed, and if all passed; None if all have one.
-        looks: the looks of an adaptive run; None for others.
-    """
-
-    name: str
-    folder: Path
-    manifest: RunManifest
-    items: int
-    images_of_each: ImagesOfEach
-    summary: Summary
-    unscored: Mapping[str, int]
-    details: Mapping[str, Detail]
+    name: str  # its name here: its model, and what tells it from other runs of the same model
+    folder: Path  # its folder
+    manifest: RunManifest  # its manifest
+    items: int  # the number of its items
+    images_of_each: ImagesOfEach  # the number of images per item
+    summary: Summary  # its numbers
+    unscored: Mapping[str, int]  # the number of unscored images, by reason
+    details: Mapping[str, Detail]  # the most common detail for each reason that has details
+    # the number of images that failed by a rule before anyone looked for objects in them, by rule
     by_rule: Mapping[str, int]
+    # parts of verdicts by kind: clauses by what they are about, concepts by category. Verdicts by rule have none
     kinds: Mapping[str, Tally]
+    # the same by word: clauses by predicate, each counting for those that it claims and not for the conditions it
+    # hangs on; concepts by category and value
     predicates: Mapping[str, Tally]
-    spent: RunCost
+    spent: RunCost  # its cost
+    # the images (item and sample) that count as 0 because the gate of their group is closed
     gated: frozenset[tuple[str, int]] = frozenset()
+    # what the observations of its judge tell about the judge: dropped boxes, disagreements, P(yes)
     quality: JudgeQuality = field(default_factory=JudgeQuality)
+    # its numbers if all images without a verdict failed, and if all passed; None if all have one
     bounds: MissingBounds | None = None
-    looks: AdaptiveLooks | None = None
+    looks: AdaptiveLooks | None = None  # the looks of an adaptive run; None for others
 
     def level_bounds(self, level: int) -> Interval | None:
         """Return the worst and the best rate or mean of a level; None if no verdict is missing."""
@@ -139,30 +125,19 @@ def name_with_task(model: str, task: str, condition: str) -> str:
 
 @dataclass(frozen=True)
 class PublishedRow:
-    """Published numbers to compare with. They have no intervals.
+    """Published numbers to compare with. They have no intervals."""
 
-    Attributes:
-        model: the model.
-        source: where the numbers were published.
-        rates: the rate, 0 to 1, for each level.
-        bands: the means of the rates as they were printed, or computed from the rates; None where neither is to be had.
-        generalizability: the largest level up to which the rates hold, printed or computed; None as for bands.
-        judge: who graded the images, where that is not the same for all rows of a suite.
-        task, condition: what the model was asked for, and how, as in the manifest of a run.
-        computed: which of its numbers were computed from the rates here.
-        digits: the decimals that its printed percents have, where it is not one.
-    """
-
-    model: str
-    source: str
-    rates: Mapping[int, float]
+    model: str  # the model
+    source: str  # where the numbers were published
+    rates: Mapping[int, float]  # the rate, 0 to 1, for each level
+    # the means of the rates as they were printed, or computed from the rates; None where neither is to be had
     bands: Mapping[str, float | None]
-    generalizability: int | None
-    judge: str = ""
-    task: str = "image"
+    generalizability: int | None  # the largest level up to which the rates hold, printed or computed; None as for bands
+    judge: str = ""  # who graded the images, where that is not the same for all rows of a suite
+    task: str = "image"  # what the model was asked for, and how, as in the manifest of a run
     condition: str = ""
-    computed: tuple[str, ...] = ()
-    digits: int | None = None
+    computed: tuple[str, ...] = ()  # which of its numbers were computed from the rates here
+    digits: int | None = None  # the decimals that its printed percents have, where it is not one
 
     @property
     def name(self) -> str:
@@ -173,32 +148,20 @@ class PublishedRow:
 
 @dataclass(frozen=True)
 class Section:
-    """All runs of one suite.
+    """All runs of one suite."""
 
-    Attributes:
-        suite: the suite.
-        epsilon: the rate to hold for the generalizability; None where the suite has none.
-        rows: one for each run.
-        published: published numbers to compare with.
-        notes: what a reader must know before comparing the rows.
-        tables: the tables below the main one.
-        corrected: the numbers of the runs that have human labels, corrected by them.
-        ranks: the ranks that each run may have, in the order of rows; none where runs cannot be ranked. Rows of several
-            judges are ranked judge by judge; None for the only row of its judge.
-        ranked_by: the number that runs are ranked by.
-        pairs: the paired differences of that number, as they are shown.
-    """
-
-    suite: Benchmark
-    epsilon: float | None
-    rows: tuple[RunRow, ...]
-    published: tuple[PublishedRow, ...]
-    notes: tuple[str, ...]
-    tables: tuple[Table, ...] = ()
-    corrected: tuple[CorrectedRun, ...] = ()
+    suite: Benchmark  # the suite
+    epsilon: float | None  # the rate to hold for the generalizability; None where the suite has none
+    rows: tuple[RunRow, ...]  # one for each run
+    published: tuple[PublishedRow, ...]  # published numbers to compare with
+    notes: tuple[str, ...]  # what a reader must know before comparing the rows
+    tables: tuple[Table, ...] = ()  # the tables below the main one
+    corrected: tuple[CorrectedRun, ...] = ()  # the numbers of the runs that have human labels, corrected by them
+    # the ranks that each run may have, in the order of rows; none where runs cannot be ranked. Rows of several judges
+    # are ranked judge by judge; None for the only row of its judge
     ranks: tuple[RankRange | None, ...] = ()
-    ranked_by: str = ""
-    pairs: tuple[RunPair, ...] = ()
+    ranked_by: str = ""  # the number that runs are ranked by
+    pairs: tuple[RunPair, ...] = ()  # the paired differences of that number, as they are shown
 
     @property
     def title(self) -> str:
@@ -233,21 +196,13 @@ class Section:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Runs side by side, suite by suite.
+    """Runs side by side, suite by suite."""
 
-    Attributes:
-        sections: one for each suite.
-        missing: the rule for images without a verdict.
-        confidence: the confidence level of the intervals.
-        threshold: the score that opens the gate of a group, for suites that have one.
-        profile: whose rules apply where a paper and its published code differ.
-    """
-
-    sections: tuple[Section, ...]
-    missing: MissingPolicy
-    confidence: float
-    threshold: float = 0.5
-    profile: Profile = "paper"
+    sections: tuple[Section, ...]  # one for each suite
+    missing: MissingPolicy  # the rule for images without a verdict
+    confidence: float  # the confidence level of the intervals
+    threshold: float = 0.5  # the score that opens the gate of a group, for suites that have one
+    profile: Profile = "paper"  # whose rules apply where a paper and its published code differ
 
     @property
     def how(self) -> HowCounted:
@@ -256,61 +211,34 @@ class Comparison:
 
 
 class SeenImage(NamedTuple):
-    """An image of a run with its verdict.
+    """An image of a run with its verdict."""
 
-    Attributes:
-        item: the item's id.
-        level: the item's level.
-        passed: the verdict; None if unscored.
-        parts: the parts of the verdict; none if unscored.
-        looked_at: whether a judge looked at the image.
-        cost: the cost of judging it, in US dollars; None if the price is unknown.
-        sample: which of the item's images, from 0.
-        score: the judge's score; None if unscored.
-        reason: why it is unscored; empty if scored.
-        by_rule: whether it failed by a rule, before a judge looked at it.
-    """
-
-    item: str
-    level: int
-    passed: bool | None
-    parts: tuple[Part, ...]
-    looked_at: bool
-    cost: float | None
-    sample: int
-    score: float | None
-    reason: str
-    by_rule: bool
+    item: str  # the item's id
+    level: int  # the item's level
+    passed: bool | None  # the verdict; None if unscored
+    parts: tuple[Part, ...]  # the parts of the verdict; none if unscored
+    looked_at: bool  # whether a judge looked at the image
+    cost: float | None  # the cost of judging it, in US dollars; None if the price is unknown
+    sample: int  # which of the item's images, from 0
+    score: float | None  # the judge's score; None if unscored
+    reason: str  # why it is unscored; empty if scored
+    by_rule: bool  # whether it failed by a rule, before a judge looked at it
 
 
 class GradedImage(NamedTuple):
-    """An image of a suite whose images have scores.
+    """An image of a suite whose images have scores."""
 
-    Attributes:
-        item: the item's id.
-        group: the group that the item belongs to.
-        level: the item's level.
-        sample: which of the item's images, from 0.
-        score: the judge's score; None if unscored.
-        counting: the score after the gate; None if unscored, or if it is unknown whether the gate is open.
-        is_gated: whether it counts as 0 because the gate of its group is closed.
-        parts: the questions with their scores; none if unscored.
-        asked: the dimensions that the item has questions about.
-        tags: the tags of the item.
-        reason: why it does not count; empty if it does.
-    """
-
-    item: str
-    group: str
-    level: int
-    sample: int
-    score: float | None
-    counting: float | None
-    is_gated: bool
-    parts: tuple[Part, ...]
-    asked: frozenset[str]
-    tags: tuple[str, ...]
-    reason: str
+    item: str  # the item's id
+    group: str  # the group that the item belongs to
+    level: int  # the item's level
+    sample: int  # which of the item's images, from 0
+    score: float | None  # the judge's score; None if unscored
+    counting: float | None  # the score after the gate; None if unscored, or if it is unknown whether the gate is open
+    is_gated: bool  # whether it counts as 0 because the gate of its group is closed
+    parts: tuple[Part, ...]  # the questions with their scores; none if unscored
+    asked: frozenset[str]  # the dimensions that the item has questions about
+    tags: tuple[str, ...]  # the tags of the item
+    reason: str  # why it does not count; empty if it does
 
 
 class SeenRun(NamedTuple):
@@ -324,21 +252,13 @@ class SeenRun(NamedTuple):
 
 
 class HowCounted(NamedTuple):
-    """The rules by which numbers are made.
+    """The rules by which numbers are made."""
 
-    Attributes:
-        missing: the rule for images without a verdict.
-        confidence: the confidence level of the intervals.
-        profile: whose rules apply where a paper and its published code differ.
-        references: whether published numbers stand beside the runs.
-        threshold: the score that opens the gate of a group, for suites that have one.
-    """
-
-    missing: MissingPolicy
-    confidence: float
-    profile: Profile
-    references: bool
-    threshold: float
+    missing: MissingPolicy  # the rule for images without a verdict
+    confidence: float  # the confidence level of the intervals
+    profile: Profile  # whose rules apply where a paper and its published code differ
+    references: bool  # whether published numbers stand beside the runs
+    threshold: float  # the score that opens the gate of a group, for suites that have one
 
 
 def run_column(runs: Sized) -> tuple[Column, ...]:

@@ -50,36 +50,22 @@ class HeldLevels(NamedTuple):
 
 @dataclass(frozen=True)
 class CorrectedRun:
-    """The numbers of a run, raw and corrected.
+    """The numbers of a run, raw and corrected."""
 
-    Attributes:
-        name: the name of the run in the report.
-        folder: its resolved folder.
-        source: the study or file of the labels.
-        levels: the rate, or the mean score, of each level.
-        others: bands, then all images.
-        fractions: the mean fraction of what was asked for that is shown, by level and of all images; none where
-            people did not say it.
-        held: G; None for suites without one, or where it is unknown.
-        labels: how many labels were used.
-        rule: how the answers of raters become a label.
-        raters: the fewest and the most raters of a labelled image.
-        assumed: whether it is only assumed that the labelled images are a random sample.
-        notes: what was left out, and why.
-    """
-
-    name: str
-    folder: Path
-    source: str
-    levels: Mapping[int, CorrectedNumber]
-    others: tuple[CorrectedNumber, ...]
+    name: str  # the name of the run in the report
+    folder: Path  # its resolved folder
+    source: str  # the study or file of the labels
+    levels: Mapping[int, CorrectedNumber]  # the rate, or the mean score, of each level
+    others: tuple[CorrectedNumber, ...]  # bands, then all images
+    # the mean fraction of what was asked for that is shown, by level and of all images; none where people did not say
+    # it
     fractions: tuple[CorrectedNumber, ...]
-    held: HeldLevels | None
-    labels: int
-    rule: str
-    raters: tuple[int, int]
-    assumed: bool
-    notes: tuple[str, ...]
+    held: HeldLevels | None  # G; None for suites without one, or where it is unknown
+    labels: int  # how many labels were used
+    rule: str  # how the answers of raters become a label
+    raters: tuple[int, int]  # the fewest and the most raters of a labelled image
+    assumed: bool  # whether it is only assumed that the labelled images are a random sample
+    notes: tuple[str, ...]  # what was left out, and why
 
     @property
     def main_number(self) -> CorrectedNumber:

@@ -61,13 +61,7 @@ def rule_text(runs: Sequence[CorrectedRun]) -> str:
 
 
 def corrected_tables(about: Benchmark, runs: Sequence[CorrectedRun], how: HowCounted) -> tuple[Table, ...]:
-    """Return raw and corrected rates side by side, then G, then fractions of concepts; tables may have no rows.
-
-    Args:
-        about: the suite.
-        runs: the runs that have labels.
-        how: the rules by which numbers are made.
-    """
+    """Return raw and corrected rates side by side, then G, then fractions of concepts; tables may have no rows."""
     if not runs:
         return ()
     scores = about.has_scores

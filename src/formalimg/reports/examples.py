@@ -26,32 +26,22 @@ _UNSCORED_SHARE = 6
 
 @dataclass(frozen=True)
 class ExampleImage:
-    """One image of a gallery.
+    """One image of a gallery."""
 
-    Attributes:
-        item: the item.
-        judged: the image with its verdict.
-        thumbnail: the small image; or why it cannot be shown; empty where images are left out on purpose.
-    """
-
-    item: PlannedItem
-    judged: Judged
-    thumbnail: PageImage | str
+    item: PlannedItem  # the item
+    judged: Judged  # the image with its verdict
+    thumbnail: PageImage | str  # the small image; or why it cannot be shown; empty where images are left out on purpose
 
 
 @dataclass(frozen=True)
 class SuiteImages:
-    """The images that a page shows of a suite.
+    """The images that a page shows of a suite."""
 
-    Attributes:
-        examples: the images of the gallery, by the run's position in its section.
-        telling: the most telling failures, each with the run's position; they are in the gallery too.
-        grid: example images by level.
-    """
-
+    # the images of the gallery, by the run's position in its section
     examples: Mapping[int, Sequence[ExampleImage]] = field(default_factory=dict)
+    # the most telling failures, each with the run's position; they are in the gallery too
     telling: Sequence[tuple[int, ExampleImage]] = ()
-    grid: Figure | None = None
+    grid: Figure | None = None  # example images by level
 
     @property
     def all(self) -> Iterator[ExampleImage]:
@@ -67,15 +57,7 @@ def suite_images(
     *,
     has_grid: bool,
 ) -> SuiteImages:
-    """Return the images that a page shows of the runs of a section that are no baselines.
-
-    Args:
-        section: the section.
-        runs: its runs in the order of its rows, and those of other suites.
-        count: how many of each run.
-        load_image: returns what is shown of an image file.
-        has_grid: whether example images are shown by level.
-    """
+    """Return the images that a page shows of the runs of a section that are no baselines."""
     from formalimg.reports.figures.image_grid import image_grids  # here, as it imports the registry of suites
 
     if not count:
@@ -103,14 +85,7 @@ def examples_of(
     load_image: Callable[[ImageLocation], PageImage | str],
     telling: Sequence[Judged] = (),
 ) -> tuple[ExampleImage, ...]:
-    """Return up to `count` images of a run: passes and failures of all levels in equal parts, and some unscored ones.
-
-    Args:
-        run: the run.
-        count: how many.
-        load_image: returns what is shown of an image file.
-        telling: failures that are shown in any case.
-    """
+    """Return up to `count` images of a run: equally many passes and failures of all levels, and some unscored."""
     first = {(judged.outcome.item, judged.outcome.sample) for judged in telling}
     chosen = [(outcome.item, outcome.sample) for outcome in choose(run.outcomes(), count, first)]
     return tuple(
@@ -128,11 +103,6 @@ def choose(outcomes: Sequence[ImageOutcome], count: int, first: Collection[tuple
 
     Each kind is spread over the levels, the unscored over their reasons. Images that were not made yet are
     left out: there is nothing to see.
-
-    Args:
-        outcomes: the outcomes of a run.
-        count: how many.
-        first: failures (item and sample) that come before all others.
     """
     failed = list(_round_robin((outcome for outcome in outcomes if outcome.passed is False), lambda one: one.level))
     failed.sort(key=lambda one: (one.item, one.sample) not in first)

@@ -20,11 +20,7 @@ _BY_SUFFIX: dict[str, Format] = {
 
 
 def format_of(path: Path) -> Format:
-    """Return the format for the suffix of a file.
-
-    Raises:
-        FormalimgError: if no format has this suffix.
-    """
+    """Return the format for the suffix of a file."""
     found = _BY_SUFFIX.get(path.suffix.lower())
     if found is None:
         suffixes = ", ".join(_BY_SUFFIX)

@@ -37,14 +37,7 @@ _OPERATORS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall|exactly|at-least|a
 
 
 def gallery(section: Section, examples: Mapping[int, Sequence[ExampleImage]], remark: str, prefix: str) -> str:
-    """Return images of the runs of a section as HTML, with filters.
-
-    Args:
-        section: the runs.
-        examples: the images, by the run's position in the section.
-        remark: a note on their choice.
-        prefix: the beginning of their ids.
-    """
+    """Return images of the runs of a section as HTML, with filters."""
     shown = [number for number in range(len(section.rows)) if examples.get(number)]
     if not shown and not remark:
         return ""
@@ -76,13 +69,7 @@ def gallery(section: Section, examples: Mapping[int, Sequence[ExampleImage]], re
 
 
 def telling_figures(section: Section, telling: Sequence[tuple[int, ExampleImage]], prefix: str) -> Markup:
-    """Return the most telling failures as HTML, each with its sentence and a link to all that is known of it.
-
-    Args:
-        section: the runs.
-        telling: the failures, each with the run's position in the section.
-        prefix: the beginning of the ids of the gallery.
-    """
+    """Return the most telling failures as HTML, each with its sentence and a link to all that is known of it."""
     tones, names = run_tones(section.rows), short_names([row.name for row in section.rows], _MAX_NAME)
     figures = []
     for run, example in telling:
@@ -270,11 +257,6 @@ def image_html(exhibit: ExampleImage, suite: Benchmark, link: str = "") -> str:
     """Return the small image as HTML; boxes are shown on hover, and those of objects that failed always.
 
     What failed because an object is missing has no box: nothing else is framed in its place.
-
-    Args:
-        exhibit: the image with its verdict.
-        suite: the benchmark.
-        link: the URL that the image leads to; empty if it is no link.
     """
     small, verdict = exhibit.thumbnail, exhibit.judged.verdict
     boxes: list[_ShownBox] = []

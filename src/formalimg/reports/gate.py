@@ -30,30 +30,19 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Gate:
-    """A gate that was decided.
+    """A gate that was decided."""
 
-    Attributes:
-        new, base: the names of the runs, as the user gave them.
-        suite: the name of their suite.
-        pair: the comparison of the two runs.
-        decision: the decision.
-        missing: the number of images without a verdict, of both runs on their common items.
-        samples_per_item: how many images of each item would tell, instead of more items; None if no number would.
-        look: the number of this look, from 1; None for a gate that looks once.
-        looks: the number of planned looks; None for a gate that looks once.
-        notes: what else a reader should know.
-    """
-
-    new: str
+    new: str  # the names of the runs, as the user gave them
     base: str
-    suite: str
-    pair: RunPair
-    decision: GateDecision
-    missing: int
+    suite: str  # the name of their suite
+    pair: RunPair  # the comparison of the two runs
+    decision: GateDecision  # the decision
+    missing: int  # the number of images without a verdict, of both runs on their common items
+    # how many images of each item would tell, instead of more items; None if no number would
     samples_per_item: int | None
-    look: int | None
-    looks: int | None
-    notes: tuple[str, ...]
+    look: int | None  # the number of this look, from 1; None for a gate that looks once
+    looks: int | None  # the number of planned looks; None for a gate that looks once
+    notes: tuple[str, ...]  # what else a reader should know
 
     @property
     def exit_code(self) -> int:
@@ -130,19 +119,7 @@ def decide_runs(
     labels: Mapping[Path, RunLabels] | None = None,
     looks: int | None = None,
 ) -> Gate:
-    """Decide whether a run is no worse than a baseline by more than a margin.
-
-    Args:
-        new: the new run.
-        base: the baseline; it may have more items.
-        margin: the tolerated loss, from 0 to 1.
-        names: how the two runs are called.
-        labels: human labels of both runs, by their resolved folders; they decide instead of the judge.
-        looks: the number of planned looks, each of which is stored beside the new run; None looks once.
-
-    Raises:
-        FormalimgError: if the runs cannot be compared, the labels do not correct them, or the looks do not fit.
-    """
+    """Decide whether a run is no worse than a baseline by more than a margin."""
     require_comparable(new, base)
     (section,) = compare([new, base], baseline=base.folder, labels=labels).sections
     (pair,) = section.pairs
@@ -182,11 +159,7 @@ def decide_runs(
 
 
 def require_comparable(new: RunRecord, base: RunRecord) -> None:
-    """Refuse runs whose difference would not be one of the models.
-
-    Raises:
-        FormalimgError: if suite, judge or items differ, or a run is adaptive.
-    """
+    """Refuse runs whose difference would not be one of the models."""
     first, second = new.manifest, base.manifest
     if new.folder.resolve() == base.folder.resolve():
         raise FormalimgError("NEW and BASE are the same run: give the run of the baseline with --against")

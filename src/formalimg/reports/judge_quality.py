@@ -47,32 +47,20 @@ class _Sum:
 
 @dataclass
 class JudgeQuality:
-    """What the observations of a judge tell about it, in one run. Filled by `add`, image by image.
+    """What the observations of a judge tell about it, in one run. Filled by `add`, image by image."""
 
-    Attributes:
-        boxes: how many boxes a chat model gave.
-        dropped: those of them whose labels were not asked for, by label.
-        images_dropped: the number of images whose boxes of such labels were dropped.
-        images_left_in: the number of images where they were left in, as the published protocol does.
-        compared: the number of images with a verdict on the whole and one on each clause.
-        only_whole: those of them where the whole is fulfilled, but a clause does not hold.
-        only_clauses: those where every clause holds, but the whole is not fulfilled.
-        questions: the number of parts of verdicts.
-        soft_levels: the mean P(yes) of each image that has one, summed up by level; 0 for images that failed by rule.
-        soft_kinds: P(yes) of each question, summed up by kind.
-        served: the ids of the models that answered, as far as the provider says, by the number of images.
-    """
-
-    boxes: int = 0
-    dropped: Counter[str] = field(default_factory=Counter)
-    images_dropped: int = 0
-    images_left_in: int = 0
-    compared: int = 0
-    only_whole: int = 0
-    only_clauses: int = 0
-    questions: int = 0
+    boxes: int = 0  # how many boxes a chat model gave
+    dropped: Counter[str] = field(default_factory=Counter)  # those of them whose labels were not asked for, by label
+    images_dropped: int = 0  # the number of images whose boxes of such labels were dropped
+    images_left_in: int = 0  # the number of images where they were left in, as the published protocol does
+    compared: int = 0  # the number of images with a verdict on the whole and one on each clause
+    only_whole: int = 0  # those of them where the whole is fulfilled, but a clause does not hold
+    only_clauses: int = 0  # those where every clause holds, but the whole is not fulfilled
+    questions: int = 0  # the number of parts of verdicts
+    # the mean P(yes) of each image that has one, summed up by level; 0 for images that failed by rule
     soft_levels: dict[int, _Sum] = field(default_factory=dict)
-    soft_kinds: dict[str, _Sum] = field(default_factory=dict)
+    soft_kinds: dict[str, _Sum] = field(default_factory=dict)  # P(yes) of each question, summed up by kind
+    # the ids of the models that answered, as far as the provider says, by the number of images
     served: Counter[str] = field(default_factory=Counter)
 
     def add(self, judged: Judged) -> None:
@@ -144,12 +132,7 @@ class JudgeQuality:
 
 
 def quality_remarks(quality: JudgeQuality, *, wants_logprobs: bool) -> Iterator[str]:
-    """Yield what a reader of the verdicts must know about their judge.
-
-    Args:
-        quality: what was counted.
-        wants_logprobs: whether the judge was asked for log-probabilities.
-    """
+    """Yield what a reader of the verdicts must know about their judge."""
     if quality.dropped:
         from formalimg.judges.observations import other_labels_text
 

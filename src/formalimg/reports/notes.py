@@ -328,13 +328,7 @@ def _reasons(row: RunRow) -> str:
 def comparison_notes(
     runs: Sequence[RunRecord], rows: Sequence[RunRow], published: Sequence[PublishedRow]
 ) -> Iterator[str]:
-    """Yield how the runs differ besides their models, and what else limits a comparison of their numbers.
-
-    Args:
-        runs: the runs.
-        rows: their rows, in the same order.
-        published: published numbers beside them.
-    """
+    """Yield how the runs differ besides their models, and what else limits a comparison of their numbers."""
     if len({run.manifest.items_digest for run in runs}) > 1:
         shared = len(set.intersection(*({_item_key(item) for item in run.items.values()} for run in runs)))
         counts = _by_value(rows, lambda row: f"{row.items:,}")

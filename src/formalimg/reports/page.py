@@ -90,15 +90,7 @@ def html_page(
     remark: str = "",
     printed: Printed = "open",
 ) -> str:
-    """Return the comparison as one HTML page.
-
-    Args:
-        comparison: the comparison.
-        images: the images to show, by suite.
-        studied: human ratings of the images, if there are any.
-        remark: a note on the choice of images.
-        printed: what is printed: `open` for what is open, `all` for all parts.
-    """
+    """Return the comparison as one HTML page."""
     rows = [row for section in comparison.sections for row in section.rows]
     expected, scored = (sum(getattr(row.summary.overall, of) for row in rows) for of in ("expected", "scored"))
     parts = []

@@ -46,33 +46,26 @@ PUBLIC_GAPS = (
 
 
 class RunPair(NamedTuple):
-    """One number of two runs, compared.
+    """One number of two runs, compared."""
 
-    Attributes:
-        first, second: the names of the runs; the difference is the first minus the second.
-        number: what is compared: a band, a level, or all of them.
-        found: the difference that decides: by people where both runs have labels, otherwise by the judge. Its
-            adjusted p-value is corrected for all pairs, number by number.
-        by: who says so: `people`, or the name of the judge.
-        judge: the difference by the judge alone, where people decide.
-        worst, best: the difference that decides, with missing verdicts as failures of the first run and passes of the
-            second, and the reverse; None if none is missing. What people say of such an image is no assumption.
-        is_undone: whether it would be certain on what has a verdict, and is not with the verdicts that are missing.
-        tipping: how unequally the judge would have to treat the two models to explain the difference; None where
-            people decide, the judge makes no errors, or the suite has scores.
-        judge_errors: the judge's errors by its certificate, with which the tipping point was computed.
-    """
-
-    first: str
+    first: str  # the names of the runs; the difference is the first minus the second
     second: str
-    number: str
+    number: str  # what is compared: a band, a level, or all of them
+    # the difference that decides: by people where both runs have labels, otherwise by the judge. Its adjusted p-value
+    # is corrected for all pairs, number by number
     found: PairedDifference
-    by: str = ""
-    judge: PairedDifference | None = None
+    by: str = ""  # who says so: `people`, or the name of the judge
+    judge: PairedDifference | None = None  # the difference by the judge alone, where people decide
+    # the difference that decides, with missing verdicts as failures of the first run and passes of the second, and
+    # the reverse; None if none is missing. What people say of such an image is no assumption
     worst: PairedDifference | None = None
     best: PairedDifference | None = None
+    # whether it would be certain on what has a verdict, and is not with the verdicts that are missing
     is_undone: bool = False
+    # how unequally the judge would have to treat the two models to explain the difference; None where people decide,
+    # the judge makes no errors, or the suite has scores
     tipping: TippingPoint | None = None
+    # the judge's errors by its certificate, with which the tipping point was computed
     judge_errors: ErrorRates = NO_ERRORS
 
     @property
@@ -92,17 +85,12 @@ class RunPair(NamedTuple):
 
 
 class PairedRuns(NamedTuple):
-    """All comparisons of the runs of a suite.
+    """All comparisons of the runs of a suite."""
 
-    Attributes:
-        headline: one for each pair: the number that runs are ranked by.
-        details: the other bands, and the levels.
-        ranks: the rank of each run, from all pairs; none where no pair has items in common. Where runs are listed once
-            for each judge, the rank among those with the same judge, and None for the only one with its judge.
-    """
-
-    headline: tuple[RunPair, ...]
-    details: tuple[RunPair, ...]
+    headline: tuple[RunPair, ...]  # one for each pair: the number that runs are ranked by
+    details: tuple[RunPair, ...]  # the other bands, and the levels
+    # the rank of each run, from all pairs; none where no pair has items in common. Where runs are listed once for
+    # each judge, the rank among those with the same judge, and None for the only one with its judge
     ranks: tuple[RankRange | None, ...]
 
 
@@ -114,16 +102,7 @@ def compare_in_pairs(
     labels: Mapping[Path, RunLabels] | None = None,
     errors: Mapping[Path, ErrorRates] | None = None,
 ) -> PairedRuns:
-    """Compare runs in pairs. Where runs are listed once for each judge, only those with the same judge are compared.
-
-    Args:
-        suite: the suite.
-        runs: its runs.
-        how: the rules by which numbers are made; they hold for comparisons too.
-        baseline: the folder of the run that the others are compared with; by default all are compared with all.
-        labels: human labels that can correct the runs, by their resolved folders.
-        errors: the error rates of the judges of runs, as far as they are certified, by the same folders.
-    """
+    """Compare runs in pairs. Where runs are listed once for each judge, only those with the same judge are compared."""
     reader = _PairReader(runs, how, labels or {}, of_groups=suite.has_scores)
     by_judge = rows_by_judge(runs)
     every = [pair for rows in by_judge for pair in combinations(rows, 2)]
@@ -221,29 +200,18 @@ def _numbers(suite: Benchmark, paired: Sequence[PairedItems]) -> dict[str, _Comp
 
 
 class _CountedPair(NamedTuple):
-    """Two runs item by item, by a rule for missing verdicts.
+    """Two runs item by item, by a rule for missing verdicts."""
 
-    Attributes:
-        items: by the judge.
-        labelled: the same with people's labels; empty where one of the runs has none.
-    """
-
-    items: PairedItems
-    labelled: Mapping[str, PairedItem]
+    items: PairedItems  # by the judge
+    labelled: Mapping[str, PairedItem]  # the same with people's labels; empty where one of the runs has none
 
 
 class _Pair(NamedTuple):
-    """Two runs by several rules for missing verdicts.
+    """Two runs by several rules for missing verdicts."""
 
-    Attributes:
-        counted: by the rule of the report.
-        worst: as failures of the first run and passes of the second; None if none is missing.
-        best: the reverse.
-    """
-
-    counted: _CountedPair
-    worst: _CountedPair | None
-    best: _CountedPair | None
+    counted: _CountedPair  # by the rule of the report
+    worst: _CountedPair | None  # as failures of the first run and passes of the second; None if none is missing
+    best: _CountedPair | None  # the reverse
 
 
 def _compare(

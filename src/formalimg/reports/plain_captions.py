@@ -15,12 +15,7 @@ _OPTION = re.compile(r"(?:^|[\s(`])-{1,2}[a-z]|\bformalimg [a-z]+")
 
 
 def plain_caption(text: str, *, is_whole: bool) -> str:
-    """Return a caption or remark without sentences that name options or commands.
-
-    Args:
-        text: the caption or remark.
-        is_whole: whether every image has a verdict, so that the rule for missing ones changed nothing.
-    """
+    """Return a caption or remark without sentences that name options or commands."""
     kept = []
     for sentence in re.split(r"(?<=[.:;]) (?=[A-Z])", text):
         plain = _HINTS.sub("", sentence)

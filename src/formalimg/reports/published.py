@@ -19,11 +19,6 @@ def published_rows(
 
     Means and G are as they were printed, which may differ in the last digit from what the rates give. What was not
     printed is computed from the rates, and said to be.
-
-    Args:
-        suite: the suite.
-        manifests: the manifests of the runs.
-        epsilon: the rate to hold for G; None for suites without. Printed ones are for the epsilon of the suite.
     """
     found = dict.fromkeys((manifest.task, manifest.condition) for manifest in manifests)  # in the order of the runs
     rows: dict[int, ReferenceRow] = {}

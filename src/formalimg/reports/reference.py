@@ -19,30 +19,20 @@ with as many objects as the longest."""
 
 @dataclass(frozen=True)
 class ReferenceRow:
-    """What was published about a model.
+    """What was published about a model."""
 
-    Attributes:
-        model: the model, as it was called there.
-        source: where it was published.
-        rates: the rate of each level, 0 to 1; empty where only means were printed.
-        margins: the ± that was printed behind each rate; empty if there was none.
-        judge: who graded the images; empty where all rows of a table have the same judge.
-        printed: means and ratios of the same row as they were printed, 0 to 1, by the name of their band.
-        held: G as it was printed, for the suite's own epsilon; None if it was not.
-        task, condition: what the model was asked for, and how, as in the manifest of a run.
-        digits: the decimals that the printed percents have, where it is not one.
-    """
-
-    model: str
-    source: str
-    rates: Mapping[int, float]
+    model: str  # the model, as it was called there
+    source: str  # where it was published
+    rates: Mapping[int, float]  # the rate of each level, 0 to 1; empty where only means were printed
+    # the ± that was printed behind each rate; empty if there was none
     margins: Mapping[int, float] = field(default_factory=dict)
-    judge: str = ""
+    judge: str = ""  # who graded the images; empty where all rows of a table have the same judge
+    # means and ratios of the same row as they were printed, 0 to 1, by the name of their band
     printed: Mapping[str, float] = field(default_factory=dict)
-    held: int | None = None
-    task: str = "image"
+    held: int | None = None  # G as it was printed, for the suite's own epsilon; None if it was not
+    task: str = "image"  # what the model was asked for, and how, as in the manifest of a run
     condition: str = ""
-    digits: int | None = None
+    digits: int | None = None  # the decimals that the printed percents have, where it is not one
 
     @property
     def name(self) -> str:
@@ -77,12 +67,6 @@ def read_reference_rows(
     judge, task, condition, digits, and the levels of the numbers, which are from 1 on if there are none. A row has a
     model, rates or scores, perhaps their margins, and what was printed besides: means, ratios and G by name, or the
     overall rate.
-
-    Args:
-        suite: the suite; rows of others are left out.
-        package: the package that the files are in.
-        names: the files, in the order of their tables.
-        percent: whether numbers are in percent.
     """
     found: list[tuple[Published, ReferenceRow]] = []
     for name in names:

@@ -172,21 +172,7 @@ def write_page(
     studied: Sequence[HumanStudy] = (),
     printed: Printed = "open",
 ) -> None:
-    """Write the page of a comparison that has been made: as `write_html`, which makes it first.
-
-    Args:
-        comparison: what `compare` returned for the runs.
-        runs: the same runs, for their images.
-        path: as for `write_html`.
-        gallery: as for `write_html`.
-        images: as for `write_html`.
-        most_megabytes: as for `write_html`.
-        studied: as for `write_html`.
-        printed: as for `write_html`.
-
-    Raises:
-        FormalimgError: if it cannot be written, or is too large even without images.
-    """
+    """Write the page of a comparison that has been made: as `write_html`, which makes it first."""
     # here, so that the table after a run is made faster
     from formalimg.reports.examples import suite_images
     from formalimg.reports.page import html_page

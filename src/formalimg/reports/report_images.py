@@ -103,12 +103,7 @@ class LinkedImage(NamedTuple):
 
 
 def image_loader(images: Images, folder: Path) -> Callable[[ImageLocation], PageImage | str]:
-    """Return a function that loads images of a run for a page; each file is read once.
-
-    Args:
-        images: where they will be.
-        folder: beside the page, for those that are not inside it.
-    """
+    """Return a function that loads images of a run for a page; each file is read once."""
 
     def beside(path: ImageLocation) -> LinkedImage | str:
         small = make_thumbnail(path, _MAX_FOLDER_SIDE)

@@ -17,32 +17,16 @@ from formalimg.types import Item, Unscored
 
 
 class ExportedRun(NamedTuple):
-    """The result of an export.
+    """The result of an export."""
 
-    Attributes:
-        folder: the folder.
-        images: the number of images.
-        scored: the number of images with scores or verdicts.
-        without: the number of images that are missing or have no scores, by reason.
-    """
-
-    folder: Path
-    images: int
-    scored: int
-    without: Mapping[str, int]
+    folder: Path  # the folder
+    images: int  # the number of images
+    scored: int  # the number of images with scores or verdicts
+    without: Mapping[str, int]  # the number of images that are missing or have no scores, by reason
 
 
 def export_run(run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
-    """Write a run in the layout of the scripts of its benchmark: images, and verdicts or scores.
-
-    Args:
-        run: the run; the verdicts are those of its last judge.
-        folder: the folder; other models may be there already.
-        name: the name of the model there.
-
-    Raises:
-        FormalimgError: if the model is there already, or the suite has no such layout.
-    """
+    """Write a run in the layout of the scripts of its benchmark: images, and verdicts or scores."""
     exported = suite(run.manifest.suite).export_run(run, folder, name)
     if exported is None:
         raise FormalimgError(
@@ -53,21 +37,13 @@ def export_run(run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
 
 
 def require_model_name(name: str, *reserved: str) -> None:
-    """Refuse the name of a model that cannot be that of a folder.
-
-    Raises:
-        FormalimgError: if it is one of the reserved names, or has other characters than letters, digits, . _ -
-    """
+    """Refuse the name of a model that cannot be that of a folder."""
     if not re.fullmatch(r"[\w.-]{1,100}", name) or name in (".", "..", *reserved):
         raise FormalimgError(f"{name!r} cannot be a folder: name the model with letters, digits, . _ -")
 
 
 def copy_image(image: ImageLocation, path: Path) -> None:
-    """Copy an image of a run, byte by byte; the folder of the copy is created.
-
-    Raises:
-        FormalimgError: if it cannot be read.
-    """
+    """Copy an image of a run, byte by byte; the folder of the copy is created."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         data = image.read_bytes()

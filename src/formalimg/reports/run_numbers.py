@@ -59,16 +59,7 @@ def run_numbers(
     how: HowCounted,
     looks: AdaptiveLooks | None,
 ) -> RunNumbers:
-    """Return the numbers of a run, by the rules of its suite.
-
-    Args:
-        run: the run.
-        found: its images.
-        about: its suite.
-        epsilon: the rate to hold for the generalizability; None for none.
-        how: the rules by which numbers are made.
-        looks: the looks of an adaptive run.
-    """
+    """Return the numbers of a run, by the rules of its suite."""
     scored = about.score_numbers(run, found, how)
     if scored is not None:
         return scored
@@ -212,31 +203,18 @@ def largest_first(counts: Mapping[str, int]) -> Mapping[str, int]:
 
 
 class RunFigures(NamedTuple):
-    """The figures of a run in a list of many: the same numbers as in its report, without tables and parts.
+    """The figures of a run in a list of many: the same numbers as in its report, without tables and parts."""
 
-    Attributes:
-        suite: its suite.
-        levels: the levels that it has, or would have if it were not adaptive, in order.
-        summary: rates by level and over all.
-        spent: its cost.
-        items: number of its items.
-        means: what it is compared by: the mean over the images of each item, or of each level of a group.
-    """
-
-    suite: Benchmark
-    levels: tuple[int, ...]
-    summary: Summary
-    spent: RunCost
-    items: int
-    means: ItemMeans
+    suite: Benchmark  # its suite
+    levels: tuple[int, ...]  # the levels that it has, or would have if it were not adaptive, in order
+    summary: Summary  # rates by level and over all
+    spent: RunCost  # its cost
+    items: int  # number of its items
+    means: ItemMeans  # what it is compared by: the mean over the images of each item, or of each level of a group
 
 
 def run_figures(run: RunRecord) -> RunFigures:
-    """Return the figures of a run. Parts of verdicts are read only where the suite counts by them.
-
-    Raises:
-        FormalimgError: if the run cannot be read.
-    """
+    """Return the figures of a run. Parts of verdicts are read only where the suite counts by them."""
     from formalimg.stats.comparison import group_means, item_rates  # here, because a report of one run compares none
 
     about, looks = suite(run.manifest.suite), read_run_looks(run)

@@ -24,12 +24,7 @@ class TellingFailure(NamedTuple):
 
 
 def telling_failures(runs: Mapping[int, RunRecord], count: int = MAX_TELLING) -> list[TellingFailure]:
-    """Return up to `count` failures, one for each item: what did not fail yet first, then the lowest level.
-
-    Args:
-        runs: the runs, by their position in the section.
-        count: how many.
-    """
+    """Return up to `count` failures, one for each item: what did not fail yet first, then the lowest level."""
     candidates = [TellingFailure(number, judged) for number, run in runs.items() for judged in _lowest_failures(run)]
     chosen: list[TellingFailure] = []
     seen: Counter[str] = Counter()

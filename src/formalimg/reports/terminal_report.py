@@ -40,13 +40,7 @@ _DROPPED = (
 
 
 def terminal_table(comparison: Comparison, *, details: bool = False, has_claims: bool = True) -> ConsoleRenderable:
-    """Return the comparison as something that rich can print, in a layout that fits the width it is printed at.
-
-    Args:
-        comparison: what `compare` returned.
-        details: whether all numbers, intervals, notes and tables are shown.
-        has_claims: whether what is found is said in words above the table.
-    """
+    """Return the comparison as something that rich can print, in a layout that fits the width it is printed at."""
     return _TerminalReport(comparison, details, has_claims)
 
 

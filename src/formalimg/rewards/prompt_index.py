@@ -21,23 +21,14 @@ class PromptIndex:
     """Finds items by their prompts. White space does not matter, nor does a text about style in front. Thread-safe."""
 
     def __init__(self, items_of: ItemsBySuite, suites: Sequence[str]) -> None:
-        """Index the prompts of these suites when the first one is looked for.
-
-        Args:
-            items_of: loads the items of a suite.
-            suites: the suites to look into.
-        """
+        """Index the prompts of these suites when the first one is looked for."""
         self._items_of, self._suites = items_of, tuple(suites)
         self._found: Mapping[str, tuple[Item[Any], ...]] | None = None
         self._styles: tuple[str, ...] = ()
         self._lock = threading.Lock()
 
     def find(self, prompt: str) -> Item[Any]:
-        """Return the item with this prompt.
-
-        Raises:
-            FormalimgError: if no item has it, or several that ask for different things.
-        """
+        """Return the item with this prompt."""
         known = self._prompts()
         plain = _plain(prompt)
         found = known.get(plain) or next((known[rest] for rest in self._without_style(plain) if rest in known), ())
@@ -69,15 +60,7 @@ class PromptIndex:
 
 
 def indexed_suites(given: Mapping[str, object], chosen: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the suites whose prompts are known: those chosen, or else all that have items.
-
-    Args:
-        given: the items that were given, by suite.
-        chosen: the suites to look into; None for all.
-
-    Raises:
-        FormalimgError: if there is no such suite.
-    """
+    """Return the suites whose prompts are known: those chosen, or else all that have items."""
     if chosen is not None:
         for name in chosen:
             suite(name)  # so that a wrong name is reported at once

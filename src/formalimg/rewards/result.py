@@ -17,23 +17,15 @@ _REASONS = get_args(UnscoredReason)
 
 @dataclass(frozen=True, slots=True)
 class RewardScore:
-    """The reward of an image.
+    """The reward of an image."""
 
-    Attributes:
-        score: 0 to 1, the weighted share of the parts; None if it cannot be scored, which is never the same as 0.
-        passed: whether the image shows everything in the prompt; None if it cannot be scored.
-        parts: the clauses or questions, each with its score, kind, weight and reason.
-        reason: the first part that falls short, or why there is no score; empty if nothing falls short.
-        unscored: the kind of reason why there is no score; None if there is one.
-        cost: the cost of judging in US dollars; None if the price is unknown.
-    """
-
+    # 0 to 1, the weighted share of the parts; None if it cannot be scored, which is never the same as 0
     score: float | None
-    passed: bool | None
-    parts: tuple[Part, ...] = ()
-    reason: str = ""
-    unscored: UnscoredReason | None = None
-    cost: float | None = 0.0
+    passed: bool | None  # whether the image shows everything in the prompt; None if it cannot be scored
+    parts: tuple[Part, ...] = ()  # the clauses or questions, each with its score, kind, weight and reason
+    reason: str = ""  # the first part that falls short, or why there is no score; empty if nothing falls short
+    unscored: UnscoredReason | None = None  # the kind of reason why there is no score; None if there is one
+    cost: float | None = 0.0  # the cost of judging in US dollars; None if the price is unknown
 
     @classmethod
     def of_parts(
@@ -44,15 +36,7 @@ class RewardScore:
         reason: str = "",
         score: float | None = None,
     ) -> RewardScore:
-        """Return the reward that parts add up to.
-
-        Args:
-            passed: the verdict.
-            parts: the clauses or questions; without any, an image that failed has 0.
-            cost: the cost of judging.
-            reason: why it failed, where no part says so.
-            score: the sum of the parts, where it is known exactly.
-        """
+        """Return the reward that parts add up to."""
         if score is None:
             weight = sum([part.weight for part in parts])
             score = sum([part.score * part.weight for part in parts]) / weight if weight else float(passed)
@@ -84,11 +68,7 @@ class RewardScore:
 
     @classmethod
     def from_json(cls, data: Mapping[str, object]) -> RewardScore:
-        """Return the reward that `to_json` wrote.
-
-        Raises:
-            FormalimgError: if the data is not a reward.
-        """
+        """Return the reward that `to_json` wrote."""
         match data:
             case {
                 "score": int() | float() | None as score,

@@ -26,14 +26,10 @@ _MISSING_VALUES: Mapping[Missing, float | None] = {"none": None, "nan": float("n
 
 
 class TrainerRewards(NamedTuple):
-    """The result of a reward function.
+    """The result of a reward function."""
 
-    Attributes:
-        scores: one number for each image.
-        details: `passed`, `reason` and `parts` of each image, and `unscored`: how many have no score of their own.
-    """
-
-    scores: NDArray[np.float64]
+    scores: NDArray[np.float64]  # one number for each image
+    # `passed`, `reason` and `parts` of each image, and `unscored`: how many have no score of their own
     details: dict[str, Any]
 
 
@@ -163,10 +159,6 @@ def _require_known(missing: str, known: Sequence[str]) -> None:
 
 
 def tasks_of(prompts: Sequence[str], metadata: Sequence[object]) -> list[Mapping[str, Any]]:
-    """Return the task of each image: what its metadata say, or else the item with its prompt.
-
-    Raises:
-        FormalimgError: if neither says what an image is to show.
-    """
+    """Return the task of each image: what its metadata say, or else the item with its prompt."""
     rows = zip_longest(list(metadata or ()), list(prompts if prompts is not None else ()))
     return [require_task(row, f"metadata {index}", prompt) for index, (row, prompt) in enumerate(rows)]

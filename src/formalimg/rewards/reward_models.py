@@ -22,16 +22,12 @@ _FOR_GROUNDERS_ONLY = ("boxes",)
 
 @dataclass(frozen=True)
 class RewardModels:
-    """What looks at images.
+    """What looks at images."""
 
-    Attributes:
-        grounder: finds the objects, for formulas over boxes and colours.
-        judge: the chat model that judges all else; None for none.
-        judges: the chat models of single suites, in its place.
-    """
-
+    # finds the objects, for formulas over boxes and colours
     grounder: ConfiguredJudge = field(default_factory=lambda: ConfiguredJudge(ICONS))
-    judge: ConfiguredJudge | None = None
+    judge: ConfiguredJudge | None = None  # the chat model that judges all else; None for none
+    # the chat models of single suites, in its place
     judges: Mapping[str, ConfiguredJudge] = field(default_factory=dict)
 
     @property
@@ -45,11 +41,7 @@ class RewardModels:
         return [f"{role} {party.name} from {party.source}" for role, party in roles if party and party.source]
 
     def open(self, **options: Any) -> Scorer:
-        """Return a scorer with them.
-
-        Args:
-            options: the other arguments of `Scorer`; a grounder object in place of the name.
-        """
+        """Return a scorer with them."""
         return Scorer(
             **{"grounder": self.grounder.name, "grounder_options": self.grounder.options, **options},
             judge=None if self.judge is None else self.judge.name,
@@ -76,16 +68,6 @@ def choose_models(
 
     A judge that can find objects is the grounder too, unless one is named or configured: as in runs, whoever looks at
     the images of a diffusion model looks for boxes as well.
-
-    Args:
-        grounder: the grounder; None for FORMALIMG_GROUNDER, `grounder` of formalimg.toml, the judge, or
-            `builtin/icons`.
-        judge: the judge; None for FORMALIMG_JUDGE, or `judge` of formalimg.toml.
-        grounder_options: options of the grounder; they add to configured ones.
-        judge_options: options of the judge; they add to configured ones.
-
-    Raises:
-        FormalimgError: if a file or variable cannot be read, or options are given to nobody.
     """
     defaults = load_defaults()
     chosen_judge = _chosen(judge, judge_options, defaults.judge())

@@ -31,25 +31,13 @@ def task_in(row: object) -> Mapping[str, Any] | None:
     """Return the task in a row, without the other keys; None if the row says nothing of one.
 
     A row may also be JSON text, or hold it under `metadata`, as data sets do whose columns have one type each.
-
-    Raises:
-        FormalimgError: if the row has two tasks, or a key of one is misspelled.
     """
     row = _mapping(row)
     return None if row is None else _own_task(row) or _own_task(_mapping(row.get(METADATA)) or {})
 
 
 def require_task(row: object, place: str = "the row", prompt: object = None) -> Mapping[str, Any]:
-    """Return the task in a row, or else `{"prompt": …}`: the item with this prompt is meant.
-
-    Args:
-        row: suite and id, a formula, questions, or the prompt of an item; with any other keys, such as `tag`.
-        place: how messages name the row.
-        prompt: the prompt beside the row, where the trainer passes one.
-
-    Raises:
-        FormalimgError: if the row says nothing of what the image is to show.
-    """
+    """Return the task in a row, or else `{"prompt": …}`: the item with this prompt is meant."""
     task = task_in(row)
     if task is not None:
         return task

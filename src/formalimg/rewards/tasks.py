@@ -65,21 +65,14 @@ _TEXT_SUITE = "free-prompts"
 
 @dataclass(frozen=True, eq=False)
 class RewardTask:
-    """What an image is scored by, prepared.
+    """What an image is scored by, prepared."""
 
-    Attributes:
-        item: the item that a judge is asked about.
-        formula: the prepared formula, to be verified by logic; None where questions decide.
-        reads_text: whether a text reader decides.
-        by_logic: whether boxes and colours decide, so that a grounder is enough.
-        weights: the weight of each question besides that of its kind; None if all count the same.
-    """
-
-    item: Item[Any]
-    formula: PreparedFormula | None = None
-    by_logic: bool = False
+    item: Item[Any]  # the item that a judge is asked about
+    formula: PreparedFormula | None = None  # the prepared formula, to be verified by logic; None where questions decide
+    by_logic: bool = False  # whether boxes and colours decide, so that a grounder is enough
+    # the weight of each question besides that of its kind; None if all count the same
     weights: tuple[float, ...] | None = None
-    reads_text: bool = False
+    reads_text: bool = False  # whether a text reader decides
 
 
 class TaskCache:
@@ -103,11 +96,7 @@ class TaskCache:
         )
 
     def prepare(self, task: TaskLike) -> RewardTask:
-        """Return the prepared task.
-
-        Raises:
-            FormalimgError: if it is not a task; the message says what to do.
-        """
+        """Return the prepared task."""
         if isinstance(task, RewardTask):
             return task
         if isinstance(task, Item):
@@ -219,11 +208,7 @@ class TaskCache:
 
 
 def _text_task(texts: object, prompt: str = "") -> RewardTask:
-    """Return the task of strings that an image is to show.
-
-    Raises:
-        FormalimgError: if they are no list of strings, or too many.
-    """
+    """Return the task of strings that an image is to show."""
     if not isinstance(texts, list | tuple) or not 0 < len(texts) <= MAX_QUESTIONS:
         raise FormalimgError(f"texts must be a list of 1 to {MAX_QUESTIONS} strings")
     questions = text_questions(text if isinstance(text, str) else "" for text in texts)
@@ -269,27 +254,16 @@ class _LruCache(Generic[Key, Value]):
 
 
 class OwnQuestion(NamedTuple):
-    """A question that a user asks.
+    """A question that a user asks."""
 
-    Attributes:
-        question: what is asked.
-        kind: the kind of part that it becomes.
-        weight: how much it counts.
-        criteria: which score is for what; None if it is answered with yes or no.
-    """
-
-    question: str
-    kind: str
-    weight: float
-    criteria: str | None
+    question: str  # what is asked
+    kind: str  # the kind of part that it becomes
+    weight: float  # how much it counts
+    criteria: str | None  # which score is for what; None if it is answered with yes or no
 
 
 def parse_questions(task: Mapping[str, Any]) -> RewardTask:
-    """Return the task of a prompt and questions: answered with yes or no, or, with criteria, with scores.
-
-    Raises:
-        FormalimgError: if they are not valid.
-    """
+    """Return the task of a prompt and questions: answered with yes or no, or, with criteria, with scores."""
     prompt, entries = task.get("words", ""), task["questions"]
     if not isinstance(prompt, str):
         raise FormalimgError("words must be a text")

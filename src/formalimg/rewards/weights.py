@@ -46,12 +46,7 @@ def weighed_kinds() -> tuple[str, ...]:
 
 
 def check_weights(weights: Weights) -> dict[str, float]:
-    """Return the weights if they are valid.
-
-    Raises:
-        FormalimgError: if a kind is unknown, or a weight is not above 0: what counts nothing could fail unseen, and a
-            score of 1 would no longer mean that everything holds.
-    """
+    """Return the weights if they are valid."""
     for kind, weight in weights.items():
         known = weighed_kinds()
         if kind not in known:
@@ -83,16 +78,7 @@ def reward_of_scene(
     *,
     parts: bool = True,
 ) -> RewardScore:
-    """Return the reward of a scene: the weighted share of the formula's clauses under the best binding by weight.
-
-    Args:
-        formula: the formula, prepared with these weights.
-        scene: the objects in the image.
-        style: the style of the image, if it is known.
-        weights: the weights of clauses, by their kind.
-        cost: the cost of grounding.
-        parts: whether to return the parts and their reasons.
-    """
+    """Return the reward of a scene: the weighted share of the formula's clauses under the best binding by weight."""
     try:
         return _reward_of_clauses(formula, scene, style, weights, cost, parts)
     except FormulaError as error:
@@ -121,25 +107,14 @@ def _reward_of_clauses(
 
 
 def check_surplus(surplus: float) -> float:
-    """Return how much a surplus object counts, if it is valid.
-
-    Raises:
-        FormalimgError: if it is not a number from 0 to 1.
-    """
+    """Return how much a surplus object counts, if it is valid."""
     if isinstance(surplus, bool) or not isinstance(surplus, int | float) or not 0 <= surplus <= 1:
         raise FormalimgError("surplus must be a number from 0 (other objects do not matter) to 1")
     return float(surplus)
 
 
 def discount_surplus(found: RewardScore, scene: Scene, classes: Collection[str], surplus: float) -> RewardScore:
-    """Return the reward of a scene that fails, lower by its objects of classes that were not asked for.
-
-    Args:
-        found: the reward of the scene.
-        scene: the objects in the image.
-        classes: the classes that the formula names.
-        surplus: how much an object of another class counts against one of these.
-    """
+    """Return the reward of a scene that fails, lower by its objects of classes that were not asked for."""
     if not surplus or not found.score or found.passed:
         return found
     asked = sum([obj.label in classes for obj in scene.objects])

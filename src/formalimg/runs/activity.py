@@ -24,17 +24,11 @@ _RECENT_IMAGES = "SELECT count(*) FROM pictures WHERE at >= :since"
 
 
 class ImageCounts(NamedTuple):
-    """How many images of a run are done.
+    """How many images of a run are done."""
 
-    Attributes:
-        images: number of planned images.
-        waiting: how many of them are still to be generated.
-        unjudged: how many exist that the last judge has not looked at; 0 if there is no judge yet.
-    """
-
-    images: int
-    waiting: int
-    unjudged: int
+    images: int  # number of planned images
+    waiting: int  # how many of them are still to be generated
+    unjudged: int  # how many exist that the last judge has not looked at; 0 if there is no judge yet
 
     @property
     def done(self) -> int:
@@ -43,19 +37,12 @@ class ImageCounts(NamedTuple):
 
 
 class RunActivity(NamedTuple):
-    """A run in progress.
+    """A run in progress."""
 
-    Attributes:
-        counts: how many images are done.
-        rate: images per minute, over the last two minutes; None before the first.
-        seconds_left: until the end, at this rate; None if there is no rate.
-        spent: the cost so far.
-    """
-
-    counts: ImageCounts
-    rate: float | None
-    seconds_left: float | None
-    spent: RunCost
+    counts: ImageCounts  # how many images are done
+    rate: float | None  # images per minute, over the last two minutes; None before the first
+    seconds_left: float | None  # until the end, at this rate; None if there is no rate
+    spent: RunCost  # the cost so far
 
 
 def is_in_progress(folder: Path) -> bool:
@@ -70,14 +57,7 @@ def image_counts(query: RunQuery, *, has_judge: bool) -> ImageCounts:
 
 
 def run_activity(query: RunQuery, folder: Path, spent: RunCost, *, has_judge: bool) -> RunActivity:
-    """Return how far a run in progress is, and how fast.
-
-    Args:
-        query: queries its database.
-        folder: the run folder.
-        spent: its cost so far.
-        has_judge: whether images are judged; else they are done once they are generated.
-    """
+    """Return how far a run in progress is, and how fast."""
     now = datetime.now(UTC)
     start = _window_start(folder, now)
     counts, seconds = image_counts(query, has_judge=has_judge), max((now - start).total_seconds(), 1.0)

@@ -49,33 +49,18 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class AdaptivePlan:
-    """The plan of an adaptive run, before the first look.
+    """The plan of an adaptive run, before the first look."""
 
-    Attributes:
-        looks: the design, without looks.
-        queues: the items of each level in the order in which they are taken; all of them at 0 for a comparison.
-        other: which items the other run has passed, for a comparison.
-    """
-
-    looks: AdaptiveLooks
+    looks: AdaptiveLooks  # the design, without looks
+    # the items of each level in the order in which they are taken; all of them at 0 for a comparison
     queues: Mapping[int, Sequence[Item[object]]]
-    other: Mapping[str, bool] | None = None
+    other: Mapping[str, bool] | None = None  # which items the other run has passed, for a comparison
 
 
 def plan_adaptive(
     config: RunConfig, judge: Judge, *, epsilon: float | None = None, against: Path | None = None
 ) -> AdaptivePlan:
-    """Return the plan of an adaptive run.
-
-    Args:
-        config: the configuration of the run.
-        judge: the judge whose verdicts decide.
-        epsilon: the rate that a held level reaches; None for that of the suite.
-        against: the folder of a run to compare with; None to find G.
-
-    Raises:
-        FormalimgError: if the suite has no levels to climb, or there is nothing to compare with.
-    """
+    """Return the plan of an adaptive run."""
     about = suite(config.items[0].suite)
     items = list(config.selected_items().values())
     if about.has_scores:
@@ -112,22 +97,7 @@ def execute_adaptive(
     safeguards: Safeguards = UNGUARDED,
     on_resume: ResumeCallback = lambda earlier: None,
 ) -> Progress:
-    """Make and judge images look by look until the test has decided; resumes where an earlier call ended.
-
-    Args:
-        config: what to do.
-        folder: the run folder; created if necessary.
-        judge: the judge.
-        plan: the plan of the looks, from `plan_adaptive` with the same configuration and judge.
-        on_progress: as for `execute`, as are the others.
-        on_match: called once for models that serve existing images.
-        safeguards: a pre-flight, and the number of failures in a row after which the run stops.
-        on_resume: called once, before anything is made, if there are images already.
-
-    Raises:
-        LockedError: if another process is writing to the folder.
-        FormalimgError: if the folder holds another run or other looks, or the run cannot go on. What is done is kept.
-    """
+    """Make and judge images look by look until the test has decided; resumes where an earlier call ended."""
     require_storable_settings(Identity(judge.name, judge.settings))
     config = replace(config, adaptive=str(plan.looks))
     selected = config.selected_items()
@@ -247,11 +217,7 @@ class _Queues:
 
 
 def _other_verdicts(folder: Path, items: Sequence[Item[object]], judge: Judge) -> dict[str, bool]:
-    """Return which of these items another run has passed, by the same judge, as far as they are scored there.
-
-    Raises:
-        FormalimgError: if it was not judged by this judge, or asks for nothing of the same.
-    """
+    """Return which of these items another run has passed, by the same judge, as far as they are scored there."""
     with closing(open_run(folder, Identity(judge.name, judge.settings))) as run:
         if judge_key(judge) not in map(judge_key, run.judges()):
             raise FormalimgError(

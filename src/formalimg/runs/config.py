@@ -185,15 +185,6 @@ class RunOptions:
     """Every option of a run, once: those of `formalimg.run`, which explains them, and those of the command line.
 
     Several models may share them. Models and judges are opened apart.
-
-    Attributes:
-        task: what models are asked for: an image, or a layout.
-        layouts_from: where given layouts come from, for the record.
-        engine: where models and judges work.
-        images: the URL on an object store below which each run has its images; None for the run folder.
-        runs: the folder of the run folders.
-        restart: whether an earlier run in the folder is moved aside.
-        made_with: the version of formalimg, for the record.
     """
 
     suite: str
@@ -205,21 +196,21 @@ class RunOptions:
     samples: int = 1
     seed: int = 1
     size: int = 1024
-    task: TaskName = "image"
+    task: TaskName = "image"  # what models are asked for: an image, or a layout
     condition: Condition | None = None
     style: Literal["auto"] | StyleText = "auto"
     layouts: Mapping[str, Scene] | None = None
-    layouts_from: str = "given"
+    layouts_from: str = "given"  # where given layouts come from, for the record
     rewriter: ChatModel | None = None
     budget: float | None = None
     preflight: bool | None = None
     max_failures: int = MAX_FAILURES
-    engine: EngineOptions = field(default_factory=EngineOptions)
-    images: str | None = None
-    runs: Path = Path("runs")
+    engine: EngineOptions = field(default_factory=EngineOptions)  # where models and judges work
+    images: str | None = None  # the URL on an object store below which each run has its images; None for the run folder
+    runs: Path = Path("runs")  # the folder of the run folders
     folder: Path | None = None
-    restart: bool = False
-    made_with: str = f"formalimg {__version__}"
+    restart: bool = False  # whether an earlier run in the folder is moved aside
+    made_with: str = f"formalimg {__version__}"  # the version of formalimg, for the record
 
     @cached_property
     def _loaded(self) -> LoadedItems:
@@ -264,11 +255,7 @@ class RunOptions:
         return self.runs / run_name(self.suite, model.name, " ".join(filter(None, [condition, kind])))
 
     def config(self, model: ImageModel) -> RunConfig:
-        """Return the configuration of a model's run.
-
-        Raises:
-            FormalimgError: if an option is out of its limits, or does not suit the suite or the model.
-        """
+        """Return the configuration of a model's run."""
         condition = self._condition(model)
         layouts: Mapping[str, Scene] = {}
         if condition.needs_layout:
@@ -355,11 +342,7 @@ def run_name(suite: str, model: str, condition: str = "") -> str:
 
 
 def images_url(url: str, folder: Path) -> str:
-    """Return the URL of the images of the run in a folder, below a URL for all runs.
-
-    Raises:
-        FormalimgError: if the URL is not supported, or holds what may be a secret.
-    """
+    """Return the URL of the images of the run in a folder, below a URL for all runs."""
     return _check_url(f"{_check_url(url)}/{folder.absolute().name}")
 
 

@@ -27,37 +27,22 @@ _REWRITE = Usage(input_tokens=400, output_tokens=500)
 
 @dataclass(frozen=True)
 class RunEstimate:
-    """What a run would do.
+    """What a run would do."""
 
-    Attributes:
-        images: number of images to generate.
-        verdicts: number of images to judge.
-        questions: number of questions that the judge would ask a chat model.
-        image_cost: estimated cost of the images in US dollars; None if the price is unknown.
-        judge_cost: the same for judging.
-        first: the prompt of the first image; where prompts are rewritten, what the rewriter is sent for it.
-        rewrites: number of prompts to rewrite.
-        rewrite_cost: estimated cost of rewriting them; None if the price is unknown.
-        price_notes: what to know about the prices of image model, judge and rewriter, by these words.
-    """
-
-    images: int
-    verdicts: int
-    questions: int
-    image_cost: float | None
-    judge_cost: float | None
-    first: str
-    rewrites: int = 0
-    rewrite_cost: float | None = 0.0
+    images: int  # number of images to generate
+    verdicts: int  # number of images to judge
+    questions: int  # number of questions that the judge would ask a chat model
+    image_cost: float | None  # estimated cost of the images in US dollars; None if the price is unknown
+    judge_cost: float | None  # the same for judging
+    first: str  # the prompt of the first image; where prompts are rewritten, what the rewriter is sent for it
+    rewrites: int = 0  # number of prompts to rewrite
+    rewrite_cost: float | None = 0.0  # estimated cost of rewriting them; None if the price is unknown
+    # what to know about the prices of image model, judge and rewriter, by these words
     price_notes: Mapping[str, str] = field(default_factory=dict)
 
 
 def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimate:
-    """Return what `execute` would do with the same arguments. Nothing is called, generated or written.
-
-    Raises:
-        FormalimgError: as `execute` would, if the folder holds another run.
-    """
+    """Return what `execute` would do with the same arguments. Nothing is called, generated or written."""
     selected = config.selected_items()
     if isinstance(config.model, PremadeImageModel):
         config.model.match(images_to_match(selected, config.samples))

@@ -34,12 +34,7 @@ _DAMAGED = "the file is damaged: restore it, or move the run folder away and sta
 
 
 def open_for_writing(folder: Path) -> UntrustedConnection:
-    """Open the results of a run, creating them if necessary. Every statement is committed at once.
-
-    Raises:
-        FormalimgError: if it is not a database of ours, or holds values that we would not have written. Nothing has
-            been written then.
-    """
+    """Open the results of a run, creating them if necessary. Every statement is committed at once."""
     file = folder / RESULTS_FILE
     with run_database_errors(folder):
         connection = open_untrusted(file, "rwc", timeout=_TIMEOUT)
@@ -60,11 +55,7 @@ def open_for_writing(folder: Path) -> UntrustedConnection:
 
 
 def open_for_reading(folder: Path) -> UntrustedConnection:
-    """Open the results of a run read-only; the run may be written to meanwhile.
-
-    Raises:
-        FormalimgError: if there are none, or they are not a database of ours.
-    """
+    """Open the results of a run read-only; the run may be written to meanwhile."""
     file = folder / RESULTS_FILE
     if not os.path.lexists(file):
         raise FormalimgError(f"{folder} is not a run: it has no {RESULTS_FILE}")
@@ -193,11 +184,7 @@ def missing_image_row(answer: Refused | Failed | Unscored) -> ImageRow:
 
 
 def cost_columns(cost: float | None) -> tuple[float, int]:
-    """Return a cost as two columns: the known amount, and 1 if the price is unknown.
-
-    Raises:
-        ValueError: if it is not a cost: no budget could be kept any more.
-    """
+    """Return a cost as two columns: the known amount, and 1 if the price is unknown."""
     if cost is None:
         return 0.0, 1
     if not (isinstance(cost, int | float) and isfinite(cost) and cost >= 0):
@@ -206,11 +193,7 @@ def cost_columns(cost: float | None) -> tuple[float, int]:
 
 
 def answer_cost(answer: ImageResult) -> tuple[float, int]:
-    """Return the cost of an image model's answer as two columns. Refused and failed attempts may be paid for too.
-
-    Raises:
-        ValueError: if it is not a cost.
-    """
+    """Return the cost of an image model's answer as two columns. Refused and failed attempts may be paid for too."""
     return cost_columns(answer.cost)
 
 
@@ -228,12 +211,7 @@ class VerdictRow(NamedTuple):
 
 
 def verdict_row(verdict: Verdict | Unscored) -> VerdictRow:
-    """Return the columns of a verdict.
-
-    Raises:
-        TypeError: if it is not a verdict, or is not made of plain data.
-        ValueError: if it holds NaN or Infinity, or its cost is not a cost.
-    """
+    """Return the columns of a verdict."""
     if isinstance(verdict, Unscored):
         if verdict.reason not in get_args(UnscoredReason):
             raise TypeError(f"the judge gave the unknown reason {verdict.reason!r}")

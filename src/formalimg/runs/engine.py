@@ -78,18 +78,7 @@ class Engine:
         safeguards: Safeguards = UNGUARDED,
         before: Callable[[Progress], Awaitable[None]] | None = None,
     ) -> None:
-        """Prepare an engine; `run` starts it.
-
-        Args:
-            store: where everything is stored.
-            model: the image model; None if nothing has to be generated.
-            judge: the judge; None to generate only.
-            build_request: returns the request for a planned image.
-            scored: questions with images (their digests) that need no further verdict of the judge.
-            on_progress: called after each step.
-            safeguards: what ends the run early. With a pre-flight, the first images are generated alone.
-            before: awaited before all else; what it raises ends the run.
-        """
+        """Prepare an engine; `run` starts it."""
         self._store = store
         self._model = model
         self._judge = judge
@@ -159,12 +148,7 @@ class Engine:
         return self.progress
 
     def _end(self, error: FormalimgError, calls: int = 0) -> None:
-        """Begin nothing new; when what is under way is stored, the run ends with this error.
-
-        Args:
-            error: the error.
-            calls: how many of the calls under way it has ended.
-        """
+        """Begin nothing new; when what is under way is stored, the run ends with this error."""
         _log.info("the run ends: %s", error)
         self.progress.ended_by = self.progress.ended_by or error
         self.stop()

@@ -138,20 +138,7 @@ def judge_run(
     safeguards: Safeguards = UNGUARDED,
     on_resume: ResumeCallback = lambda earlier: None,
 ) -> Progress:
-    """Judge all images of a run that this judge has not scored yet.
-
-    Args:
-        folder: the run folder.
-        judge: the judge.
-        budget: spending limit of this run folder in US dollars; None for no limit.
-        on_progress: called after each step.
-        safeguards: a pre-flight of the judge, and the number of failures in a row after which the run stops.
-        on_resume: called once, before anything is judged, if this judge has scored some or all images already.
-
-    Raises:
-        LockedError: if another process is writing to the folder.
-        FormalimgError: if the folder is not a run, or the budget is not valid.
-    """
+    """Judge all images of a run that this judge has not scored yet."""
     require_storable_settings(Identity(judge.name, judge.settings))
     require_budget(budget)
     # Where the images are was not named by the user of this call, but by the folder, which may come from anywhere.

@@ -33,19 +33,13 @@ ImageKey = tuple[str, int]
 
 
 class FacetCounts(NamedTuple):
-    """The number of images for each choice of each facet, with the other facets as they are chosen.
+    """The number of images for each choice of each facet, with the other facets as they are chosen."""
 
-    Attributes:
-        outcome, level: by outcome and level.
-        kind, word: by the kind of a failed part, and by a word that it is about.
-        about: by what items mention: classes, objects, tags.
-    """
-
-    outcome: Mapping[str, int]
+    outcome: Mapping[str, int]  # by outcome and level
     level: Mapping[int, int]
-    kind: Mapping[str, int]
+    kind: Mapping[str, int]  # by the kind of a failed part, and by a word that it is about
     word: Mapping[str, int]
-    about: Mapping[str, int]
+    about: Mapping[str, int]  # by what items mention: classes, objects, tags
 
 
 class _Failed(NamedTuple):
@@ -57,26 +51,16 @@ class _Failed(NamedTuple):
 
 @dataclass(frozen=True)
 class FacetIndex:
-    """Bit sets of a run's images, in the order of the run.
+    """Bit sets of a run's images, in the order of the run."""
 
-    Attributes:
-        images: the number of each image, by item and sample.
-        outcomes, levels, failed, mentioned: the images of each choice.
-    """
-
-    images: Mapping[ImageKey, int]
-    outcomes: Mapping[str, int]
+    images: Mapping[ImageKey, int]  # the number of each image, by item and sample
+    outcomes: Mapping[str, int]  # the images of each choice
     levels: Mapping[int, int]
     failed: Mapping[_Failed, int]
     mentioned: Mapping[str, int]
 
     def counts(self, wanted: ImageFilter, among: Collection[ImageKey] | None = None) -> FacetCounts:
-        """Count the images of each choice.
-
-        Args:
-            wanted: what is chosen now. Its text and mark are not known here.
-            among: the images that match its text and mark; None if it has neither.
-        """
+        """Count the images of each choice."""
         every = (1 << len(self.images)) - 1
         if among is not None:
             every = _bits((self.images[key] for key in among if key in self.images), len(self.images))

@@ -40,11 +40,7 @@ _FILES = (
 
 
 def create_run_folder(folder: Path) -> None:
-    """Create the run folder and its `images`.
-
-    Raises:
-        FormalimgError: if the folder cannot be created, holds files that are not ours, or links.
-    """
+    """Create the run folder and its `images`."""
     require_plain_run_files(folder)
     refuse_foreign_images(folder)
     try:
@@ -59,9 +55,6 @@ def require_plain_run_files(folder: Path) -> None:
     """Refuse a run folder whose files are links, pipes or devices; the folder itself may be reached through a link.
 
     A run folder may come from anywhere, and such a file would let it choose what is read and overwritten elsewhere.
-
-    Raises:
-        FormalimgError: naming the file.
     """
     kind = kind_of_special(folder / IMAGES)
     if kind not in ("", "a folder"):
@@ -77,22 +70,14 @@ def require_plain_run_files(folder: Path) -> None:
 
 
 def refuse_foreign_images(folder: Path) -> None:
-    """Refuse a folder that is not a run but has files in its `images`: they would be overwritten.
-
-    Raises:
-        FormalimgError: if there are such files.
-    """
+    """Refuse a folder that is not a run but has files in its `images`: they would be overwritten."""
     known = (folder / _MANIFEST).exists() or _size(folder / _RESULTS) > 0
     if not known and (folder / IMAGES).is_dir() and any((folder / IMAGES).iterdir()):
         raise FormalimgError(f"{folder} is not a run, and its {IMAGES} holds files: choose another folder for the run")
 
 
 def require_results(folder: Path) -> None:
-    """Refuse a run that has lost its results: everything would be generated, and paid for, again.
-
-    Raises:
-        FormalimgError: if there is a manifest, and the database is missing or empty.
-    """
+    """Refuse a run that has lost its results: everything would be generated, and paid for, again."""
     if (folder / _MANIFEST).exists() and _size(folder / _RESULTS) == 0:
         missing = "is empty" if (folder / _RESULTS).exists() else "is missing"
         raise lost_results(folder, missing)
@@ -117,13 +102,6 @@ def set_aside(folder: Path) -> Path | None:
     """Move the content of a run folder to a folder beside it, `NAME.old-<UTC time>`, so that the run can begin anew.
 
     Of an adaptive run a trace stays: when it was set aside, and after how many looks.
-
-    Returns:
-        Where it is now; None if there was nothing.
-
-    Raises:
-        LockedError: if another process is writing to it.
-        FormalimgError: if it is not a run, or cannot be moved.
     """
     try:
         real = folder.resolve(strict=True)  # the folder may be reached through a link, which stays

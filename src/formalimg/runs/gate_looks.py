@@ -24,21 +24,13 @@ _MAX_BYTES = 10_000_000
 
 
 class GateDesign(NamedTuple):
-    """What a sequential gate tests; it is fixed by the first look.
+    """What a sequential gate tests; it is fixed by the first look."""
 
-    Attributes:
-        against: the baseline.
-        by: who decides: the key of the judge, or `people`.
-        number: the number that is compared.
-        margin: the tolerated loss.
-        looks: the number of planned looks.
-    """
-
-    against: str
-    by: str
-    number: str
-    margin: float
-    looks: int
+    against: str  # the baseline
+    by: str  # who decides: the key of the judge, or `people`
+    number: str  # the number that is compared
+    margin: float  # the tolerated loss
+    looks: int  # the number of planned looks
 
 
 class GateLook(NamedTuple):
@@ -50,17 +42,7 @@ class GateLook(NamedTuple):
 
 
 def take_gate_look(folder: Path, design: GateDesign, items: int, decide: Callable[[float], GateDecision]) -> GateLook:
-    """Take a look and store it; or repeat the last one if it decided, or there are no more items than it had.
-
-    Args:
-        folder: the folder of the new run.
-        design: what is tested.
-        items: the number of items that decide now.
-        decide: decides with an error probability.
-
-    Raises:
-        FormalimgError: if earlier looks were of another design, all looks are taken, or it cannot be stored.
-    """
+    """Take a look and store it; or repeat the last one if it decided, or there are no more items than it had."""
     lock = FolderLock(folder)
     try:
         looks = [look for look in read_gate_looks(folder) if look.design.against == design.against]
@@ -85,11 +67,7 @@ def take_gate_look(folder: Path, design: GateDesign, items: int, decide: Callabl
 
 
 def read_gate_looks(folder: Path) -> list[GateLook]:
-    """Return the looks of all gates in which a run was the new one, in order.
-
-    Raises:
-        FormalimgError: if the file cannot be read, or is damaged.
-    """
+    """Return the looks of all gates in which a run was the new one, in order."""
     path = folder / GATE_LOOKS
     try:
         return [_look(loads_strict(line)) for line in _read(path).decode().splitlines()]

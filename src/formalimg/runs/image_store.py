@@ -43,11 +43,7 @@ class ImageLocation(Protocol):
         ...
 
     def read_bytes(self) -> bytes:
-        """Return the bytes of the file.
-
-        Raises:
-            OSError: if it cannot be read, or must not be.
-        """
+        """Return the bytes of the file."""
         ...
 
     def is_file(self) -> bool:
@@ -65,38 +61,19 @@ class ImageStore(Protocol):
     """
 
     def prepare(self, *, named: bool) -> None:
-        """Check that files can be stored, before any image is generated.
-
-        Args:
-            named: whether the user has named the place in this call; else it must have the marker of the run.
-
-        Raises:
-            FormalimgError: if nothing can be written there, or the place belongs to somebody else.
-        """
+        """Check that files can be stored, before any image is generated."""
         ...
 
     def require_own(self) -> None:
-        """Refuse a place that belongs to somebody else; one that cannot be reached now is looked at later.
-
-        Raises:
-            FormalimgError: if the place belongs to somebody else.
-        """
+        """Refuse a place that belongs to somebody else; one that cannot be reached now is looked at later."""
         ...
 
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
-        """Write a file atomically.
-
-        Raises:
-            FormalimgError: if it cannot be written anywhere.
-        """
+        """Write a file atomically."""
         ...
 
     def sync(self, names: Collection[str]) -> None:
-        """Wait until these files survive a loss of power.
-
-        Raises:
-            FormalimgError: if they could not be written.
-        """
+        """Wait until these files survive a loss of power."""
         ...
 
     def place(self, name: str, sha256: str) -> ImageLocation:
@@ -108,19 +85,11 @@ class ImageStore(Protocol):
         ...
 
     def sizes(self) -> dict[str, int]:
-        """Return the sizes of all files in bytes, by name.
-
-        Raises:
-            FormalimgError: if the files cannot be listed, or one of them is a link or another special file.
-        """
+        """Return the sizes of all files in bytes, by name."""
         ...
 
     def remove(self, name: str) -> None:
-        """Remove a file.
-
-        Raises:
-            OSError: if that fails.
-        """
+        """Remove a file."""
         ...
 
     def upload_pending(self, names: Collection[str]) -> None:
@@ -130,17 +99,11 @@ class ImageStore(Protocol):
 
 @dataclass(frozen=True)
 class RunFolderImage:
-    """An image in the run folder, read like the path of a file.
+    """An image in the run folder, read like the path of a file."""
 
-    Attributes:
-        folder: the folder of the images.
-        name: its recorded file name, which may be anything.
-        sha256: the digest of its bytes: no other file is ever read.
-    """
-
-    folder: Path
-    name: str
-    sha256: str
+    folder: Path  # the folder of the images
+    name: str  # its recorded file name, which may be anything
+    sha256: str  # the digest of its bytes: no other file is ever read
 
     @property
     def suffix(self) -> str:
@@ -149,19 +112,11 @@ class RunFolderImage:
 
     @property
     def path(self) -> Path:
-        """Its path.
-
-        Raises:
-            PermissionError: if its name is none that an image can have.
-        """
+        """Its path."""
         return self.folder / require_image_name(self.name)
 
     def read_bytes(self) -> bytes:
-        """Return the bytes of the file.
-
-        Raises:
-            OSError: if it cannot be read, is not a plain file, or its digest differs.
-        """
+        """Return the bytes of the file."""
         return require_digest(read_plain_bytes(self.path, MAX_IMAGE_BYTES), self.sha256, self)
 
     def is_file(self) -> bool:
@@ -180,13 +135,9 @@ class RunFolderImage:
 
 @dataclass(frozen=True)
 class FolderImageStore:
-    """Images in the run folder itself; see `ImageStore`.
+    """Images in the run folder itself; see `ImageStore`."""
 
-    Attributes:
-        folder: the run folder.
-    """
-
-    folder: Path
+    folder: Path  # the run folder
 
     def prepare(self, *, named: bool) -> None:
         """Do nothing: the folder exists."""
@@ -222,13 +173,7 @@ class FolderImageStore:
 
 
 def open_image_store(folder: Path, url: str, owner: str) -> ImageStore:
-    """Return the image store of a run.
-
-    Args:
-        folder: the run folder.
-        url: the URL on an object store, as in the manifest; empty for the run folder.
-        owner: the text by which the marker of an object store names the run.
-    """
+    """Return the image store of a run."""
     if not url:
         return FolderImageStore(folder)
     from formalimg.runs.remote_image_store import RemoteImageStore  # here, because most runs need none
@@ -237,20 +182,12 @@ def open_image_store(folder: Path, url: str, owner: str) -> ImageStore:
 
 
 def write_run_file(path: Path, chunks: Iterable[bytes], *, fsync: bool = False) -> None:
-    """Write a file of a run atomically; the error says how to resume.
-
-    Raises:
-        FormalimgError: if it cannot be written, for example because the disk is full.
-    """
+    """Write a file of a run atomically; the error says how to resume."""
     atomic_write(path, chunks, fsync=fsync, hint=_RESUME)
 
 
 def folder_sizes(folder: Path) -> dict[str, int]:
-    """Return the sizes of the files in a folder of images.
-
-    Raises:
-        FormalimgError: if it cannot be listed, or an image or the metadata is not a plain file.
-    """
+    """Return the sizes of the files in a folder of images."""
     try:
         sizes = sizes_of_plain_files(folder)
         special = [path for path in folder.iterdir() if path.name not in sizes]
@@ -264,11 +201,7 @@ def folder_sizes(folder: Path) -> dict[str, int]:
 
 
 def require_digest(data: bytes, sha256: str, place: ImageLocation) -> bytes:
-    """Return the bytes of an image if they are those that were made.
-
-    Raises:
-        ChangedImageError: if the digest differs.
-    """
+    """Return the bytes of an image if they are those that were made."""
     if hashlib.sha256(data).hexdigest() != sha256:
         raise ChangedImageError(errno.EIO, "it is not the file that was made", str(place))
     return data
@@ -282,11 +215,7 @@ def is_image_name(name: object) -> bool:
 
 
 def require_image_name(name: str) -> str:
-    """Return the name if an image of a run can have it: the database may come from anywhere.
-
-    Raises:
-        PermissionError: if it is another name, perhaps one that leads out of the place of the images.
-    """
+    """Return the name if an image of a run can have it: the database may come from anywhere."""
     if not is_image_name(name):
         raise PermissionError(errno.EPERM, "its name is not that of an image, or leads out of their place", repr(name))
     return name

@@ -26,19 +26,12 @@ from formalimg.types import Item, Unscored, Verdict
 
 
 class ImportedImage(NamedTuple):
-    """An image that is not here.
+    """An image that is not here."""
 
-    Attributes:
-        item: the item.
-        sample: the number of the image among those of the item, from 0.
-        model: the image model that made it.
-        model_sample: the number of the image among those of the item by this model: other than `sample` in a run of
-            several models.
-    """
-
-    item: Item[object]
-    sample: int
-    model: str
+    item: Item[object]  # the item
+    sample: int  # the number of the image among those of the item, from 0
+    model: str  # the image model that made it
+    # the number of the image among those of the item by this model: other than `sample` in a run of several models
     model_sample: int = 0
 
 
@@ -51,21 +44,7 @@ def write_imported_run(
     source: str,
     made_with: str,
 ) -> None:
-    """Write verdicts that were made elsewhere to a run folder; a second judge of the same images may be added.
-
-    Args:
-        folder: the run folder.
-        model: the image model.
-        judge: who gave the answers.
-        images: all images of the run.
-        verdicts: the verdict on each of them, in this order; each is stored before the next is taken.
-        source: where they come from, in words: the name of the file, its digest, the date.
-        made_with: the version of formalimg.
-
-    Raises:
-        LockedError: if another process is writing to the folder.
-        FormalimgError: if it holds another run, or one with images.
-    """
+    """Write verdicts that were made elsewhere to a run folder; a second judge of the same images may be added."""
     items = {image.item.id: image.item for image in images}
     first = images[0].item
     manifest = RunManifest(

@@ -35,15 +35,11 @@ _PAIRED_OUTCOMES = ("won", "lost", "tied", "unscored")
 
 
 class ImagesOfLook(NamedTuple):
-    """The images that are new in a look, by what became of them; and whether its level has no more.
+    """The images that are new in a look, by what became of them; and whether its level has no more."""
 
-    Attributes:
-        outcomes: ids of items: passed, failed, unscored; in a comparison won, lost, tied, unscored.
-        exhausted: whether too few images could be scored, and none are left.
-    """
-
+    # ids of items: passed, failed, unscored; in a comparison won, lost, tied, unscored
     outcomes: Mapping[str, Sequence[str]]
-    exhausted: bool
+    exhausted: bool  # whether too few images could be scored, and none are left
 
     @property
     def items(self) -> tuple[str, ...]:
@@ -133,11 +129,7 @@ class AdaptiveLooks:
         return (needs if isinstance(needs, int) else needs.counted) - scored
 
     def look(self, images: ImagesOfLook) -> str:
-        """Look, and return the decision.
-
-        Raises:
-            FormalimgError: if it is not time to look.
-        """
+        """Look, and return the decision."""
         level = self.level or 0
         counts = dict(self._counts)
         for outcome, items in images.outcomes.items():
@@ -167,12 +159,7 @@ class AdaptiveLooks:
         return {**line, "against": self.against, "items": self.design.items}
 
     def replay(self, line: Mapping[str, Any]) -> None:
-        """Take a line of the file; its decision has to be the one that follows.
-
-        Raises:
-            ValueError: if the line is none of ours.
-            FormalimgError: if it is not time to look, or an item comes twice.
-        """
+        """Take a line of the file; its decision has to be the one that follows."""
         names = _OUTCOMES if isinstance(self.design, AdaptiveDesign) else _PAIRED_OUTCOMES
         outcomes = {name: line.get(name) for name in names}
         for items in outcomes.values():
@@ -198,16 +185,7 @@ class LooksFile:
     """The file of the looks, opened for writing by the process that holds the lock of the run folder."""
 
     def __init__(self, folder: Path, planned: AdaptiveLooks, *, has_images: bool) -> None:
-        """Read what is there, and write the design if nothing is.
-
-        Args:
-            folder: the run folder.
-            planned: the design that is asked for, without looks.
-            has_images: whether the run has images already.
-
-        Raises:
-            FormalimgError: if the looks are of another design or judge, damaged, or lost.
-        """
+        """Read what is there, and write the design if nothing is."""
         self._path = folder / LOOKS
         found = read_looks(folder)
         if found is None and has_images:
@@ -226,11 +204,7 @@ class LooksFile:
         self._write()
 
     def add(self, images: ImagesOfLook) -> str:
-        """Look at these images, store the look, and return the decision; it is on disk when this returns.
-
-        Raises:
-            FormalimgError: if it cannot be written.
-        """
+        """Look at these images, store the look, and return the decision; it is on disk when this returns."""
         level = self.looks.level
         decision = self.looks.look(images)
         self._kept.append(_encoded(self.looks.line(level, images, decision)))
@@ -242,11 +216,7 @@ class LooksFile:
 
 
 def read_looks(folder: Path) -> AdaptiveLooks | None:
-    """Return the looks of a run folder; None if it has none.
-
-    Raises:
-        FormalimgError: if the file is damaged, or a decision does not follow from the images.
-    """
+    """Return the looks of a run folder; None if it has none."""
     path = folder / LOOKS
     try:
         lines = _lines(read_plain_bytes(path, _MAX_BYTES))
@@ -271,11 +241,7 @@ def read_looks(folder: Path) -> AdaptiveLooks | None:
 
 
 def read_restarts(folder: Path) -> tuple[int, ...]:
-    """Return how many looks each adaptive run had that was in a run folder before, and was set aside.
-
-    Raises:
-        FormalimgError: if the file about them is damaged.
-    """
+    """Return how many looks each adaptive run had that was in a run folder before, and was set aside."""
     path = folder / RESTARTS
     try:
         lines = _lines(read_plain_bytes(path, _MAX_BYTES))

@@ -79,54 +79,30 @@ class Identity:
 
 @dataclass(frozen=True)
 class RunManifest:
-    """The settings of a run: enough to repeat it.
+    """The settings of a run: enough to repeat it."""
 
-    Attributes:
-        suite, suite_version: the benchmark.
-        items_digest: digest of what all items of the run ask for; runs with the same digest ask for the same.
-        model: the image model.
-        judge: the judge that ran last; None if there was none yet.
-        samples: images per item.
-        seed: the base seed from which the seeds of all images follow.
-        size: requested width and height, in pixels.
-        created: when the run began, in UTC, as in 2026-01-31T10:00:00Z.
-        made_with: the version of formalimg.
-        condition: how items were presented to the model; empty for the prompt alone.
-        style: the style text in front of the prompt: long, short or none.
-        prompts: the texts sent besides the items' own prompts, with their versions.
-        task: what the model was asked for: an image, or a layout.
-        layouts: where the layouts came from that were given to the model; empty if none were.
-        images: the URL on an object store where the images are; empty for the run folder.
-        images_id: a random text, by which that place is known to belong to this run; empty in older runs.
-        odd: the odd records of the data that the run was given, counted by tag; empty if there are none.
-        matched: how the premade images that the last command asked for were matched to items; empty for a model.
-        adaptive: the design of an adaptive run, whose looks are in `looks.jsonl`; empty for others.
-        imported: where the answers of a run without images come from: file, digest and date of each; else empty.
-        origin: `authors` if the items were read from files as their authors publish them; else empty.
-    """
-
-    suite: str
+    suite: str  # the benchmark
     suite_version: str
-    items_digest: str
-    model: Identity
-    judge: Identity | None
-    samples: int
-    seed: int
-    size: int
-    created: str
-    made_with: str
-    condition: str = ""
-    style: str = "none"
-    prompts: str = ""
-    task: str = "image"
-    layouts: str = ""
-    images: str = ""
-    images_id: str = ""
-    odd: str = ""
-    matched: str = ""
-    adaptive: str = ""
-    imported: str = ""
-    origin: str = ""
+    items_digest: str  # digest of what all items of the run ask for; runs with the same digest ask for the same
+    model: Identity  # the image model
+    judge: Identity | None  # the judge that ran last; None if there was none yet
+    samples: int  # images per item
+    seed: int  # the base seed from which the seeds of all images follow
+    size: int  # requested width and height, in pixels
+    created: str  # when the run began, in UTC, as in 2026-01-31T10:00:00Z
+    made_with: str  # the version of formalimg
+    condition: str = ""  # how items were presented to the model; empty for the prompt alone
+    style: str = "none"  # the style text in front of the prompt: long, short or none
+    prompts: str = ""  # the texts sent besides the items' own prompts, with their versions
+    task: str = "image"  # what the model was asked for: an image, or a layout
+    layouts: str = ""  # where the layouts came from that were given to the model; empty if none were
+    images: str = ""  # the URL on an object store where the images are; empty for the run folder
+    images_id: str = ""  # a random text, by which that place is known to belong to this run; empty in older runs
+    odd: str = ""  # the odd records of the data that the run was given, counted by tag; empty if there are none
+    matched: str = ""  # how the premade images that the last command asked for were matched to items; empty for a model
+    adaptive: str = ""  # the design of an adaptive run, whose looks are in `looks.jsonl`; empty for others
+    imported: str = ""  # where the answers of a run without images come from: file, digest and date of each; else empty
+    origin: str = ""  # `authors` if the items were read from files as their authors publish them; else empty
 
     @property
     def items_label(self) -> str:
@@ -159,11 +135,7 @@ def utc_now() -> str:
 
 
 def write_manifest(manifest: RunManifest, folder: Path) -> None:
-    """Write `run.toml`, replacing the old file atomically; it is on disk when this returns.
-
-    Raises:
-        FormalimgError: if it cannot be written, or is too large to be read again.
-    """
+    """Write `run.toml`, replacing the old file atomically; it is on disk when this returns."""
     if manifest.samples > _MAX_STORED_SAMPLES:
         raise FormalimgError(
             f"a run has up to {_MAX_STORED_SAMPLES:,} images per item, and not {manifest.samples:,}: make several runs"
@@ -189,17 +161,7 @@ def write_manifest(manifest: RunManifest, folder: Path) -> None:
 
 
 def read_manifest_table(path: Path, kind: str, schema: int | tuple[int, ...], advice: str) -> dict[str, Any]:
-    """Return the TOML table of the manifest of a folder, if it has this schema.
-
-    Args:
-        path: the manifest.
-        kind: what a folder with such a manifest is, as in "run".
-        schema: the schema that can be read, or several.
-        advice: what to do about another schema; may name the version that wrote it, as `{made_with}`.
-
-    Raises:
-        FormalimgError: if there is no manifest, it cannot be read, or it has another schema.
-    """
+    """Return the TOML table of the manifest of a folder, if it has this schema."""
     folder = path.parent
     try:
         data = read_plain_bytes(path, MAX_MANIFEST_BYTES)
@@ -238,12 +200,7 @@ def _parse(data: bytes, path: Path) -> dict[str, Any]:
 
 
 def read_manifest(folder: Path) -> RunManifest:
-    """Return the manifest of a run folder.
-
-    Raises:
-        FormalimgError: if the folder is not a run, has links in place of its files, or was written by another version
-            of formalimg.
-    """
+    """Return the manifest of a run folder."""
     path = folder / MANIFEST_FILE
     require_plain_run_files(folder)
     table = read_manifest_table(path, "run", SCHEMA, "use the version that made it ({made_with}), or start a new run")
@@ -271,11 +228,7 @@ def manifest_differences(new: RunManifest, stored: RunManifest) -> list[str]:
 
 
 def require_same_settings(new: RunManifest, stored: RunManifest, folder: Path) -> None:
-    """Refuse to resume a run with other settings, or to keep its images in two places.
-
-    Raises:
-        FormalimgError: naming all differences.
-    """
+    """Refuse to resume a run with other settings, or to keep its images in two places."""
     found = manifest_differences(new, stored)
     if new.images and new.images != stored.images:  # by default, images go where the others are
         found.append(f"images: were kept {stored.images or 'in the run folder'}, now {new.images}")
@@ -289,11 +242,7 @@ def require_same_settings(new: RunManifest, stored: RunManifest, folder: Path) -
 
 
 def require_images(manifest: RunManifest, folder: Path) -> None:
-    """Refuse to look at the images of a run that was imported without them.
-
-    Raises:
-        FormalimgError: if it was.
-    """
+    """Refuse to look at the images of a run that was imported without them."""
     if manifest.imported:
         raise FormalimgError(
             f"{folder} has no images, because its answers were imported: import those of another judge with "
@@ -302,11 +251,7 @@ def require_images(manifest: RunManifest, folder: Path) -> None:
 
 
 def require_storable_settings(party: Identity) -> None:
-    """Refuse settings that cannot be written to the manifest and read back unchanged.
-
-    Raises:
-        FormalimgError: naming the setting.
-    """
+    """Refuse settings that cannot be written to the manifest and read back unchanged."""
     for name, value in party.settings.items():
         if not (is_text(name) and len(name) <= MAX_TEXT and _is_storable(value)):
             shown = f"{value!r}" if len(str(value)[:MAX_TEXT]) <= _MAX_SHOWN else f"{str(value)[:_MAX_SHOWN]!r}…"

@@ -30,21 +30,13 @@ _HEAD, _TAIL = 400, 100
 
 
 class PlannedImage(NamedTuple):
-    """An image to be generated.
+    """An image to be generated."""
 
-    Attributes:
-        item: the item it belongs to.
-        sample: the number of the image among those of the item, from 0.
-        key: the content key of everything that shapes the image.
-        seed: the seed to generate it with.
-        question: the key of what the item asks for, under which verdicts are stored.
-    """
-
-    item: Item[object]
-    sample: int
-    key: str
-    seed: int
-    question: str
+    item: Item[object]  # the item it belongs to
+    sample: int  # the number of the image among those of the item, from 0
+    key: str  # the content key of everything that shapes the image
+    seed: int  # the seed to generate it with
+    question: str  # the key of what the item asks for, under which verdicts are stored
 
 
 class StoredImage(NamedTuple):
@@ -55,22 +47,14 @@ class StoredImage(NamedTuple):
 
 
 class ArrivedAnswer(NamedTuple):
-    """The answer of an image model, how many seconds it took, and what it cost.
+    """The answer of an image model, how many seconds it took, and what it cost."""
 
-    Attributes:
-        planned: the image that was asked for.
-        answer: the answer.
-        seconds: how many seconds after the request, or after the answer before it in a batch, it came.
-        cost: the cost of all attempts in US dollars, as far as it is known.
-        unpriced: 1 if a part of the cost is unknown.
-        memory: what it has reserved; released when it is stored; None if it cannot be large.
-    """
-
-    planned: PlannedImage
-    answer: ImageResult
-    seconds: float
-    cost: float = 0.0
-    unpriced: int = 0
+    planned: PlannedImage  # the image that was asked for
+    answer: ImageResult  # the answer
+    seconds: float  # how many seconds after the request, or after the answer before it in a batch, it came
+    cost: float = 0.0  # the cost of all attempts in US dollars, as far as it is known
+    unpriced: int = 0  # 1 if a part of the cost is unknown
+    # what it has reserved; released when it is stored; None if it cannot be large
     memory: AnswerReservation | None = None
 
 

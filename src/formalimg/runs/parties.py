@@ -37,15 +37,11 @@ Party = TypeVar("Party", bound=Concurrent)
 
 @dataclass(frozen=True)
 class Reopenable(Generic[Party]):
-    """A model or judge that is open in this process, and the factory by which other processes open the same.
+    """A model or judge that is open in this process, and the factory by which other processes open the same."""
 
-    Attributes:
-        instance: the one that is open in this process.
-        factory: opens another. It must be importable (a function, or a `functools.partial` of one with plain values),
-            so that it can be called on another machine.
-    """
-
-    instance: Party
+    instance: Party  # the one that is open in this process
+    # opens another. It must be importable (a function, or a `functools.partial` of one with plain values), so that it
+    # can be called on another machine
     factory: Callable[[], Party]
 
     @classmethod
@@ -68,11 +64,7 @@ def open_model(
     protocol: Protocol = "default",
     prompts: Path | None = None,
 ) -> Reopenable[ImageModel]:
-    """Open the model that generates the images of a suite, or plans layouts.
-
-    Raises:
-        FormalimgError: if it cannot be opened, or cannot draw the suite.
-    """
+    """Open the model that generates the images of a suite, or plans layouts."""
     if task == "layout":
         from formalimg.models.builtin.planner import open_planner
 
@@ -98,23 +90,7 @@ def open_judges(
     words: Words = "command",
     on_notice: Callable[[str], None] = lambda text: None,
 ) -> list[Reopenable[Judge]]:
-    """Open the judges of these names; the default for the images of a model if none is named.
-
-    Args:
-        suite: the benchmark.
-        model: the name of the image model.
-        names: the names of the judges.
-        options_of: returns the options of a judge, by its number (from 1) and name.
-        task: what is judged.
-        protocol: how the judges ask and score.
-        prompts: a folder with prompt templates, for judges that send any.
-        making: whether images are to be made, which can be done without a judge.
-        words: how errors name the remedy.
-        on_notice: called with a line about the default, if it was configured.
-
-    Raises:
-        FormalimgError: if a judge cannot be opened, or none is named and there is no default.
-    """
+    """Open the judges of these names; the default for the images of a model if none is named."""
     from formalimg.judges.factory import open_judge
     from formalimg.runs.defaults.settings import default_judge
 
@@ -254,11 +230,7 @@ class EngineOptions:
         judge: Reopenable[Judge] | None,
         on_notice: Callable[[str], None] = lambda text: None,
     ) -> Iterator[Workplace]:
-        """Yield the model and judge to run with: those given, or those of workers on a cluster.
-
-        Raises:
-            FormalimgError: if there is no cluster, or no room on it.
-        """
+        """Yield the model and judge to run with: those given, or those of workers on a cluster."""
         local = Workplace(model.instance if model else None, judge.instance if judge else None, lambda: "")
         if self.engine == "local":
             yield local
@@ -298,19 +270,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Safeguards:
-    """What keeps a run from spending in vain.
+    """What keeps a run from spending in vain."""
 
-    Attributes:
-        preflight: whether judges and image model are tried before all else.
-        max_failures: the run stops after so many failures of one party in a row; 0 for never.
-        judges: judges that come after the judge of the run, and are tried together with it.
-        on_notice: called with each line that a user should see.
-    """
-
-    preflight: bool = False
-    max_failures: int = 0
-    judges: Sequence[Judge] = ()
-    on_notice: Callable[[str], None] = _log.warning
+    preflight: bool = False  # whether judges and image model are tried before all else
+    max_failures: int = 0  # the run stops after so many failures of one party in a row; 0 for never
+    judges: Sequence[Judge] = ()  # judges that come after the judge of the run, and are tried together with it
+    on_notice: Callable[[str], None] = _log.warning  # called with each line that a user should see
 
     def __post_init__(self) -> None:
         if not isinstance(self.max_failures, int) or self.max_failures < 0:

@@ -77,11 +77,7 @@ class Selection:
 
 
 def require_supported(model: ImageModel, suite: str) -> None:
-    """Refuse a model whose attribute `covers` says that it draws only suites of formulas, or only those with a world.
-
-    Raises:
-        FormalimgError: if the suite is not among those it covers.
-    """
+    """Refuse a model whose `covers` limits it to suites of formulas, or to those with a world."""
     covers, about = getattr(model, "covers", None), suite_of(suite)
     if covers is not None and not (about.world and (about.vocabulary or covers == "worlds")):
         raise FormalimgError(
@@ -104,19 +100,12 @@ def default_style(suite: str, model: ImageModel) -> StyleText:
 
 @dataclass(frozen=True)
 class RequestBuilder:
-    """Builds the requests that are sent to the image model of a run.
+    """Builds the requests that are sent to the image model of a run."""
 
-    Attributes:
-        model: the image model.
-        condition: how an item becomes a prompt, and possibly a reference image.
-        layouts: the layouts of the items, by id, if the condition needs them.
-        size: width and height to request, in pixels.
-    """
-
-    model: ImageModel
-    condition: Condition
-    layouts: Mapping[str, Scene]
-    size: int
+    model: ImageModel  # the image model
+    condition: Condition  # how an item becomes a prompt, and possibly a reference image
+    layouts: Mapping[str, Scene]  # the layouts of the items, by id, if the condition needs them
+    size: int  # width and height to request, in pixels
 
     def request(self, item: Item[object], sample: int, seed: int) -> ImageRequest:
         """Return the request for an image; it holds the item's specification only for models with `sees_spec`."""

@@ -59,11 +59,7 @@ class PreflightLog:
         return judge_key(judge) in self._passed
 
     def add(self, judge: Judge, result: PreflightResult) -> None:
-        """Keep what was found; if there is no run folder yet, until it is saved.
-
-        Raises:
-            FormalimgError: if it cannot be written.
-        """
+        """Keep what was found; if there is no run folder yet, until it is saved."""
         found = {
             "judge": judge.name,
             "key": judge_key(judge),
@@ -79,11 +75,7 @@ class PreflightLog:
             self.save()
 
     def save(self) -> None:
-        """Write what is not in the run folder yet, which is created if it is missing.
-
-        Raises:
-            FormalimgError: if it cannot be written.
-        """
+        """Write what is not in the run folder yet, which is created if it is missing."""
         if not self._unsaved:
             return
         create_run_folder(self._folder)
@@ -112,18 +104,7 @@ class PreflightLog:
 async def check_judges(
     judges: Iterable[Judge], suite: str, log: PreflightLog, progress: Progress, on_notice: Callable[[str], None]
 ) -> None:
-    """Ask those judges about known drawings that cost or can fail, and have not passed yet.
-
-    Args:
-        judges: the judges.
-        suite: the suite that they are to judge.
-        log: the pre-flights of the run folder.
-        progress: counts the costs; nothing is asked once the budget is used up.
-        on_notice: called with a line for each judge that was asked.
-
-    Raises:
-        FormalimgError: if a judge cannot be used; it says what was asked, what came, and what to do.
-    """
+    """Ask those judges about known drawings that cost or can fail, and have not passed yet."""
     for judge in judges:
         if not progress.stopped and not log.has_passed(judge) and needs_preflight(judge, suite):
             await _check(judge, suite, log, progress, on_notice)

@@ -26,38 +26,25 @@ ProgressCallback: TypeAlias = Callable[[Progress], None]
 
 
 class Output(NamedTuple):
-    """Where runs report to.
+    """Where runs report to."""
 
-    Attributes:
-        progress: shows the progress of a run, by its title and a text about its workers, and yields its callback.
-        warning: called with lines that everybody should see.
-        notice: called with lines for those who watch a run.
-    """
-
+    # shows the progress of a run, by its title and a text about its workers, and yields its callback
     progress: Callable[[str, Callable[[], str]], contextlib.AbstractContextManager[ProgressCallback]]
-    warning: Callable[[str], None] = _log.warning
-    notice: Callable[[str], None] = lambda text: None
+    warning: Callable[[str], None] = _log.warning  # called with lines that everybody should see
+    notice: Callable[[str], None] = lambda text: None  # called with lines for those who watch a run
 
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """The run of one model, of which nothing is done yet.
+    """The run of one model, of which nothing is done yet."""
 
-    Attributes:
-        options: what was asked for.
-        config: what the run does.
-        folder: its folder.
-        model: the model.
-        judges: the judges. The first judges images while others are made, the others follow one after the other.
-        plan: the plan of the looks, if it is adaptive.
-    """
-
-    options: RunOptions
-    config: RunConfig
-    folder: Path
-    model: Reopenable[ImageModel]
+    options: RunOptions  # what was asked for
+    config: RunConfig  # what the run does
+    folder: Path  # its folder
+    model: Reopenable[ImageModel]  # the model
+    # the judges. The first judges images while others are made, the others follow one after the other
     judges: Sequence[Reopenable[Judge]]
-    plan: AdaptivePlan | None = None
+    plan: AdaptivePlan | None = None  # the plan of the looks, if it is adaptive
 
     @property
     def title(self) -> str:
@@ -126,11 +113,7 @@ class PreparedRun:
 def prepare_run(
     options: RunOptions, model: Reopenable[ImageModel], judges: Sequence[Reopenable[Judge]] = ()
 ) -> PreparedRun:
-    """Check the options of a run with this model and these judges, and plan it; nothing is written.
-
-    Raises:
-        FormalimgError: if an option does not suit the suite, the model or the judge.
-    """
+    """Check the options of a run with this model and these judges, and plan it; nothing is written."""
     config, plan = options.config(model.instance), None
     if options.adaptive is not False:
         from formalimg.runs.adaptive import plan_adaptive  # here, because few runs are adaptive

@@ -15,17 +15,11 @@ from formalimg.models.spending import Spending
 
 
 class EarlierWork(NamedTuple):
-    """What a run folder already holds of the work of a call, as passed to `on_resume` before the rest begins.
+    """What a run folder already holds of the work of a call, as passed to `on_resume` before the rest begins."""
 
-    Attributes:
-        images: number of images that are asked for.
-        made: how many of them exist; None if the call makes none.
-        scored: how many of them this judge has scored; None if there is no judge.
-    """
-
-    images: int
-    made: int | None
-    scored: int | None
+    images: int  # number of images that are asked for
+    made: int | None  # how many of them exist; None if the call makes none
+    scored: int | None  # how many of them this judge has scored; None if there is no judge
 
     def __str__(self) -> str:
         """Return the counts as a line: `30 of 30 images and 12 of 30 verdicts already done`."""
@@ -36,39 +30,25 @@ class EarlierWork(NamedTuple):
 
 @dataclass
 class Progress(Spending):
-    """Progress of a run, as passed to `on_progress`. Counts do not include earlier runs in the same folder.
+    """Progress of a run, as passed to `on_progress`. Counts do not include earlier runs in the same folder."""
 
-    Attributes:
-        images: number of images to generate.
-        verdicts: number of verdicts expected if nothing fails.
-        made, refused, failed: number of images that were generated, declined, or failed.
-        passed, not_passed, unscored: number of images that passed, failed, or could not be judged.
-        stopped: whether the run was stopped before its end.
-        gave_up: which party failed so often in a row that the run was stopped, and why; empty if none did.
-        ended_by: the error of a model or judge that ended the run; None if there is none.
-        cost: cost of this run and of earlier ones in the same folder, in US dollars.
-        unpriced: number of images and verdicts with an unknown price.
-        estimated: number of calls whose use was not reported, so that they are counted by an estimate.
-        budget: spending limit in US dollars; None for no limit.
-        under_way: number of images and verdicts that are being made.
-    """
-
-    images: int
-    verdicts: int
-    made: int = 0
+    images: int  # number of images to generate
+    verdicts: int  # number of verdicts expected if nothing fails
+    made: int = 0  # number of images that were generated, declined, or failed
     refused: int = 0
     failed: int = 0
-    passed: int = 0
+    passed: int = 0  # number of images that passed, failed, or could not be judged
     not_passed: int = 0
     unscored: int = 0
-    stopped: bool = False
-    gave_up: str = ""
+    stopped: bool = False  # whether the run was stopped before its end
+    gave_up: str = ""  # which party failed so often in a row that the run was stopped, and why; empty if none did
+    # the error of a model or judge that ended the run; None if there is none
     ended_by: FormalimgError | None = field(default=None, repr=False)
-    cost: float = 0.0
-    unpriced: int = 0
-    estimated: int = 0
-    budget: float | None = None
-    under_way: int = field(default=0, repr=False, compare=False)
+    cost: float = 0.0  # cost of this run and of earlier ones in the same folder, in US dollars
+    unpriced: int = 0  # number of images and verdicts with an unknown price
+    estimated: int = 0  # number of calls whose use was not reported, so that they are counted by an estimate
+    budget: float | None = None  # spending limit in US dollars; None for no limit
+    under_way: int = field(default=0, repr=False, compare=False)  # number of images and verdicts that are being made
     started: float = field(default_factory=time.monotonic, repr=False)
 
     @contextmanager
@@ -185,12 +165,7 @@ _BAR = 20
 
 @contextmanager
 def run_progress(title: str, workers: Callable[[], str] = lambda: "") -> Iterator[Callable[[Progress], None]]:
-    """Show a bar with rate, time left and coverage on a terminal, or a line now and then in log files.
-
-    Args:
-        title: what is running.
-        workers: returns the speed of each worker; empty if this process is the only one.
-    """
+    """Show a bar with rate, time left and coverage on a terminal, or a line now and then in log files."""
     from rich.console import Console, Group
     from rich.live import Live
     from rich.progress import BarColumn, TextColumn
@@ -224,9 +199,6 @@ def script_progress(title: str) -> Iterator[Callable[[Progress], None]]:
 
     A notebook has one line that is updated, a terminal a bar. Elsewhere, as in the log of a job, lines come after 15
     seconds, and then ever more rarely: nothing for a short run, a dozen for one that takes a day.
-
-    Args:
-        title: what is running.
     """
     if _is_notebook():
         line = _NotebookLine(title)

@@ -87,62 +87,38 @@ class RunQuery(Protocol):
 
 
 class ImageOutcome(NamedTuple):
-    """The outcome of one image of one item.
+    """The outcome of one image of one item."""
 
-    Attributes:
-        item: the item's id.
-        level: the item's level.
-        sample: the number of the image among those of the item, from 0.
-        passed: the verdict; None if unscored.
-        score: the share of parts that hold; None if unscored.
-        reason: why it is unscored; empty if scored.
-        detail: what happened, in one line; empty if scored.
-    """
-
-    item: str
-    level: int
-    sample: int
-    passed: bool | None
-    score: float | None
-    reason: str
-    detail: str
+    item: str  # the item's id
+    level: int  # the item's level
+    sample: int  # the number of the image among those of the item, from 0
+    passed: bool | None  # the verdict; None if unscored
+    score: float | None  # the share of parts that hold; None if unscored
+    reason: str  # why it is unscored; empty if scored
+    detail: str  # what happened, in one line; empty if scored
 
 
 class ImageFilter(NamedTuple):
-    """A filter of a run's images. Fields that are None or empty do not filter.
+    """A filter of a run's images. Fields that are None or empty do not filter."""
 
-    Attributes:
-        level: images of this level.
-        outcome: images that passed, failed, or are unscored.
-        kind: with a failed part of this kind, such as a kind of clause or a category.
-        word: with a failed part that is about this word; together with a kind, a part of that kind. A conditional
-            clause is about what it claims.
-        text: whose prompt or id contains this text, ignoring case.
-        about: whose item mentions this: a class of its formula, one of its objects, or one of its tags.
-        mark: where the judge's verdict on the whole and its clauses disagree, or boxes were dropped for their labels.
-    """
-
-    level: int | None = None
-    outcome: OutcomeKind | None = None
-    kind: str = ""
+    level: int | None = None  # images of this level
+    outcome: OutcomeKind | None = None  # images that passed, failed, or are unscored
+    kind: str = ""  # with a failed part of this kind, such as a kind of clause or a category
+    # with a failed part that is about this word; together with a kind, a part of that kind. A conditional clause is
+    # about what it claims
     word: str = ""
-    text: str = ""
-    about: str = ""
+    text: str = ""  # whose prompt or id contains this text, ignoring case
+    about: str = ""  # whose item mentions this: a class of its formula, one of its objects, or one of its tags
+    # where the judge's verdict on the whole and its clauses disagree, or boxes were dropped for their labels
     mark: ImageMark | None = None
 
 
 class ListedImage(NamedTuple):
-    """An image in a list.
+    """An image in a list."""
 
-    Attributes:
-        outcome: its outcome.
-        prompt: the prompt of its item.
-        sha256: the digest of its file; None if there is no image.
-    """
-
-    outcome: ImageOutcome
-    prompt: str
-    sha256: str | None
+    outcome: ImageOutcome  # its outcome
+    prompt: str  # the prompt of its item
+    sha256: str | None  # the digest of its file; None if there is no image
 
 
 class ImagePage(NamedTuple):
@@ -162,11 +138,7 @@ class ImageFile(NamedTuple):
 
 
 def read_outcome(row: tuple[Any, ...]) -> ImageOutcome:
-    """Return the outcome from a row that begins with `OUTCOME_COLUMNS`.
-
-    Raises:
-        StoredValueError: if one of the values is not of the kind that we write.
-    """
+    """Return the outcome from a row that begins with `OUTCOME_COLUMNS`."""
     item, level, sample, status, no_image, passed, score, reason, detail, *_ = row
     # Large runs have a million of these: one plain condition each, and no calls.
     if not (type(item) is str and type(level) is int and type(sample) is int and len(item) <= MAX_NAME):

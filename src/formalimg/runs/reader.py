@@ -75,38 +75,21 @@ Converted = TypeVar("Converted")
 
 @dataclass(frozen=True)
 class Judged:
-    """One image with its verdict and everything else that is stored about it.
+    """One image with its verdict and everything else that is stored about it."""
 
-    Attributes:
-        outcome: its outcome.
-        seed: the seed it was generated with.
-        image: the file, in the run folder or on an object store; None if there is none.
-        served: what the image model reported about its settings.
-        verdict: parts and evidence, or why there is no verdict.
-        sha256: the recorded digest of the file; empty if there is none.
-    """
-
-    outcome: ImageOutcome
-    seed: int
-    image: ImageLocation | None
-    served: Mapping[str, Setting]
-    verdict: Verdict | Unscored
-    sha256: str = ""
+    outcome: ImageOutcome  # its outcome
+    seed: int  # the seed it was generated with
+    image: ImageLocation | None  # the file, in the run folder or on an object store; None if there is none
+    served: Mapping[str, Setting]  # what the image model reported about its settings
+    verdict: Verdict | Unscored  # parts and evidence, or why there is no verdict
+    sha256: str = ""  # the recorded digest of the file; empty if there is none
 
 
 class StoredRun:
     """A run folder, opened for reading; see `RunRecord`. Never locks, never writes; may be written to meanwhile."""
 
     def __init__(self, folder: str | Path, judge: Identity | None = None) -> None:
-        """Open the folder.
-
-        Args:
-            folder: the run folder.
-            judge: whose verdicts to show; None for those of the judge that ran last.
-
-        Raises:
-            FormalimgError: if it is not a run, or was written by another version of formalimg.
-        """
+        """Open the folder."""
         self._folder = Path(folder)
         manifest = read_manifest(self._folder)
         self._manifest = manifest if judge is None else replace(manifest, judge=judge)
@@ -305,15 +288,7 @@ def open_run(folder: str | Path, judge: Identity | None = None) -> StoredRun:
 
 
 def locate_image(path: Path, sha256: str) -> ImageLocation:
-    """Return an image of a run by the path it has, or would have, in the run folder; it may be on an object store.
-
-    Args:
-        path: its path.
-        sha256: the digest of its bytes.
-
-    Raises:
-        FormalimgError: if the manifest of the run cannot be read.
-    """
+    """Return an image of a run by the path it has, or would have, in the run folder; it may be on an object store."""
     folder, url, owner = path.parent.parent, "", ""
     if not os.path.lexists(path) and (folder / MANIFEST_FILE).exists():
         manifest = read_manifest(folder)
@@ -322,11 +297,7 @@ def locate_image(path: Path, sha256: str) -> ImageLocation:
 
 
 def load_layouts(run: RunRecord) -> dict[str, Scene]:
-    """Return the first layout of each item of a layout run, by item id; right or wrong, as the planner made them.
-
-    Raises:
-        FormalimgError: if the run holds images and not layouts.
-    """
+    """Return the first layout of each item of a layout run, by item id; right or wrong, as the planner made them."""
     layouts = {}
     for judged in run.judged():
         if judged.image is None or judged.outcome.sample:

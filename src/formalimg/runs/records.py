@@ -38,18 +38,13 @@ RowRecord = dict[str, Any]
 
 
 class RunRecords(NamedTuple):
-    """Everything that is stored about a run, but for the files of its images.
+    """Everything that is stored about a run, but for the files of its images."""
 
-    Attributes:
-        manifest: the file `run.toml`.
-        tables: the rows of each table of the database, by the names of their columns; JSON is parsed. They may be
-            read from the database each time.
-        journals: other files of the run, by name.
-    """
-
-    manifest: bytes
+    manifest: bytes  # the file `run.toml`
+    # the rows of each table of the database, by the names of their columns; JSON is parsed. They may be read from the
+    # database each time
     tables: Mapping[str, Iterable[RowRecord]]
-    journals: Mapping[str, bytes]
+    journals: Mapping[str, bytes]  # other files of the run, by name
 
 
 def table_names() -> tuple[str, ...]:
@@ -80,11 +75,7 @@ class StoredTable(Iterable[RowRecord]):
 
 @contextmanager
 def open_records(folder: Path) -> Iterator[RunRecords]:
-    """Yield the records of a run, all of one moment; tables are read from the database when they are needed.
-
-    Raises:
-        FormalimgError: if it is not a run, or is damaged.
-    """
+    """Yield the records of a run, all of one moment; tables are read from the database when they are needed."""
     read_manifest(folder)
     database = open_for_reading(folder)
     try:
@@ -107,9 +98,6 @@ def restore_run(folder: Path, records: RunRecords) -> RunManifest:
 
     Images that were on an object store are looked for in the folder from then on: their place belongs to the run that
     made them.
-
-    Raises:
-        FormalimgError: if the folder holds something, or the records are not those of a run.
     """
     if folder.exists() and any(folder.iterdir()):
         raise FormalimgError(f"{folder} is not empty: choose another folder, or empty it")

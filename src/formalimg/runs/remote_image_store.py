@@ -60,11 +60,7 @@ _log = logging.getLogger(__name__)
 
 
 def check_url(text: str) -> str:
-    """Return the URL without a slash at its end.
-
-    Raises:
-        FormalimgError: if its scheme is not supported, or it holds what may be a secret.
-    """
+    """Return the URL without a slash at its end."""
     scheme, mark, rest = text.partition("://")
     if not mark or scheme not in LIBRARIES:
         known = ", ".join(f"{name}://" for name in LIBRARIES)
@@ -92,11 +88,7 @@ class RemoteRoot(NamedTuple):
 
 
 def open_remote_root(url: str) -> RemoteRoot:
-    """Return the file system of a URL; credentials are its own business.
-
-    Raises:
-        FormalimgError: if a library is missing, or the URL is not supported.
-    """
+    """Return the file system of a URL; credentials are its own business."""
     scheme = check_url(url).partition("://")[0]
     try:
         from fsspec.core import url_to_fs
@@ -143,17 +135,11 @@ class SharedFolder:
 
 @dataclass(frozen=True)
 class RemoteImageStore:
-    """Images on an object store; see `ImageStore`.
+    """Images on an object store; see `ImageStore`."""
 
-    Attributes:
-        folder: the run folder, whose `images` holds files that could not be uploaded yet.
-        url: where the images are.
-        owner: the text in the marker of the run.
-    """
-
-    folder: Path
-    url: str
-    owner: str
+    folder: Path  # the run folder, whose `images` holds files that could not be uploaded yet
+    url: str  # where the images are
+    owner: str  # the text in the marker of the run
 
     def prepare(self, *, named: bool) -> None:
         """Check that images can be written, and that the place belongs to this run."""
@@ -200,11 +186,7 @@ class RemoteImageStore:
         return RemoteImage(self, name, sha256)
 
     def read(self, name: str) -> bytes:
-        """Return the bytes of a file.
-
-        Raises:
-            OSError: if it cannot be read.
-        """
+        """Return the bytes of a file."""
         with contextlib.suppress(FileNotFoundError):
             return read_plain_bytes(self._pending(name), MAX_IMAGE_BYTES)
         try:
@@ -291,11 +273,7 @@ class RemoteImageStore:
 
     @cached_property
     def _own_root(self) -> str:
-        """The path of the place, looked up once: known only when the place has turned out to belong to this run.
-
-        Raises:
-            ForeignPlaceError: if it does not.
-        """
+        """The path of the place, looked up once: known only when the place has turned out to belong to this run."""
         if self._marker() != self.owner:
             raise ForeignPlaceError(errno.EPERM, self._foreign(), self.url)
         return self._remote.root.rstrip("/")
@@ -322,17 +300,11 @@ class RemoteImageStore:
 
 @dataclass(frozen=True)
 class RemoteImage:
-    """An image on an object store, read like the path of a file.
+    """An image on an object store, read like the path of a file."""
 
-    Attributes:
-        store: the store it is in.
-        name: its file name.
-        sha256: the digest of its bytes: no other file is ever read.
-    """
-
-    store: RemoteImageStore
-    name: str
-    sha256: str
+    store: RemoteImageStore  # the store it is in
+    name: str  # its file name
+    sha256: str  # the digest of its bytes: no other file is ever read
 
     @property
     def suffix(self) -> str:
@@ -340,11 +312,7 @@ class RemoteImage:
         return PurePosixPath(self.name).suffix if is_image_name(self.name) else ""
 
     def read_bytes(self) -> bytes:
-        """Return the bytes of the file.
-
-        Raises:
-            OSError: if it cannot be read, or its digest differs.
-        """
+        """Return the bytes of the file."""
         return require_digest(self.store.read(require_image_name(self.name)), self.sha256, self)
 
     def is_file(self) -> bool:

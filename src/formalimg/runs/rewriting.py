@@ -45,30 +45,20 @@ class RewrittenPrompt(BaseModel):
 
 
 class Rewrite(NamedTuple):
-    """What became of the words of an item.
+    """What became of the words of an item."""
 
-    Attributes:
-        text: the words, written anew; None if they were not.
-        cost: of this call in US dollars; 0 for a text that was there already, None if the price is unknown.
-        reason: why there is no text, on one line.
-    """
-
-    text: str | None
+    text: str | None  # the words, written anew; None if they were not
+    # of this call in US dollars; 0 for a text that was there already, None if the price is unknown
     cost: float | None = 0.0
-    reason: str = ""
+    reason: str = ""  # why there is no text, on one line
 
 
 @dataclass(frozen=True)
 class Rewriter:
-    """A chat model that rewrites prompts.
+    """A chat model that rewrites prompts."""
 
-    Attributes:
-        chat: the chat model.
-        prompt: the text that it is sent, with `{prompt}` for the words of the item.
-    """
-
-    chat: ChatModel
-    prompt: Prompt
+    chat: ChatModel  # the chat model
+    prompt: Prompt  # the text that it is sent, with `{prompt}` for the words of the item
 
     @property
     def settings(self) -> dict[str, Setting]:
@@ -118,11 +108,7 @@ class RewriteStore:
         return self._texts.get(key)
 
     def add(self, key: str, item: str, words: str, text: str) -> None:
-        """Keep a text; it is on disk when this returns.
-
-        Raises:
-            FormalimgError: if it cannot be written.
-        """
+        """Keep a text; it is on disk when this returns."""
         self._texts[key] = text
         # A line that a crash cut short stays alone on its line.
         line = "\n" + json.dumps({"key": key, "item": item, "prompt": words, "rewritten": text}) + "\n"
@@ -158,14 +144,7 @@ class RewritingModel:
     def __init__(
         self, model: ImageModel, rewriter: Rewriter, words: Mapping[str, str], store: RewriteStore | None = None
     ) -> None:
-        """Put a rewriter in front of a model.
-
-        Args:
-            model: the image model.
-            rewriter: the rewriter.
-            words: the words of each item, which are what is rewritten: a text about style stays as it is.
-            store: keeps the texts; None if nothing is generated.
-        """
+        """Put a rewriter in front of a model."""
         self.name = model.name
         self.settings: Mapping[str, Setting] = {**model.settings, **rewriter.settings}
         self.batch, self.concurrency, self.sees_spec = model.batch, model.concurrency, model.sees_spec

@@ -24,33 +24,20 @@ from formalimg.types import Part
 
 
 class PlannedItem(NamedTuple):
-    """An item of a run.
+    """An item of a run."""
 
-    Attributes:
-        id: its id in the suite.
-        level: its level.
-        prompt: the prompt sent to the model.
-        formula: its formula as text; empty for suites without.
-        tags: words to group items by.
-    """
-
-    id: str
-    level: int
-    prompt: str
-    formula: str
-    tags: tuple[str, ...]
+    id: str  # its id in the suite
+    level: int  # its level
+    prompt: str  # the prompt sent to the model
+    formula: str  # its formula as text; empty for suites without
+    tags: tuple[str, ...]  # words to group items by
 
 
 class RunCost(NamedTuple):
-    """The cost of a run.
+    """The cost of a run."""
 
-    Attributes:
-        dollars: in US dollars, as far as prices are known.
-        unpriced: number of images and verdicts with an unknown price.
-    """
-
-    dollars: float
-    unpriced: int
+    dollars: float  # in US dollars, as far as prices are known
+    unpriced: int  # number of images and verdicts with an unknown price
 
 
 class ExistingImage(NamedTuple):

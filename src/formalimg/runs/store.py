@@ -57,17 +57,7 @@ class RunStore:
     """A run folder, opened for writing by one process at a time; any of its threads may record results."""
 
     def __init__(self, folder: Path, manifest: RunManifest) -> None:
-        """Open the folder, or create it.
-
-        Args:
-            folder: the run folder.
-            manifest: what is asked for now. A place of images that it names was named by the user; one that only the
-                stored manifest names has to have the marker of the run.
-
-        Raises:
-            LockedError: if another process is writing to it.
-            FormalimgError: if it holds a run of other settings, has lost its results, or cannot be used.
-        """
+        """Open the folder, or create it."""
         create_run_folder(folder)
         self.folder = folder
         self._judge = ""
@@ -107,13 +97,7 @@ class RunStore:
     # --- the plan
 
     def plan(self, items: Mapping[int, Item[object]], images: Sequence[PlannedImage], manifest: RunManifest) -> None:
-        """Record what is to be generated. Images that are already planned stay, unless their key has changed.
-
-        Args:
-            items: the items, by their position in the suite.
-            images: their images.
-            manifest: the manifest of the run, without the digest of its items.
-        """
+        """Record what is to be generated. Images that are already planned stay, unless their key has changed."""
         with run_database_errors(self.folder):
             questions = dict(self._database.execute("SELECT id, question FROM items"))
             self._recorded.update(
@@ -201,11 +185,7 @@ class RunStore:
     # --- results
 
     def store_answers(self, batch: Sequence[ArrivedAnswer]) -> list[StoredAnswer]:
-        """Write the files of the images among these answers, then record them all. May be called from any thread.
-
-        Raises:
-            FormalimgError: if something cannot be written.
-        """
+        """Write the files of the images among these answers, then record them all. May be called from any thread."""
         stored = [self._store_answer(arrived) for arrived in batch]
         names = [one.row.file for one in stored if one.row.file is not None]
         if names:

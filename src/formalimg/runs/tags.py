@@ -34,17 +34,11 @@ _saving = Lock()
 
 
 class RunTags(NamedTuple):
-    """What people have written about a run.
+    """What people have written about a run."""
 
-    Attributes:
-        tags: short labels, each once, in the order in which they were given.
-        note: a text of several lines.
-        version: a digest of the file that this was read from; empty if there is none.
-    """
-
-    tags: tuple[str, ...] = ()
-    note: str = ""
-    version: str = ""
+    tags: tuple[str, ...] = ()  # short labels, each once, in the order in which they were given
+    note: str = ""  # a text of several lines
+    version: str = ""  # a digest of the file that this was read from; empty if there is none
 
 
 class TagsChangedError(FormalimgError):
@@ -110,11 +104,7 @@ def write_tags(folder: Path, tags: Iterable[str], note: str, *, version: str, ro
 
 
 def checked_tags(tags: object) -> tuple[str, ...]:
-    """Return tags without spaces around them, each once.
-
-    Raises:
-        FormalimgError: if one is empty, too long or has a comma or control characters, or there are too many.
-    """
+    """Return tags without spaces around them, each once."""
     if not isinstance(tags, list) or not all(map(is_text, tags)):
         raise FormalimgError("tags are a list of texts")
     found = tuple(dict.fromkeys(tag.strip() for tag in tags))
@@ -127,11 +117,7 @@ def checked_tags(tags: object) -> tuple[str, ...]:
 
 
 def checked_note(note: object) -> str:
-    """Return a note without spaces around it.
-
-    Raises:
-        FormalimgError: if it is not a text, or too long.
-    """
+    """Return a note without spaces around it."""
     if not is_text(note):
         raise FormalimgError("a note is a text")
     found = note.strip().replace("\r\n", "\n")

@@ -202,11 +202,7 @@ class GroupMeasures:
     """
 
     def __init__(self, scenes: Sequence[Sequence[Box]]) -> None:
-        """Stack the boxes.
-
-        Args:
-            scenes: the boxes of each scene.
-        """
+        """Stack the boxes."""
         import numpy as np
 
         sizes = np.array([*map(len, scenes)])

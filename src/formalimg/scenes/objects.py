@@ -112,11 +112,7 @@ class SceneError(FormalimgError, ValueError):
 
 
 def read_grounding(data: object) -> tuple[list[SceneObject], list[tuple[str, int, int]] | None]:
-    """Parse the objects and, if the data records any, the relations.
-
-    Raises:
-        SceneError: listing all problems.
-    """
+    """Parse the objects and, if the data records any, the relations."""
     if not isinstance(data, dict) or "objects" not in data:
         raise SceneError(['a scene is an object with "objects": [{"label", "color", "box_2d"}, …]'])
     entries = data["objects"]

@@ -200,19 +200,14 @@ BINARY_RULES: dict[str, BinaryRule] = {
 
 
 class Reading(NamedTuple):
-    """How clearly rules hold, and fail. Lengths are on the canvas of 1000.
+    """How clearly rules hold, and fail. Lengths are on the canvas of 1000."""
 
-    Attributes:
-        margin: how far edges and centres are beyond their bounds.
-        area: by how many thousandths the larger of two areas exceeds the smaller.
-        alignment: centres of aligned objects are less than this apart; of others, at least `ALIGNMENT` and the margin.
-        middle: what is in the center is less than this from the middle, and what is in a half is more; 0: as the rules
-            and the margin have it.
-    """
-
-    margin: int
-    area: int
+    margin: int  # how far edges and centres are beyond their bounds
+    area: int  # by how many thousandths the larger of two areas exceeds the smaller
+    # centres of aligned objects are less than this apart; of others, at least `ALIGNMENT` and the margin
     alignment: int
+    # what is in the center is less than this from the middle, and what is in a half is more; 0: as the rules and the
+    # margin have it
     middle: int = 0
 
     @classmethod

@@ -25,11 +25,7 @@ class SceneGroup:
     """The objects of several scenes."""
 
     def __init__(self, scenes: Sequence[Sequence[SceneObject]]) -> None:
-        """Create a group.
-
-        Args:
-            scenes: the objects of each scene.
-        """
+        """Create a group."""
         self._scenes = scenes
         self._measures = GroupMeasures([[obj.box for obj in objects] for objects in scenes])
 

@@ -26,17 +26,11 @@ _MAX_BYTES = 256 * 1024 * 1024
 
 @dataclass(frozen=True)
 class GivenImage:
-    """An image to be scored.
+    """An image to be scored."""
 
-    Attributes:
-        name: the path of its file, as it was given, or its number.
-        sha256: the digest of its bytes.
-        load: reads its bytes.
-    """
-
-    name: str
-    sha256: str
-    load: Callable[[], bytes]
+    name: str  # the path of its file, as it was given, or its number
+    sha256: str  # the digest of its bytes
+    load: Callable[[], bytes]  # reads its bytes
 
     @property
     def slug(self) -> str:
@@ -45,15 +39,7 @@ class GivenImage:
 
 
 def open_given_image(given: AnyImage, number: int) -> GivenImage:
-    """Return an image that a user gave.
-
-    Args:
-        given: the image.
-        number: its number, by which it is called if it has no name.
-
-    Raises:
-        FormalimgError: if there is no such file, or it is no image.
-    """
+    """Return an image that a user gave."""
     if isinstance(given, str | os.PathLike):
         path = Path(given)
         return GivenImage(os.fspath(path), _digest(_read_file(path)), partial(_read_file, path))
@@ -65,11 +51,7 @@ def open_given_image(given: AnyImage, number: int) -> GivenImage:
 
 
 def find_image_files(paths: Sequence[Path]) -> list[Path]:
-    """Return these files, and the images in these folders in natural order.
-
-    Raises:
-        FormalimgError: if a path does not exist, or a folder holds no images.
-    """
+    """Return these files, and the images in these folders in natural order."""
     found: list[Path] = []
     for path in paths:
         if path.is_dir():

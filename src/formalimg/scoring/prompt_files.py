@@ -14,18 +14,7 @@ _FIELDS = ("image", "prompt")
 
 
 def pair_images(paths: Sequence[Path], prompt: str | None, prompts_file: Path | None) -> list[tuple[Path, str]]:
-    """Return the images of these files and folders, each with its prompt.
-
-    Args:
-        paths: files and folders.
-        prompt: the prompt of all images.
-        prompts_file: a file in place of it: one prompt per line, in the order of the images; or JSON Lines, JSON or CSV
-            with `image` and `prompt`. Images are looked up among the given ones, or from the folder of the file if none
-            is given; an image may be there with several prompts.
-
-    Raises:
-        FormalimgError: if there are no images, or not each has a prompt.
-    """
+    """Return the images of these files and folders, each with its prompt."""
     if (prompt is None) == (prompts_file is None):
         raise FormalimgError("say what the images should show: give --prompt, or --prompts-file with one for each")
     images = find_image_files(paths)

@@ -59,19 +59,12 @@ class ScoredPair(NamedTuple):
 
 
 class PromptItems(NamedTuple):
-    """The items of some pairs.
+    """The items of some pairs."""
 
-    Attributes:
-        items: the items, by id, each once.
-        ids: the id of the item of each pair.
-        warnings: prompts that could not be taken apart, one line each.
-        cost: what writing questions cost now, in US dollars.
-    """
-
-    items: dict[str, Item[QuestionSpec]]
-    ids: list[str]
-    warnings: list[str]
-    cost: float = 0.0
+    items: dict[str, Item[QuestionSpec]]  # the items, by id, each once
+    ids: list[str]  # the id of the item of each pair
+    warnings: list[str]  # prompts that could not be taken apart, one line each
+    cost: float = 0.0  # what writing questions cost now, in US dollars
 
 
 def read_spec(prompt: str) -> QuestionSpec:
@@ -84,11 +77,7 @@ def read_spec(prompt: str) -> QuestionSpec:
 
 
 def read_prompt_items(path: Path) -> list[Item[QuestionSpec]]:
-    """Return the items of a table of prompts: CSV, JSON or JSON Lines with `id` and `prompt`.
-
-    Raises:
-        FormalimgError: if it cannot be read, holds no prompts, or has an id twice.
-    """
+    """Return the items of a table of prompts: CSV, JSON or JSON Lines with `id` and `prompt`."""
     items: dict[str, Item[QuestionSpec]] = {}
     for row in iterate_table(path, lambda where, why: None):
         name, prompt = row.text(("id", "item", "item_id", "prompt_id")), row.text(("prompt", "text", "caption"))
@@ -104,23 +93,16 @@ def read_prompt_items(path: Path) -> list[Item[QuestionSpec]]:
 
 @dataclass(frozen=True)
 class PromptItemBuilder:
-    """Makes the items of pairs of image and prompt.
+    """Makes the items of pairs of image and prompt."""
 
-    Attributes:
-        pairs: the images with their prompts.
-        form: what prompts become.
-        writer: writes questions; None if there is nobody to ask.
-        questions: the user's own questions, which are asked of every image; None for those of the prompts.
-        nouns: classes besides those of the vocabularies, if prompts may name any class; None if they may not.
-        reads_text: whether quoted text in a prompt is what it is judged by.
-    """
-
-    pairs: Sequence[ScoredPair]
-    form: PromptForm = "auto"
-    writer: QuestionWriter | None = None
+    pairs: Sequence[ScoredPair]  # the images with their prompts
+    form: PromptForm = "auto"  # what prompts become
+    writer: QuestionWriter | None = None  # writes questions; None if there is nobody to ask
+    # the user's own questions, which are asked of every image; None for those of the prompts
     questions: tuple[GraphQuestion, ...] | None = None
+    # classes besides those of the vocabularies, if prompts may name any class; None if they may not
     nouns: Collection[str] | None = None
-    reads_text: bool = False
+    reads_text: bool = False  # whether quoted text in a prompt is what it is judged by
     _specs: dict[str, QuestionSpec] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -200,16 +182,7 @@ class PromptItemBuilder:
         return runs / f"score-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
     def build(self, folder: Path, budget: float | None = None) -> PromptItems:
-        """Return the items; questions that are not in the run folder yet are written.
-
-        Args:
-            folder: the run folder, which may hold what an earlier call did.
-            budget: the most that writing may cost, in US dollars.
-
-        Raises:
-            OverBudgetError: if the budget is used up.
-            FormalimgError: if the writer does not answer.
-        """
+        """Return the items; questions that are not in the run folder yet are written."""
         specs = self._stored(folder)
         to_write = self.unwritten(folder)
         spending = Spending()

@@ -19,9 +19,6 @@ def read_questions(path: str | Path) -> tuple[GraphQuestion, ...]:
     A `.jsonl` file has one object per line, a `.json` file a list of them, a `.csv` file a heading; the fields are
     `question`, and optionally `id` (by default the number of the question), `parents` (ids; in CSV separated by
     blanks), `expected` (yes or no), `category` and `weight`. Any other file has one question per line.
-
-    Raises:
-        FormalimgError: naming the file and what is wrong with it.
     """
     place = Path(path)
     questions = tuple(
@@ -35,11 +32,7 @@ def read_questions(path: str | Path) -> tuple[GraphQuestion, ...]:
 
 
 def question_of(record: Mapping[str, Any], number: int, where: str) -> GraphQuestion:
-    """Return the question in a record.
-
-    Raises:
-        FormalimgError: naming the place and the field that is wrong.
-    """
+    """Return the question in a record."""
     unknown = next((str(name) for name in record if name not in _FIELDS), None)
     if unknown is not None:
         raise FormalimgError(f"{where}: unknown field {unknown[:40]!r}: known are {', '.join(_FIELDS)}")

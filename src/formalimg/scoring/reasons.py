@@ -17,11 +17,6 @@ def failure_reason(verdict: Verdict | Unscored, spec: QuestionSpec, suite: Bench
 
     `no: Is the cup red?` is a question with the wrong answer; what is wrong with a formula is said in a sentence, such
     as `the cup is not to the left of the fork`.
-
-    Args:
-        verdict: the verdict.
-        spec: what the image was asked for.
-        suite: the suite of the item.
     """
     if isinstance(verdict, Unscored):
         return f"unscored, {verdict.reason}: {verdict.detail}" if verdict.detail else f"unscored, {verdict.reason}"

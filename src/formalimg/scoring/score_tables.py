@@ -33,19 +33,12 @@ class _Scored(Protocol):
 
 
 class ScoreTotals(NamedTuple):
-    """What scores come to.
+    """What scores come to."""
 
-    Attributes:
-        images: how many images and prompts there are.
-        mean: the mean score of those that could be scored; None if there are none.
-        passed: how many pass.
-        unscored: how many could not be scored.
-    """
-
-    images: int
-    mean: float | None
-    passed: int
-    unscored: int
+    images: int  # how many images and prompts there are
+    mean: float | None  # the mean score of those that could be scored; None if there are none
+    passed: int  # how many pass
+    unscored: int  # how many could not be scored
 
     def __str__(self) -> str:
         """Return it as a line: `3 images: mean 0.67, 2 passed`."""

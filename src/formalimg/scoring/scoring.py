@@ -228,15 +228,10 @@ def score(
 
 @dataclass(frozen=True)
 class Scoring:
-    """Images, prompts and a judge, before anything is asked.
+    """Images, prompts and a judge, before anything is asked."""
 
-    Attributes:
-        builder: makes the items.
-        judge: judges the images.
-    """
-
-    builder: PromptItemBuilder
-    judge: Judge
+    builder: PromptItemBuilder  # makes the items
+    judge: Judge  # judges the images
 
     def config(self, made: PromptItems, budget: float | None) -> RunConfig:
         """Return the configuration of the run on these items."""
@@ -315,11 +310,7 @@ def open_scoring(
     writer_options: Mapping[str, str] | None = None,
     questions: tuple[GraphQuestion, ...] | None = None,
 ) -> Scoring:
-    """Open images, judge and writer, and refuse what cannot be scored before anything is paid.
-
-    Raises:
-        FormalimgError: if an argument is not valid; the message says what to do.
-    """
+    """Open images, judge and writer, and refuse what cannot be scored before anything is paid."""
     if writer is None and writer_options:
         raise FormalimgError("options of a writer need a writer: name one")
     opened = _open_judge(judge, judge_options)

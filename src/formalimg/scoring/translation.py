@@ -48,17 +48,11 @@ class Translation(NamedTuple):
 
 @dataclass(frozen=True)
 class TranslationWords:
-    """The words that prompts are translated into.
+    """The words that prompts are translated into."""
 
-    Attributes:
-        suite: the vocabulary whose predicates and phrases are used.
-        classes: further classes.
-        is_open: whether nouns that are not known are classes, too.
-    """
-
-    suite: str
-    classes: tuple[str, ...] = ()
-    is_open: bool = False
+    suite: str  # the vocabulary whose predicates and phrases are used
+    classes: tuple[str, ...] = ()  # further classes
+    is_open: bool = False  # whether nouns that are not known are classes, too
 
     def of(self, prompt: str) -> TranslationWords:
         """Return the words with those that an open vocabulary takes from the prompt."""
@@ -75,15 +69,7 @@ class TranslationWords:
 
 
 def translation_words(name: str) -> TranslationWords:
-    """Return the words of a vocabulary.
-
-    Args:
-        name: `knolling`, `natural`, `open`, or a file with one class per line, or with a vocabulary in TOML. Classes of
-            a file are added to those of natural scenes.
-
-    Raises:
-        FormalimgError: if there is no such vocabulary or file.
-    """
+    """Return the words of a vocabulary."""
     if name == OPEN:
         return TranslationWords("natural", is_open=True)
     if name in vocabulary_names():
@@ -99,11 +85,7 @@ def translation_words(name: str) -> TranslationWords:
 
 
 def read_prompts(file: Path) -> list[str]:
-    """Return the prompts of a file: one per line, or the field `prompt` of JSON Lines, JSON or CSV.
-
-    Raises:
-        FormalimgError: if it cannot be read, or a record has no prompt.
-    """
+    """Return the prompts of a file: one per line, or the field `prompt` of JSON Lines, JSON or CSV."""
     prompts = []
     for number, record in enumerate(read_records(file, "prompt"), 1):
         prompt = record.get("prompt")
@@ -173,12 +155,7 @@ class FormulaTranslator:
     async def translate_all(
         self, prompts: Sequence[str], words: TranslationWords, spending: Spending
     ) -> dict[str, Translation]:
-        """Return the translations of these prompts.
-
-        Raises:
-            OverBudgetError: if the budget is used up.
-            FormalimgError: if no call can succeed.
-        """
+        """Return the translations of these prompts."""
         return await write_each(
             prompts,
             lambda prompt: self._translate(prompt, words.of(prompt).vocabulary),

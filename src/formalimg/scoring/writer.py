@@ -47,17 +47,11 @@ class WrittenQuestions(BaseModel):
 
 
 class Writing(NamedTuple):
-    """What became of a prompt.
+    """What became of a prompt."""
 
-    Attributes:
-        questions: its questions; None if none could be written.
-        reason: why there are none, on one line.
-        failed: whether the writer did not answer at all, so that asking later may help.
-    """
-
-    questions: tuple[GraphQuestion, ...] | None
-    reason: str = ""
-    failed: bool = False
+    questions: tuple[GraphQuestion, ...] | None  # its questions; None if none could be written
+    reason: str = ""  # why there are none, on one line
+    failed: bool = False  # whether the writer did not answer at all, so that asking later may help
 
 
 class QuestionWriter:
@@ -78,17 +72,7 @@ class QuestionWriter:
         return {**self.chat.settings, "writer": self.chat.name, "prompt": str(self._prompt)}
 
     async def write_all(self, prompts: Sequence[str], spending: Spending) -> dict[str, Writing]:
-        """Return the questions of these prompts.
-
-        Args:
-            prompts: different prompts.
-            spending: counts what it costs, and knows the budget.
-
-        Raises:
-            OverBudgetError: if the budget is used up. Answers are in the cache of the chat model, so that they are not
-                paid for again.
-            FormalimgError: if no call can succeed.
-        """
+        """Return the questions of these prompts."""
         advice = "by writing questions: give a larger one, or --as whole, which writes none"
         return await write_each(prompts, self._write, self.chat, spending, advice)
 
@@ -121,19 +105,7 @@ async def write_each(
     spending: Spending,
     advice: str,
 ) -> dict[str, _Written]:
-    """Return what is written for each prompt, as many at once as the chat model takes.
-
-    Args:
-        prompts: the prompts.
-        write: writes for one prompt.
-        chat: the chat model that is asked.
-        spending: counts what it costs, and knows the budget.
-        advice: by what a budget was used up, and what to do then.
-
-    Raises:
-        OverBudgetError: if the budget is used up.
-        FormalimgError: if no call can succeed.
-    """
+    """Return what is written for each prompt, as many at once as the chat model takes."""
     door = asyncio.Semaphore(max(1, chat.concurrency))
 
     async def write_one(prompt: str) -> _Written:

@@ -108,23 +108,16 @@ class AdaptiveDesign:
 
 
 class AdaptiveResult(NamedTuple):
-    """What an adaptive test has found so far.
+    """What an adaptive test has found so far."""
 
-    Attributes:
-        generalizability: G with its interval, which is valid at every moment; the value is None while it is open.
-        decisions: the decision of each level that was looked at.
-        intervals: the interval of the rate of each level that was looked at; it takes all looks into account.
-        counted: how many images were scored, by level.
-        finished: whether the test has ended.
-        total: the number of images of the whole suite.
-    """
-
+    # G with its interval, which is valid at every moment; the value is None while it is open
     generalizability: Generalizability
-    decisions: Mapping[int, LevelDecision]
+    decisions: Mapping[int, LevelDecision]  # the decision of each level that was looked at
+    # the interval of the rate of each level that was looked at; it takes all looks into account
     intervals: Mapping[int, Interval]
-    counted: Mapping[int, int]
-    finished: bool
-    total: int
+    counted: Mapping[int, int]  # how many images were scored, by level
+    finished: bool  # whether the test has ended
+    total: int  # the number of images of the whole suite
 
 
 class AdaptiveTest:

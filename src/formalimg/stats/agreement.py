@@ -26,41 +26,27 @@ _POINTS = 5
 
 
 class Consistency(NamedTuple):
-    """Percent agreement of two raters.
+    """Percent agreement of two raters."""
 
-    Attributes:
-        equal: number of cases with the same answer.
-        n: number of cases that both answered.
-        left_out: number of cases that one or both did not answer.
-        value: the share, 0 to 1; None if there is no case that both answered.
-        interval: its exact confidence interval, clustered where cases belong to the same item; None without a value.
-        kappa: Cohen's kappa of the same cases.
-        kappa_interval: its jackknife interval over items; None without a kappa, and for fewer than four items.
-    """
-
-    equal: int
-    n: int
-    left_out: int
-    value: float | None
+    equal: int  # number of cases with the same answer
+    n: int  # number of cases that both answered
+    left_out: int  # number of cases that one or both did not answer
+    value: float | None  # the share, 0 to 1; None if there is no case that both answered
+    # its exact confidence interval, clustered where cases belong to the same item; None without a value
     interval: Interval | None
-    kappa: float | None
+    kappa: float | None  # Cohen's kappa of the same cases
+    # its jackknife interval over items; None without a kappa, and for fewer than four items
     kappa_interval: Interval | None = None
 
 
 class MeanConsistency(NamedTuple):
-    """Mean consistency over all pairs of raters, each pair with the same weight.
+    """Mean consistency over all pairs of raters, each pair with the same weight."""
 
-    Attributes:
-        value: the mean; None if no two raters have answered the same case.
-        pairs: how many pairs of raters entered.
-        left_out: how many pairs have no case in common.
-        interval: its confidence interval, for other items and the same raters; None without a value, and where the
-            answers were not given.
-    """
-
-    value: float | None
-    pairs: int
-    left_out: int
+    value: float | None  # the mean; None if no two raters have answered the same case
+    pairs: int  # how many pairs of raters entered
+    left_out: int  # how many pairs have no case in common
+    # its confidence interval, for other items and the same raters; None without a value, and where the answers were
+    # not given
     interval: Interval | None = None
 
 
@@ -171,16 +157,7 @@ def consistency_matrix(
     items: Mapping[Case, Hashable] | None = None,
     confidence: float = 0.95,
 ) -> dict[str, dict[str, Consistency]]:
-    """Return the consistency of every pair of raters.
-
-    Args:
-        raters: for each rater the answers, by case. A rater need not have answered all cases.
-        items: for each case the item it belongs to; None if each stands for itself.
-        confidence: of the intervals.
-
-    Returns:
-        For each rater and each other one their consistency over all cases that anybody has answered.
-    """
+    """Return the consistency of every pair of raters."""
     cases = list(dict.fromkeys(case for answers in raters.values() for case in answers))
     belongs = None if items is None else [items[case] for case in cases]
     found: dict[str, dict[str, Consistency]] = {rater: {} for rater in raters}
@@ -198,15 +175,7 @@ def mean_consistency(
     items: Mapping[Case, Hashable] | None = None,
     confidence: float = 0.95,
 ) -> MeanConsistency:
-    """Return the mean consistency over all pairs of these raters of a matrix, such as the people without the judge.
-
-    Args:
-        matrix: the result of `consistency_matrix`.
-        raters: whose pairs to average.
-        answers: the answers that the matrix was made of; without them there is no interval.
-        items: for each case the item it belongs to; None if each stands for itself.
-        confidence: of the interval.
-    """
+    """Return the mean consistency over all pairs of these raters of a matrix, such as the people without the judge."""
     pairs = list(combinations(raters, 2))
     known = {pair: found for pair in pairs if (found := matrix[pair[0]][pair[1]]).value is not None}
     if not known:

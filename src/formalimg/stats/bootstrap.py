@@ -94,22 +94,14 @@ class Estimate(NamedTuple):
 
 
 def item_ids(cases: int, items: Sequence[Hashable] | None) -> Sequence[Hashable]:
-    """Return the item of each case; without `items`, each case is an item of its own.
-
-    Raises:
-        FormalimgError: if there are not as many names as cases.
-    """
+    """Return the item of each case; without `items`, each case is an item of its own."""
     if items is not None and len(items) != cases:
         raise FormalimgError(f"{cases} cases belong to {len(items)} items: name an item for each case")
     return range(cases) if items is None else items
 
 
 def group_items(named: Sequence[tuple[Hashable, _Case]]) -> dict[tuple[_Case, ...], int]:
-    """Count the items that have the same cases, in an order that does not depend on the order of items.
-
-    Args:
-        named: the cases, each with its item.
-    """
+    """Count the items that have the same cases, in an order that does not depend on the order of items."""
     cases: dict[Hashable, list[_Case]] = {}
     for name, case in named:
         cases.setdefault(name, []).append(case)
@@ -117,13 +109,7 @@ def group_items(named: Sequence[tuple[Hashable, _Case]]) -> dict[tuple[_Case, ..
 
 
 def bootstrap_draws(kinds: Sequence[float], statistic: Statistic, config: BootstrapConfig) -> Draws:
-    """Return a statistic of each resample.
-
-    Args:
-        kinds: the number of items of each kind; items of one kind are interchangeable.
-        statistic: maps how often each kind was drawn, one row per resample, to the statistic; nan where undefined.
-        config: confidence, number of resamples and seed.
-    """
+    """Return a statistic of each resample."""
     import numpy as np
 
     generator = np.random.default_rng(config.seed)
@@ -149,15 +135,6 @@ def bootstrap_estimate(
 
     Resampling knows nothing of what was never seen: if all items agree, so do all resamples, and if nobody said a rare
     yes, no resample has one. So unseen items can be drawn as well.
-
-    Args:
-        kinds: the number of items of each kind.
-        statistic_of: for a list of kinds the function that maps how often each was drawn, one row per resample, to the
-            statistic; nan where undefined.
-        worst: unseen kinds of item that lower the statistic, drawn for the lower end.
-        best: unseen kinds that raise it, drawn for the upper end.
-        config: confidence, number of resamples and seed.
-        weight: of each unseen item, next to 1 for those that were seen.
     """
     import numpy as np
 

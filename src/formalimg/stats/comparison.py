@@ -87,13 +87,7 @@ MissingAs: TypeAlias = MissingPolicy | Literal["pass"]
 
 
 def item_rates(observations: Iterable[Observation], missing: MissingAs = "exclude") -> dict[str, ItemMean]:
-    """Return for each item the share of its images that passed.
-
-    Args:
-        observations: one for each image that was to be scored.
-        missing: how to treat images without a verdict: left out of the share, or counted as failures (`fail`) or
-            passes (`pass`).
-    """
+    """Return for each item the share of its images that passed."""
     if missing == "pass":
         observations = (seen._replace(passed=seen.passed is not False) for seen in observations)
     policy: MissingPolicy = "fail" if missing == "fail" else "exclude"
@@ -105,12 +99,7 @@ def item_rates(observations: Iterable[Observation], missing: MissingAs = "exclud
 
 
 def group_means(observations: Iterable[ScoreObservation], missing: MissingAs = "exclude") -> dict[str, ItemMean]:
-    """Return the mean score of the images of each level of each group, as if it were an item.
-
-    Args:
-        observations: one for each image that was to be scored.
-        missing: how to treat images without a score: left out of the mean, or counted as 0 (`fail`) or 1 (`pass`).
-    """
+    """Return the mean score of the images of each level of each group, as if it were an item."""
     scores: dict[tuple[str, int], list[float]] = {}
     for group, level, _, score in observations:
         those = scores.setdefault((group, level), [])
@@ -125,27 +114,16 @@ def group_means(observations: Iterable[ScoreObservation], missing: MissingAs = "
 
 
 class PairedItems(NamedTuple):
-    """Two runs item by item; `pair_items` makes it.
+    """Two runs item by item; `pair_items` makes it."""
 
-    Attributes:
-        differences: level and difference (first minus second) of the items that both have a number for.
-        left_out: the level of each other item.
-    """
-
+    # level and difference (first minus second) of the items that both have a number for
     differences: Mapping[str, tuple[int, float]]
-    left_out: Mapping[str, int]
+    left_out: Mapping[str, int]  # the level of each other item
 
     def difference(
         self, levels: Sequence[int] | None = None, *, confidence: float = 0.95, seed: int = 0
     ) -> PairedDifference:
-        """Return the mean difference over items.
-
-        Args:
-            levels: the levels to compare, each of which has the same weight, as in a band; by default all items of all
-                levels have the same weight.
-            confidence: of the interval.
-            seed: of the permutation test, where it is not exact.
-        """
+        """Return the mean difference over items."""
         wanted = None if levels is None else frozenset(levels)
         pairs = [pair for pair in self.differences.values() if wanted is None or pair[0] in wanted]
         left_out = tuple(name for name, level in self.left_out.items() if wanted is None or level in wanted)
@@ -169,15 +147,7 @@ class PairedItems(NamedTuple):
 
 
 def pair_items(first: ItemMeans, second: ItemMeans) -> PairedItems:
-    """Put two runs side by side, item by item.
-
-    Args:
-        first: what `item_rates` or `group_means` returned for one run.
-        second: the same for the other.
-
-    Raises:
-        FormalimgError: if an item is at different levels in the two runs.
-    """
+    """Put two runs side by side, item by item."""
     differences: dict[str, tuple[int, float]] = {}
     left_out: dict[str, int] = {}
     for name in sorted({*first, *second}):
@@ -238,16 +208,6 @@ def compare_paired_scores(
 
     A group counts once, by the mean over its levels that have a score in both runs; a level with several images
     counts once too. The names in what is found are those of groups.
-
-    Args:
-        first: the scores in one run.
-        second: the scores in the other.
-        missing: how to treat images without a score: left out, or counted as 0 (`fail`).
-        confidence: of the interval.
-        seed: of the permutation test, where it is not exact.
-
-    Raises:
-        FormalimgError: if a score is not between 0 and 1.
     """
     found = pair_items(group_means(first, missing), group_means(second, missing))
     return found.group_difference(confidence=confidence, seed=seed)
@@ -299,18 +259,7 @@ def _reconcile(interval: Interval, estimate: float, p: float, confidence: float)
 def with_missing(
     difference: PairedDifference, worst: PairedDifference, best: PairedDifference, *, is_within: bool = False
 ) -> PairedDifference:
-    """Return a difference that is as certain as it is whatever the missing verdicts are.
-
-    Args:
-        difference: the difference on what has a verdict.
-        worst: the same, with what is missing counted as failures of the first run and passes of the second.
-        best: the reverse.
-        is_within: whether the estimate is moved between the other two, where these know more.
-
-    Returns:
-        The difference with the largest p-value of the three, or 1 where the missing verdicts decide who is better, and
-        with the lowest and the highest end of their intervals.
-    """
+    """Return a difference that is as certain as it is whatever the missing verdicts are."""
     estimate = difference.estimate
     if estimate is None or difference.p is None or worst.estimate is None or best.estimate is None:
         return difference
@@ -338,11 +287,6 @@ def rank_ranges(
 
     A run is behind those that are significantly better, and ahead of those that are significantly worse; all others
     are tied with it.
-
-    Args:
-        runs: how many there are.
-        pairs: the comparisons of two of them, by their numbers from 0, with adjusted p-values.
-        confidence: a difference is significant if its adjusted p-value is at most 1 minus this.
     """
     ahead, behind = [0] * runs, [0] * runs
     for (one, other), found in pairs.items():
@@ -361,11 +305,6 @@ def difference_interval(
     In simulations a 95 % interval held the true mean in 92 % of cases or more for ten items or more, whether their
     differences are -1, 0 and 1, scores, or very skewed; of fewer and skewed ones it holds it less often. A single item
     says nothing: the interval is then all from -1 to 1.
-
-    Args:
-        differences: one for each item, at least one.
-        weights: of the items, which add up to 1; by default all weigh the same.
-        confidence: how often the interval should hold the true mean.
     """
     validate_confidence(confidence)
     shares = weights or [1 / len(differences)] * len(differences)

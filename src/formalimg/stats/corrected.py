@@ -69,15 +69,6 @@ def corrected_mean(
 
     The judge counts as much as its scores go along with the labels: a judge whose scores are noise changes nothing,
     and with one that always agrees the mean is that of its scores of all images.
-
-    Args:
-        judge_scores: the judge's score of every image, the labelled ones among them.
-        labelled: for each labelled image the judge's score and the score by people.
-        confidence: of the interval.
-        bounds: the least and the largest possible score.
-
-    Raises:
-        FormalimgError: if a score lies outside the bounds, or there are no labels or more than images.
     """
     normal = normal_quantile(confidence)
     least, most = bounds

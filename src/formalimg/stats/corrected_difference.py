@@ -24,37 +24,20 @@ _MIN_LABELS = 2
 
 
 class PairedItem(NamedTuple):
-    """One item of two runs: differences are those of the first run minus the second, from -1 to 1.
+    """One item of two runs: differences are those of the first run minus the second, from -1 to 1."""
 
-    Attributes:
-        level: its level.
-        judge: the judge's difference, over all images of the item.
-        people: people's difference, over the labelled images; None where one of the runs has no label.
-        judge_where_labelled: the judge's difference over the labelled images alone.
-        probability: how likely the item was to be labelled in both runs.
-    """
-
-    level: int
-    judge: float
+    level: int  # its level
+    judge: float  # the judge's difference, over all images of the item
+    # people's difference, over the labelled images; None where one of the runs has no label
     people: float | None = None
-    judge_where_labelled: float = 0.0
-    probability: float = 1.0
+    judge_where_labelled: float = 0.0  # the judge's difference over the labelled images alone
+    probability: float = 1.0  # how likely the item was to be labelled in both runs
 
 
 def corrected_difference(
     items: Sequence[PairedItem], levels: Sequence[int] | None = None, *, confidence: float = 0.95
 ) -> PairedDifference | None:
-    """Return the mean difference of two runs, corrected by labels.
-
-    Args:
-        items: the items that have a verdict in both runs.
-        levels: the levels to average, each with the same weight, as in a band; by default all items weigh the same.
-        confidence: of the interval.
-
-    Returns:
-        The difference by people, whose `items` are those labelled in both runs; None where a level has no item, or
-        fewer than three items are labelled in both runs.
-    """
+    """Return the mean difference of two runs, corrected by labels."""
     chosen = [item for item in items if levels is None or item.level in levels]
     counts = Counter(item.level for item in chosen)
     people = [item.people for item in chosen if item.people is not None]
@@ -110,16 +93,11 @@ class _LabelledItem(NamedTuple):
 
 
 class _Stratum(NamedTuple):
-    """Items among which labels were drawn at random.
+    """Items among which labels were drawn at random."""
 
-    Attributes:
-        share: what the stratum weighs in the mean.
-        labelled: its labelled items.
-        unlabelled_parts: for every other item, its part of the judge's mean, measured from the stratum's.
-    """
-
-    share: float
-    labelled: tuple[_LabelledItem, ...]
+    share: float  # what the stratum weighs in the mean
+    labelled: tuple[_LabelledItem, ...]  # its labelled items
+    # for every other item, its part of the judge's mean, measured from the stratum's
     unlabelled_parts: tuple[float, ...]
 
     @classmethod

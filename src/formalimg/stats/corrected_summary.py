@@ -24,23 +24,14 @@ class LabelledObservation(NamedTuple):
 
 
 class CorrectedSummary(NamedTuple):
-    """Results of a run corrected by human labels; None where labels are lacking.
+    """Results of a run corrected by human labels; None where labels are lacking."""
 
-    Attributes:
-        levels: the corrected rate of each level.
-        overall: of all images.
-        bands: the mean of the corrected rates of the levels of each band.
-        generalizability: G_ε by the corrected rates.
-        labels: how many labels were used; those of images without a verdict of the judge are not.
-        confidence: of all intervals.
-    """
-
-    levels: Mapping[int, CorrectedRate | None]
-    overall: CorrectedRate | None
-    bands: Mapping[str, CorrectedRate | None]
-    generalizability: Generalizability | None
-    labels: int
-    confidence: float
+    levels: Mapping[int, CorrectedRate | None]  # the corrected rate of each level
+    overall: CorrectedRate | None  # of all images
+    bands: Mapping[str, CorrectedRate | None]  # the mean of the corrected rates of the levels of each band
+    generalizability: Generalizability | None  # G_ε by the corrected rates
+    labels: int  # how many labels were used; those of images without a verdict of the judge are not
+    confidence: float  # of all intervals
 
 
 def summarize_corrected(
@@ -53,15 +44,6 @@ def summarize_corrected(
     """Return the results of a run, corrected by human labels.
 
     Labels may be drawn with different probabilities by level and answer of the judge, at random within each such cell.
-
-    Args:
-        observations: one for each image, in any order; several for one item are its samples.
-        bands: groups of levels whose rates are averaged.
-        epsilon: the rate to hold for G_ε; None to skip G_ε.
-        confidence: of all intervals.
-
-    Raises:
-        FormalimgError: if an observation or an argument is invalid.
     """
     validate_confidence(confidence)
     if epsilon is not None:

@@ -21,21 +21,15 @@ ScorePairs: TypeAlias = Iterable[tuple[float | None, float | None]]
 
 
 class Correlation(NamedTuple):
-    """A correlation coefficient with its confidence interval.
+    """A correlation coefficient with its confidence interval."""
 
-    Attributes:
-        value: the coefficient, from −1 to 1; None for fewer than three pairs, and where all scores of one side are
-            the same.
-        interval: None for fewer than four pairs or items, and where the coefficient of scores is 1 or −1: it has no
-            finite width there.
-        n: number of pairs that entered.
-        left_out: number of pairs left out because a score is missing.
-    """
-
+    # the coefficient, from −1 to 1; None for fewer than three pairs, and where all scores of one side are the same
     value: float | None
+    # None for fewer than four pairs or items, and where the coefficient of scores is 1 or −1: it has no finite width
+    # there
     interval: Interval | None
-    n: int
-    left_out: int
+    n: int  # number of pairs that entered
+    left_out: int  # number of pairs left out because a score is missing
 
 
 class KnownPairs(NamedTuple):
@@ -47,15 +41,7 @@ class KnownPairs(NamedTuple):
 
 
 def known_pairs(pairs: ScorePairs, names: Sequence[Hashable] | None) -> KnownPairs:
-    """Return the pairs in which no score is missing.
-
-    Args:
-        pairs: the two scores of each case.
-        names: the item of each case; None if each stands for itself.
-
-    Raises:
-        FormalimgError: if a score is not a number, or the names are not as many as the pairs.
-    """
+    """Return the pairs in which no score is missing."""
     given = list(pairs)
     named = zip(item_ids(len(given), names), given, strict=True)
     both = [(name, (float(one), float(other))) for name, (one, other) in named if one is not None and other is not None]

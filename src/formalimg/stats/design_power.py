@@ -22,35 +22,21 @@ _MOST = 10_000_000
 
 
 class Goal(NamedTuple):
-    """What a design is to do.
+    """What a design is to do."""
 
-    Attributes:
-        difference: the true difference of two models, between 0 and 1.
-        power: how often it should be found.
-        confidence: 1 minus the share of false alarms, two-sided.
-    """
-
-    difference: float
-    power: float = 0.8
-    confidence: float = 0.95
+    difference: float  # the true difference of two models, between 0 and 1
+    power: float = 0.8  # how often it should be found
+    confidence: float = 0.95  # 1 minus the share of false alarms, two-sided
 
 
 class Design(NamedTuple):
-    """A comparison of two models on the same items.
+    """A comparison of two models on the same items."""
 
-    Attributes:
-        items: number of items.
-        images: images per item and model.
-        labelled: items that people label, with all of their images; 0 for the judge alone.
-        raters: raters per labelled image.
-        has_judge: whether a judge gives verdicts on all items.
-    """
-
-    items: int
-    images: int = 1
-    labelled: int = 0
-    raters: int = 1
-    has_judge: bool = True
+    items: int  # number of items
+    images: int = 1  # images per item and model
+    labelled: int = 0  # items that people label, with all of their images; 0 for the judge alone
+    raters: int = 1  # raters per labelled image
+    has_judge: bool = True  # whether a judge gives verdicts on all items
 
     @property
     def total_images(self) -> int:
@@ -64,14 +50,7 @@ class Design(NamedTuple):
 
 
 def power_of(design: Design, goal: Goal, spread: AnswerSpread, levels: int = 1) -> float:
-    """Return how often the test of a design finds the difference.
-
-    Args:
-        design: the design.
-        goal: the difference and the confidence.
-        spread: the variance components.
-        levels: of the suite: labels are drawn level by level.
-    """
+    """Return how often the test of a design finds the difference."""
     if not design.labelled:
         return _paired_power(spread.judge.difference_variance(design.images), design, goal)
     if not design.has_judge:

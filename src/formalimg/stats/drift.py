@@ -41,19 +41,12 @@ class AnchorLook(NamedTuple):
 
 
 class DriftEvidence(NamedTuple):
-    """The evidence that a judge has changed.
+    """The evidence that a judge has changed."""
 
-    Attributes:
-        e: the e-value after the last look; 1 without a look.
-        highest: the highest e-value of any look, which decides.
-        noise: the share of changed answers in the second pass; None if it was empty.
-        recent: the share of changed answers in the last look; None without one.
-    """
-
-    e: float
-    highest: float
-    noise: float | None
-    recent: float | None
+    e: float  # the e-value after the last look; 1 without a look
+    highest: float  # the highest e-value of any look, which decides
+    noise: float | None  # the share of changed answers in the second pass; None if it was empty
+    recent: float | None  # the share of changed answers in the last look; None without one
 
     @property
     def alarm(self) -> bool:
@@ -76,11 +69,7 @@ def drift_evidence(second_pass: AnchorLook, looks: Sequence[AnchorLook]) -> Drif
 
 
 def drift_e_values(second_pass: AnchorLook, looks: Iterable[AnchorLook]) -> Iterator[float]:
-    """Yield the e-value after each look, as looks come.
-
-    Raises:
-        FormalimgError: if more answers changed than were asked for.
-    """
+    """Yield the e-value after each look, as looks come."""
     before = [_checked(second_pass)]
     for look in looks:
         asked, changed = _checked(look)

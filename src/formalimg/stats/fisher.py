@@ -9,20 +9,7 @@ from formalimg.errors import FormalimgError
 
 
 def fisher_lower(part: int, whole: int, other_part: int, other_whole: int) -> float:
-    """Return the p-value of a share being lower than another one (Fisher's exact test, one-sided).
-
-    Args:
-        part: how many of the first group succeeded.
-        whole: the size of the first group.
-        other_part: how many of the second group succeeded.
-        other_whole: the size of the second group.
-
-    Returns:
-        The chance of so few successes in the first group, or fewer, if both groups have the same rate.
-
-    Raises:
-        FormalimgError: if these are not counts.
-    """
+    """Return the p-value of a share being lower than another one (Fisher's exact test, one-sided)."""
     if not (0 <= part <= whole and 0 <= other_part <= other_whole):
         raise FormalimgError(
             f"{part} of {whole} and {other_part} of {other_whole} are no shares: give no more successes than trials"
@@ -39,14 +26,7 @@ def fisher_lower(part: int, whole: int, other_part: int, other_whole: int) -> fl
 
 @cache
 def errors_to_notice(whole: int, other_whole: int, alpha: float, least_share: float = 0.0) -> int | None:
-    """Return how many errors in a group are significant if the other group has none; None if no number is.
-
-    Args:
-        whole: the size of the group.
-        other_whole: the size of the other group.
-        alpha: the level of the test.
-        least_share: the share of errors that is noticed at all.
-    """
+    """Return how many errors in a group are significant if the other group has none; None if no number is."""
     for errors in range(1, whole + 1):
         if errors >= least_share * whole and fisher_lower(whole - errors, whole, other_whole, other_whole) <= alpha:
             return errors
@@ -54,13 +34,7 @@ def errors_to_notice(whole: int, other_whole: int, alpha: float, least_share: fl
 
 
 def power_to_notice(error_rate: float, whole: int, errors: int) -> float:
-    """Return the chance of at least so many errors in a group.
-
-    Args:
-        error_rate: the true rate of errors.
-        whole: the size of the group.
-        errors: the number of errors from which they are noticed.
-    """
+    """Return the chance of at least so many errors in a group."""
     if error_rate <= 0 or error_rate >= 1:
         return float((error_rate >= 1 and errors <= whole) or errors <= 0)
     return min(

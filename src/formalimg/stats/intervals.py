@@ -255,16 +255,7 @@ def pooled_interval(mean: float, levels: Sequence[PassCounts], confidence: float
 
 
 def clopper_pearson_margin(successes: int, n: int, confidence: float = 0.95) -> float:
-    """Return the ± of a rate as papers print it: the larger side of the exact interval.
-
-    Args:
-        successes: how many of `n` succeeded.
-        n: how many were tried, at least 1.
-        confidence: of the interval.
-
-    Raises:
-        FormalimgError: if these are not counts, or not a confidence.
-    """
+    """Return the ± of a rate as papers print it: the larger side of the exact interval."""
     low, high = clopper_pearson(successes, n, confidence)
     return max(successes / n - low, high - successes / n)
 
@@ -277,15 +268,6 @@ def mean_interval(
     The values may be anything, so nothing keeps the interval between 0 and 1. Return None where the spread cannot be
     estimated: for fewer than two values or items, and where all of them are the same. The normal interval would have
     no width then, and claim a certainty that equal values do not give.
-
-    Args:
-        values: what was measured.
-        confidence: how often the interval should hold the true mean, between 0 and 1.
-        items: for each value the item it belongs to, where items have several values. Values of one item are alike,
-            and the interval is as wide as that demands. None if each value stands for itself.
-
-    Raises:
-        FormalimgError: if a value is not a number, or the confidence is invalid.
     """
     measured = [float(value) for value in values]
     if not all(map(isfinite, measured)):
@@ -315,14 +297,6 @@ def fraction_interval(
     It is the exact interval of as many yes/no trials as the values are worth, by their variance. Two imagined items,
     one all 0 and one all 1, are added for it, as for `design_effect`: from values that are all the same nothing can be
     learned about how much others differ. For values of 0 and 1 it is the interval of Clopper and Pearson.
-
-    Args:
-        values: what was measured, each from 0 to 1.
-        confidence: how often the interval should hold the true mean, between 0 and 1.
-        items: for each value the item it belongs to, where items have several values.
-
-    Raises:
-        FormalimgError: if a value does not lie between 0 and 1, or the confidence is invalid.
     """
     validate_confidence(confidence)
     measured = [float(value) for value in values]

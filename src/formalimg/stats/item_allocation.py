@@ -30,15 +30,10 @@ _MIN_LABELS = 2
 
 
 class LevelSpread(NamedTuple):
-    """How much the differences of two runs vary among the items of a level.
+    """How much the differences of two runs vary among the items of a level."""
 
-    Attributes:
-        judge: variance of the judge's differences, by the square of their weight.
-        rest: variance of what they leave of people's differences.
-    """
-
-    judge: float
-    rest: float
+    judge: float  # variance of the judge's differences, by the square of their weight
+    rest: float  # variance of what they leave of people's differences
 
 
 def level_spreads(items: Sequence[PairedItem]) -> dict[int, LevelSpread]:
@@ -85,15 +80,7 @@ def allocate_items(
     labelled: Mapping[int, int],
     more: int,
 ) -> dict[int, int]:
-    """Return how many further items to label of each level.
-
-    Args:
-        free: items that can still be drawn, by level.
-        weights: what each level weighs in the difference; 0 for levels that it is not about.
-        spreads: variance of what labels of each level add.
-        labelled: items drawn so far.
-        more: how many further items; all that are free if there are fewer.
-    """
+    """Return how many further items to label of each level."""
     counts = Counter(dict(labelled))
 
     def priority(level: int) -> tuple[bool, float]:
@@ -120,15 +107,7 @@ def difference_half_width(
     labelled: Mapping[int, int],
     confidence: float = 0.95,
 ) -> float:
-    """Return the expected half width of the corrected difference of two runs; 1 where it cannot be known.
-
-    Args:
-        items: items of both runs, by level.
-        weights: what each level weighs; they add up to 1.
-        spreads: those of the two runs.
-        labelled: items labelled in both.
-        confidence: of the interval.
-    """
+    """Return the expected half width of the corrected difference of two runs; 1 where it cannot be known."""
     levels = [level for level in spreads if weights.get(level) and items.get(level)]
     count = sum(labelled.get(level, 0) for level in levels)
     if count <= _MIN_LABELS:

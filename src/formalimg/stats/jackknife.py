@@ -38,15 +38,7 @@ class WithoutItem(NamedTuple):
 def jackknife_limit(
     value: float, without: Iterable[WithoutItem], degrees: int, confidence: float, *, upper: bool
 ) -> float:
-    """Return one limit of a correlation.
-
-    Args:
-        value: the correlation, from −1 to 1.
-        without: the correlation without each item; one that is undefined counts as 0.
-        degrees: of freedom: the number of items, less the number of means that were estimated.
-        confidence: of the interval.
-        upper: which of the two limits.
-    """
+    """Return one limit of a correlation."""
     left = [(_fisher(one.value or 0.0), one.items) for one in without]
     items = sum(times for _, times in left)
     middle = fsum(z * times for z, times in left) / items
@@ -65,12 +57,7 @@ def jackknife_interval(
 
 
 def unseen_limits(value: float, limit: Callable[[bool], float]) -> Interval:
-    """Return the interval from the limits of a statistic of yes and no.
-
-    Args:
-        value: the statistic.
-        limit: its upper limit (True) with unseen items that agree, and its lower one (False) with such that do not.
-    """
+    """Return the interval from the limits of a statistic of yes and no."""
     return Interval(max(-1.0, min(limit(False), value)), min(1.0, max(limit(True), value)))
 
 

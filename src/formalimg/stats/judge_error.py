@@ -16,19 +16,14 @@ RG_ASSUMPTION = "assumes the judge errs here as it did there"
 
 
 class RoganGladen(NamedTuple):
-    """A pass rate corrected by sensitivity and specificity that were measured elsewhere.
+    """A pass rate corrected by sensitivity and specificity that were measured elsewhere."""
 
-    Attributes:
-        estimate: the corrected rate, 0 to 1.
-        low, high: its confidence interval; None without the counts behind the rates. From 0 to 1 where the counts
-            refute the assumption, or are too few to tell the judge from chance.
-        assumption: what must be said beside it.
-    """
-
-    estimate: float
+    estimate: float  # the corrected rate, 0 to 1
+    # its confidence interval; None without the counts behind the rates. From 0 to 1 where the counts refute the
+    # assumption, or are too few to tell the judge from chance
     low: float | None
     high: float | None
-    assumption: str = RG_ASSUMPTION
+    assumption: str = RG_ASSUMPTION  # what must be said beside it
 
 
 def rogan_gladen(
@@ -41,20 +36,7 @@ def rogan_gladen(
     negatives: int | None = None,
     confidence: float = 0.95,
 ) -> RoganGladen:
-    """Return a judge's pass rate, corrected by its sensitivity and specificity.
-
-    Args:
-        rate: the share of images that the judge passed.
-        sensitivity: the share of good images that it passes.
-        specificity: the share of bad images that it fails.
-        images: how many images the rate is of.
-        positives: how many good images the sensitivity was measured on.
-        negatives: how many bad images the specificity was measured on.
-        confidence: of the interval, which needs all three counts.
-
-    Raises:
-        FormalimgError: if a share or a count is impossible, or the judge is no better than chance.
-    """
+    """Return a judge's pass rate, corrected by its sensitivity and specificity."""
     width = normal_quantile(confidence)
     for name, share in (("rate", rate), ("sensitivity", sensitivity), ("specificity", specificity)):
         if not 0 <= share <= 1:

@@ -21,15 +21,10 @@ _LEAST = 2
 
 
 class LabelAllocation(NamedTuple):
-    """How many images to label of each level and answer of the judge.
+    """How many images to label of each level and answer of the judge."""
 
-    Attributes:
-        cells: further labels by level and whether the judge passed the image.
-        half_width: expected half width of the corrected Overall interval after them.
-    """
-
-    cells: Mapping[tuple[int, bool], int]
-    half_width: float
+    cells: Mapping[tuple[int, bool], int]  # further labels by level and whether the judge passed the image
+    half_width: float  # expected half width of the corrected Overall interval after them
 
 
 def allocate_labels(
@@ -39,17 +34,7 @@ def allocate_labels(
     known: Mapping[tuple[int, bool], tuple[int, int]] | None = None,
     confidence: float = 0.95,
 ) -> LabelAllocation:
-    """Return how many further labels each cell should get, so that the corrected Overall rate is most precise.
-
-    Args:
-        cells: number of images by level and whether the judge passed them.
-        labels: how many further labels there will be.
-        known: labels so far of each cell: how many said yes, and how many there are.
-        confidence: of the interval whose half width is returned.
-
-    Raises:
-        FormalimgError: if a count is impossible, or there are more labels than images.
-    """
+    """Return how many further labels each cell should get, so that the corrected Overall rate is most precise."""
     validate_confidence(confidence)
     so_far = dict.fromkeys(cells, (0, 0)) | dict(known or {})
     for cell, (yes, done) in so_far.items():

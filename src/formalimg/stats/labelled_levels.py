@@ -26,37 +26,24 @@ By simulation: the intervals of six models over ten levels, with 25 to 400 label
 
 
 class CorrectedRate(NamedTuple):
-    """A pass rate or a mean, corrected by human labels.
+    """A pass rate or a mean, corrected by human labels."""
 
-    Attributes:
-        estimate: the corrected rate, 0 to 1.
-        low, high: its confidence interval, for the sampling of images and of labels.
-        labels: how many images people labelled.
-        effective_labels: how many labels alone, without a judge, would give the same variance. Next to nothing where
-            the judge gave an answer of which no image is labelled.
-        raw: the judge's own rate.
-    """
-
-    estimate: float
-    low: float
+    estimate: float  # the corrected rate, 0 to 1
+    low: float  # its confidence interval, for the sampling of images and of labels
     high: float
-    labels: int
+    labels: int  # how many images people labelled
+    # how many labels alone, without a judge, would give the same variance. Next to nothing where the judge gave an
+    # answer of which no image is labelled
     effective_labels: float
-    raw: float
+    raw: float  # the judge's own rate
 
 
 class AnswerCell(NamedTuple):
-    """The images of a level to which the judge gave the same answer.
+    """The images of a level to which the judge gave the same answer."""
 
-    Attributes:
-        images: how many there are.
-        labels: how many of them people labelled.
-        passed: how many of these people passed; a fraction where it is what is expected.
-    """
-
-    images: int
-    labels: int
-    passed: float
+    images: int  # how many there are
+    labels: int  # how many of them people labelled
+    passed: float  # how many of these people passed; a fraction where it is what is expected
 
 
 class LabelledLevel(NamedTuple):
@@ -89,21 +76,13 @@ class _WeightedCell(NamedTuple):
 
 
 class _AnswerRate(NamedTuple):
-    """All images to which the judge gave one answer.
+    """All images to which the judge gave one answer."""
 
-    Attributes:
-        weight: share of the images that the labels speak for.
-        unknown: share of the images that no label speaks for.
-        rate: how many of them people pass.
-        smooth: the same, drawn away from 0 and 1 by half a label each.
-        trials: effective number of labels.
-    """
-
-    weight: float
-    unknown: float
-    rate: float
-    smooth: float
-    trials: float
+    weight: float  # share of the images that the labels speak for
+    unknown: float  # share of the images that no label speaks for
+    rate: float  # how many of them people pass
+    smooth: float  # the same, drawn away from 0 and 1 by half a label each
+    trials: float  # effective number of labels
 
 
 def rate_of_levels(
@@ -113,12 +92,6 @@ def rate_of_levels(
 
     A cell without labels takes the rate of the nearest levels that have labels of the same answer. Where most images
     of an answer are in such cells, nothing is known of them: the interval allows for all of them to pass, or none.
-
-    Args:
-        levels: in order; each with at least one image.
-        confidence: of the interval.
-        image_effect: how many images are worth an independent one, where items have several.
-        label_effect: the same for labels.
     """
     answers = (
         _answer([(level.weight * level.judge_yes.images / level.images, level.judge_yes) for level in levels]),

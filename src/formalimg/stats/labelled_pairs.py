@@ -29,14 +29,7 @@ def pair_labelled(
     *,
     by_item: bool | None = None,
 ) -> dict[str, PairedItem]:
-    """Put the labelled images of two runs side by side, item by item.
-
-    Args:
-        first: the images of each item of one run.
-        second: those of the other run.
-        by_item: whether items were drawn for both runs, at random within levels, rather than images of each run by
-            level and the judge's answer; None if nobody knows: they were if the same ones are labelled.
-    """
+    """Put the labelled images of two runs side by side, item by item."""
     names = sorted(first.keys() & second.keys())
     by_item = _has_common_draw(first, second) if by_item is None else by_item
     if not by_item:

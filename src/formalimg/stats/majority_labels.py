@@ -30,15 +30,10 @@ _STEPS = 50
 
 
 class MajorityLabels(NamedTuple):
-    """The labels of images by the majority of raters.
+    """The labels of images by the majority of raters."""
 
-    Attributes:
-        components: of one label.
-        gain: how many points two models are apart by these labels, for each point by one rater.
-    """
-
-    components: Components
-    gain: float
+    components: Components  # of one label
+    gain: float  # how many points two models are apart by these labels, for each point by one rater
 
     @property
     def relative_variance(self) -> float:
@@ -48,15 +43,7 @@ class MajorityLabels(NamedTuple):
 
 @cache
 def majority_labels(rating: Components, raters: int) -> MajorityLabels:
-    """Return the components of the majority of raters, each drawn anew for every image.
-
-    Args:
-        rating: the components of one rating.
-        raters: how many raters each image gets.
-
-    Raises:
-        FormalimgError: if their number is even: the majority would be open where they are divided.
-    """
+    """Return the components of the majority of raters, each drawn anew for every image."""
     if raters < 1 or raters % 2 == 0:
         raise FormalimgError(f"{raters} raters per image can be divided: use an odd number")
     if raters == 1 or not rating.rater + rating.rest:

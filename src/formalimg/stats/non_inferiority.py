@@ -40,28 +40,18 @@ _MAX_SAMPLES = 100
 
 
 class GateDecision(NamedTuple):
-    """What a gate decides; differences are those of the new run minus the baseline, from -1 to 1.
+    """What a gate decides; differences are those of the new run minus the baseline, from -1 to 1."""
 
-    Attributes:
-        outcome: the decision.
-        difference: the estimate.
-        low, high: its one-sided bounds, each with the error probability `alpha`, whatever missing verdicts are.
-        margin: the loss that is tolerated.
-        alpha: the error probability of each bound at this look.
-        items: the number of items that decide: those compared, or those with labels in both runs.
-        growth: how many times as much data would tell, if the difference is as observed; None where no data would.
-        is_open: whether the missing verdicts alone can decide.
-    """
-
-    outcome: GateOutcome
-    difference: float
-    low: float
+    outcome: GateOutcome  # the decision
+    difference: float  # the estimate
+    low: float  # its one-sided bounds, each with the error probability `alpha`, whatever missing verdicts are
     high: float
-    margin: float
-    alpha: float
-    items: int
+    margin: float  # the loss that is tolerated
+    alpha: float  # the error probability of each bound at this look
+    items: int  # the number of items that decide: those compared, or those with labels in both runs
+    # how many times as much data would tell, if the difference is as observed; None where no data would
     growth: float | None = None
-    is_open: bool = False
+    is_open: bool = False  # whether the missing verdicts alone can decide
 
     @property
     def more_items(self) -> int | None:
@@ -69,15 +59,7 @@ class GateDecision(NamedTuple):
         return None if self.growth is None else max(1, ceil(self.items * (self.growth - 1)))
 
     def samples(self, present: int, noise_share: float) -> int | None:
-        """Return how many images of each item would tell instead.
-
-        Args:
-            present: images of an item now.
-            noise_share: the share of the difference's variance that comes from images of the same item.
-
-        Returns:
-            The number; None where more images of the same items would not tell.
-        """
+        """Return how many images of each item would tell instead."""
         left = 0.0 if self.growth is None else 1 / self.growth - (1 - noise_share)
         needed = ceil(present * noise_share / left) if left > 0 else 0
         return max(needed, present + 1) if 0 < needed <= _MAX_SAMPLES else None
@@ -91,19 +73,7 @@ def decide_gate(
     best: PairedDifference | None = None,
     alpha: float = ALPHA,
 ) -> GateDecision:
-    """Decide whether a new run is no worse than a baseline by more than a margin.
-
-    Args:
-        difference: the new run minus the baseline.
-        margin: the loss that is tolerated, above 0 and below 1.
-        worst: the same, with missing verdicts as failures of the new run and passes of the baseline; None if none is
-            missing.
-        best: the reverse.
-        alpha: the error probability of each bound.
-
-    Raises:
-        FormalimgError: if the margin is not valid, or there is no difference.
-    """
+    """Decide whether a new run is no worse than a baseline by more than a margin."""
     if not 0 < margin < 1:
         raise FormalimgError(f"a margin of {100 * margin:g} points cannot be tested: give one above 0 and below 100")
     worst, best = (_with_least_error(each or difference, margin) for each in (worst, best))
@@ -119,16 +89,7 @@ def decide_gate(
 
 
 def look_alpha(items: Sequence[int], looks: int, alpha: float = ALPHA) -> float:
-    """Return the error probability that a bound may have at the last of these looks.
-
-    Args:
-        items: the number of items at each look so far, rising.
-        looks: how many looks are planned.
-        alpha: the error probability of a bound over all looks.
-
-    Raises:
-        FormalimgError: if there are no looks, more than planned, or their items do not rise.
-    """
+    """Return the error probability that a bound may have at the last of these looks."""
     from statistics import NormalDist  # here, because it takes long to load
 
     if not 1 <= len(items) <= looks <= MAX_LOOKS:

@@ -61,21 +61,13 @@ class Interval(NamedTuple):
 
 
 class Rate(NamedTuple):
-    """Pass rate with coverage and confidence interval.
+    """Pass rate with coverage and confidence interval."""
 
-    Attributes:
-        passed: how many passed.
-        scored: how many were scored.
-        expected: how many were to be scored.
-        value: the rate, 0 to 1, after the rule for what is missing; None if nothing was counted.
-        interval: its exact confidence interval, clustered by item where items have several images; None where there
-            is no value.
-    """
-
-    passed: int
-    scored: int
-    expected: int
-    value: float | None
+    passed: int  # how many passed
+    scored: int  # how many were scored
+    expected: int  # how many were to be scored
+    value: float | None  # the rate, 0 to 1, after the rule for what is missing; None if nothing was counted
+    # its exact confidence interval, clustered by item where items have several images; None where there is no value
     interval: Interval | None
 
     @property
@@ -85,35 +77,24 @@ class Rate(NamedTuple):
 
 
 class Band(NamedTuple):
-    """Mean pass rate of several levels; None where a level has no value.
+    """Mean pass rate of several levels; None where a level has no value."""
 
-    Attributes:
-        levels: the levels it is the mean of.
-        value: the mean, 0 to 1.
-        interval: its bootstrap interval, for which items are resampled within their levels; an exact and wider one
-            where a level has fewer than five items.
-        coverage: the share of images that were scored.
-    """
-
-    levels: tuple[int, ...]
-    value: float | None
+    levels: tuple[int, ...]  # the levels it is the mean of
+    value: float | None  # the mean, 0 to 1
+    # its bootstrap interval, for which items are resampled within their levels; an exact and wider one where a level
+    # has fewer than five items
     interval: Interval | None
-    coverage: float
+    coverage: float  # the share of images that were scored
 
 
 class Generalizability(NamedTuple):
-    """G_ε: the largest level up to which a model holds a rate of at least ε.
+    """G_ε: the largest level up to which a model holds a rate of at least ε."""
 
-    Attributes:
-        epsilon: the rate to hold.
-        value: the level; 0 if the first level is lost; None where a level that matters has no value. A level
-            after the first lost one does not matter.
-        low, high: its interval, which holds G at least as often as it says.
-    """
-
-    epsilon: float
+    epsilon: float  # the rate to hold
+    # the level; 0 if the first level is lost; None where a level that matters has no value. A level after the first
+    # lost one does not matter
     value: int | None
-    low: int | None
+    low: int | None  # its interval, which holds G at least as often as it says
     high: int | None
 
 
@@ -152,11 +133,7 @@ PassCounts: TypeAlias = Mapping[PassCount, int]
 
 
 def tally(observations: Iterable[Observation]) -> dict[int, dict[str, ItemTally]]:
-    """Count the images of each item, by level and item; levels are sorted.
-
-    Raises:
-        FormalimgError: if an item is at two levels, a level is below 0, or a verdict is neither yes, no nor None.
-    """
+    """Count the images of each item, by level and item; levels are sorted."""
     level_of: dict[str, int] = {}
     tallies: dict[str, ItemTally] = {}
     for item, level, passed in observations:

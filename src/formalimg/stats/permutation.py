@@ -42,15 +42,6 @@ def sign_flip_test(differences: Sequence[float], *, resamples: int = RESAMPLES, 
     The statistic is the sum, so that differences that are weighted before make a weighted mean. The p-value is exact
     for up to sixteen differences other than 0, and where all of them are multiples of one step, as shares of the same
     number of images are. Otherwise the signs are drawn at random.
-
-    Args:
-        differences: one for each item, such as the share of images that pass in one run minus that in the other.
-        resamples: how often signs are drawn, where the p-value is not exact. It is then (b + 1) / (resamples + 1),
-            where b is how often they move the sum as far as observed; this never rejects too often.
-        seed: of the signs. The same differences and seed give the same p-value.
-
-    Raises:
-        FormalimgError: if a difference is not a number, or there are no resamples.
     """
     if not all(map(isfinite, differences)):
         raise FormalimgError("a difference is not a number: leave out items that one of the runs has no number for")
@@ -75,9 +66,6 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
     The chance that any true hypothesis has a corrected p-value of 0.05 or less is at most 5 %, however they depend on
     each other.
-
-    Raises:
-        FormalimgError: if one is not a probability.
     """
     for p in p_values:
         if not 0 <= p <= 1:

@@ -14,16 +14,7 @@ _MOST = 1_000_000_000
 
 
 def images_for_width(width: float, *, rate: float = 0.5, confidence: float = 0.95) -> int:
-    """Return how many images the exact interval of a pass rate needs to be at most so wide to its larger side.
-
-    Args:
-        width: the wanted half width, between 0 and 1.
-        rate: the rate to expect; intervals are widest at 0.5.
-        confidence: of the interval.
-
-    Raises:
-        FormalimgError: if the width cannot be reached, or a number is not a rate.
-    """
+    """Return how many images the exact interval of a pass rate needs to be at most so wide to its larger side."""
     validate_confidence(confidence)
     require_width(width)
     if not 0 <= rate <= 1:
@@ -37,16 +28,7 @@ def images_for_width(width: float, *, rate: float = 0.5, confidence: float = 0.9
 
 
 def items_for_difference(width: float, *, discordant: float, confidence: float = 0.95) -> int:
-    """Return about how many items the difference of two models on the same items needs for this half width.
-
-    Args:
-        width: the wanted half width, between 0 and 1.
-        discordant: the share of items that one model passes and the other does not.
-        confidence: of the interval.
-
-    Raises:
-        FormalimgError: if the width or the share is not valid.
-    """
+    """Return about how many items the difference of two models on the same items needs for this half width."""
     require_width(width)
     if not 0 < discordant <= 1:
         raise FormalimgError(f"a share of {discordant!r} cannot differ: give one above 0 and up to 1")
@@ -55,16 +37,7 @@ def items_for_difference(width: float, *, discordant: float, confidence: float =
 
 
 def labels_for_width(cells: Mapping[tuple[int, bool], int], width: float, *, confidence: float = 0.95) -> int | None:
-    """Return how many human labels the corrected Overall rate of a run needs for this half width.
-
-    Args:
-        cells: number of images by level and whether the judge passes them.
-        width: the wanted half width, between 0 and 1.
-        confidence: of the interval.
-
-    Returns:
-        The number of labels, placed where they help most; None if labels for all images are not enough.
-    """
+    """Return how many human labels the corrected Overall rate of a run needs for this half width."""
     require_width(width)
 
     def is_enough(labels: int) -> bool:

@@ -17,19 +17,12 @@ if TYPE_CHECKING:
 
 
 class Confusion(NamedTuple):
-    """Confusion matrix of ground truth and judge; yes is positive.
+    """Confusion matrix of ground truth and judge; yes is positive."""
 
-    Attributes:
-        true_positives: both say yes.
-        false_positives: the judge says yes, the truth is no.
-        false_negatives: the judge says no, the truth is yes.
-        true_negatives: both say no.
-    """
-
-    true_positives: int
-    false_positives: int
-    false_negatives: int
-    true_negatives: int
+    true_positives: int  # both say yes
+    false_positives: int  # the judge says yes, the truth is no
+    false_negatives: int  # the judge says no, the truth is yes
+    true_negatives: int  # both say no
 
 
 class Proportion(NamedTuple):
@@ -46,28 +39,17 @@ class Classification(NamedTuple):
 
     Shares have the exact interval of Clopper and Pearson, clustered where cases belong to the same item; F1 and the
     balanced accuracy have that of the bootstrap. What is not defined is None.
-
-    Attributes:
-        confusion: the counts.
-        n: number of cases with both a ground truth and an answer of the judge.
-        left_out: number of cases without.
-        accuracy: the share of cases that the judge gets right.
-        precision: the share of the judge's yes answers that are true.
-        recall: the share of true cases with a yes of the judge (sensitivity).
-        specificity: the share of false cases with a no of the judge.
-        f1: the harmonic mean of precision and recall; None where nothing is true and the judge never says yes.
-        balanced_accuracy: the mean of recall and specificity: 0.5 for a judge who always says the same.
     """
 
-    confusion: Confusion
-    n: int
-    left_out: int
-    accuracy: Proportion
-    precision: Proportion
-    recall: Proportion
-    specificity: Proportion
-    f1: Estimate
-    balanced_accuracy: Estimate
+    confusion: Confusion  # the counts
+    n: int  # number of cases with both a ground truth and an answer of the judge
+    left_out: int  # number of cases without
+    accuracy: Proportion  # the share of cases that the judge gets right
+    precision: Proportion  # the share of the judge's yes answers that are true
+    recall: Proportion  # the share of true cases with a yes of the judge (sensitivity)
+    specificity: Proportion  # the share of false cases with a no of the judge
+    f1: Estimate  # the harmonic mean of precision and recall; None where nothing is true and the judge never says yes
+    balanced_accuracy: Estimate  # the mean of recall and specificity: 0.5 for a judge who always says the same
 
     @property
     def sensitivity(self) -> Proportion:
@@ -76,22 +58,14 @@ class Classification(NamedTuple):
 
 
 class SensitivitySpecificity(NamedTuple):
-    """In which direction a judge errs, with exact intervals (Clopper-Pearson), clustered by item.
+    """In which direction a judge errs, with exact intervals (Clopper-Pearson), clustered by item."""
 
-    Attributes:
-        n: number of cases with both a ground truth and an answer of the judge.
-        left_out: number of cases without.
-        judge_yes, truth_yes: the share of yes by the judge, and in truth.
-        sensitivity: the share of true cases with a yes of the judge.
-        specificity: the share of false cases with a no of the judge.
-    """
-
-    n: int
-    left_out: int
-    judge_yes: Proportion
+    n: int  # number of cases with both a ground truth and an answer of the judge
+    left_out: int  # number of cases without
+    judge_yes: Proportion  # the share of yes by the judge, and in truth
     truth_yes: Proportion
-    sensitivity: Proportion
-    specificity: Proportion
+    sensitivity: Proportion  # the share of true cases with a yes of the judge
+    specificity: Proportion  # the share of false cases with a no of the judge
 
 
 _Counts = TypeVar("_Counts", bound=tuple[int, ...])
@@ -145,17 +119,7 @@ def sensitivity_specificity(
     items: Sequence[Hashable] | None = None,
     confidence: float = 0.95,
 ) -> SensitivitySpecificity:
-    """Return how often a judge finds what is true, and how often it rejects what is not.
-
-    Args:
-        pairs: the ground truth of each case and the answer of the judge; None where there is none. Such cases are left
-            out and counted.
-        items: for each case the item it belongs to, where items have several cases; None if each is independent.
-        confidence: of all intervals.
-
-    Raises:
-        FormalimgError: if an answer or the confidence is invalid.
-    """
+    """Return how often a judge finds what is true, and how often it rejects what is not."""
     validate_confidence(confidence)
     cases = validate_answers(pairs)
     kinds = _confusions(_named(cases, items))
@@ -257,33 +221,20 @@ def _ratio(part: Draws, whole: Draws) -> Draws:
 
 
 class DetectionCounts(NamedTuple):
-    """Detection counts of one image.
+    """Detection counts of one image."""
 
-    Attributes:
-        matched: number of detections that match an object.
-        found: number of detections.
-        objects: number of objects in the image.
-    """
-
-    matched: int
-    found: int
-    objects: int
+    matched: int  # number of detections that match an object
+    found: int  # number of detections
+    objects: int  # number of objects in the image
 
 
 class Detection(NamedTuple):
-    """Precision, recall and F1 of object detection; None where nothing was found, or nothing is there.
+    """Precision, recall and F1 of object detection; None where nothing was found, or nothing is there."""
 
-    Attributes:
-        counts: the sums over all images.
-        precision: matched over found.
-        recall: matched over objects.
-        f1: the harmonic mean of both.
-    """
-
-    counts: DetectionCounts
-    precision: Proportion
-    recall: Proportion
-    f1: Estimate
+    counts: DetectionCounts  # the sums over all images
+    precision: Proportion  # matched over found
+    recall: Proportion  # matched over objects
+    f1: Estimate  # the harmonic mean of both
 
 
 def detection(
@@ -298,17 +249,6 @@ def detection(
 
     Precision and recall have the exact interval, clustered by image: objects in one image are found or missed
     together. F1 has that of the bootstrap over images, in which an unseen image can be drawn.
-
-    Args:
-        images: what was found in each image; several entries for one image, such as by several people who say
-            what is there, have the same item.
-        items: for each entry the image it belongs to; None if each stands for itself.
-        confidence: of all intervals.
-        resamples: number of bootstrap resamples for F1.
-        seed: of the bootstrap.
-
-    Raises:
-        FormalimgError: if the counts or the confidence are invalid.
     """
     config = bootstrap_config(confidence, resamples, seed)
     entries = list(images)

@@ -21,22 +21,15 @@ if TYPE_CHECKING:
 
 
 class RankAgreement(NamedTuple):
-    """Rank correlation of two scorings of the same models, level by level.
+    """Rank correlation of two scorings of the same models, level by level."""
 
-    Attributes:
-        by_level: Spearman's correlation at each level.
-        mean: the mean of those that are defined, each level weighing the same; None if none is.
-        levels: how many levels the mean is of.
-        left_out: at how many levels there is none, because there are fewer than three models or all are scored the
-            same.
-        interval: of the mean, for other models: as wide as that of a single level, because all levels rank the same
-            models. None for fewer than four models, and where the mean is 1 or −1.
-    """
-
-    by_level: Mapping[int, Correlation]
-    mean: float | None
-    levels: int
+    by_level: Mapping[int, Correlation]  # Spearman's correlation at each level
+    mean: float | None  # the mean of those that are defined, each level weighing the same; None if none is
+    levels: int  # how many levels the mean is of
+    # at how many levels there is none, because there are fewer than three models or all are scored the same
     left_out: int
+    # of the mean, for other models: as wide as that of a single level, because all levels rank the same models. None
+    # for fewer than four models, and where the mean is 1 or −1
     interval: Interval | None = None
 
 
@@ -92,14 +85,6 @@ def kendall(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hash
     Ties count for neither, and the range is that of rankings with so many ties (tau-b). It is None for fewer than
     three pairs, and where all scores of one side are the same. The interval is the jackknife's over items, from four
     items on.
-
-    Args:
-        pairs: the two scores of each case; None where one is missing. Such cases are left out and counted.
-        confidence: of the interval.
-        items: for each case the item it belongs to, where items have several; None if each stands for itself.
-
-    Raises:
-        FormalimgError: if a score is not a number, or the confidence is invalid.
     """
     validate_confidence(confidence)
     both, names, left_out = known_pairs(pairs, items)
@@ -122,16 +107,7 @@ class RankCorrelations(NamedTuple):
 
 
 def rank_correlations(pairs: ScorePairs, *, items: Sequence[Hashable], confidence: float = 0.95) -> RankCorrelations:
-    """Return both rank correlations of the scores of images, with intervals clustered by item.
-
-    Args:
-        pairs: the two scores of each image; None where one is missing. Such images are left out, and counted.
-        items: for each image the item it belongs to.
-        confidence: of the intervals.
-
-    Raises:
-        FormalimgError: if a score is not a number, or the confidence is invalid.
-    """
+    """Return both rank correlations of the scores of images, with intervals clustered by item."""
     given = list(pairs)
     return RankCorrelations(spearman(given, confidence, items=items), kendall(given, confidence, items=items))
 

@@ -32,21 +32,16 @@ _ROUNDING = 1e-12
 
 
 class Reliability(NamedTuple):
-    """An alpha with its confidence interval.
+    """An alpha with its confidence interval."""
 
-    Attributes:
-        value: alpha: 1 for perfect agreement, about 0 for chance agreement, below 0 for systematic disagreement; None
-            where it is not defined.
-        interval: by the bootstrap over items, in which unseen items can be drawn, on which all raters agree or none do;
-            None for fewer than five items, and where too many resamples have no alpha.
-        n: number of objects that entered.
-        left_out: number of objects left out because ratings are missing.
-    """
-
+    # alpha: 1 for perfect agreement, about 0 for chance agreement, below 0 for systematic disagreement; None where it
+    # is not defined
     value: float | None
+    # by the bootstrap over items, in which unseen items can be drawn, on which all raters agree or none do; None for
+    # fewer than five items, and where too many resamples have no alpha
     interval: Interval | None
-    n: int
-    left_out: int
+    n: int  # number of objects that entered
+    left_out: int  # number of objects left out because ratings are missing
 
 
 def cronbach_alpha(
@@ -122,11 +117,7 @@ def _enough(interval: Interval | None, kinds: Mapping[_Items, int]) -> Interval 
 
 
 def validate_rating(rating: object) -> float:
-    """Return the rating as a float.
-
-    Raises:
-        FormalimgError: if it is not a finite number.
-    """
+    """Return the rating as a float."""
     if isinstance(rating, Real) and isfinite(rating):
         return float(rating)
     raise FormalimgError(f"{rating!r} is not a rating on a scale: use a number, or None where it is missing")

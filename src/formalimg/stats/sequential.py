@@ -51,32 +51,13 @@ def passes_to_cross(looks: tuple[int, ...], total: int, rate: float, alpha: floa
     If the true rate is `rate` or less, the chance that the passes reach the bound at any of the looks is at most
     `alpha`; by each look it is at most what the spending function allows by then. Looks must not be chosen by what was
     seen, but they need not be the planned ones: fewer images than planned just leave a part of `alpha` unspent.
-
-    Args:
-        looks: the number of images at each look, rising.
-        total: the number of images at the last planned look.
-        rate: the rate to test against, 0 to 1.
-        alpha: the error probability, between 0 and 1.
-
-    Returns:
-        The bound of each look. One that is larger than its number of images cannot be crossed there.
-
-    Raises:
-        FormalimgError: if the looks do not rise, or go beyond the total.
     """
     _require_rising(looks, total)
     return bounds_of_trials(looks, [look / total for look in looks], rate, alpha)
 
 
 def bounds_of_trials(trials: Sequence[int], shares: Sequence[float], rate: float, alpha: float) -> tuple[int, ...]:
-    """Return the bounds of looks at these numbers of trials, of which each may spend up to its share of all there is.
-
-    Args:
-        trials: the number of trials at each look; it may stay the same from one look to the next.
-        shares: which share of all that was planned has been seen at each look, rising.
-        rate: the chance of each trial to succeed.
-        alpha: the error probability of all looks together.
-    """
+    """Return the bounds of looks at these numbers of trials; each may spend up to its share of alpha."""
     import numpy as np
 
     undecided: NDArray[np.float64] = np.ones(1)  # the chance of so many successes with no bound crossed before
@@ -121,15 +102,6 @@ def repeated_interval(
     """Return the interval of a rate that may be read at every look: all rates that no look so far has refuted.
 
     It covers the true rate at all looks at once with this confidence, so it is valid whenever and why ever one stops.
-
-    Args:
-        looks: the number of images at each look so far, rising.
-        passed: how many of them had passed at each look.
-        total: the number of images at the last planned look.
-        confidence: how often the interval covers the true rate.
-
-    Raises:
-        FormalimgError: if there is no look, or these are not counts.
     """
     _require_rising(looks, total)
     if not looks or len(passed) != len(looks) or not all(0 <= n <= look for n, look in zip(passed, looks, strict=True)):

@@ -45,23 +45,16 @@ class PairedLook(NamedTuple):
 
 
 class PairedResult(NamedTuple):
-    """What a sequential comparison has found so far.
+    """What a sequential comparison has found so far."""
 
-    Attributes:
-        difference: the rate of the new model minus that of the other one, over the items so far; None before a look.
-        interval: its interval, which is valid at every look; it leaves out 0 if the models are separated.
-        decision: the decision of the last look.
-        counted, wins, losses: the counts of the last look.
-        total: the number of items that both could be compared on.
-    """
-
+    # the rate of the new model minus that of the other one, over the items so far; None before a look
     difference: float | None
-    interval: Interval | None
-    decision: PairedDecision
-    counted: int
+    interval: Interval | None  # its interval, which is valid at every look; it leaves out 0 if the models are separated
+    decision: PairedDecision  # the decision of the last look
+    counted: int  # the counts of the last look
     wins: int
     losses: int
-    total: int
+    total: int  # the number of items that both could be compared on
 
     @property
     def finished(self) -> bool:
@@ -71,15 +64,10 @@ class PairedResult(NamedTuple):
 
 @dataclass(frozen=True)
 class PairedDesign:
-    """The design of a sequential comparison; it is fixed before the first image.
+    """The design of a sequential comparison; it is fixed before the first image."""
 
-    Attributes:
-        items: the number of items that both models can be compared on.
-        confidence: of the interval; the error probability of separating equal models is the rest.
-    """
-
-    items: int
-    confidence: float = 0.95
+    items: int  # the number of items that both models can be compared on
+    confidence: float = 0.95  # of the interval; the error probability of separating equal models is the rest
 
     def __post_init__(self) -> None:
         validate_confidence(self.confidence)
@@ -123,17 +111,7 @@ class PairedTest:
         return next(size for size in self.design.looks if size > seen)
 
     def look(self, wins: int, losses: int, counted: int, *, exhausted: bool = False) -> PairedLook:
-        """Look at the comparison.
-
-        Args:
-            wins: items that only the new model passes.
-            losses: items that only the other one passes.
-            counted: items scored for both: as many as `needs` says.
-            exhausted: whether there are no more items, because some cannot be scored; then there may be fewer.
-
-        Raises:
-            FormalimgError: if the test has ended, or it is not time to look.
-        """
+        """Look at the comparison."""
         needs, last = self.needs, self._looks[-1] if self._looks else PairedLook(0, 0, 0, "going on")
         if needs is None:
             raise FormalimgError("the comparison has ended: start a new run to compare again")

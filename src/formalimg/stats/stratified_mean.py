@@ -31,13 +31,6 @@ def corrected_cell_mean(cells: Sequence[ScoreCell], confidence: float = 0.95) ->
     The intervals of the cells are joined by their squares. Each is as wide as the few labels of its cell demand;
     together there are more labels, so the spread that they estimate is better known. A cell without labels keeps the
     judge's mean, and could have any. Images of the same item count as a cluster.
-
-    Args:
-        cells: the images; cells without images are left out.
-        confidence: of the interval.
-
-    Returns:
-        The corrected mean; None without labels.
     """
     known = [cell for cell in cells if cell]
     labels = sum(len(_labelled(cell)) for cell in known)
@@ -79,10 +72,6 @@ def _design_effect(cells: Sequence[ScoreCell], offsets: Sequence[float]) -> floa
     """Return how many images are worth an independent one: 1 where items have one image each.
 
     It is the variance of the mean when items are drawn, divided by the variance when single images are.
-
-    Args:
-        cells: the images.
-        offsets: how far the mean of each cell lies from the mean of all.
     """
     influences: dict[Hashable, float] = {}
     alone = 0.0

@@ -42,43 +42,26 @@ class PairOutcome(NamedTuple):
 
 
 class ModelStrength(NamedTuple):
-    """The strength of one model.
+    """The strength of one model."""
 
-    Attributes:
-        model: its name.
-        strength: on the scale of log odds, relative to the mean of all models.
-        interval: of the strength; None if there are fewer than two items.
-        win_rate: the probability to be better than another of these models, on average, ties counted as half.
-        ranks: the ranks that it may have: more than one where it is tied.
-        wins, ties, losses: its comparisons.
-    """
-
-    model: str
-    strength: float
-    interval: Interval | None
-    win_rate: float
-    ranks: RankRange
-    wins: int
+    model: str  # its name
+    strength: float  # on the scale of log odds, relative to the mean of all models
+    interval: Interval | None  # of the strength; None if there are fewer than two items
+    win_rate: float  # the probability to be better than another of these models, on average, ties counted as half
+    ranks: RankRange  # the ranks that it may have: more than one where it is tied
+    wins: int  # its comparisons
     ties: int
     losses: int
 
 
 class BradleyTerry(NamedTuple):
-    """Strengths of models.
+    """Strengths of models."""
 
-    Attributes:
-        models: the strongest first.
-        tie: the parameter of ties: their odds between two equal models, relative to a win of one; 0 without ties.
-        n: number of comparisons.
-        items: number of items that they belong to.
-        confidence: of all intervals.
-    """
-
-    models: tuple[ModelStrength, ...]
-    tie: float
-    n: int
-    items: int
-    confidence: float
+    models: tuple[ModelStrength, ...]  # the strongest first
+    tie: float  # the parameter of ties: their odds between two equal models, relative to a win of one; 0 without ties
+    n: int  # number of comparisons
+    items: int  # number of items that they belong to
+    confidence: float  # of all intervals
 
 
 def bradley_terry(

@@ -27,16 +27,11 @@ NO_ERRORS = ErrorRates()
 
 
 class TippingPoint(NamedTuple):
-    """By how much one of a judge's error rates would have to differ between two equal models, 0 to 1.
+    """By how much one of a judge's error rates would have to differ between two equal models, 0 to 1."""
 
-    Attributes:
-        false_pass: it passes so many more of the wrong images of the leading model; None if not even all of them would
-            be enough.
-        false_fail: it fails so many more of the right images of the other model; None as above.
-    """
-
+    # it passes so many more of the wrong images of the leading model; None if not even all of them would be enough
     false_pass: float | None
-    false_fail: float | None
+    false_fail: float | None  # it fails so many more of the right images of the other model; None as above
 
 
 def tipping_point(leader: float, other: float, errors: ErrorRates = NO_ERRORS) -> TippingPoint | None:
@@ -45,16 +40,6 @@ def tipping_point(leader: float, other: float, errors: ErrorRates = NO_ERRORS) -
     A judge passes the right images but for its false fails, and some wrong ones: rate = good (1 - false_fail) + (1 -
     good) false_pass. With the same share of good images in both models, a gap in one of the two error rates moves the
     rate of one model by the gap times the share of wrong, or of right images.
-
-    Args:
-        leader: the higher rate.
-        other: the lower rate.
-        errors: the judge's errors on the model that it treats as it should; by default none. The more wrong images it
-            passes there, the smaller the gap of false passes that is enough, and the larger that of false fails; its
-            false fails do the reverse.
-
-    Returns:
-        Both gaps; None if there is no difference, or the judge is no better than chance.
     """
     power = 1 - errors.false_pass - errors.false_fail
     if leader <= other or power <= 0:

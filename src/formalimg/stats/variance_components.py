@@ -31,21 +31,13 @@ ItemAnswers: TypeAlias = Mapping[str, Sequence[Sequence[BinaryAnswer]]]
 
 
 class Components(NamedTuple):
-    """Variances of one answer about one image.
+    """Variances of one answer about one image."""
 
-    Attributes:
-        prompt: what is hard for all models. It cancels in the difference of two models.
-        prompt_model: what is hard for one of the models.
-        image: images of one prompt by one model.
-        rater: raters who accept more than others; 0 for a judge.
-        rest: raters who disagree about this image; 0 for a judge.
-    """
-
-    prompt: float
-    prompt_model: float
-    image: float
-    rater: float = 0.0
-    rest: float = 0.0
+    prompt: float  # what is hard for all models. It cancels in the difference of two models
+    prompt_model: float  # what is hard for one of the models
+    image: float  # images of one prompt by one model
+    rater: float = 0.0  # raters who accept more than others; 0 for a judge
+    rest: float = 0.0  # raters who disagree about this image; 0 for a judge
 
     def scaled(self, factor: float) -> Components:
         """Return all variances times a factor."""
@@ -65,17 +57,11 @@ class Components(NamedTuple):
 
 
 class AnswerSpread(NamedTuple):
-    """What the precision of a comparison follows from.
+    """What the precision of a comparison follows from."""
 
-    Attributes:
-        people: components of one rating.
-        judge: components of one verdict.
-        correlation: of the judge's difference on an item with that of people, if there were any number of raters.
-    """
-
-    people: Components
-    judge: Components
-    correlation: float
+    people: Components  # components of one rating
+    judge: Components  # components of one verdict
+    correlation: float  # of the judge's difference on an item with that of people, if there were any number of raters
 
     def covariance(self, images: float = 1) -> float:
         """Return the covariance of the judge's and people's differences of an item."""
@@ -103,16 +89,7 @@ all of them.
 
 
 def estimate_components(models: Sequence[ItemAnswers], prior: Components) -> Components:
-    """Return the variance components of answers about models on the same items.
-
-    Args:
-        models: the answers about each model; items that lack answers about one of them are left out.
-        prior: how to divide a sum of components that cannot be told apart: prompt x model and image where no item has
-            two images, image and rest where no image has two answers.
-
-    Raises:
-        FormalimgError: if the models have too few items in common.
-    """
+    """Return the variance components of answers about models on the same items."""
     cells = _answered_cells(models)
     all_cells = [cell for row in cells for cell in row]
     within = _mean_variance([answer.value for answer in image] for cell in all_cells for image in cell)
@@ -140,16 +117,7 @@ def estimate_components(models: Sequence[ItemAnswers], prior: Components) -> Com
 
 
 def estimate_correlation(judge: Sequence[ItemAnswers], people: Sequence[ItemAnswers], spread: AnswerSpread) -> float:
-    """Return the correlation of the judge's differences with those of people, if there were any number of raters.
-
-    Args:
-        judge: the verdicts on the images of two models.
-        people: the answers of raters about the same images.
-        spread: the components of both; its correlation is not used.
-
-    Raises:
-        FormalimgError: if the models have too few items in common.
-    """
+    """Return the correlation of the judge's differences with those of people, if there were any number of raters."""
     both = [
         {
             item: [(verdict, image) for verdict, image in zip(verdicts[item], images, strict=True) if verdict and image]

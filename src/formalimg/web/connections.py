@@ -47,18 +47,13 @@ _NOT_HTTP = "this is not HTTP that can be read: send HTTP/1.1"
 
 @dataclass(frozen=True)
 class ConnectionLimits:
-    """Limits of the connections of a server.
+    """Limits of the connections of a server."""
 
-    Attributes:
-        timeout: seconds that a client has to send the head of a request, and to read an answer; and how long an idle
-            connection is kept.
-        max_connections: maximum number of connections with a request under way; over others, requests get 503.
-        shutdown_timeout: seconds that requests under way may take once the server shuts down.
-    """
-
+    # seconds that a client has to send the head of a request, and to read an answer; and how long an idle connection
+    # is kept
     timeout: float = 30.0
-    max_connections: int = 512
-    shutdown_timeout: float = 30.0
+    max_connections: int = 512  # maximum number of connections with a request under way; over others, requests get 503
+    shutdown_timeout: float = 30.0  # seconds that requests under way may take once the server shuts down
 
 
 def limited_config(app: ASGIApp, limits: ConnectionLimits) -> uvicorn.Config:

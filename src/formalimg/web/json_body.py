@@ -58,12 +58,7 @@ _held = _HeldBodies()
 def json_endpoint(
     work: Callable[[Request, Body], Response], *, max_bytes: int = MAX_BODY
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Return a handler that parses a JSON object and calls `work` with it in a thread.
-
-    Args:
-        work: answers the request, given the parsed body.
-        max_bytes: limit of the body, in bytes.
-    """
+    """Return a handler that parses a JSON object and calls `work` with it in a thread."""
 
     async def handle(request: Request) -> Response:
         read = bytearray()
@@ -78,11 +73,7 @@ def json_endpoint(
 
 
 def require_text(body: Body, name: str, *, max_length: int = 20_000) -> str:
-    """Return a string field of the body.
-
-    Raises:
-        HTTPException: if it is missing or too long.
-    """
+    """Return a string field of the body."""
     value = body.get(name)
     if not isinstance(value, str):
         raise HTTPException(400, f"{name} is missing: send a text")

@@ -39,14 +39,7 @@ class AccessGuard:
     """
 
     def __init__(self, app: ASGIApp, token: str | None, command: str, public_prefixes: tuple[str, ...] = ()) -> None:
-        """Guard an application.
-
-        Args:
-            app: the application.
-            token: the token visitors need; None for a site that only this machine can reach.
-            command: the command that prints the link with the token.
-            public_prefixes: path prefixes that need no token, because they contain a secret themselves.
-        """
+        """Guard an application."""
         self._app, self._token, self._command, self._public_prefixes = app, token, command, public_prefixes
         self._cookie = "" if token is None else f"formalimg-{hashlib.sha256(token.encode()).hexdigest()[:12]}"
 

@@ -33,17 +33,11 @@ from formalimg.web.server_log import limited_log
 
 
 class ServerLocation(NamedTuple):
-    """The address at which a site is served.
+    """The address at which a site is served."""
 
-    Attributes:
-        host: the address it listens on.
-        port: the port.
-        token: the token that visitors need; None if they need none.
-    """
-
-    host: str
-    port: int
-    token: str | None
+    host: str  # the address it listens on
+    port: int  # the port
+    token: str | None  # the token that visitors need; None if they need none
 
     def url(self, path: str = "/", *, secret: bool = True) -> str:
         """Return the URL of a page, with the token unless `secret` is false.
@@ -64,20 +58,7 @@ def serve_app(
     on_listening: Callable[[ServerLocation], None],
     always_token: bool = False,
 ) -> None:
-    """Serve a site until it is interrupted.
-
-    Args:
-        build: builds the application, given the token that visitors need.
-        host: the address to listen on; any other than a loopback address requires a token.
-        port: the port; 0 for any free one.
-        open_browser: whether to open a browser at the first page.
-        on_listening: called when the port is bound, before the first request is answered.
-        always_token: require a token even on a loopback address, because not everybody who uses this machine may see
-            the whole site.
-
-    Raises:
-        FormalimgError: if nothing can listen there.
-    """
+    """Serve a site until it is interrupted."""
     token = None if is_loopback(host) and not always_token else secrets.token_urlsafe(24)
     listening = listen(host, port)
     location = ServerLocation(host, listening.getsockname()[1], token)
@@ -99,15 +80,7 @@ _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 def build_app(
     routes: Sequence[BaseRoute], *, token: str | None, command: str, public_prefixes: Sequence[str] = ()
 ) -> Starlette:
-    """Build the ASGI application of a site.
-
-    Args:
-        routes: its pages.
-        token: the token that visitors need; None for a site that only this machine can reach, which then answers to no
-            other host name than localhost, 127.0.0.1 and ::1.
-        command: the command that serves it and prints its links, as in "formalimg view".
-        public_prefixes: path prefixes that are answered without the token, because they contain a secret themselves.
-    """
+    """Build the ASGI application of a site."""
     return Starlette(
         routes=[*routes, Route("/static/{name}", page_endpoint(_static), methods=["GET"])],
         middleware=[Middleware(AccessGuard, token=token, command=command, public_prefixes=tuple(public_prefixes))],
@@ -140,15 +113,7 @@ def _static(request: Request) -> Response:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens at this address.
-
-    Args:
-        host: the address, one of this machine's.
-        port: the port; 0 for any free one.
-
-    Raises:
-        FormalimgError: if the address or port cannot be used.
-    """
+    """Return a socket that listens at this address."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
     except (OSError, UnicodeError) as error:

@@ -21,27 +21,16 @@ from formalimg.types import Item
 
 @dataclass
 class AuthoringState:
-    """State of an authoring run.
+    """State of an authoring run."""
 
-    Attributes:
-        shelf: the items accepted so far.
-        round: the number of the attempt that is under way.
-        to_ask: whose answers are still missing in this round; nobody's if all is done.
-        to_retry: whose answers of this round were rejected already, and who have an attempt left.
-        missing: the places that have no item after the last attempt.
-        rejections: how often answers were rejected, by reason.
-        unsettled: answers that passed all checks, and wait to be compared with those of their round.
-        accepted: the outcomes that the items of the shelf came from.
-    """
-
-    shelf: AcceptedItems
-    round: int = 0
-    to_ask: tuple[Slot, ...] = ()
-    to_retry: tuple[Slot, ...] = ()
-    missing: tuple[Slot, ...] = ()
-    rejections: Counter[Reason] = field(default_factory=Counter)
-    unsettled: int = 0
-    accepted: list[AttemptOutcome] = field(default_factory=list)
+    shelf: AcceptedItems  # the items accepted so far
+    round: int = 0  # the number of the attempt that is under way
+    to_ask: tuple[Slot, ...] = ()  # whose answers are still missing in this round; nobody's if all is done
+    to_retry: tuple[Slot, ...] = ()  # whose answers of this round were rejected already, and who have an attempt left
+    missing: tuple[Slot, ...] = ()  # the places that have no item after the last attempt
+    rejections: Counter[Reason] = field(default_factory=Counter)  # how often answers were rejected, by reason
+    unsettled: int = 0  # answers that passed all checks, and wait to be compared with those of their round
+    accepted: list[AttemptOutcome] = field(default_factory=list)  # the outcomes that the items of the shelf came from
 
 
 def current_state(plan: AuthoringPlan, outcomes: Iterable[AttemptOutcome], likeness: Similarity) -> AuthoringState:
@@ -93,23 +82,17 @@ def _spec(item: Item[Any], notes: Mapping[str, Any]) -> Any:
 
 
 class Similarity(NamedTuple):
-    """When two items of a suite count as duplicates.
+    """When two items of a suite count as duplicates."""
 
-    Attributes:
-        signature: what specs that ask for the same have in common, cheap to compute.
-        same: whether two specs of one signature ask for the same.
-        reason: what that is called.
-        near: two prompts of a level are near duplicates if they share this part of their pairs of neighbouring words;
-            None if only the very same words count.
-        compared: what is compared in place of the spec, from an item and the notes of its attempt.
-        same_words: whether two items with the same prompt are duplicates; not where the prompts existed before.
-    """
-
-    signature: Callable[[Any], Hashable]
-    same: Callable[[Any, Any], bool]
-    reason: Reason
+    signature: Callable[[Any], Hashable]  # what specs that ask for the same have in common, cheap to compute
+    same: Callable[[Any, Any], bool]  # whether two specs of one signature ask for the same
+    reason: Reason  # what that is called
+    # two prompts of a level are near duplicates if they share this part of their pairs of neighbouring words; None if
+    # only the very same words count
     near: float | None
+    # what is compared in place of the spec, from an item and the notes of its attempt
     compared: Callable[[Item[Any], Mapping[str, Any]], Any] = _spec
+    # whether two items with the same prompt are duplicates; not where the prompts existed before
     same_words: bool = True
 
 

@@ -59,15 +59,7 @@ class Conversation:
         memory: AnswerMemory,
         meter: Meter | None = None,
     ) -> None:
-        """Begin a conversation.
-
-        Args:
-            slot: the id of the place that the item is for.
-            attempt: the number of the attempt.
-            parts: the writer and the checker.
-            memory: stores answers until the attempt is finished.
-            meter: counts what new answers cost; None if there is no budget.
-        """
+        """Begin a conversation."""
         self.expense = AttemptCost()
         self._meter = meter
         self._place = (slot, attempt)
@@ -81,14 +73,7 @@ class Conversation:
     async def ask(
         self, part: Part, text: str, answer_type: type[AnswerType], *, before: Sequence[Message] = ()
     ) -> AnswerType | Rejection:
-        """The answer to one question, or why there is none; what was answered before a stop is not asked again.
-
-        Args:
-            part: who is asked.
-            text: the question.
-            answer_type: the form of the answer.
-            before: the messages in front of it, texts alone.
-        """
+        """The answer to one question, or why there is none; what was answered before a stop is not asked again."""
         earlier = "".join(f"{message.role} {message.parts[0]} " for message in before)
         sent = f"{part} {answer_type.__name__} {earlier}{text}"
         question = hashlib.sha256(sent.encode("utf-8", "surrogatepass")).hexdigest()
@@ -110,11 +95,7 @@ class Conversation:
 
 
 def require_answer(answer: object) -> dict[str, Any]:
-    """Return the fields of a stored answer.
-
-    Raises:
-        StoredValueError: if it is not what we store.
-    """
+    """Return the fields of a stored answer."""
     kept: dict[str, Any] = stored_json(answer, "answer", dict)
     stored_text(kept.get("raw"), "raw", MAX_ANSWER)
     stored_expense(kept)

@@ -30,33 +30,19 @@ _TURNS = 3
 
 @dataclass(frozen=True)
 class AuthoringResult:
-    """Result of an authoring run.
+    """Result of an authoring run."""
 
-    Attributes:
-        items: the accepted items, in the order of their ids.
-        accepted: how many attempts were accepted; of groups, one gives several items.
-        path: where they lie; None as long as answers are outstanding.
-        tried: how many attempts were made, with those to which no answer came.
-        rejections: how many of them were rejected, by reason.
-        unsettled: how many passed all checks, but wait for the others of their round.
-        missing: how many items of each level could not be had within the attempts.
-        outstanding: how many answers did not come; the same call asks for them again.
-        cost: of all answers, in US dollars; None if nobody knows the price.
-        over_budget: whether answers are outstanding because the budget is used up.
-        estimated: how many calls were counted by an estimate, because what they used was not reported.
-    """
-
-    items: tuple[Item[Any], ...]
-    accepted: int
-    path: Path | None
-    tried: int
-    rejections: Mapping[Reason, int]
-    unsettled: int
-    missing: Mapping[int, int]
-    outstanding: int
-    cost: float | None
-    over_budget: bool = False
-    estimated: int = 0
+    items: tuple[Item[Any], ...]  # the accepted items, in the order of their ids
+    accepted: int  # how many attempts were accepted; of groups, one gives several items
+    path: Path | None  # where they lie; None as long as answers are outstanding
+    tried: int  # how many attempts were made, with those to which no answer came
+    rejections: Mapping[Reason, int]  # how many of them were rejected, by reason
+    unsettled: int  # how many passed all checks, but wait for the others of their round
+    missing: Mapping[int, int]  # how many items of each level could not be had within the attempts
+    outstanding: int  # how many answers did not come; the same call asks for them again
+    cost: float | None  # of all answers, in US dollars; None if nobody knows the price
+    over_budget: bool = False  # whether answers are outstanding because the budget is used up
+    estimated: int = 0  # how many calls were counted by an estimate, because what they used was not reported
 
 
 def author_suite(
@@ -73,19 +59,6 @@ def author_suite(
 
     Everything heard is kept in the folder at once. If the program ends before its time, the same call goes on where
     it was; the same seed and the same answers give the same items.
-
-    Args:
-        plan: what to write.
-        writer: writes words, with a formula or questions.
-        folder: where to put `items.jsonl`, `writing.json` (counts, models, costs) and the journal.
-        checker: judges whether the words say what they should; the writer itself if None.
-        prompts: a folder with texts that replace ours.
-        budget: ask nothing more when the folder has cost this many US dollars in all; None for no limit.
-        on_progress: is called with the number of items so far; it may fall again where two turn out to say the same.
-
-    Raises:
-        FormalimgError: if the folder holds something else, a model can never answer (a wrong key), or there is a
-            budget and nobody knows what an answer cost.
     """
     if budget is not None and not budget >= 0:
         raise FormalimgError(f"a budget of {budget} cannot be kept: give 0 or more US dollars")

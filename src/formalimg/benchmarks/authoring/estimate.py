@@ -26,19 +26,12 @@ _ANSWER = 150
 
 
 class AuthoringEstimate(NamedTuple):
-    """Estimate of an authoring run in which every answer is accepted.
+    """Estimate of an authoring run in which every answer is accepted."""
 
-    Attributes:
-        places: how many places for items are still empty.
-        questions: how many questions would be asked for them; more for each answer that is rejected.
-        cost: about what they would cost, in US dollars; None if nobody knows the price.
-        first: what would be sent first; empty if nothing would.
-    """
-
-    places: int
-    questions: int
-    cost: float | None
-    first: str
+    places: int  # how many places for items are still empty
+    questions: int  # how many questions would be asked for them; more for each answer that is rejected
+    cost: float | None  # about what they would cost, in US dollars; None if nobody knows the price
+    first: str  # what would be sent first; empty if nothing would
 
 
 def estimate_authoring(
@@ -49,11 +42,7 @@ def estimate_authoring(
     checker: ChatModel | None = None,
     prompts: Path | None = None,
 ) -> AuthoringEstimate:
-    """What `write_suite` would ask at least with the same arguments. Nothing is asked or written.
-
-    Raises:
-        FormalimgError: as `write_suite` would before it asks.
-    """
+    """What `write_suite` would ask at least with the same arguments. Nothing is asked or written."""
     require_own_items(Path(folder))
     authoring = authoring_of(plan.suite)
     craft = authoring.task(plan, prompts)

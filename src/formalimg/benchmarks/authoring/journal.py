@@ -32,17 +32,7 @@ class AuthoringJournal:
     """Journal of all outcomes, in order; one process at a time holds it."""
 
     def __init__(self, folder: Path, suite: str, asked: Mapping[str, object]) -> None:
-        """Open the journal of a folder, or begin one.
-
-        Args:
-            folder: where it lies.
-            suite: whose items are written.
-            asked: everything that shapes the items. A journal goes on only with the same.
-
-        Raises:
-            FormalimgError: if the folder holds a writing of something else, another process is writing there, or the
-                file cannot be used.
-        """
+        """Open the journal of a folder, or begin one."""
         self._path = folder / JOURNAL_FILE
         self._suite = suite
         try:
@@ -70,11 +60,7 @@ class AuthoringJournal:
             raise
 
     def outcomes(self) -> list[AttemptOutcome]:
-        """Return all outcomes so far.
-
-        Raises:
-            FormalimgError: if one of them cannot be read any more.
-        """
+        """Return all outcomes so far."""
         try:
             rows = self._file.execute("select slot, attempt, outcome from outcomes order by number").fetchall()
             return [decode_outcome(slot, attempt, text, self._suite) for slot, attempt, text in rows]
@@ -113,11 +99,7 @@ class AuthoringJournal:
             self._file.execute("commit")
 
     def recall(self, slot: int, attempt: int, question: str) -> str | None:
-        """Return the stored answer to a question of an unfinished attempt.
-
-        Raises:
-            FormalimgError: if it cannot be read any more.
-        """
+        """Return the stored answer to a question of an unfinished attempt."""
         select = "select answer from heard where slot = ? and attempt = ? and question = ?"
         try:
             row = self._file.execute(select, (slot, attempt, question)).fetchone()

@@ -110,18 +110,12 @@ MAX_ANSWER = 16_000_000
 
 @dataclass(frozen=True)
 class AttemptCost:
-    """Replies and cost of one attempt.
+    """Replies and cost of one attempt."""
 
-    Attributes:
-        answers: all answers as they came.
-        usage: tokens of both models.
-        cost: in US dollars; None if nobody knows the price.
-        served: what was really used, by `writer` and `checker`.
-    """
-
-    answers: tuple[str, ...] = ()
-    usage: Usage = field(default_factory=Usage)
-    cost: float | None = 0.0
+    answers: tuple[str, ...] = ()  # all answers as they came
+    usage: Usage = field(default_factory=Usage)  # tokens of both models
+    cost: float | None = 0.0  # in US dollars; None if nobody knows the price
+    # what was really used, by `writer` and `checker`
     served: Mapping[str, Mapping[str, Setting]] = field(default_factory=dict)
 
     def with_reply(self, who: str, reply: Answered[Any] | Unanswered) -> AttemptCost:
@@ -134,20 +128,14 @@ class AttemptCost:
 
 @dataclass(frozen=True)
 class AttemptOutcome:
-    """Outcome of an attempt: an item, or a rejection.
+    """Outcome of an attempt: an item, or a rejection."""
 
-    Attributes:
-        slot: the id of the place that the item is for.
-        attempt: the number of the attempt, from 0.
-        result: the item that passed all checks of its own (not yet compared with the others), or why it did not.
-        expense: what was heard and spent.
-        notes: what else is worth knowing of the attempt, in plain data; each kind of suite has its own.
-    """
-
-    slot: int
-    attempt: int
+    slot: int  # the id of the place that the item is for
+    attempt: int  # the number of the attempt, from 0
+    # the item that passed all checks of its own (not yet compared with the others), or why it did not
     result: Item[Any] | Rejection
-    expense: AttemptCost = field(default_factory=AttemptCost)
+    expense: AttemptCost = field(default_factory=AttemptCost)  # what was heard and spent
+    # what else is worth knowing of the attempt, in plain data; each kind of suite has its own
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -170,11 +158,7 @@ def encode_outcome(outcome: AttemptOutcome) -> str:
 
 
 def decode_outcome(slot: int, attempt: int, text: str, suite: str) -> AttemptOutcome:
-    """The outcome that `encode_outcome` wrote; an item in it is checked anew.
-
-    Raises:
-        AttributeError, LookupError, TypeError, ValueError: if it is something else.
-    """
+    """The outcome that `encode_outcome` wrote; an item in it is checked anew."""
     kept = stored_json(text, "outcome", dict)
     result = _rejection(kept["rejection"]) if kept["item"] is None else decode_item(kept["item"], suite)
     expense = kept["expense"]
@@ -189,11 +173,7 @@ def decode_outcome(slot: int, attempt: int, text: str, suite: str) -> AttemptOut
 
 
 def stored_expense(kept: Mapping[str, Any]) -> None:
-    """Check the fields `usage`, `cost` and `served` of something stored.
-
-    Raises:
-        LookupError, TypeError, ValueError: if they are not what we store.
-    """
+    """Check the fields `usage`, `cost` and `served` of something stored."""
     usage, cost, served = (kept.get(name) for name in ("usage", "cost", "served"))
     if not isinstance(usage, dict) or not usage.keys() <= asdict(Usage()).keys():
         raise wrong_value("usage", usage)

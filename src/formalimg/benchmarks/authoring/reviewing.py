@@ -23,17 +23,11 @@ class StaleGroupError(FormalimgError):
 
 
 class LevelQuestions(NamedTuple):
-    """The questions about images of some levels.
+    """The questions about images of some levels."""
 
-    Attributes:
-        title: which levels.
-        level: as in the queue: 1, or 2 for 2 and 3 together.
-        questions: the questions as plain data.
-    """
-
-    title: str
-    level: str
-    questions: list[dict[str, object]]
+    title: str  # which levels
+    level: str  # as in the queue: 1, or 2 for 2 and 3 together
+    questions: list[dict[str, object]]  # the questions as plain data
 
 
 class ReviewedGroup(Protocol):
@@ -124,21 +118,13 @@ class ReviewDesk(Protocol):
 
 
 class ImportedReview(NamedTuple):
-    """What became of a queue.
+    """What became of a queue."""
 
-    Attributes:
-        decisions: of each group, by its id; empty for undecided ones.
-        undecided: the undecided groups.
-        overruled: the groups that are kept though the checker objects.
-        items: how many items were written.
-        path: where they are; None if no groups are kept.
-    """
-
-    decisions: Mapping[str, str]
-    undecided: Collection[str]
-    overruled: Collection[str]
-    items: int
-    path: Path | None
+    decisions: Mapping[str, str]  # of each group, by its id; empty for undecided ones
+    undecided: Collection[str]  # the undecided groups
+    overruled: Collection[str]  # the groups that are kept though the checker objects
+    items: int  # how many items were written
+    path: Path | None  # where they are; None if no groups are kept
 
 
 class Reviewing(ABC):

@@ -18,45 +18,25 @@ if TYPE_CHECKING:
 
 
 class Authoring(ABC):
-    """How items of a benchmark are written.
+    """How items of a benchmark are written."""
 
-    Attributes:
-        options: the options of `formalimg items write` that it takes, besides those that all take.
-        choices: the defaults of its own options.
-        level_of_groups: the level of a place, where each place is for the items of all levels; else None.
-    """
-
+    # the options of `formalimg items write` that it takes, besides those that all take
     options: ClassVar[frozenset[str]] = frozenset()
-    choices: ClassVar[WritingChoices] = WritingChoices()
+    choices: ClassVar[WritingChoices] = WritingChoices()  # the defaults of its own options
+    # the level of a place, where each place is for the items of all levels; else None
     level_of_groups: ClassVar[int | None] = None
 
     def choose(self, name: str, options: Mapping[str, Any]) -> tuple[str, WritingChoices]:
-        """Return the suite that is written, and its choices, from the options that were given for a suite.
-
-        Raises:
-            FormalimgError: if the options do not go together, or files that they name cannot be read.
-        """
+        """Return the suite that is written, and its choices, from the options that were given for a suite."""
         return name, self.choices
 
     @abstractmethod
     def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
-        """Return the usual size of an authoring run.
-
-        Raises:
-            FormalimgError: if there can be no items of these levels, or so many.
-        """
+        """Return the usual size of an authoring run."""
 
     @abstractmethod
     def task(self, plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
-        """Return the task of a plan.
-
-        Args:
-            plan: what to write.
-            prompts: a folder with texts that replace ours.
-
-        Raises:
-            FormalimgError: if the texts or the words of the user cannot be used.
-        """
+        """Return the task of a plan."""
 
     def is_checked(self, plan: AuthoringPlan) -> bool:
         """Return whether a model checks what was written."""

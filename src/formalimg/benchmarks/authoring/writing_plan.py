@@ -34,13 +34,9 @@ class Slot(NamedTuple):
 
 
 class WritingChoices:
-    """Options of one benchmark; this class is for those without any.
+    """Options of one benchmark; this class is for those without any."""
 
-    Attributes:
-        suites: the suites that they are for, as messages name them.
-    """
-
-    suites: ClassVar[str] = ""
+    suites: ClassVar[str] = ""  # the suites that they are for, as messages name them
 
     @property
     def made(self) -> tuple[str, ...]:
@@ -50,25 +46,16 @@ class WritingChoices:
 
 @dataclass(frozen=True)
 class AuthoringPlan:
-    """The items that a chat model is to write.
+    """The items that a chat model is to write."""
 
-    Attributes:
-        suite: the benchmark, such as `knolling`; probes of a benchmark are suites of their own.
-        levels: the levels (K or k) to write items of; none for those of the paper. Groups have all of them.
-        per_level: how many items of each level; 0 for as many as in the paper. Groups are counted by their laws.
-        seed: another seed, other assignments.
-        attempts: how often each item is tried; 0 for 6 times, or more where draws often conflict.
-        version: the version that the items carry.
-        choices: the options of the benchmark, in a type of its own; None for their defaults.
-    """
-
-    suite: str
+    suite: str  # the benchmark, such as `knolling`; probes of a benchmark are suites of their own
+    # the levels (K or k) to write items of; none for those of the paper. Groups have all of them
     levels: tuple[int, ...] = ()
-    per_level: int = 0
-    seed: int = 1
-    attempts: int = 0
-    version: str = ""
-    choices: Any = None
+    per_level: int = 0  # how many items of each level; 0 for as many as in the paper. Groups are counted by their laws
+    seed: int = 1  # another seed, other assignments
+    attempts: int = 0  # how often each item is tried; 0 for 6 times, or more where draws often conflict
+    version: str = ""  # the version that the items carry
+    choices: Any = None  # the options of the benchmark, in a type of its own; None for their defaults
 
     def __post_init__(self) -> None:
         authoring = authoring_of(self.suite)
@@ -102,15 +89,7 @@ class AuthoringPlan:
 
 
 def authoring_of(name: str, options: Mapping[str, object] | None = None) -> Authoring:
-    """Return how the items of a suite are written.
-
-    Args:
-        name: the suite.
-        options: those of `formalimg items write` that were given and are not for all suites.
-
-    Raises:
-        FormalimgError: if its items are not written, or not with these options.
-    """
+    """Return how the items of a suite are written."""
     found = suite(name).authoring()
     if found is None:
         if suite(name).synthesis() is not None:

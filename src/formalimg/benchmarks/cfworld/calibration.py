@@ -37,45 +37,28 @@ _FACTUAL = 1
 
 @dataclass(frozen=True)
 class GateCalibration:
-    """Thresholds on the scores of factual images against human labels.
+    """Thresholds on the scores of factual images against human labels."""
 
-    Attributes:
-        judge: the judge that scored.
-        runs: the runs, by folder.
-        raters: the names of the raters; one empty name where the file has none.
-        labels: how many labels they gave.
-        images: how many images have both a label and a score; all figures are of these.
-        recognisable: how many of them raters recognise.
-        undecided: labelled images with as many yes as no.
-        unscored: labelled images that have no score, by reason.
-        without_image: labels for items or samples that their run does not have, one line each.
-        not_labelled: factual images of the runs without labels.
-        table: the thresholds of the paper.
-        curve: all thresholds that make a difference, and a grid of 0.05.
-        best, best_f1: the threshold with the best accuracy, and with the best F1; None if all labels are the same. What
-            it reaches is too high for other images, because it was chosen by these.
-        profile: the formula of the scores.
-        confidence: of all intervals.
-        validated, validated_f1: accuracy and F1 of thresholds on images that they were not chosen by; None where there
-            are too few images of one label.
-    """
-
-    judge: Identity
-    runs: tuple[str, ...]
-    raters: tuple[str, ...]
-    labels: int
-    images: int
-    recognisable: int
-    undecided: int
-    unscored: Mapping[str, int]
-    without_image: tuple[str, ...]
-    not_labelled: int
-    table: tuple[ThresholdResult, ...]
-    curve: tuple[ThresholdResult, ...]
+    judge: Identity  # the judge that scored
+    runs: tuple[str, ...]  # the runs, by folder
+    raters: tuple[str, ...]  # the names of the raters; one empty name where the file has none
+    labels: int  # how many labels they gave
+    images: int  # how many images have both a label and a score; all figures are of these
+    recognisable: int  # how many of them raters recognise
+    undecided: int  # labelled images with as many yes as no
+    unscored: Mapping[str, int]  # labelled images that have no score, by reason
+    without_image: tuple[str, ...]  # labels for items or samples that their run does not have, one line each
+    not_labelled: int  # factual images of the runs without labels
+    table: tuple[ThresholdResult, ...]  # the thresholds of the paper
+    curve: tuple[ThresholdResult, ...]  # all thresholds that make a difference, and a grid of 0.05
+    # the threshold with the best accuracy, and with the best F1; None if all labels are the same. What it reaches is
+    # too high for other images, because it was chosen by these
     best: BestThreshold | None
     best_f1: BestThreshold | None
-    profile: ScoreProfile
-    confidence: float
+    profile: ScoreProfile  # the formula of the scores
+    confidence: float  # of all intervals
+    # accuracy and F1 of thresholds on images that they were not chosen by; None where there are too few images of one
+    # label
     validated: CrossValidation | None
     validated_f1: CrossValidation | None
 
@@ -95,20 +78,7 @@ def calibrate_gate(
     resamples: int = 2000,
     seed: int = 0,
 ) -> GateCalibration:
-    """Compare thresholds on the judge's scores of factual images with human labels.
-
-    Args:
-        labels: the labels, as `read_labels` returns them, or their file; of several for one image the majority counts.
-        runs: runs of cf-world, each opened with the judge to calibrate. Labels name them by folder or by model.
-        profile: `official-code` for scores in which each question has its full weight.
-        confidence: of all intervals.
-        resamples: how many bootstrap samples the interval of the best threshold takes.
-        seed: of the bootstrap.
-
-    Raises:
-        RatingsError: if labels do not fit the runs; all of them are named.
-        FormalimgError: if the runs are of another suite or of several judges, or no labelled image has a score.
-    """
+    """Compare thresholds on the judge's scores of factual images with human labels."""
     judge = one_judge(runs)
     for run in runs:
         if suite(run.manifest.suite).gate is None:

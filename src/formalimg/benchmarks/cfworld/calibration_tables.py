@@ -33,12 +33,7 @@ _CSV_COLUMNS = (
 
 
 def calibration_text(found: GateCalibration, format: StudyFormat) -> str:  # noqa: A002  # what users call it
-    """Return a calibration as text.
-
-    Args:
-        found: the result of `calibrate_gate`.
-        format: terminal and md: the thresholds of the paper, and the best; csv: all thresholds; json: everything.
-    """
+    """Return a calibration as text."""
     return render_study(
         format, lambda: _tables(found), lambda: study_csv_text(_CSV_COLUMNS, _rows(found)), lambda: export_json(found)
     )

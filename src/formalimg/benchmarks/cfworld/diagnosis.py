@@ -35,42 +35,27 @@ class BootstrapSettings(NamedTuple):
 
 
 class ContrastSide(NamedTuple):
-    """The mean score of one side of a contrast.
+    """The mean score of one side of a contrast."""
 
-    Attributes:
-        value: the mean over images; None if there are none.
-        interval: its bootstrap interval over groups.
-        scored: how many images have a score that counts.
-        expected: how many images there were to be.
-    """
-
-    value: float | None
-    interval: Interval | None
-    scored: int
-    expected: int
+    value: float | None  # the mean over images; None if there are none
+    interval: Interval | None  # its bootstrap interval over groups
+    scored: int  # how many images have a score that counts
+    expected: int  # how many images there were to be
 
 
 class Contrast(NamedTuple):
-    """The difference in score of two kinds of images, over the groups (or rules, or pairs) with scores of both.
+    """The difference in score of two kinds of images, over the groups (or rules, or pairs) with scores of both."""
 
-    Attributes:
-        first, second: the mean scores of the images of these groups.
-        difference: the mean over these groups of the second kind's mean minus the first's. Groups are equally
-            weighted, so it is not quite the difference of the means where they have unequally many images.
-        interval: its interval over groups.
-        groups: how many groups have scores of both.
-        higher, lower: in how many of them the second kind scores higher, or lower.
-        only_first, only_second, unscored: the groups that have scores of one kind only, or of none, by name.
-    """
-
-    first: ContrastSide
+    first: ContrastSide  # the mean scores of the images of these groups
     second: ContrastSide
+    # the mean over these groups of the second kind's mean minus the first's. Groups are equally weighted, so it is
+    # not quite the difference of the means where they have unequally many images
     difference: float | None
-    interval: Interval | None
-    groups: int
-    higher: int
+    interval: Interval | None  # its interval over groups
+    groups: int  # how many groups have scores of both
+    higher: int  # in how many of them the second kind scores higher, or lower
     lower: int
-    only_first: tuple[str, ...]
+    only_first: tuple[str, ...]  # the groups that have scores of one kind only, or of none, by name
     only_second: tuple[str, ...]
     unscored: tuple[str, ...]
 
@@ -126,50 +111,34 @@ Observations: TypeAlias = Sequence[ScoreObservation]
 
 @dataclass(frozen=True)
 class LexicalProbe:
-    """The lexical probe: explicit prompts of CF-World, and the same without the names of the results.
+    """The lexical probe: explicit prompts of CF-World, and the same without the names of the results."""
 
-    Attributes:
-        gated: both as CF-World counts them, 0 where the group's factual image misses the threshold. The gate of both
-            is the factual image of the run of cf-world; where it is unknown, the group is left out here.
-        ungated: both as the judge scored them.
-        closed: the groups whose gate is closed for at least one image, by name.
-        unknown: the groups whose gate is unknown, by name: their factual images have no score, or are not in the
-            run at all. Under `official-code` a factual image without a score closes the gate.
-    """
-
+    # both as CF-World counts them, 0 where the group's factual image misses the threshold. The gate of both is the
+    # factual image of the run of cf-world; where it is unknown, the group is left out here
     gated: Contrast
-    ungated: Contrast
-    closed: tuple[str, ...]
+    ungated: Contrast  # both as the judge scored them
+    closed: tuple[str, ...]  # the groups whose gate is closed for at least one image, by name
+    # the groups whose gate is unknown, by name: their factual images have no score, or are not in the run at all.
+    # Under `official-code` a factual image without a score closes the gate
     unknown: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The results of the probes for one model.
+    """The results of the probes for one model."""
 
-    Attributes:
-        model: the image model.
-        runs: its runs, by suite.
-        judges: their judges, by suite.
-        rules: the same rules of the world, as they are and changed; None without a run of cf-world-rules.
-        attributes: pairs of objects often seen together, and rarely; None without a run of cf-world-attributes.
-        lexical: explicit prompts with and without names; None without runs of both cf-world and cf-world-denominalised.
-        notes: caveats of the comparison, one line each.
-        threshold: the score that opens the gate.
-        profile: the scoring formula.
-        confidence: of all intervals.
-    """
-
-    model: str
-    runs: Mapping[str, str]
-    judges: Mapping[str, Identity]
-    rules: Contrast | None
+    model: str  # the image model
+    runs: Mapping[str, str]  # its runs, by suite
+    judges: Mapping[str, Identity]  # their judges, by suite
+    rules: Contrast | None  # the same rules of the world, as they are and changed; None without a run of cf-world-rules
+    # pairs of objects often seen together, and rarely; None without a run of cf-world-attributes
     attributes: Contrast | None
+    # explicit prompts with and without names; None without runs of both cf-world and cf-world-denominalised
     lexical: LexicalProbe | None
-    notes: tuple[str, ...]
-    threshold: float
-    profile: ScoreProfile
-    confidence: float
+    notes: tuple[str, ...]  # caveats of the comparison, one line each
+    threshold: float  # the score that opens the gate
+    profile: ScoreProfile  # the scoring formula
+    confidence: float  # of all intervals
 
 
 def diagnose(

@@ -40,12 +40,7 @@ class _ProbeRow(NamedTuple):
 
 
 def diagnosis_text(found: Sequence[Diagnosis], format: StudyFormat) -> str:  # noqa: A002  # what users call it
-    """Return diagnoses as text.
-
-    Args:
-        found: the result of `diagnose`.
-        format: terminal and md: tables; csv: one line for each contrast; json: everything.
-    """
+    """Return diagnoses as text."""
     return render_study(
         format,
         lambda: _tables(found),

@@ -30,17 +30,11 @@ from formalimg.runs.reader import StoredRun
 
 
 class _Layout(NamedTuple):
-    """Where a published scorer has its files.
+    """Where a published scorer has its files."""
 
-    Attributes:
-        images: the folder of the images; `{name}` is the model.
-        scores: the folder of the scores; `{sample}` is empty, or `_1` and so on for further samples.
-        comparison: the file that lists all models; empty if there is none.
-    """
-
-    images: str
-    scores: str
-    comparison: str = ""
+    images: str  # the folder of the images; `{name}` is the model
+    scores: str  # the folder of the scores; `{sample}` is empty, or `_1` and so on for further samples
+    comparison: str = ""  # the file that lists all models; empty if there is none
 
 
 _LAYOUTS: Mapping[LayoutName, _Layout] = {
@@ -77,14 +71,6 @@ def export_cfworld(run: StoredRun, folder: str | Path, name: str) -> ExportedRun
     as `judge_score`. An image without a verdict is in no score file: it is listed with its reason in `unscored.json`,
     which is ours, as are `metadata.jsonl` and the ids of items that were not published. Further samples have score
     folders of their own: `gemini-<name>_1` and so on.
-
-    Args:
-        run: the run; the verdicts are those of the judge that it was opened with.
-        folder: the folder; other models may be there already, except in the layout for Qwen.
-        name: the name of the model there.
-
-    Raises:
-        FormalimgError: if the model is there already.
     """
     require_model_name(name)
     kind = _layout_name(run.manifest.suite, run.manifest.judge)

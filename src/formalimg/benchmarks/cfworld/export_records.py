@@ -46,24 +46,15 @@ QuestionScore: TypeAlias = tuple[float, str]
 
 
 class ExportedImage(NamedTuple):
-    """An image with its place in the published tree.
+    """An image with its place in the published tree."""
 
-    Attributes:
-        judged: the image and its verdict.
-        item: its item.
-        file: where the item belongs.
-        name: the name of the image there, without its suffix.
-        scores: the score of each question; None for an image without.
-        reason: why it has none; empty if it has.
-        gate: the score of the factual image of its group; None for no gate, or a factual image itself.
-    """
-
-    judged: Judged
-    item: Item[CounterfactualSpec]
-    file: CfWorldFile
-    name: str
-    scores: tuple[QuestionScore, ...] | None
-    reason: str = ""
+    judged: Judged  # the image and its verdict
+    item: Item[CounterfactualSpec]  # its item
+    file: CfWorldFile  # where the item belongs
+    name: str  # the name of the image there, without its suffix
+    scores: tuple[QuestionScore, ...] | None  # the score of each question; None for an image without
+    reason: str = ""  # why it has none; empty if it has
+    # the score of the factual image of its group; None for no gate, or a factual image itself
     gate: float | None = None
 
     @property

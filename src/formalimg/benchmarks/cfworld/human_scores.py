@@ -50,16 +50,6 @@ def study_human_scores(
 
     The scores of several raters for one question are averaged; the questions of an image are then summed up as the
     judge's are, before any gate. An image with a question that has no human score has no sum.
-
-    Args:
-        scores: the scores, as `read_human_scores` returns them, or their file.
-        runs: runs of one suite, each opened with the judge to compare with. Scores name them by folder or by model.
-        profile: `official-code` gives each question its full weight.
-        confidence: of all intervals.
-
-    Raises:
-        RatingsError: if scores do not fit the runs; all of them are named.
-        FormalimgError: if the runs are of several suites or judges, or of a suite without weighted questions.
     """
     judge = one_judge(runs)
     suites = sorted({run.manifest.suite for run in runs})

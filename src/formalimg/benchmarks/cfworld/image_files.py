@@ -55,9 +55,6 @@ def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Candid
     `de-norm/<tree>/<id>.png`, `rule_decouple/<id>.png`, and `sampled_Attribute_decoupling/<id>.png` and
     `<id>_factual.png`. Items are named by tree and id: `physics-classical-mechanics-12-l3`, `rule-4-25`,
     `pair-93-rare`, `pair-93-common`.
-
-    Raises:
-        FormalimgError: if there are images of several models, or explicit prompts in both wordings.
     """
     above = _above(folder)
     rules = {number[1]: item for item in index.items if (number := _RULE_ITEM.fullmatch(item))}

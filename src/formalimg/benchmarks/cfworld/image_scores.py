@@ -25,15 +25,7 @@ class GroupScore(NamedTuple):
 
 
 def group_scores(run: RunRecord, profile: ScoreProfile = "paper") -> Iterator[GroupScore]:
-    """Yield the scores of all planned images of a run, before any gate.
-
-    Args:
-        run: a run of CF-World or of one of its probes.
-        profile: `paper` for scores as they are stored; `official-code` gives each question its full weight.
-
-    Raises:
-        FormalimgError: if the items of the run have no groups, or a score is not between 0 and 1.
-    """
+    """Yield the scores of all planned images of a run, before any gate."""
     groups = {name: spec.group for name, spec in counterfactual_specs(run).items()}
     if profile == "paper":
         for outcome in run.outcomes():
@@ -47,11 +39,7 @@ def group_scores(run: RunRecord, profile: ScoreProfile = "paper") -> Iterator[Gr
 
 
 def counterfactual_specs(run: RunRecord) -> dict[str, CounterfactualSpec]:
-    """Return the specs of the items of a run, by id.
-
-    Raises:
-        FormalimgError: if the run is of another benchmark.
-    """
+    """Return the specs of the items of a run, by id."""
     found = {item.id: item.spec for item in run.suite_items() if isinstance(item.spec, CounterfactualSpec)}
     if len(found) < len(run.items):
         raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: name runs of cf-world or of its probes")
@@ -59,11 +47,7 @@ def counterfactual_specs(run: RunRecord) -> dict[str, CounterfactualSpec]:
 
 
 def score_of_verdict(run: RunRecord, judged: Judged, profile: ScoreProfile) -> float | None:
-    """Return the score of an image of a run; None if unscored.
-
-    Raises:
-        FormalimgError: as `image_score` does.
-    """
+    """Return the score of an image of a run; None if unscored."""
     verdict = judged.verdict
     if isinstance(verdict, Unscored):
         return None
@@ -71,11 +55,7 @@ def score_of_verdict(run: RunRecord, judged: Judged, profile: ScoreProfile) -> f
 
 
 def image_score(run: RunRecord, item: str, score: float, parts: Sequence[Part], profile: ScoreProfile) -> float:
-    """Return the score of an image of CF-World from its stored score and the questions behind it.
-
-    Raises:
-        FormalimgError: if a score is not between 0 and 1.
-    """
+    """Return the score of an image of CF-World from its stored score and the questions behind it."""
     wrong = next((value for value in (*(part.score for part in parts), score) if not 0 <= value <= 1), None)
     if wrong is not None:
         who = run.manifest.judge.name if run.manifest.judge else "the judge"

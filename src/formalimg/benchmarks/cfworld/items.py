@@ -39,15 +39,7 @@ def builtin_groups() -> list[CounterfactualGroup]:
 
 
 def replace_nouns(outcome: str, phrases: Mapping[str, str]) -> str:
-    """Return an outcome with its target nouns replaced by phrases that describe them; all else stays, word by word.
-
-    Args:
-        outcome: the sentence that names what comes about.
-        phrases: what stands in place of each target noun, which may have words around it that belong to it.
-
-    Raises:
-        FormalimgError: if the outcome does not have one of the nouns exactly once.
-    """
+    """Return an outcome with its target nouns replaced by phrases that describe them; all else stays, word by word."""
     named = re.compile("|".join(rf"(?<!\w){re.escape(noun)}(?!\w)" for noun in sorted(phrases, key=len, reverse=True)))
     counts = Counter(named.findall(outcome))
     for noun in phrases:
@@ -131,13 +123,7 @@ def _entries(name: str) -> list[dict[str, Any]]:
 
 
 def unscorable_warnings(items: Sequence[Item[CounterfactualSpec]], census: str, *, has_gate: bool) -> Iterator[str]:
-    """Yield one line for each reason why images of these items cannot count.
-
-    Args:
-        items: the selected items.
-        census: the command that lists what was tidied up.
-        has_gate: whether other levels count only where the first is passed.
-    """
+    """Yield one line for each reason why images of these items cannot count."""
     with_gate = {item.spec.group for item in items if item.level == 1}
     without_gate = {item.spec.group for item in items if item.level > 1} - with_gate
     if has_gate and without_gate:

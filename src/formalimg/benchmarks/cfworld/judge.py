@@ -125,18 +125,7 @@ class ScoreJudge(ChatJudge):
         answers: ScoreAnswerForm = "numbered",
         prompts: Path | None = None,
     ) -> None:
-        """Create a judge that asks this chat model.
-
-        Args:
-            chat: the chat model; it must accept images.
-            persona: how severely it judges; with `auto`, the family of the model decides, as in the paper.
-            answers: the form of the answer: a list of numbered scores, or the published one, an object with a name for
-                each question.
-            prompts: a folder with prompts of the user that replace ours.
-
-        Raises:
-            FormalimgError: if an option is wrong.
-        """
+        """Create a judge that asks this chat model."""
         check_option("answers", answers, ANSWERS)
         self._persona = select_persona(chat.name, persona)
         self._numbered = answers == "numbered"
@@ -190,15 +179,7 @@ class ScoreJudge(ChatJudge):
 
 
 def select_persona(model: str, persona: str = "auto") -> Persona:
-    """Return the persona in which a model judges.
-
-    Args:
-        model: its name; with `auto`, the family it belongs to decides.
-        persona: `auto`, or the name of a persona.
-
-    Raises:
-        FormalimgError: if there is no such persona.
-    """
+    """Return the persona in which a model judges."""
     if persona not in ("auto", *PERSONAS):
         raise FormalimgError(f"unknown persona {persona!r}: known are auto, {', '.join(PERSONAS)}")
     if persona != "auto":

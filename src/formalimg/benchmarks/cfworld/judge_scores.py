@@ -57,18 +57,7 @@ def compare_scores(
     profile: ScoreProfile = "paper",
     confidence: float = 0.95,
 ) -> JudgeScoreAgreement:
-    """Compare the scores of two judges over the images of one run of CF-World or of one of its probes.
-
-    Args:
-        folder: the run folder.
-        first: one of the judges in `StoredRun.judges()`; None for the last but one.
-        second: another of them; None for the last.
-        profile: `official-code` gives each question its full weight.
-        confidence: of all intervals.
-
-    Raises:
-        FormalimgError: if the folder is not a run of CF-World, or has fewer than two judges.
-    """
+    """Compare the scores of two judges over the images of one run of CF-World or of one of its probes."""
     with two_judges(folder, first, second) as (one, other):
         compared = list(_compared_images(one, other, profile))
         run, suite, judges = one.folder.name, one.manifest.suite, (judge_of(one), judge_of(other))

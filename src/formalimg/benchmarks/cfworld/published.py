@@ -166,32 +166,16 @@ _FOLDERS = {
 
 
 class PublishedItems(NamedTuple):
-    """Published items, and their irregularities.
+    """Published items, and their irregularities."""
 
-    Attributes:
-        items: all of them, in the order of the files.
-        repairs: every irregularity, where it is, and how it was repaired.
-        unscorable: the ids of items without questions.
-        skipped: what no item could be made of.
-    """
-
-    items: tuple[Item[CounterfactualSpec], ...]
-    repairs: tuple[DataRepair, ...]
-    unscorable: tuple[str, ...]
-    skipped: tuple[SkippedRecord, ...] = ()
+    items: tuple[Item[CounterfactualSpec], ...]  # all of them, in the order of the files
+    repairs: tuple[DataRepair, ...]  # every irregularity, where it is, and how it was repaired
+    unscorable: tuple[str, ...]  # the ids of items without questions
+    skipped: tuple[SkippedRecord, ...] = ()  # what no item could be made of
 
 
 def read_cf_world(place: str | Path, suite: str = CF_WORLD) -> PublishedItems:
-    """Read CF-World or one of its probes, from the authors' repository or from `formalimg pull`.
-
-    Args:
-        place: the folder that holds `prompt`, `eval_questions` and `prompt_ablation`, or one of these.
-        suite: `cf-world`, `cf-world-rules`, `cf-world-attributes` or `cf-world-denominalised`.
-
-    Raises:
-        ItemsError: listing the files that are no lists of records.
-        FormalimgError: if the folders are not there, or the suite is unknown.
-    """
+    """Read CF-World or one of its probes, from the authors' repository or from `formalimg pull`."""
     findings = ItemFindings()
     published = _read(Path(place), suite, findings)
     findings.raise_any()
@@ -206,11 +190,7 @@ def read_published_items(place: Path, suite: str, findings: ItemFindings) -> lis
 
 
 def repair_report(place: str | Path, suite: str = CF_WORLD) -> list[str]:
-    """Return the irregularities of published data and their repairs, as text lines.
-
-    Raises:
-        FormalimgError: as `read_cf_world` does.
-    """
+    """Return the irregularities of published data and their repairs, as text lines."""
     items, repairs, unscorable, _ = read_cf_world(place, suite)
     groups = {item.spec.group for item in items}
     questions = sum(len(item.spec.questions) for item in items)

@@ -281,9 +281,6 @@ def write_published_groups(items: Iterable[Item[CounterfactualSpec]], folder: st
 
     All files appear or none. Groups with published ids keep their numbers; other groups are numbered from 0, field by
     field, in the order they come in. Versions have no place in this form.
-
-    Raises:
-        FormalimgError: if an item is of another suite, a group lacks a level, or the folder is not empty.
     """
     fields_read: dict[FieldPath, dict[str, dict[int, Item[CounterfactualSpec]]]] = {}
     for item in items:

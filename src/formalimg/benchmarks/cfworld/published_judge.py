@@ -52,18 +52,7 @@ class PublishedScoreJudge(PublishedJudge):
     def __init__(
         self, chat: ChatModel, protocol: Followed = "official-code", prompts: Path | None = None, persona: str = "auto"
     ) -> None:
-        """Create a judge that asks this chat model.
-
-        Args:
-            chat: the chat model; it must accept images.
-            protocol: an image passes by a score in which each question has its full weight (`official-code`), or the
-                questions of a dimension share its weight (`paper`).
-            prompts: a folder with prompts of the user that replace ours.
-            persona: whose scorer is followed: `standard` (Gemini), `strict` (Qwen), or `auto` by the model's name.
-
-        Raises:
-            FormalimgError: if an option is wrong.
-        """
+        """Create a judge that asks this chat model."""
         self._persona = select_persona(chat.name, persona)
         self._family = FAMILIES[self._persona]
         names = {

@@ -48,17 +48,11 @@ _FEW = 3
 
 
 class DataRepair(NamedTuple):
-    """One irregularity of published data and its repair.
+    """One irregularity of published data and its repair."""
 
-    Attributes:
-        where: file and record.
-        what: the kind of oddity.
-        how: what was made of it.
-    """
-
-    where: str
-    what: RepairReason
-    how: str
+    where: str  # file and record
+    what: RepairReason  # the kind of oddity
+    how: str  # what was made of it
 
 
 def format_repairs(repairs: Iterable[DataRepair]) -> list[str]:
@@ -82,17 +76,11 @@ def format_repairs(repairs: Iterable[DataRepair]) -> list[str]:
 
 
 class FieldPath(NamedTuple):
-    """A field of knowledge and the path of its published files.
+    """A field of knowledge and the path of its published files."""
 
-    Attributes:
-        path: the path of its files within `prompt`, without their suffix.
-        discipline: its tag.
-        branch: of physics, such as optics; empty for others.
-    """
-
-    path: str
-    discipline: str
-    branch: str = ""
+    path: str  # the path of its files within `prompt`, without their suffix
+    discipline: str  # its tag
+    branch: str = ""  # of physics, such as optics; empty for others
 
     @property
     def slug(self) -> str:
@@ -143,26 +131,16 @@ _LARGEST = 1_000
 
 
 class RecordSchema(NamedTuple):
-    """The fields of the records of a file.
+    """The fields of the records of a file."""
 
-    Attributes:
-        label: what such a record is, with its article.
-        texts: required text fields.
-        optional: optional text fields.
-        numbers: required fields with a number above 0.
-        ids: required ids, as text or as a whole number.
-        ignored: fields that are not used.
-        id_pattern: regular expression of ids.
-        verbatim: text fields that keep the blanks at their edges, because published requests have them.
-    """
-
-    label: str
-    texts: tuple[str, ...]
-    optional: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()
-    ids: tuple[str, ...] = ("id",)
-    ignored: tuple[str, ...] = ()
-    id_pattern: str = "0|[1-9][0-9]{0,8}"
+    label: str  # what such a record is, with its article
+    texts: tuple[str, ...]  # required text fields
+    optional: tuple[str, ...] = ()  # optional text fields
+    numbers: tuple[str, ...] = ()  # required fields with a number above 0
+    ids: tuple[str, ...] = ("id",)  # required ids, as text or as a whole number
+    ignored: tuple[str, ...] = ()  # fields that are not used
+    id_pattern: str = "0|[1-9][0-9]{0,8}"  # regular expression of ids
+    # text fields that keep the blanks at their edges, because published requests have them
     verbatim: tuple[str, ...] = ()
 
 

@@ -17,16 +17,7 @@ if TYPE_CHECKING:
 
 
 def template_score_questions(shows: str, *, law: str = "", changed: str = "") -> tuple[WeightedQuestion, ...]:
-    """Return the weighted questions about an image, by template instead of a chat model.
-
-    Args:
-        shows: what decides.
-        law: the law that holds in a factual image; empty for none to be asked about.
-        changed: the rule that holds in a counterfactual image, in place of the law.
-
-    Returns:
-        Integrity, logic if there is a law or a rule, and the assessment point last, as the published ones are.
-    """
+    """Return the weighted questions about an image, by template instead of a chat model."""
     values = {"shows": _as_clause(shows), "law": _as_clause(law), "changed": _as_clause(changed)}
     found = [_question("integrity", "integrity", values)]
     if law or changed:

@@ -40,25 +40,15 @@ _LARGEST = 1_000_000
 
 
 class ScoredQuestion(NamedTuple):
-    """The score of one question about one image.
+    """The score of one question about one image."""
 
-    Attributes:
-        item: the id of the item, as `load` gives it; empty if the record does not say it.
-        level: 1, 2 or 3.
-        question: what was asked; empty if the record does not say it.
-        weight: how much it counts.
-        score: as the judge gave it; None if it gave none.
-        reason: what the judge said.
-        unscored: why there is no score; empty if there is one.
-    """
-
-    item: str
-    level: int
-    question: str
-    weight: float
-    score: float | None
-    reason: str
-    unscored: str
+    item: str  # the id of the item, as `load` gives it; empty if the record does not say it
+    level: int  # 1, 2 or 3
+    question: str  # what was asked; empty if the record does not say it
+    weight: float  # how much it counts
+    score: float | None  # as the judge gave it; None if it gave none
+    reason: str  # what the judge said
+    unscored: str  # why there is no score; empty if there is one
 
 
 def read_cf_scores(path: str | Path) -> list[ScoredQuestion]:
@@ -117,19 +107,12 @@ def _is_number(value: Any) -> TypeGuard[float]:
 
 
 class CfWorldFile(NamedTuple):
-    """Where an item belongs in the published tree.
+    """Where an item belongs in the published tree."""
 
-    Attributes:
-        tree: the path of the files of its field, such as `physics/Classical Mechanics`.
-        number: the id of its group there.
-        level: 1, 2 or 3.
-        item: its id here, if it does not follow from the others, as that of items that were not published.
-    """
-
-    tree: str
-    number: str
-    level: int
-    item: str = ""
+    tree: str  # the path of the files of its field, such as `physics/Classical Mechanics`
+    number: str  # the id of its group there
+    level: int  # 1, 2 or 3
+    item: str = ""  # its id here, if it does not follow from the others, as that of items that were not published
 
 
 def cf_world_file(item: Item[CounterfactualSpec]) -> CfWorldFile:
@@ -149,15 +132,7 @@ def cf_world_file(item: Item[CounterfactualSpec]) -> CfWorldFile:
 def cf_score_record(
     number: int, file: CfWorldFile, asked: WeightedQuestion, score: float, reason: str
 ) -> dict[str, object]:
-    """Return the record of a question in a score file, which `read_cf_scores` reads back.
-
-    Args:
-        number: its number in the file, from 1.
-        file: where its item belongs.
-        asked: the question.
-        score: the judge's score.
-        reason: what the judge said.
-    """
+    """Return the record of a question in a score file, which `read_cf_scores` reads back."""
     record: dict[str, object] = {"id": str(number), "source_id": file.number, "prompt_level": f"l{file.level}"}
     if file.item:
         record["item"] = file.item

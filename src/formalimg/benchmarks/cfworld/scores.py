@@ -16,22 +16,15 @@ ScoreProfile: TypeAlias = Profile
 
 
 class MeanScore(NamedTuple):
-    """Mean score of the images of a level.
+    """Mean score of the images of a level."""
 
-    Attributes:
-        value: the mean, 0 to 1, after the gate and the rule for what is missing; None if nothing was counted.
-        interval: its interval, by resampling groups; None where there is no value.
-        scored: how many images have a score that counts.
-        expected: how many were to be scored.
-        gated: how many images count as 0 because the gate of their group is closed.
-        bounds: the mean if all images without a score had 0, and if all had 1; None where there is no value.
-    """
-
+    # the mean, 0 to 1, after the gate and the rule for what is missing; None if nothing was counted
     value: float | None
-    interval: Interval | None
-    scored: int
-    expected: int
-    gated: int
+    interval: Interval | None  # its interval, by resampling groups; None where there is no value
+    scored: int  # how many images have a score that counts
+    expected: int  # how many were to be scored
+    gated: int  # how many images count as 0 because the gate of their group is closed
+    # the mean if all images without a score had 0, and if all had 1; None where there is no value
     bounds: Interval | None = None
 
     @property
@@ -41,38 +34,24 @@ class MeanScore(NamedTuple):
 
 
 class ScoreRatio(NamedTuple):
-    """PRR or RRR with its confidence interval.
+    """PRR or RRR with its confidence interval."""
 
-    Attributes:
-        value: the figure; None where a mean is missing, or the one to be divided by is 0.
-        interval: its interval, by resampling groups; None where there is no value, where a level has fewer than five
-            groups, or where it is unbounded.
-    """
-
-    value: float | None
+    value: float | None  # the figure; None where a mean is missing, or the one to be divided by is 0
+    # its interval, by resampling groups; None where there is no value, where a level has fewer than five groups, or
+    # where it is unbounded
     interval: Interval | None
 
 
 class ScoreSummary(NamedTuple):
-    """All results of a run of CF-World, and the rules they were computed by.
+    """All results of a run of CF-World, and the rules they were computed by."""
 
-    Attributes:
-        levels: the mean score of each level.
-        prr: the Prior Resistance Rate, from levels 1 and 2.
-        rrr: the Reasoning Retention Rate, from levels 2 and 3.
-        threshold: the score of level 1 below which a group's gate is closed; None for no gate.
-        missing: what was done with images that have no score.
-        confidence: how sure the intervals are.
-        profile: whose rules were followed.
-    """
-
-    levels: Mapping[int, MeanScore]
-    prr: ScoreRatio
-    rrr: ScoreRatio
-    threshold: float | None
-    missing: MissingPolicy
-    confidence: float
-    profile: ScoreProfile
+    levels: Mapping[int, MeanScore]  # the mean score of each level
+    prr: ScoreRatio  # the Prior Resistance Rate, from levels 1 and 2
+    rrr: ScoreRatio  # the Reasoning Retention Rate, from levels 2 and 3
+    threshold: float | None  # the score of level 1 below which a group's gate is closed; None for no gate
+    missing: MissingPolicy  # what was done with images that have no score
+    confidence: float  # how sure the intervals are
+    profile: ScoreProfile  # whose rules were followed
 
 
 def prior_resistance(l1: float | None, l2: float | None) -> float | None:
@@ -136,17 +115,7 @@ def weighted_score(answers: Iterable[tuple[str, float, float]], profile: ScorePr
 
 
 def rescore(score: float, parts: Sequence[tuple[str, float, float]], profile: ScoreProfile) -> float:
-    """Return the score of an image under another profile, given its score under `paper`.
-
-    Args:
-        score: its score, 0 to 1.
-        parts: dimension, weight and score of each question; questions of one dimension share its weight. None for a
-            image that failed as a whole: its score is the same in any profile.
-        profile: `official-code` gives the full weight back to each question.
-
-    Raises:
-        FormalimgError: if a score or a weight is invalid.
-    """
+    """Return the score of an image under another profile, given its score under `paper`."""
     validate_profile(profile)
     for _, _, given in parts:
         validate_score(given)
@@ -175,14 +144,6 @@ def apply_gate(
     """Set scores above level 1 to 0 where the group's level-1 image scores below the threshold.
 
     An image without a score stays without one, whatever its gate; so does one whose gate is unknown.
-
-    Args:
-        observations: the scores as the judge gave them. They are not changed.
-        threshold: the score that opens the gate, 0 to 1.
-        profile: what a level 1 without a score means; see `gates`.
-
-    Raises:
-        FormalimgError: if the threshold or the profile is invalid, or a group has two images that could be its gate.
     """
     seen = list(observations)
     return [
@@ -198,15 +159,6 @@ def gate_states(
 
     Sample n of level 1 is the gate of sample n above it; where level 1 has fewer samples, its sample 0 is. A score
     equal to the threshold opens the gate.
-
-    Args:
-        observations: the scores as the judge gave them.
-        threshold: the score that opens the gate, 0 to 1.
-        profile: under `paper`, a level 1 without a score leaves the gate `unknown`; under `official-code`, it closes
-            it. A group of which level 1 was never asked for is `not in the run`, under both.
-
-    Raises:
-        FormalimgError: if the threshold or the profile is invalid, or a group has two images that could be its gate.
     """
     validate_threshold(threshold)
     validate_profile(profile)

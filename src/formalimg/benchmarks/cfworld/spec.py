@@ -34,33 +34,21 @@ WEIGHTS: dict[Dimension, float] = {"integrity": 3, "assessment": 15, "logic": 8,
 
 @dataclass(frozen=True)
 class WeightedQuestion:
-    """A question about an image, to be answered with a score from 0 to 1.
+    """A question about an image, to be answered with a score from 0 to 1."""
 
-    Attributes:
-        dimension: what it is about.
-        question: the question.
-        criteria: which score is for what.
-        weight: how much it counts.
-    """
-
-    dimension: Dimension
-    question: str
-    criteria: str
-    weight: float
+    dimension: Dimension  # what it is about
+    question: str  # the question
+    criteria: str  # which score is for what
+    weight: float  # how much it counts
 
 
 @dataclass(frozen=True)
 class CounterfactualSpec:
-    """What an item of CF-World, or of one of its probes, asks for.
+    """What an item of CF-World, or of one of its probes, asks for."""
 
-    Attributes:
-        group: the group it belongs to: its three levels, or the variants of a rule or of a pair.
-        assessment: what decides, in one sentence; empty for published data that have none.
-        questions: the questions of all dimensions; none for published prompts without any, which cannot be scored.
-    """
-
-    group: str
-    assessment: str
+    group: str  # the group it belongs to: its three levels, or the variants of a rule or of a pair
+    assessment: str  # what decides, in one sentence; empty for published data that have none
+    # the questions of all dimensions; none for published prompts without any, which cannot be scored
     questions: tuple[WeightedQuestion, ...]
 
 
@@ -87,33 +75,19 @@ FIELDS: Mapping[str, Field] = {
 
 @dataclass(frozen=True)
 class CounterfactualGroup:
-    """One law and its counterfactual, as three prompts of rising difficulty.
+    """One law and its counterfactual, as three prompts of rising difficulty."""
 
-    Attributes:
-        id: its name, such as optics-001; fit to be a file name.
-        discipline: physics, biology, chemistry, geography or sociology.
-        branch: of physics, such as optics; empty for others.
-        law: the law as it is.
-        changed: the law as it is in the counterfactual world.
-        factual: the prompt of an ordinary scene under the law (L1).
-        implicit: the prompt that gives the changed law and the scene, and not what comes of it (L3).
-        outcome: what a camera would see, as the sentence that makes the implicit prompt explicit (L2 = L3 + this).
-        described: the same outcome without the names of objects and looks: said by what they are like.
-        shows_factual: what decides about an image of L1.
-        shows: what decides about an image of L2 and L3.
-    """
-
-    id: str
-    discipline: str
-    branch: str
-    law: str
-    changed: str
-    factual: str
-    implicit: str
-    outcome: str
-    described: str
-    shows_factual: str
-    shows: str
+    id: str  # its name, such as optics-001; fit to be a file name
+    discipline: str  # physics, biology, chemistry, geography or sociology
+    branch: str  # of physics, such as optics; empty for others
+    law: str  # the law as it is
+    changed: str  # the law as it is in the counterfactual world
+    factual: str  # the prompt of an ordinary scene under the law (L1)
+    implicit: str  # the prompt that gives the changed law and the scene, and not what comes of it (L3)
+    outcome: str  # what a camera would see, as the sentence that makes the implicit prompt explicit (L2 = L3 + this)
+    described: str  # the same outcome without the names of objects and looks: said by what they are like
+    shows_factual: str  # what decides about an image of L1
+    shows: str  # what decides about an image of L2 and L3
 
     @property
     def explicit(self) -> str:
@@ -135,11 +109,7 @@ class CounterfactualGroup:
 
     @classmethod
     def from_fields(cls, given: Mapping[str, Any]) -> CounterfactualGroup:
-        """Return the group that these fields describe.
-
-        Raises:
-            FormalimgError: if one is missing, unknown or no text.
-        """
+        """Return the group that these fields describe."""
         known = [field.name for field in fields(cls)]
         name = given.get("id", "without an id")
         for field in known:

@@ -82,12 +82,6 @@ class ResampledMeans:
         """Return the interval of one level's mean over the root of another's; None if it is unbounded.
 
         None as well where a level has fewer than five groups: a resampled root says too little then.
-
-        Args:
-            before: the level to be divided by.
-            after: the level that is divided.
-            value: the ratio.
-            min_before: the lowest that a group can have before if it has anything after.
         """
         import numpy as np
 
@@ -122,19 +116,12 @@ def _effective_groups(table: Array) -> Array:
 
 
 class ScoreDifference(NamedTuple):
-    """Mean difference of the scores of two levels over the groups that have both.
+    """Mean difference of the scores of two levels over the groups that have both."""
 
-    Attributes:
-        value: the mean over groups of the second level's mean minus the first's; None if no group has both.
-        interval: its interval, over groups.
-        groups: how many groups have both.
-        left_out: the groups that lack one, by name.
-    """
-
-    value: float | None
-    interval: Interval | None
-    groups: int
-    left_out: tuple[str, ...]
+    value: float | None  # the mean over groups of the second level's mean minus the first's; None if no group has both
+    interval: Interval | None  # its interval, over groups
+    groups: int  # how many groups have both
+    left_out: tuple[str, ...]  # the groups that lack one, by name
 
 
 def score_difference(
@@ -147,12 +134,6 @@ def score_difference(
     """Return how much higher the scores of one level are than those of another, group by group.
 
     A group counts once, however many images it has. What has no score is left out of its group's mean.
-
-    Args:
-        observations: the scores of both levels; other levels are ignored.
-        first: the level to subtract.
-        second: the level to subtract it from.
-        confidence: of the interval.
     """
     scores: dict[str, tuple[list[float], list[float]]] = {}
     for group, level, _, score in observations:

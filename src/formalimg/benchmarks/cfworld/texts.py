@@ -25,13 +25,7 @@ def item_lines(item: Item[CounterfactualSpec]) -> Iterator[str]:
 
 
 def census_lines(suite: str, items: Sequence[Item[Any]], *, by_field: bool) -> Iterator[str]:
-    """Yield how many groups, fields or ways to change a rule, and questions there are.
-
-    Args:
-        suite: their suite.
-        items: the items.
-        by_field: whether their tags are fields of knowledge, and not ways to change a rule.
-    """
+    """Yield how many groups, fields or ways to change a rule, and questions there are."""
     levels = Counter(item.level for item in items)
     groups = len({item.spec.group for item in items})
     counts = ", ".join(f"L{level}: {count}" for level, count in sorted(levels.items()))

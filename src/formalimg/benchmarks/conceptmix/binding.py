@@ -22,19 +22,7 @@ __all__ = ["bind_attributes", "binding_changes", "bound_concepts"]
 
 
 def bind_attributes(concepts: Sequence[Concept], pools: Pools, rng: random.Random) -> Binding:
-    """Give each attribute to a random object that has none of its category yet.
-
-    Args:
-        concepts: what was drawn.
-        pools: where the relations have their descriptions from.
-        rng: the source of randomness.
-
-    Returns:
-        A binding whose relations are open. It has one style: of several, which only the published code draws, the last.
-
-    Raises:
-        BindingError: if there is no object, or there are more attributes of a category than objects.
-    """
+    """Give each attribute to a random object that has none of its category yet."""
     items = [concept.value for concept in concepts if concept.category == "object"]
     if not items:
         raise BindingError("there is no object among the concepts: draw at least one")
@@ -62,9 +50,6 @@ def bound_concepts(concepts: Sequence[Concept], binding: Binding) -> tuple[Bound
 
     An object is about itself, an attribute about the object that has it, a spatial concept about the two that it
     relates, and a style about none. The same attribute twice is about two objects, in the order of their ids.
-
-    Raises:
-        BindingError: if a concept is not in the binding, or a relation is still open.
     """
     # Equal concepts share an iterator, so that the second goes on where the first stopped.
     places = {concept: _candidate_ids(concept, concepts, binding) for concept in concepts}
@@ -119,9 +104,6 @@ def binding_changes(given: Binding, after: Binding) -> str | None:
 
     To complete a binding is to fill in the open ids of its relations, each with two different objects, and to add
     objects that have an item and nothing else. Anything more is a change, and so is anything left open.
-
-    Returns:
-        All changes, one after the other; None if there is none.
     """
     return (
         "; ".join(

@@ -120,17 +120,11 @@ CONSTRAINED_FIRST = frozenset({"inside", "top", "bottom", "outside", "above", "b
 
 
 class CompletionCost(NamedTuple):
-    """Cost of a completion, compared field by field: less is better.
+    """Cost of a completion, compared field by field: less is better."""
 
-    Attributes:
-        lacking: open relations, sizes without comparison, and added objects without use.
-        problems: conflicts, and relations without information.
-        implausible: how implausible it is.
-    """
-
-    lacking: int
-    problems: int
-    implausible: int
+    lacking: int  # open relations, sizes without comparison, and added objects without use
+    problems: int  # conflicts, and relations without information
+    implausible: int  # how implausible it is
 
 
 @dataclass(frozen=True)
@@ -147,10 +141,6 @@ def complete_binding(binding: Binding, rng: Random) -> Binding:
 
     Pairs of objects that make sense are preferred; among equally good ones chance decides. If no way is free of
     conflicts, the best that was found is taken all the same, and `conflicts` tells what is wrong with it.
-
-    Args:
-        binding: what was drawn and bound; relations may be open at one end or at both.
-        rng: the source of randomness; the same state gives the same binding.
     """
     best = _complete(binding, binding.objects, rng)
     for _ in range(MAX_ADDED):

@@ -40,14 +40,6 @@ def export_conceptmix(run: StoredRun, folder: str | Path, name: str) -> Exported
     The layout has no place for images without scores: they are listed in `<name>_unscored.json` beside the scores. So
     are those that fail by a verdict that does not say which concepts are missing. P(yes), where the judge's server
     gave it, is in `<name>_p_yes.json`, question by question.
-
-    Args:
-        run: the run; the verdicts are those of its last judge.
-        folder: the folder; other models may be there already.
-        name: the name of the model there.
-
-    Raises:
-        FormalimgError: if it is a run of another suite, or the model is there already.
     """
     if suite(run.manifest.suite).form.SPEC is not ConceptSpec:
         fitting = ", ".join(known for known in suite_names() if suite(known).form.SPEC is ConceptSpec)

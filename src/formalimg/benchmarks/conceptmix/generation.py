@@ -39,9 +39,6 @@ def count_combinations(k: int, pools: Pools, *, profile: PoolProfile = "paper", 
     """Return the number of different sets of concepts that `draw_concepts` can give.
 
     Their order does not count; how often each is there does, so red twice is not red once.
-
-    Raises:
-        InfeasibleDrawError: if it can give none.
     """
     return _count(k, pools, profile, only, lambda category, values, objects, often: comb(values + often - 1, often))
 
@@ -50,9 +47,6 @@ def count_bindings(k: int, pools: Pools, *, profile: PoolProfile = "paper", only
     """Return the number of different bindings that `bind_attributes` can give, before relations are completed.
 
     A red cat with a blue dog is not a blue cat with a red dog. The order of objects and of relations does not count.
-
-    Raises:
-        InfeasibleDrawError: if it can give none.
     """
     return _count(k, pools, profile, only, _ways_to_bind)
 
@@ -62,9 +56,6 @@ def max_items(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Cat
 
     Each relation goes to two of the objects, or to one of them and one of the plain objects that we add. What is then
     sorted out as a conflict is counted all the same, so there may be fewer.
-
-    Raises:
-        InfeasibleDrawError: if nothing can be drawn.
     """
     from formalimg.benchmarks.conceptmix.plausibility import (
         reference_objects,
@@ -151,25 +142,17 @@ _MAX_COUNTED_LEVEL = 50  # beyond it counting takes long, and there are nearly a
 
 @dataclass(frozen=True)
 class ConceptRecipe:
-    """Which items of ConceptMix to generate.
+    """Which items of ConceptMix to generate."""
 
-    Attributes:
-        levels: the levels (k) to generate; 0 is an object alone, of which there are only as many as objects.
-        per_level: number of items per level.
-        seed: the random seed.
-        concepts: a folder of the user's own concepts; None for those of the paper.
-        only: take concepts other than objects from this category alone.
-        difficulty: take only concepts that are known to be easy or hard, in categories that have such.
-        profile: sampling rules of the paper or of its published code.
-    """
-
+    # the levels (k) to generate; 0 is an object alone, of which there are only as many as objects
     levels: tuple[int, ...] = tuple(range(1, 8))
-    per_level: int = 300
-    seed: int = 1
-    concepts: Path | None = None
-    only: Category | None = None
+    per_level: int = 300  # number of items per level
+    seed: int = 1  # the random seed
+    concepts: Path | None = None  # a folder of the user's own concepts; None for those of the paper
+    only: Category | None = None  # take concepts other than objects from this category alone
+    # take only concepts that are known to be easy or hard, in categories that have such
     difficulty: Difficulty | None = None
-    profile: PoolProfile = "paper"
+    profile: PoolProfile = "paper"  # sampling rules of the paper or of its published code
 
     def __post_init__(self) -> None:
         if not self.levels or min(self.levels) < 0:
@@ -199,16 +182,7 @@ class GeneratedConceptItems:
 def generate_concept_items(
     recipe: ConceptRecipe, *, on_progress: Callable[[int], None] = lambda count: None
 ) -> GeneratedConceptItems:
-    """Generate all items of a recipe; the same recipe always gives the same items.
-
-    Args:
-        recipe: what to generate.
-        on_progress: called with the number of items generated so far.
-
-    Raises:
-        FormalimgError: if a draw is impossible, if there are too few different items, or if too many draws are
-            rejected.
-    """
+    """Generate all items of a recipe; the same recipe always gives the same items."""
     pools = recipe.pools()
     _require_enough(recipe, pools)
     made = GeneratedConceptItems()
@@ -308,23 +282,14 @@ class ConceptSynthesis(Synthesis):
 
 @dataclass
 class ConceptCensus:
-    """Counts over a set of items.
+    """Counts over a set of items."""
 
-    Attributes:
-        items: number of items.
-        levels: number of items per level.
-        objects: number of items per number of objects among their concepts.
-        concepts: number of items per concept.
-        words: total number of words of the prompts of each level.
-        references: number of added reference objects.
-    """
-
-    items: int = 0
-    levels: Counter[int] = field(default_factory=Counter)
-    objects: Counter[int] = field(default_factory=Counter)
-    concepts: Counter[Concept] = field(default_factory=Counter)
-    words: Counter[int] = field(default_factory=Counter)
-    references: int = 0
+    items: int = 0  # number of items
+    levels: Counter[int] = field(default_factory=Counter)  # number of items per level
+    objects: Counter[int] = field(default_factory=Counter)  # number of items per number of objects among their concepts
+    concepts: Counter[Concept] = field(default_factory=Counter)  # number of items per concept
+    words: Counter[int] = field(default_factory=Counter)  # total number of words of the prompts of each level
+    references: int = 0  # number of added reference objects
 
 
 def concept_census(items: Iterable[Item[ConceptSpec]]) -> ConceptCensus:

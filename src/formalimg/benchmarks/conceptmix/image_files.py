@@ -75,10 +75,6 @@ def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Candid
     What result.json says of an image comes first. Only the last part of a path in it counts: the rest is that of the
     machine that generated the images. The scripts append a record each time they run, so the same record may occur
     several times. Images that no record names are matched by their own names.
-
-    Raises:
-        FormalimgError: if a result.json is invalid, there are images of several models, or an image can be that of
-            several items.
     """
     results = [file for file in folder.files if file.rpartition("/")[2] == _RESULTS]
     entries = list({entry[1:]: entry for file in results for entry in _entries(folder, file)}.values())
@@ -176,11 +172,7 @@ class _ItemNames:
         return self._by_index.get((int(name.level), name.number)) if name.level.isdecimal() else None
 
     def item(self, level: str, file: str) -> FolderImage | None:
-        """Return the image that a file is by its name alone.
-
-        Raises:
-            FormalimgError: if it can be that of several items.
-        """
+        """Return the image that a file is by its name alone."""
         readings = []
         for text, sample in _readings(_stem(file)):
             start = _START.match(text)

@@ -56,13 +56,7 @@ def find_airborne(relations: Sequence[BoundRelation]) -> frozenset[int]:
 
 
 def find_poses(item: str, relation: str, *, airborne: bool) -> list[Verb]:
-    """Return the verbs for how an object holds itself in a relation; none if none says only what is asked for.
-
-    Args:
-        item: the object.
-        relation: the relation that places it; empty for an object that is merely there.
-        airborne: whether it is in the air.
-    """
+    """Return the verbs for how an object holds itself in a relation; none if none says only what is asked for."""
     facts = object_facts(item)
     if airborne:
         names: Sequence[str] = () if facts.rooted else facts.aloft_as

@@ -47,41 +47,23 @@ ANY_SCALE = SizeScale(0.02, 50.0, 1.0)
 
 @dataclass(frozen=True)
 class ObjectFacts:
-    """What is known of an object; lengths are in metres, None where unknown.
+    """What is known of an object; lengths are in metres, None where unknown."""
 
-    Attributes:
-        name: the object.
-        kind: what sort of object it is.
-        size: its usual longest side.
-        room: the longest object that can be inside; 0 if nothing can.
-        carries: the longest object that can be on top of it; 0 if nothing can.
-        shapes: the outlines it can be given.
-        places: where one meets it.
-        aloft: does it fly or float?
-        flat: does it lie on the ground and hide nothing?
-        rooted: does it stay where it stands, so that nothing else carries it?
-        named_after_material: does its name say what it consists of?
-        is_a: another object whose name fits it too, as a corgi is a dog.
-        rests: verbs for how it holds itself on the ground or on something.
-        aloft_as: verbs for how it holds itself in the air.
-        names: what else it may be called, the closest first.
-    """
-
-    name: str
-    kind: str | None = None
-    size: float | None = None
-    room: float | None = None
-    carries: float | None = None
-    shapes: frozenset[str] | None = None
-    places: frozenset[str] = PLACES
-    aloft: bool = False
-    flat: bool = False
-    rooted: bool = False
-    named_after_material: bool = False
-    is_a: str | None = None
-    rests: tuple[str, ...] = ()
-    aloft_as: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
+    name: str  # the object
+    kind: str | None = None  # what sort of object it is
+    size: float | None = None  # its usual longest side
+    room: float | None = None  # the longest object that can be inside; 0 if nothing can
+    carries: float | None = None  # the longest object that can be on top of it; 0 if nothing can
+    shapes: frozenset[str] | None = None  # the outlines it can be given
+    places: frozenset[str] = PLACES  # where one meets it
+    aloft: bool = False  # does it fly or float?
+    flat: bool = False  # does it lie on the ground and hide nothing?
+    rooted: bool = False  # does it stay where it stands, so that nothing else carries it?
+    named_after_material: bool = False  # does its name say what it consists of?
+    is_a: str | None = None  # another object whose name fits it too, as a corgi is a dog
+    rests: tuple[str, ...] = ()  # verbs for how it holds itself on the ground or on something
+    aloft_as: tuple[str, ...] = ()  # verbs for how it holds itself in the air
+    names: tuple[str, ...] = ()  # what else it may be called, the closest first
 
 
 def object_facts(item: str) -> ObjectFacts:

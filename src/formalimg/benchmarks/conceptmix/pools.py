@@ -25,23 +25,16 @@ Difficulty: TypeAlias = Literal["easy", "hard"]
 
 @dataclass(frozen=True)
 class Pool:
-    """The concepts of one category.
+    """The concepts of one category."""
 
-    Attributes:
-        category: what sort of concepts they are.
-        values: the concepts, sorted.
-        statement: the sentence that a concept becomes, with places for names.
-        sentences: the sentences of single values that have one of their own.
-        easy, hard: values that are known to be easier or harder.
-        of_people: the sentence in place of `statement` where the object is a human being; None if it is the same.
-    """
-
-    category: Category
-    values: tuple[str, ...]
-    statement: str
+    category: Category  # what sort of concepts they are
+    values: tuple[str, ...]  # the concepts, sorted
+    statement: str  # the sentence that a concept becomes, with places for names
+    # the sentences of single values that have one of their own
     sentences: Mapping[str, str] = field(default_factory=dict)
-    easy: frozenset[str] = frozenset()
+    easy: frozenset[str] = frozenset()  # values that are known to be easier or harder
     hard: frozenset[str] = frozenset()
+    # the sentence in place of `statement` where the object is a human being; None if it is the same
     of_people: str | None = None
 
     def sentence(self, value: str, *, of_people: bool = False) -> str:
@@ -65,11 +58,7 @@ _PUBLISHED_FORMAT_HINT = 'write {"category": "...", "description": "...", "skill
 
 
 def load_pool_folder(folder: Path, defaults: Pools, profile: PoolProfile) -> dict[Category, Pool]:
-    """Load the user's pools, for the categories that have a file in the folder.
-
-    Raises:
-        FormalimgError: if there is no such folder, no file in it, or an invalid one.
-    """
+    """Load the user's pools, for the categories that have a file in the folder."""
     if not folder.is_dir():
         raise FormalimgError(f"there is no folder {folder}: give one with concepts, such as color.toml")
     found: dict[Category, Pool] = {}
@@ -85,11 +74,7 @@ def load_pool_folder(folder: Path, defaults: Pools, profile: PoolProfile) -> dic
 
 
 def parse_pool(category: Category, table: Mapping[str, Any], profile: PoolProfile, default: Pool | None = None) -> Pool:
-    """Parse a pool from a table; without a statement of its own it uses the default.
-
-    Raises:
-        ValueError: if it is invalid.
-    """
+    """Parse a pool from a table; without a statement of its own it uses the default."""
     _reject_unknown_keys(table, _KEYS, category)
     values = _string_list(table, "values")
     if profile == "official-code":
@@ -216,18 +201,7 @@ __all__ = ["Difficulty", "Pool", "PoolProfile", "Pools", "load_pools"]
 def load_pools(
     folder: str | Path | None = None, *, profile: PoolProfile = "paper", difficulty: Difficulty | None = None
 ) -> Pools:
-    """Return the pools that concepts are drawn from.
-
-    Args:
-        folder: the user's own concepts: `<category>.toml` as in concepts.toml, or `<category>.json` as published;
-            other categories keep the built-in concepts.
-        profile: `official-code` adds the objects that only the published code has.
-        difficulty: only the values that are known to be easy or hard, in the categories that have such values; the
-            other categories stay whole.
-
-    Raises:
-        FormalimgError: if the folder or a file in it is invalid, or no category has values of the difficulty.
-    """
+    """Return the pools that concepts are drawn from."""
     if profile not in get_args(PoolProfile):
         raise FormalimgError(f"unknown profile {profile!r}: known are {', '.join(get_args(PoolProfile))}")
     pools = dict(_builtin_pools(profile))

@@ -121,11 +121,6 @@ def missing_concepts(prompt: str, concepts: Sequence[BoundConcept], binding: Bin
 
     A prompt that denies or doubts anything says nothing; one that speaks of "at least" so many says only that there
     are such objects.
-
-    Args:
-        prompt: the text.
-        concepts: what it should state.
-        binding: the objects of each concept.
     """
     parsed = parse_prompt(prompt, _requested(concepts, binding), _concepts_in(load_pools(profile="official-code")))
     if is_negated(parsed, binding):
@@ -142,14 +137,7 @@ def missing_concepts(prompt: str, concepts: Sequence[BoundConcept], binding: Bin
 def extra_concepts(
     prompt: str, concepts: Sequence[BoundConcept], binding: Binding, pools: Pools
 ) -> tuple[Concept, ...]:
-    """Return the concepts that a prompt states though they were not requested, in the order of the text.
-
-    Args:
-        prompt: the text.
-        concepts: what it should state.
-        binding: the objects of each concept; added objects may be named.
-        pools: the concepts to look for. All numbers from two are found.
-    """
+    """Return the concepts that a prompt states though they were not requested, in the order of the text."""
     requested = _requested(concepts, binding)
     parsed = parse_prompt(prompt, requested, _concepts_in(pools))
     found: dict[int, Concept] = {}

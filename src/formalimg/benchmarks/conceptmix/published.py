@@ -46,11 +46,7 @@ class PublishedPromptFile(NamedTuple):
 
 
 def find_prompt_files(place: Path) -> list[PublishedPromptFile]:
-    """Return the published prompt files at a path, by level.
-
-    Raises:
-        FormalimgError: if it means none, or several of one level.
-    """
+    """Return the published prompt files at a path, by level."""
     folders = [place / "sentence_collection", place] if place.is_dir() else []
     paths = [place] if place.is_file() else next(filter(None, (sorted(one.glob("*.json")) for one in folders)), [])
     found = [PublishedPromptFile(path, int(name[1])) for path in paths if (name := _SENTENCES.fullmatch(path.name))]
@@ -78,11 +74,7 @@ def read_published_prompts(files: Iterable[PublishedPromptFile], findings: ItemF
 
 
 def write_published_prompts(items: Iterable[Item[ConceptSpec]], folder: str | Path) -> None:
-    """Write items in the published format: prompts and bindings of each level; all files or none.
-
-    Raises:
-        FormalimgError: if the folder is not empty, or an item has no binding.
-    """
+    """Write items in the published format: prompts and bindings of each level; all files or none."""
     levels: dict[int, list[Item[ConceptSpec]]] = {}
     for item in in_order(items):
         levels.setdefault(item.level, []).append(item)
@@ -153,17 +145,11 @@ def _entries(path: Path, findings: ItemFindings) -> Sequence[object]:
 
 
 class ScoredImage(NamedTuple):
-    """Scores of one image.
+    """Scores of one image."""
 
-    Attributes:
-        image_path: the file, as the scorer called it.
-        questions: what was asked.
-        scores: 1 for yes, 0 for no, one for each question; fewer where there was no answer.
-    """
-
-    image_path: str
-    questions: tuple[str, ...]
-    scores: tuple[int, ...]
+    image_path: str  # the file, as the scorer called it
+    questions: tuple[str, ...]  # what was asked
+    scores: tuple[int, ...]  # 1 for yes, 0 for no, one for each question; fewer where there was no answer
 
     @property
     def passed(self) -> bool | None:
@@ -177,11 +163,7 @@ class ScoredImage(NamedTuple):
 
 
 def read_scores(path: str | Path) -> list[ScoredImage]:
-    """Read the images of a score file, skipping the blank lines that the published code keeps among the questions.
-
-    Raises:
-        FormalimgError: if it is not a score file.
-    """
+    """Read the images of a score file, skipping the blank lines that the published code keeps among the questions."""
     try:
         records = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -199,9 +181,6 @@ def format_scores(images: Iterable[ScoredImage]) -> str:
 
     Its `average_score_per_image` is the share of all questions that have a yes; the paper's concept fraction, the mean
     over images of their shares, is another number where images have unequally many questions.
-
-    Raises:
-        FormalimgError: if there is none, or one lacks a score.
     """
     listed = list(images)
     passed = [image.passed for image in listed]

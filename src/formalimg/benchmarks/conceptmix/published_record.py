@@ -46,23 +46,14 @@ UNKNOWN = "unknown"
 
 
 class PublishedPrompt(NamedTuple):
-    """A record of a file of sentences, and what is known about it from elsewhere.
+    """A record of a file of sentences, and what is known about it from elsewhere."""
 
-    Attributes:
-        id: the id of its item.
-        level: the k of its file.
-        fields: the record; empty if it is no JSON object.
-        binding: its record in the file of bindings; None without one.
-        has_bindings: whether there is a file of bindings.
-        tags: what is odd about its place in the file.
-    """
-
-    id: str
-    level: int
-    fields: Mapping[str, Any]
-    binding: object
-    has_bindings: bool
-    tags: tuple[str, ...] = ()
+    id: str  # the id of its item
+    level: int  # the k of its file
+    fields: Mapping[str, Any]  # the record; empty if it is no JSON object
+    binding: object  # its record in the file of bindings; None without one
+    has_bindings: bool  # whether there is a file of bindings
+    tags: tuple[str, ...] = ()  # what is odd about its place in the file
 
 
 def read_record(record: PublishedPrompt) -> Item[ConceptSpec]:

@@ -69,17 +69,13 @@ def split_lines(lines: Iterable[str]) -> QuestionLines:
 
 
 class QuestionPairing(NamedTuple):
-    """Questions and concepts that belong together, as indexes.
+    """Questions and concepts that belong together, as indexes."""
 
-    Attributes:
-        questions: the question of each concept, in the order of the concepts; None for a concept without one.
-        moved: concepts whose question stands in another place. Equal concepts, such as two tiny things, have no order.
-        unpaired: questions that ask for none of the concepts.
-    """
-
+    # the question of each concept, in the order of the concepts; None for a concept without one
     questions: tuple[int | None, ...]
+    # concepts whose question stands in another place. Equal concepts, such as two tiny things, have no order
     moved: tuple[int, ...] = ()
-    unpaired: tuple[int, ...] = ()
+    unpaired: tuple[int, ...] = ()  # questions that ask for none of the concepts
 
 
 def pair_questions(

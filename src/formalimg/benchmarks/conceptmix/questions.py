@@ -39,9 +39,6 @@ def concept_statements(concepts: Sequence[BoundConcept], binding: Binding, pools
     """Return the statement of each concept, in order, such as "the color of the cat is red".
 
     If a relation is between two objects of the same item, the second is "another cat".
-
-    Raises:
-        FormalimgError: if the template of a concept has an unknown placeholder.
     """
     return tuple(_statement(concept, binding, pools) for concept in concepts)
 

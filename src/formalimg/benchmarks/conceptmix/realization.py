@@ -348,13 +348,7 @@ class _PromptWriter:
         return f"{phrase} {name}, {aside.format(it=reference.it, who=who, rests=rests)},"
 
     def _introduce(self, obj: ObjectPhrase, *, may_trail: bool, may_defer: bool = False) -> str:
-        """Return the name of an object: the full noun phrase the first time.
-
-        Args:
-            obj: the object.
-            may_trail: whether an attribute may follow the noun.
-            may_defer: whether attributes that can only follow it are said in the next sentence.
-        """
+        """Return the name of an object: the full noun phrase the first time."""
         self.mentions.append(obj.id)
         if obj.id in self.introduced:
             return self._refer_back(obj)

@@ -28,20 +28,14 @@ class InfeasibleDrawError(FormalimgError, ValueError):
 
 
 class SamplingRules(NamedTuple):
-    """Rules of a draw; ConceptMix, section 2.3, step 1.
+    """Rules of a draw; ConceptMix, section 2.3, step 1."""
 
-    Attributes:
-        k: how many concepts there are beside the first object.
-        pool: how many objects there are to choose from; none is drawn twice.
-        profile: the paper allows one style, and spatial concepts without limit; its published code allows as many
-            concepts of a category as there are objects, in every category.
-        only: the category that all concepts but objects come from, at least one of them; None for any.
-    """
-
-    k: int
-    pool: int
+    k: int  # how many concepts there are beside the first object
+    pool: int  # how many objects there are to choose from; none is drawn twice
+    # the paper allows one style, and spatial concepts without limit; its published code allows as many concepts of a
+    # category as there are objects, in every category
     profile: PoolProfile
-    only: Category | None
+    only: Category | None  # the category that all concepts but objects come from, at least one of them; None for any
 
     def limits(self, objects: int) -> tuple[int, ...]:
         """Return the maximum number of concepts per other category, given the number of objects."""
@@ -59,11 +53,7 @@ class SamplingRules(NamedTuple):
         return self.k + 1 - objects
 
     def object_counts(self) -> tuple[int, ...]:
-        """Return all numbers of objects that some draw has.
-
-        Raises:
-            InfeasibleDrawError: if there is none.
-        """
+        """Return all numbers of objects that some draw has."""
         most = min(self.pool, self.k if self.only not in (None, "object") else self.k + 1)
         numbers = tuple(n for n in range(1, most + 1) if self.others(n) <= sum(self.limits(n)))
         if not numbers:
@@ -87,11 +77,7 @@ class SamplingRules(NamedTuple):
 
 
 def sampling_rules(k: int, pools: Pools, profile: PoolProfile, only: Category | None) -> SamplingRules:
-    """Return the rules for drawing from these pools.
-
-    Raises:
-        FormalimgError: if an argument is invalid, or a pool is empty.
-    """
+    """Return the rules for drawing from these pools."""
     if k < 0:
         raise FormalimgError(f"k is the number of concepts beside the first object, which cannot be {k}: take 1 to 7")
     if profile not in get_args(PoolProfile):
@@ -159,9 +145,6 @@ def expected_redraws(k: int, pools: Pools, *, profile: PoolProfile = "paper") ->
     """Return the expected number of rejected draws if one drew until all rules were kept.
 
     It leaves out the draws that would never end: those with too few objects for any other concepts.
-
-    Raises:
-        InfeasibleDrawError: if nothing can be drawn.
     """
     rules = sampling_rules(k, pools, profile, None)
     numbers = rules.object_counts()
@@ -190,21 +173,6 @@ def draw_concepts(
     Each of the k is an object with a chance of 1/4, and comes from one of the seven other categories otherwise. These
     are drawn within the rules: at most one style, and of no category but spatial more concepts than there are objects.
     Where some number of objects admits no draw at all, the others share its chance in proportion to their own.
-
-    Args:
-        k: how many concepts there are beside the first object; any number will do.
-        pools: what there is to draw from.
-        rng: the source of randomness; the same state gives the same concepts.
-        profile: `official-code` keeps to the rules of the published code instead: of no category, spatial and style
-            alike, more concepts than objects.
-        only: all concepts that are not objects come from this category, and at least one does; with `object`, all are
-            objects.
-
-    Returns:
-        The objects, which all differ; then the other concepts in the order drawn, with the spatial ones last.
-
-    Raises:
-        InfeasibleDrawError: if the rules leave nothing to draw.
     """
     rules = sampling_rules(k, pools, profile, only)
     objects = _draw(_object_count_weights(rules), rng)

@@ -31,19 +31,12 @@ class ConceptAnswer(NamedTuple):
 
 
 class MarkedImage(NamedTuple):
-    """An image with an answer for each of its concepts.
+    """An image with an answer for each of its concepts."""
 
-    Attributes:
-        item: the item's id.
-        level: the item's level.
-        passed: the verdict; None if unscored.
-        answers: one for each concept of the prompt, objects first.
-    """
-
-    item: str
-    level: int
-    passed: bool | None
-    answers: tuple[ConceptAnswer, ...]
+    item: str  # the item's id
+    level: int  # the item's level
+    passed: bool | None  # the verdict; None if unscored
+    answers: tuple[ConceptAnswer, ...]  # one for each concept of the prompt, objects first
 
     @property
     def is_answered(self) -> bool:
@@ -71,11 +64,7 @@ def has_answers(run: SeenRun) -> bool:
 
 
 def marked(run: SeenRun, missing: MissingPolicy) -> MarkedRun:
-    """Return the answers for all images of a run.
-
-    Raises:
-        FormalimgError: if `missing` is `error`, and a verdict does not say which concepts are shown.
-    """
+    """Return the answers for all images of a run."""
     has_all_parts = all(image.parts for image in run.images)
     concepts = {} if has_all_parts else _concepts(run)
     images = tuple(_marked(image, concepts) for image in run.images)

@@ -46,17 +46,11 @@ class BoundObject:
 
 @dataclass(frozen=True)
 class SpatialRelation:
-    """A spatial relation between two objects.
+    """A spatial relation between two objects."""
 
-    Attributes:
-        name: the spatial concept.
-        description: its statement, with `{ObjectA}` and `{ObjectB}` for the two.
-        first, second: the ids of the two objects, counted from 1; None as long as it is open.
-    """
-
-    name: str
-    description: str
-    first: int | None = None
+    name: str  # the spatial concept
+    description: str  # its statement, with `{ObjectA}` and `{ObjectB}` for the two
+    first: int | None = None  # the ids of the two objects, counted from 1; None as long as it is open
     second: int | None = None
 
 
@@ -66,16 +60,11 @@ class Binding:
 
     The objects that were drawn come first. Reference objects may follow: added because a relation needs two objects, or
     because the size of an object that is alone in the image cannot be judged.
-
-    Attributes:
-        objects: the objects; their ids are their places, counted from 1.
-        style: the style of the image; None if any will do.
-        relations: the spatial concepts, in the order drawn.
     """
 
-    objects: tuple[BoundObject, ...]
-    style: str | None = None
-    relations: tuple[SpatialRelation, ...] = ()
+    objects: tuple[BoundObject, ...]  # the objects; their ids are their places, counted from 1
+    style: str | None = None  # the style of the image; None if any will do
+    relations: tuple[SpatialRelation, ...] = ()  # the spatial concepts, in the order drawn
 
     @property
     def is_open(self) -> bool:
@@ -105,11 +94,7 @@ class Binding:
 
     @classmethod
     def from_json(cls, data: object) -> Binding:
-        """Return the binding described by plain data in the published format.
-
-        Raises:
-            BindingError: if it is invalid; ids must count from 1 and refer to existing objects.
-        """
+        """Return the binding described by plain data in the published format."""
         return parse_binding(data)
 
 
@@ -122,21 +107,13 @@ class BoundConcept(NamedTuple):
 
 @dataclass(frozen=True)
 class RequestedConcept:
-    """One concept that an image must show, with its statement and question.
+    """One concept that an image must show, with its statement and question."""
 
-    Attributes:
-        category: what sort of concept it is.
-        value: the concept.
-        statement: what it says of the image, as in "the color of the cat is red".
-        question: how it is asked for; yes is good.
-        objects: the ids of the objects it is about; none for a style.
-    """
-
-    category: Category
-    value: str
-    statement: str
-    question: str
-    objects: tuple[int, ...] = ()
+    category: Category  # what sort of concept it is
+    value: str  # the concept
+    statement: str  # what it says of the image, as in "the color of the cat is red"
+    question: str  # how it is asked for; yes is good
+    objects: tuple[int, ...] = ()  # the ids of the objects it is about; none for a style
 
     @property
     def concept(self) -> Concept:
@@ -146,19 +123,15 @@ class RequestedConcept:
 
 @dataclass(frozen=True)
 class ConceptSpec:
-    """What an item of ConceptMix asks for.
+    """What an item of ConceptMix asks for."""
 
-    Attributes:
-        concepts: k + 1 concepts in the order of their questions: the objects first, the spatial ones last, the others
-            in the order drawn; in published data, any order.
-        binding: which belongs to which; None for data that was published without it.
-        unasked: concepts of published data for which there is no question; no image is judged by them.
-        order: all concepts in the order drawn, where published questions have another one; else empty.
-    """
-
+    # k + 1 concepts in the order of their questions: the objects first, the spatial ones last, the others in the
+    # order drawn; in published data, any order
     concepts: tuple[RequestedConcept, ...]
-    binding: Binding | None = None
+    binding: Binding | None = None  # which belongs to which; None for data that was published without it
+    # concepts of published data for which there is no question; no image is judged by them
     unasked: tuple[Concept, ...] = ()
+    # all concepts in the order drawn, where published questions have another one; else empty
     order: tuple[Concept, ...] = ()
 
     @property
@@ -171,11 +144,7 @@ class ConceptSpec:
         return self.order or (*self.unasked, *asked)
 
     def scene_brief(self) -> SceneBrief:
-        """Return what the binding asks to be drawn.
-
-        Raises:
-            NothingToDrawError: if it does not tell which concept belongs to which object, or none can be drawn.
-        """
+        """Return what the binding asks to be drawn."""
         from formalimg.benchmarks.drawn_requests import NothingToDrawError
         from formalimg.drawing.brief import BriefError, SceneBrief
 
@@ -205,11 +174,7 @@ class BindingError(FormalimgError, ValueError):
 
 
 def parse_binding(data: object) -> Binding:
-    """Parse a binding from plain data in the published format.
-
-    Raises:
-        BindingError: if it is invalid.
-    """
+    """Parse a binding from plain data in the published format."""
     table = _table(data, "a binding", ("objects", "style", "relation"), ignored=("index",))
     objects = tuple(_object(entry, number) for number, entry in enumerate(_list(table, "objects"), 1))
     if not objects:

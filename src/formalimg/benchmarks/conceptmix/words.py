@@ -57,22 +57,14 @@ _RELATION = re.compile(r"the \{ObjectA\} is (?P<phrase>[^{},.;:!?]+) the \{Objec
 
 
 def check_statement(category: Category, statement: str) -> None:
-    """Check the sentence of a whole category, which must also contain the value.
-
-    Raises:
-        ValueError: if it does not, or has places that it may not have.
-    """
+    """Check the sentence of a whole category, which must also contain the value."""
     if not set(_VALUE) & set(_names_in(statement)):
         raise ValueError(f"the statement {statement!r} does not say the concept: put {{value}} into it")
     check_sentence(category, statement)
 
 
 def check_sentence(category: Category, sentence: str) -> None:
-    """Check the sentence of a category or of a single value.
-
-    Raises:
-        ValueError: if it has places that it may not have, or lacks the objects that it is about.
-    """
+    """Check the sentence of a category or of a single value."""
     names, known = _names_in(sentence), _PLACES[category]
     allowed = ", ".join(f"{{{name}}}" for name in known)
     strange = [name for name in names if name not in known]
@@ -86,11 +78,7 @@ def check_sentence(category: Category, sentence: str) -> None:
 
 
 def check_relation_sentence(name: str, sentence: str) -> None:
-    """Check that a user's relation can be stated and asked for in the words of its sentence.
-
-    Raises:
-        ValueError: if the sentence is not of the form that this takes.
-    """
+    """Check that a user's relation can be stated and asked for in the words of its sentence."""
     phrase = _phrase_in(name, sentence)
     if "phrase" not in lexicon_entry("spatial", name) and (phrase is None or name.lower() not in phrase.lower()):
         raise ValueError(
@@ -207,42 +195,25 @@ _AFTER_COLOR = len(_ATTRIBUTE_ORDER)
 
 @dataclass(frozen=True)
 class AttributePhrase:
-    """The wording of one attribute.
+    """The wording of one attribute."""
 
-    Attributes:
-        category: what sort of attribute it is.
-        value: the concept.
-        before: the text before a noun; None if it never stands there.
-        after: the text after a noun; None if it never stands there.
-        predicate: the text after "is", in a statement.
-        question: the same, in a question.
-        rank: its position among others.
-    """
-
-    category: Category
-    value: str
-    before: str | None
-    after: str | None
-    predicate: str
-    question: str
-    rank: int
+    category: Category  # what sort of attribute it is
+    value: str  # the concept
+    before: str | None  # the text before a noun; None if it never stands there
+    after: str | None  # the text after a noun; None if it never stands there
+    predicate: str  # the text after "is", in a statement
+    question: str  # the same, in a question
+    rank: int  # its position among others
 
 
 @dataclass(frozen=True)
 class ObjectPhrase:
-    """An object of a binding, and what is needed to refer to it.
+    """An object of a binding, and what is needed to refer to it."""
 
-    Attributes:
-        id: its place in the binding, counted from 1.
-        item: what it is.
-        count: the number as a word; None if there is no number.
-        adjectives: its other attributes, in order.
-    """
-
-    id: int
-    item: str
-    count: str | None
-    adjectives: tuple[AttributePhrase, ...]
+    id: int  # its place in the binding, counted from 1
+    item: str  # what it is
+    count: str | None  # the number as a word; None if there is no number
+    adjectives: tuple[AttributePhrase, ...]  # its other attributes, in order
 
     @property
     def is_plural(self) -> bool:
@@ -277,13 +248,7 @@ class ObjectPhrase:
     def introduce(
         self, *, after: Category | None = None, without: Collection[Category] = (), another: bool = False
     ) -> str:
-        """Return the noun phrase of a first mention.
-
-        Args:
-            after: the attribute that follows the noun, if there is a choice.
-            without: attributes that are stated elsewhere.
-            another: whether an object of the same name was mentioned.
-        """
+        """Return the noun phrase of a first mention."""
         shown = [one for one in self.adjectives if one.category not in without]
         before = [one.before for one in shown if one.before and one.category != after]
         behind = [one.after for one in shown if one.after and (one.category == after or not one.before)]

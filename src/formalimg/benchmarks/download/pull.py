@@ -27,28 +27,18 @@ _FIRST_LINE = "# Made by `formalimg pull`. The files beside this one are as thei
 
 @dataclass(frozen=True)
 class PullResult:
-    """Result of a pull.
+    """Result of a pull."""
 
-    Attributes:
-        source: the benchmark.
-        folder: where it lies now.
-        origin: where it came from.
-        commit: the full id of its commit; empty if a plain folder or an archive could not tell.
-        verified_by: what shows that it is what was asked for: "digest", "commit", "short commit" (which an honest
-            repository keeps to, but a dishonest one can imitate), or "" if nothing does.
-        files: how many files were kept.
-        bytes: their size.
-        digest: the digest of all files kept.
-    """
-
-    source: BenchmarkSource
-    folder: Path
-    origin: str
-    commit: str
+    source: BenchmarkSource  # the benchmark
+    folder: Path  # where it lies now
+    origin: str  # where it came from
+    commit: str  # the full id of its commit; empty if a plain folder or an archive could not tell
+    # what shows that it is what was asked for: "digest", "commit", "short commit" (which an honest repository keeps
+    # to, but a dishonest one can imitate), or "" if nothing does
     verified_by: str
-    files: int
-    bytes: int
-    digest: str
+    files: int  # how many files were kept
+    bytes: int  # their size
+    digest: str  # the digest of all files kept
 
 
 class _Fetched(NamedTuple):
@@ -66,19 +56,7 @@ def pull(
     *,
     convert: Callable[[FileContents], FileContents] | None = None,
 ) -> PullResult:
-    """Pull the data files of a published benchmark into a folder.
-
-    Args:
-        name: that of the benchmark, such as `formalimg`, or a source of your own.
-        to: the folder to make. It must not exist, be empty, or be as an earlier pull left it.
-        origin: take it from here, not from the authors' repository: a git address (https, or a folder with a
-            repository), a plain folder, or an archive (.zip, .tar.gz, .tgz) by path or http address.
-        revision: take this commit, not the pinned one; 7 to 40 hex digits.
-        convert: returns the files to write, given those that were fetched. Default: the same.
-
-    Raises:
-        PullError: if it could not be fetched or was refused; nothing is written then.
-    """
+    """Pull the data files of a published benchmark into a folder."""
     benchmark = source(name) if isinstance(name, str) else name
     if revision is not None and not COMMIT.fullmatch(revision):
         raise PullError(f"{revision!r} is not a commit: give 7 to 40 digits and letters a to f")

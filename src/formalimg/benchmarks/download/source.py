@@ -32,31 +32,18 @@ class PullError(FormalimgError):
 
 @dataclass(frozen=True)
 class BenchmarkSource:
-    """A public repository, the pinned commit, and which of its files are data.
+    """A public repository, the pinned commit, and which of its files are data."""
 
-    Attributes:
-        name: what the user calls it.
-        title: what it is, in words.
-        repository: its address.
-        commit: the pinned commit; 7 to 40 digits.
-        licence: the licence as the authors state it, and where they do.
-        data: patterns of the files to keep.
-        papers: patterns of the files to keep beside them, such as the licence.
-        max_files: more files than this are refused.
-        max_bytes: more bytes than this are refused.
-        digest: the digest of the data files, if it is known.
-    """
-
-    name: str
-    title: str
-    repository: str
-    commit: str
-    licence: str
-    data: tuple[str, ...]
-    papers: tuple[str, ...]
-    max_files: int
-    max_bytes: int
-    digest: str = ""
+    name: str  # what the user calls it
+    title: str  # what it is, in words
+    repository: str  # its address
+    commit: str  # the pinned commit; 7 to 40 digits
+    licence: str  # the licence as the authors state it, and where they do
+    data: tuple[str, ...]  # patterns of the files to keep
+    papers: tuple[str, ...]  # patterns of the files to keep beside them, such as the licence
+    max_files: int  # more files than this are refused
+    max_bytes: int  # more bytes than this are refused
+    digest: str = ""  # the digest of the data files, if it is known
 
     @property
     def archive(self) -> str:

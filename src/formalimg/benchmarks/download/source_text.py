@@ -22,18 +22,7 @@ _Named = dict[str, list[ast.expr]]
 
 
 def read_text(data: bytes, parts: Sequence[str], *, is_template: bool = False) -> str:
-    """Return a text of a source file.
-
-    Args:
-        data: the file.
-        parts: what the text is made of, in order: `function.variable` for what is assigned to it there (also the value
-            of a key or an argument of this name), `function.variable[2]` for the third such text, `{field}` for a
-            field, `[user]` where the system message ends. Empty: the file as it is, without fields.
-        is_template: whether its texts are filled by `str.format`.
-
-    Raises:
-        ValueError: if it is not there, or made in a way that cannot be read without running it.
-    """
+    """Return a text of a source file."""
     if len(data) > _MAX_BYTES:
         raise ValueError(f"the file has more than {_MAX_BYTES:,} bytes")
     if not parts:

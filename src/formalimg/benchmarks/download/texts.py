@@ -26,19 +26,12 @@ _FILE = "published_texts.toml"
 
 @dataclass(frozen=True)
 class TextPlace:
-    """Where a prompt stands.
+    """Where a prompt stands."""
 
-    Attributes:
-        name: the name of our prompt whose place it takes.
-        file: the source file.
-        parts: what it is made of, as `source_text.read_text` reads them; empty for the whole file.
-        is_template: whether the script fills it with `str.format`, so that it doubles its braces already.
-    """
-
-    name: str
-    file: str
-    parts: tuple[str, ...] = ()
-    is_template: bool = False
+    name: str  # the name of our prompt whose place it takes
+    file: str  # the source file
+    parts: tuple[str, ...] = ()  # what it is made of, as `source_text.read_text` reads them; empty for the whole file
+    is_template: bool = False  # whether the script fills it with `str.format`, so that it doubles its braces already
 
 
 @dataclass(frozen=True)
@@ -52,17 +45,7 @@ class TextSource:
 def pull_texts(
     name: str, to: str | Path | None = None, origin: str | Path | None = None, revision: str | None = None
 ) -> PullResult:
-    """Pull the prompts of a published benchmark, each as a text file that takes the place of ours.
-
-    Args:
-        name: that of the benchmark.
-        to: the folder to make. Default: `texts_folder(name)`, where published protocols look for them.
-        origin: take them from here, as for `pull`.
-        revision: take them at this commit, as for `pull`.
-
-    Raises:
-        PullError: as `pull`; if the texts of the benchmark are not known, or a text is not where it should be.
-    """
+    """Pull the prompts of a published benchmark, each as a text file that takes the place of ours."""
     known = text_source(name)
 
     def extract(contents: FileContents) -> FileContents:
@@ -73,11 +56,7 @@ def pull_texts(
 
 
 def text_source(name: str) -> TextSource:
-    """Return where the texts of a benchmark stand.
-
-    Raises:
-        PullError: if there is no such benchmark, or its texts are not known.
-    """
+    """Return where the texts of a benchmark stand."""
     benchmark = source(name)
     if name not in _tables():
         raise PullError(f"where {name} keeps its texts is not known: known are those of {', '.join(_tables())}")

@@ -30,11 +30,7 @@ def has_image_layout(folder: FolderListing) -> bool:
 
 
 def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the candidate files; the images of an item are its samples in the order of their seeds.
-
-    Raises:
-        FormalimgError: if it holds the images of several models.
-    """
+    """Yield the candidate files; the images of an item are its samples in the order of their seeds."""
     parsed = {file: _parse(file) for file in folder.files if is_any_image(file)}
     models = list(dict.fromkeys(found["model"] for found in parsed.values() if found))
     if len(models) > 1:

@@ -40,11 +40,7 @@ def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[
 
 
 def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
-    """Write a table of prompts with their categories.
-
-    Raises:
-        FormalimgError: if the folder is not empty.
-    """
+    """Write a table of prompts with their categories."""
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise FormalimgError(f"{folder} is not empty: choose a folder that does not exist yet")
     text = io.StringIO()

@@ -20,19 +20,12 @@ _RECORDS = "items"
 
 
 class DataFile(NamedTuple):
-    """The items file that the metadata describes.
+    """The items file that the metadata describes."""
 
-    Attributes:
-        name: what it is called.
-        size: its bytes.
-        sha256: their digest.
-        columns: the fields that at least one record has.
-    """
-
-    name: str
-    size: int
-    sha256: str
-    columns: frozenset[str]
+    name: str  # what it is called
+    size: int  # its bytes
+    sha256: str  # their digest
+    columns: frozenset[str]  # the fields that at least one record has
 
     @classmethod
     def of(cls, path: Path) -> DataFile:

@@ -143,13 +143,7 @@ def datasheet_text(
 
 
 def dataset_card(statistics: ItemStatistics, terms: LicenceTerms, data: str) -> str:
-    """Return the text of `README.md`: which file is the data, for dataset libraries, and where to read more.
-
-    Args:
-        statistics: what the items are.
-        terms: their licence.
-        data: the name of the items file.
-    """
+    """Return the text of `README.md`: which file is the data, for dataset libraries, and where to read more."""
     suite = statistics.suite
     values = {"title": suite.title, "quoted": json.dumps(suite.title, ensure_ascii=False), "name": suite.name}
     values |= {"items": f"{statistics.items:,}", "licence": terms.licence, "data": data}

@@ -20,36 +20,19 @@ PROMPT_FORMATS: tuple[PromptFormat, ...] = get_args(PromptFormat)
 
 
 class PromptRow(NamedTuple):
-    """One image to make.
+    """One image to make."""
 
-    Attributes:
-        file: the name of its file, by which it is matched to its item.
-        item: the id of the item.
-        sample: which of the item's images it is, from 0.
-        level: the level of the item.
-        prompt: what to send to the image model.
-    """
-
-    file: str
-    item: str
-    sample: int
-    level: int
-    prompt: str
+    file: str  # the name of its file, by which it is matched to its item
+    item: str  # the id of the item
+    sample: int  # which of the item's images it is, from 0
+    level: int  # the level of the item
+    prompt: str  # what to send to the image model
 
 
 def prompt_rows(
     items: Sequence[Item[object]], *, style: StyleText | Literal["auto"] = "auto", samples: int = 1
 ) -> Iterator[PromptRow]:
-    """Yield the images to make, in the order of the items.
-
-    Args:
-        items: items of one suite.
-        style: the text about style in front of each prompt; auto for the one that models get that read long prompts.
-        samples: images per item.
-
-    Raises:
-        FormalimgError: if the suite has no text about style and one is asked for.
-    """
+    """Yield the images to make, in the order of the items."""
     name = items[0].suite
     if style not in ("auto", "none") and not suite(name).has_style_text:
         styled = ", ".join(one for one in suite_names() if suite(one).has_style_text)
@@ -67,13 +50,7 @@ def prompt_rows(
 
 
 def format_prompts(rows: Sequence[PromptRow], form: PromptFormat) -> str:
-    """Return the prompts as the content of a file.
-
-    Args:
-        rows: the images to make.
-        form: `txt`: file name, tab and prompt on a line each, white space in prompts as single blanks; `jsonl` and
-            `csv`: all fields, by their names.
-    """
+    """Return the prompts as the content of a file."""
     match form:
         case "txt":
             return "".join(f"{row.file}\t{visible(' '.join(row.prompt.split()))}\n" for row in rows)

@@ -31,20 +31,13 @@ _UNPUBLISHED = BenchmarkSource("", "", "", "", "", (), (), 0, 0)
 
 @dataclass(frozen=True)
 class Origin:
-    """Where items come from.
+    """Where items come from."""
 
-    Attributes:
-        kind: the default suite that ships, files as the authors published them, or items of the user's own.
-        source: the benchmark that the suite belongs to.
-        commit: that of the published files, if `formalimg pull` noted it and nothing was changed since.
-        proven_by: by what the files are known to be those of the commit; empty if by nothing.
-        licence_files: texts of the authors' licence that lie beside published files, by name.
-    """
-
-    kind: OriginKind
-    source: BenchmarkSource
-    commit: str = ""
-    proven_by: str = ""
+    kind: OriginKind  # the default suite that ships, files as the authors published them, or items of the user's own
+    source: BenchmarkSource  # the benchmark that the suite belongs to
+    commit: str = ""  # that of the published files, if `formalimg pull` noted it and nothing was changed since
+    proven_by: str = ""  # by what the files are known to be those of the commit; empty if by nothing
+    # texts of the authors' licence that lie beside published files, by name
     licence_files: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -89,22 +82,15 @@ def _published_origin(benchmark: BenchmarkSource, folder: Path) -> Origin:
 class PublisherInfo:
     """What only the publisher knows; empty fields are left out of the export.
 
-    Attributes:
-        licence: of items of the publisher's own: an SPDX id such as CC-BY-4.0, or an address.
-        creator: who made items of the publisher's own.
-        made: how they were made, in a sentence.
-        url: where the export will be found.
-        date: when it is published, as in 2026-01-31.
-
     Raises:
         FormalimgError: if one of them is not what it should be.
     """
 
-    licence: str = ""
-    creator: str = ""
-    made: str = ""
-    url: str = ""
-    date: str = ""
+    licence: str = ""  # of items of the publisher's own: an SPDX id such as CC-BY-4.0, or an address
+    creator: str = ""  # who made items of the publisher's own
+    made: str = ""  # how they were made, in a sentence
+    url: str = ""  # where the export will be found
+    date: str = ""  # when it is published, as in 2026-01-31
 
     def __post_init__(self) -> None:
         for name, text in vars(self).items():
@@ -119,25 +105,15 @@ class PublisherInfo:
 
 
 class LicenceTerms(NamedTuple):
-    """The creator of the items, and their licence.
+    """The creator of the items, and their licence."""
 
-    Attributes:
-        licence: its short name, or its address.
-        licence_url: its address.
-        creator: who made the items; empty if not known.
-    """
-
-    licence: str
-    licence_url: str
-    creator: str
+    licence: str  # its short name, or its address
+    licence_url: str  # its address
+    creator: str  # who made the items; empty if not known
 
 
 def terms_of(origin: Origin, imprint: PublisherInfo) -> LicenceTerms:
-    """Return the terms under which items may be redistributed.
-
-    Raises:
-        FormalimgError: if they are not known, or the publisher says what is not for them to say.
-    """
+    """Return the terms under which items may be redistributed."""
     if origin.kind == "own":
         if not imprint.licence:
             raise FormalimgError(

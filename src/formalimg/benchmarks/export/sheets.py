@@ -18,34 +18,19 @@ class MarkdownTable(NamedTuple):
 
 
 class Datasheet(NamedTuple):
-    """What an export says of items.
+    """What an export says of items."""
 
-    Attributes:
-        contents: what they ask for, in the terms of the suite.
-        notes: further facts, one sentence each.
-        texts: the answers of the data sheet that are the benchmark's own, by name.
-        fields: the fields of its records, as Croissant describes them.
-        as_published: what else was done to published files.
-    """
-
-    contents: MarkdownTable
-    notes: tuple[str, ...] = ()
-    texts: Mapping[str, Any] = {}
-    fields: Sequence[Mapping[str, Any]] = ()
-    as_published: Sequence[str] = ()
+    contents: MarkdownTable  # what they ask for, in the terms of the suite
+    notes: tuple[str, ...] = ()  # further facts, one sentence each
+    texts: Mapping[str, Any] = {}  # the answers of the data sheet that are the benchmark's own, by name
+    fields: Sequence[Mapping[str, Any]] = ()  # the fields of its records, as Croissant describes them
+    as_published: Sequence[str] = ()  # what else was done to published files
 
 
 def read_sheet(package: str, section: str, suite: str, contents: MarkdownTable, notes: Iterable[str]) -> Datasheet:
     """Return the sheet of a suite, with texts and fields from files.
 
     They are in `texts.toml` and `fields.toml` here, or in `datasheet.toml` in the folder of the benchmark.
-
-    Args:
-        package: that of the benchmark.
-        section: under which name its texts and fields stand there.
-        suite: the suite; its own texts go before those of the section.
-        contents: what was counted in the items.
-        notes: further facts.
     """
     known, fields = shared_texts(), shared_fields()
     own = files(package) / "datasheet.toml"

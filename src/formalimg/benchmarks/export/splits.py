@@ -80,11 +80,7 @@ def split_items(
 
 
 def split_features(spec: object, by: SplitBy) -> frozenset[str]:
-    """Return what of a spec must be on one side only; nothing for a formula, which is on one side by itself.
-
-    Raises:
-        FormalimgError: if specs of this type state no classes and relations.
-    """
+    """Return what of a spec must be on one side only; nothing for a formula, which is on one side by itself."""
     if by == "formula":
         return frozenset()
     if not isinstance(spec, StatesRelations):
@@ -120,17 +116,11 @@ def _families() -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class _ItemGroup:
-    """Items with the same formula.
+    """Items with the same formula."""
 
-    Attributes:
-        items: the items.
-        features: what must be on one side only.
-        order: a number by chance, by which groups are taken.
-    """
-
-    items: tuple[Item[Any], ...]
-    features: frozenset[str]
-    order: str
+    items: tuple[Item[Any], ...]  # the items
+    features: frozenset[str]  # what must be on one side only
+    order: str  # a number by chance, by which groups are taken
 
 
 def _grouped(items: Sequence[Item[Any]], by: SplitBy, seed: int) -> list[_ItemGroup]:

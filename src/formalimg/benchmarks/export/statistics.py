@@ -15,27 +15,16 @@ from formalimg.types import Benchmark, Item
 
 
 class ItemStatistics(NamedTuple):
-    """Counts over a set of items.
+    """Counts over a set of items."""
 
-    Attributes:
-        suite: the benchmark they belong to.
-        items: how many there are.
-        version: that of the suite; empty if the items carry none, or several.
-        digest: of what they ask.
-        distinct: how many different prompts there are.
-        levels: items and words of a prompt for each level.
-        tags: items for each set of tags; None if no item has any.
-        sheet: what the items ask for, and what is said of them, in the terms of the suite.
-    """
-
-    suite: Benchmark
-    items: int
-    version: str
-    digest: str
-    distinct: int
-    levels: MarkdownTable
-    tags: MarkdownTable | None
-    sheet: Datasheet
+    suite: Benchmark  # the benchmark they belong to
+    items: int  # how many there are
+    version: str  # that of the suite; empty if the items carry none, or several
+    digest: str  # of what they ask
+    distinct: int  # how many different prompts there are
+    levels: MarkdownTable  # items and words of a prompt for each level
+    tags: MarkdownTable | None  # items for each set of tags; None if no item has any
+    sheet: Datasheet  # what the items ask for, and what is said of them, in the terms of the suite
 
 
 def count_items(name: str, items: Sequence[Item[Any]]) -> ItemStatistics:

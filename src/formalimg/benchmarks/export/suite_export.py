@@ -18,21 +18,13 @@ PUBLISHED_FOLDER = "published"
 
 
 class ExportedSuite(NamedTuple):
-    """Result of an export.
+    """Result of an export."""
 
-    Attributes:
-        folder: where it lies.
-        items: how many items.
-        files: what lies in the folder, sorted by name.
-        licence: under which licence the items may be redistributed, as far as it is known.
-        missing: what Croissant wants of a dataset that is published and is not known yet.
-    """
-
-    folder: Path
-    items: int
-    files: tuple[str, ...]
-    licence: str
-    missing: tuple[str, ...]
+    folder: Path  # where it lies
+    items: int  # how many items
+    files: tuple[str, ...]  # what lies in the folder, sorted by name
+    licence: str  # under which licence the items may be redistributed, as far as it is known
+    missing: tuple[str, ...]  # what Croissant wants of a dataset that is published and is not known yet
 
 
 def export_suite(

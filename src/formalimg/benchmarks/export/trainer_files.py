@@ -33,13 +33,7 @@ class _TrainRow(NamedTuple):
 
 
 def trainer_files(split: TrainTestSplit, trainer: Trainer, style: StyleText = "none") -> dict[str, str]:
-    """Return the files of train and test items, by their names.
-
-    Args:
-        split: the items.
-        trainer: the trainer that reads them.
-        style: the text about style in front of each prompt.
-    """
+    """Return the files of train and test items, by their names."""
     form = _FORMS[trainer]
     sides = {"train": split.train, "test": split.test}
     return {

@@ -56,10 +56,6 @@ def judge_objects(formula: Formula, objects: object) -> Verdict | Unscored:
     """Return the published verdict on a formula.
 
     Its evidence has the objects under `scene` if they make one, otherwise under `objects`, as they were written.
-
-    Args:
-        formula: as it is; it is hoisted here.
-        objects: what a model listed, as plain data; None if its answer could not be read.
     """
     if isinstance(objects, list) and len(objects) > MAX_OBJECTS:
         detail = f"{len(objects):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"

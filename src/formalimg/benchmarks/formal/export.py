@@ -24,14 +24,6 @@ def export_formalimg(run: StoredRun, folder: str | Path, name: str) -> ExportedR
     Images are `imgs/<id>.png`, byte by byte and with their own suffix; further images of an item are `<id>_1.png` and
     so on. Refused ones leave `<id>.png.blocked`. Verdicts are `results/<id>.json`, and what a grounder found, or a chat
     model planned, is `grounding/json/<id>.json`. Images without a verdict are listed in `unscored.json`, which is ours.
-
-    Args:
-        run: the run; the verdicts are those of its last judge.
-        folder: the folder; other models may be there already.
-        name: the name of the model there.
-
-    Raises:
-        FormalimgError: if it is a run of another suite, or the model is there already.
     """
     about = suite(run.manifest.suite)
     if about.form.SPEC is not FormulaSpec:

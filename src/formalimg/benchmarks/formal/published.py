@@ -39,11 +39,7 @@ def read_instances(paths: Iterable[Path], suite: str, findings: ItemFindings) ->
 
 
 def instance_files(place: Path, suite: str) -> list[Path]:
-    """Return the files of a suite's published instances at a path.
-
-    Raises:
-        FormalimgError: if it means none, or those of another suite.
-    """
+    """Return the files of a suite's published instances at a path."""
     if place.is_file():
         if place.suffix != ".json":
             raise FormalimgError(f"{place} is not an items file: give a .json instance, {ITEMS_FILE}, or a folder")
@@ -63,9 +59,6 @@ def write_published(items: Iterable[Item[FormulaSpec]], folder: str | Path) -> N
     """Write items in the form of the authors' files: `<folder>/benchmarks/<suite>/<id>.json`.
 
     A suite's files appear all at once or not at all. Witnesses, tags and version have no place in this form.
-
-    Raises:
-        FormalimgError: if an item does not fit the form, or the suite's folder already holds something.
     """
     by_suite: dict[str, list[Item[FormulaSpec]]] = {}
     for item in in_order(items):

@@ -61,11 +61,7 @@ class ConstraintAnswer(TextAnswer):
         return cls(fields=value)
 
     def passed(self, *, as_code: bool) -> bool:
-        """Return the verdict.
-
-        Args:
-            as_code: whether any value that Python takes for true passes, the word "false" included.
-        """
+        """Return the verdict."""
         given = self.fields.get("satisfies_constraint", False)
         if not as_code and isinstance(given, str) and given.strip().lower() == "false":
             return False

@@ -41,14 +41,7 @@ _MAX_LEVEL = 999
 
 
 def read_item(fields: Mapping[str, Any], suite: str, name: str, tags: frozenset[str]) -> Item[FormulaSpec]:
-    """Return the item of an instance, with the tags of what is odd about it.
-
-    Args:
-        fields: the fields of the instance.
-        suite: the suite it belongs to.
-        name: the id of the item.
-        tags: what is odd about its file.
-    """
+    """Return the item of an instance, with the tags of what is odd about it."""
     odd = set(tags)
     if any(field not in FIELDS for field in fields):
         odd.add(EXTRA_FIELDS)

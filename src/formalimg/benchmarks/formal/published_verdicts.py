@@ -22,21 +22,13 @@ _MAX_BYTES = 10_000_000
 
 
 class PublishedVerdict(NamedTuple):
-    """The verdict in a file.
+    """The verdict in a file."""
 
-    Attributes:
-        name: the name of the file without its suffix: the id of the item, and `_1` and so on for further images.
-        passed: the verdict; None if the file does not have one that can be read.
-        clauses: the clauses that hold, if the file lists them.
-        reason: why it failed, as the file says it; empty if it does not.
-        problem: what is wrong with the file; empty if it can be read.
-    """
-
-    name: str
-    passed: bool | None
-    clauses: tuple[str, ...] | None = None
-    reason: str = ""
-    problem: str = ""
+    name: str  # the name of the file without its suffix: the id of the item, and `_1` and so on for further images
+    passed: bool | None  # the verdict; None if the file does not have one that can be read
+    clauses: tuple[str, ...] | None = None  # the clauses that hold, if the file lists them
+    reason: str = ""  # why it failed, as the file says it; empty if it does not
+    problem: str = ""  # what is wrong with the file; empty if it can be read
 
 
 def format_scene_verdict(item: Item[object], passed: bool, reason: str) -> str:
@@ -54,21 +46,12 @@ def format_scene_verdict(item: Item[object], passed: bool, reason: str) -> str:
 
 
 def format_clause_verdict(passed: bool, clauses: Sequence[str]) -> str:
-    """Return the verdict file of an image that was judged clause by clause, as for Natural.
-
-    Args:
-        passed: the verdict.
-        clauses: the clauses that hold.
-    """
+    """Return the verdict file of an image that was judged clause by clause, as for Natural."""
     return _text({"satisfies_constraint": passed, "satisfied_clauses": list(clauses)})
 
 
 def read_verdict_files(folder: str | Path) -> list[PublishedVerdict]:
-    """Read all verdict files of a folder `results`, sorted by id; one that cannot be read says so, and stops nothing.
-
-    Raises:
-        FormalimgError: if there is no such folder, or it has no files.
-    """
+    """Read all verdict files of a folder `results`, sorted by id; unreadable ones are reported and skipped."""
     place = Path(folder)
     paths = sorted(place.glob("*.json"), key=lambda path: id_order(path.stem)) if place.is_dir() else []
     if not paths:

@@ -25,13 +25,7 @@ _TRIES = 500
 def compose_objects(
     spec: ObjectSpec, request: ImageRequest, fits: Callable[[Scene], bool] = lambda scene: True
 ) -> Scene | Refused | Failed:
-    """Return a scene that passes by every profile; refuse what cannot be drawn, with the reason.
-
-    Args:
-        spec: the objects that are asked for.
-        request: the request, whose seed decides on their places.
-        fits: what must hold of the scene besides.
-    """
+    """Return a scene that passes by every profile; refuse what cannot be drawn, with the reason."""
     reason = unarrangeable_because(spec)
     if reason is not None:
         return Refused(f"cannot be drawn: {reason}")
@@ -54,13 +48,7 @@ def unarrangeable_because(spec: ObjectSpec) -> str | None:
 
 
 def arrange_objects(spec: ObjectSpec, rng: Random, fits: Callable[[Scene], bool] = lambda scene: True) -> Scene | None:
-    """Return a scene that passes by every profile; None if no arrangement was found.
-
-    Args:
-        spec: what is asked for; something that can be drawn.
-        rng: chooses places, and colours where none is asked for.
-        fits: what must hold of the scene besides.
-    """
+    """Return a scene that passes by every profile; None if no arrangement was found."""
     wanted = [one for one in spec.include for _ in range(one.count)]
     colors, formula = _colors(), to_formula(spec)
     for _ in range(_TRIES):

@@ -33,9 +33,6 @@ def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Candid
     """Yield the candidate files of GenEval's layout: `00000/samples/0000.png`, prompts in `00000/metadata.jsonl`.
 
     Without a prompt, the number of the folder is the index of the item in the suite.
-
-    Raises:
-        FormalimgError: if a prompt or a number is ambiguous.
     """
     described = {file for file in folder.files if file.endswith("/metadata.jsonl")}
     items: dict[str, tuple[str | None, MatchedBy]] = {}

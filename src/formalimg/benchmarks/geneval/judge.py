@@ -62,22 +62,14 @@ class ObjectJudge:
     - `profiles`: for each profile whether the image passes, and the reasons if not; for `strict` its graded score;
     - `explanation`: the reasons of the chosen profile, as text;
     - `confidence`, `grounder`: as those of `SceneJudge`.
-
-    Attributes:
-        grounder: finds the objects in the images.
-        profile: what decides.
-        colors: who says which colour an object has.
-        threshold: the confidence that a box must exceed.
-        counting_threshold: the same for items of the task counting.
-        clip: the CLIP model, if it says which colour an object has.
     """
 
-    grounder: Grounder
-    profile: RuleProfile = "official"
-    colors: ColorReading = "grounder"
-    threshold: float = 0.3
-    counting_threshold: float = 0.9
-    clip: ClipColors | None = None
+    grounder: Grounder  # finds the objects in the images
+    profile: RuleProfile = "official"  # what decides
+    colors: ColorReading = "grounder"  # who says which colour an object has
+    threshold: float = 0.3  # the confidence that a box must exceed
+    counting_threshold: float = 0.9  # the same for items of the task counting
+    clip: ClipColors | None = None  # the CLIP model, if it says which colour an object has
 
     @property
     def name(self) -> str:
@@ -164,16 +156,7 @@ def judge_by_profiles(
     threshold: float = 0.3,
     counting_threshold: float = 0.9,
 ) -> dict[RuleProfile, ProfileVerdict]:
-    """Return what each profile says about objects on the canvas.
-
-    Args:
-        spec: what is asked for.
-        objects: the objects.
-        scores: the confidence of each; empty if all are certain.
-        size: width and height of the image in pixels: the rule for positions depends on its proportions.
-        threshold: the confidence that a box must exceed.
-        counting_threshold: the same for items of the task counting.
-    """
+    """Return what each profile says about objects on the canvas."""
     scores = scores or [1.0] * len(objects)
     detections = pixel_detections(objects, scores, size)
     official, strict = (

@@ -57,11 +57,7 @@ def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[
 
 
 def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
-    """Write items as a metadata file; the line of an item is its place in the order of ids.
-
-    Raises:
-        FormalimgError: if the folder is not empty.
-    """
+    """Write items as a metadata file; the line of an item is its place in the order of ids."""
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise FormalimgError(f"{folder} is not empty: choose a folder that does not exist yet")
     lines = [

@@ -34,37 +34,22 @@ class _Detected(NamedTuple):
 
 
 class RuleCheck(NamedTuple):
-    """One thing that was checked.
+    """One thing that was checked."""
 
-    Attributes:
-        name: what is asked for, such as `2 cups` or `cup left of dog`.
-        kind: object, count, attribute or relation.
-        about: the words it is about: classes, colours, relations.
-        passed: whether the detections have it.
-        reason: why it failed; empty if it passed, or was not looked at because something before it had failed.
-    """
-
-    name: str
-    kind: str
-    about: tuple[str, ...]
-    passed: bool
-    reason: str = ""
+    name: str  # what is asked for, such as `2 cups` or `cup left of dog`
+    kind: str  # object, count, attribute or relation
+    about: tuple[str, ...]  # the words it is about: classes, colours, relations
+    passed: bool  # whether the detections have it
+    reason: str = ""  # why it failed; empty if it passed, or was not looked at because something before it had failed
 
 
 class DetectionVerdict(NamedTuple):
-    """The verdict of the rule on the detections of one image.
+    """The verdict of the rule on the detections of one image."""
 
-    Attributes:
-        passed: whether all is there, and nothing that must not be.
-        reasons: why not, one line each; empty if it passed.
-        score: 1 or 0; of the strict variant its graded score, which can be below 0 if far too much is there.
-        checks: everything that was asked for, in the order of the metadata.
-    """
-
-    passed: bool
-    reasons: tuple[str, ...]
-    score: float
-    checks: tuple[RuleCheck, ...]
+    passed: bool  # whether all is there, and nothing that must not be
+    reasons: tuple[str, ...]  # why not, one line each; empty if it passed
+    score: float  # 1 or 0; of the strict variant its graded score, which can be below 0 if far too much is there
+    checks: tuple[RuleCheck, ...]  # everything that was asked for, in the order of the metadata
 
 
 def official_verdict(

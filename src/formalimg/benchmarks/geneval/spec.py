@@ -21,11 +21,7 @@ TAGS = ("single_object", "two_object", "counting", "colors", "position", "color_
 
 
 def parse_metadata(metadata: Mapping[str, Any]) -> ObjectSpec:
-    """Return the spec in a line of published metadata; fields that it does not need are ignored.
-
-    Raises:
-        FormalimgError: naming the field that is wrong.
-    """
+    """Return the spec in a line of published metadata; fields that it does not need are ignored."""
     tag = metadata.get("tag", "")
     if not isinstance(tag, str):
         raise FormalimgError("tag must be text: give one of " + ", ".join(TAGS))

@@ -105,17 +105,11 @@ def count_decided(items: Iterable[Item[QuestionSpec]]) -> Counter[DecidedBy]:
 
 
 class ComparedAnswer(NamedTuple):
-    """What logic and a judge say of a question; None if one of them does not decide it.
+    """What logic and a judge say of a question; None if one of them does not decide it."""
 
-    Attributes:
-        question: the question.
-        by_logic: whether its formula holds in the scene.
-        by_judge: whether the judge gave the expected answer.
-    """
-
-    question: GraphQuestion
-    by_logic: bool | None
-    by_judge: bool | None
+    question: GraphQuestion  # the question
+    by_logic: bool | None  # whether its formula holds in the scene
+    by_judge: bool | None  # whether the judge gave the expected answer
 
     @property
     def agree(self) -> bool | None:

@@ -43,14 +43,7 @@ class PublishedWordJudge(WordJudge):
     def __init__(
         self, chat: ChatModel, prompts: Path | None = None, grounder: Grounder | None = None, *, pixels: bool = False
     ) -> None:
-        """Create a judge that asks this chat model.
-
-        Args:
-            chat: the chat model; it must accept images.
-            prompts: a folder with prompts of the user that replace ours.
-            grounder: finds the boxes by which logic answers what it can.
-            pixels: whether colours are read from the pixels of the boxes, and not those that the grounder names.
-        """
+        """Create a judge that asks this chat model."""
         options: dict[str, Setting] = {}
         if grounder is not None:
             options = {f"grounder_{key}": value for key, value in grounder.settings.items()}

@@ -60,11 +60,7 @@ def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[
 
 
 def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
-    """Refuse to write items: only the authors publish in this form.
-
-    Raises:
-        FormalimgError: always.
-    """
+    """Refuse to write items: only the authors publish in this form."""
     raise FormalimgError(f"{items[0].suite} is not written in its published form: write its items as items.jsonl")
 
 

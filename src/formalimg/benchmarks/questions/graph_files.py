@@ -85,14 +85,7 @@ def is_question_table(rows: Sequence[TableRecord]) -> bool:
 def read_graphs(
     rows: Sequence[TableRecord], suite: str, findings: ItemFindings, zeroing: Zeroing = "transitive"
 ) -> list[Item[QuestionSpec]]:
-    """Return the items in the records of a file.
-
-    Args:
-        rows: the records.
-        suite: the name of the suite.
-        findings: collects which records were skipped.
-        zeroing: the rule of items that name none.
-    """
+    """Return the items in the records of a file."""
     graphs: dict[str, _Graph] = {}
     for row in rows:
         nested = row.fields.get("questions")

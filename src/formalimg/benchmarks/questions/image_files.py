@@ -30,11 +30,7 @@ def has_image_layout(folder: FolderListing) -> bool:
 
 
 def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the candidate files: `C-MA/C-MA-001-0.png`, `anime/MODEL/000.webp`, `TYPE/MODEL/short_description/0.png`.
-
-    Raises:
-        FormalimgError: if it holds the images of several models.
-    """
+    """Yield the files of `C-MA/C-MA-001-0.png`, `anime/MODEL/000.webp`, `TYPE/MODEL/short_description/0.png`."""
     models = dict.fromkeys(
         found["model"] for file in folder.files if (found := _ONEIG.fullmatch(file) or _TIIF.fullmatch(file))
     )

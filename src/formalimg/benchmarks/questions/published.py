@@ -31,11 +31,7 @@ def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[
 
 
 def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
-    """Refuse to write items: question graphs have no published form of their own.
-
-    Raises:
-        FormalimgError: always.
-    """
+    """Refuse to write items: question graphs have no published form of their own."""
     raise FormalimgError(f"{items[0].suite} has no published form: write its items as items.jsonl")
 
 

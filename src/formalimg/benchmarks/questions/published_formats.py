@@ -25,22 +25,15 @@ _ENOUGH = 100
 
 
 class QuestionFormat(NamedTuple):
-    """The format of the question files of a benchmark.
+    """The format of the question files of a benchmark."""
 
-    Attributes:
-        name: the benchmark.
-        columns: the fields that its files have, and others do not.
-        zeroing: which parents fail a question, by the authors' code.
-        read: returns the records of a file under the names of `FIELD_NAMES`.
-        in_parts: whether several files of a folder make up the benchmark.
-        fits: whether records that have the columns are of this benchmark.
-    """
-
-    name: str
-    columns: frozenset[str]
-    zeroing: Zeroing
+    name: str  # the benchmark
+    columns: frozenset[str]  # the fields that its files have, and others do not
+    zeroing: Zeroing  # which parents fail a question, by the authors' code
+    # returns the records of a file under the names of `FIELD_NAMES`
     read: Callable[[Sequence[TableRecord], Path], Iterable[TableRecord]]
-    in_parts: bool = False
+    in_parts: bool = False  # whether several files of a folder make up the benchmark
+    # whether records that have the columns are of this benchmark
     fits: Callable[[Sequence[TableRecord]], bool] = lambda rows: True
 
 

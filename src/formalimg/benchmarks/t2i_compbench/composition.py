@@ -87,13 +87,7 @@ def counted_objects(spec: QuestionSpec) -> tuple[CountedObject, ...]:
 
 
 def detected_class(word: str, *, counting: bool, as_code: bool = False) -> str:
-    """Return the class that is looked for where a prompt has this word.
-
-    Args:
-        word: the word, in the singular.
-        counting: whether the task is numeracy, which replaces more words.
-        as_code: whether televisions stay what they are: the published code misspells the word that it replaces.
-    """
+    """Return the class that is looked for where a prompt has this word."""
     words = prompt_words()
     replaced: Mapping[str, str] = {**words["detected"], **(words["detected_when_counting"] if counting else {})}
     return word if as_code and word == "television" else replaced.get(word, word)

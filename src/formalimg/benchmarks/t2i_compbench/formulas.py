@@ -40,12 +40,7 @@ class TranslatedShare(NamedTuple):
 
 
 def composition_objects(spec: QuestionSpec, prompt: str) -> ObjectSpec | None:
-    """Return the objects that an item asks for; None if boxes and colours cannot decide it.
-
-    Args:
-        spec: the questions of the item.
-        prompt: its prompt: noun phrases are all of it only where nothing but `and` and commas is between them.
-    """
+    """Return the objects that an item asks for; None if boxes and colours cannot decide it."""
     if counted := counted_objects(spec):
         numbers: Counter[str] = Counter()
         for word, count in counted:  # boys and men are persons, and nobody tells their boxes apart

@@ -81,22 +81,14 @@ class CompositionJudge:
     - `score_from`: for noun phrases, whether the score is made of log-probabilities, or of yes and no alone;
     - `scene`, `scores`, `confidence`, `grounder`, `explanation`: as those of `ObjectJudge`, where boxes decide;
     - `answers`, `served`: as those of `PublishedPhraseJudge`, where a chat model was asked.
-
-    Attributes:
-        phrases: answers whether an image shows a noun phrase; None where nothing can.
-        grounder: finds the objects in the images.
-        profile: what decides.
-        colors: who says which colour an object has.
-        threshold: the confidence that a box must exceed.
-        clip: the CLIP model, if it says which colour an object has.
     """
 
-    phrases: Judge | None
-    grounder: Grounder
-    profile: CompositionProfile = "official"
-    colors: ColorReading = "grounder"
-    threshold: float = 0.5
-    clip: ClipColors | None = None
+    phrases: Judge | None  # answers whether an image shows a noun phrase; None where nothing can
+    grounder: Grounder  # finds the objects in the images
+    profile: CompositionProfile = "official"  # what decides
+    colors: ColorReading = "grounder"  # who says which colour an object has
+    threshold: float = 0.5  # the confidence that a box must exceed
+    clip: ClipColors | None = None  # the CLIP model, if it says which colour an object has
 
     @property
     def name(self) -> str:

@@ -48,11 +48,7 @@ def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[
 
 
 def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
-    """Write the prompts of items as lists, in the order of the items.
-
-    Raises:
-        FormalimgError: if the folder is not empty.
-    """
+    """Write the prompts of items as lists, in the order of the items."""
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise FormalimgError(f"{folder} is not empty: choose a folder that does not exist yet")
     for level, task in enumerate(COMPOSITION_TASKS, 1):

@@ -47,38 +47,24 @@ class _ScaledBox(NamedTuple):
 
 
 class ScoredCheck(NamedTuple):
-    """One thing that was checked.
+    """One thing that was checked."""
 
-    Attributes:
-        name: what is asked for, in the words of the item's question.
-        kind: attribute, object, count or relation.
-        about: the words it is about.
-        score: 0 to 1.
-        weight: how much of the score of the image it is; 0 for factors of a product.
-        reason: why it has less than the full score; empty if it has it.
-    """
-
-    name: str
-    kind: str
-    about: tuple[str, ...]
-    score: float
-    weight: float
-    reason: str = ""
+    name: str  # what is asked for, in the words of the item's question
+    kind: str  # attribute, object, count or relation
+    about: tuple[str, ...]  # the words it is about
+    score: float  # 0 to 1
+    weight: float  # how much of the score of the image it is; 0 for factors of a product
+    reason: str = ""  # why it has less than the full score; empty if it has it
 
 
 class CompositionVerdict(NamedTuple):
-    """What a rule says about one image.
+    """What a rule says about one image."""
 
-    Attributes:
-        passed: whether the image shows all of it: every phrase is likelier than not, both objects stand as asked, or
-            every number is right. The published scores have no such threshold.
-        score: the published score, 0 to 1.
-        checks: everything that was asked for, in the order of the questions.
-    """
-
+    # whether the image shows all of it: every phrase is likelier than not, both objects stand as asked, or every
+    # number is right. The published scores have no such threshold
     passed: bool
-    score: float
-    checks: tuple[ScoredCheck, ...]
+    score: float  # the published score, 0 to 1
+    checks: tuple[ScoredCheck, ...]  # everything that was asked for, in the order of the questions
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -121,11 +107,7 @@ def official_verdict(
 def attribute_verdict(
     spec: QuestionSpec, probabilities: Sequence[float], *, as_code: bool = False
 ) -> CompositionVerdict:
-    """Judge by the probabilities of the noun phrases: the score is their product.
-
-    Raises:
-        FormalimgError: if there is not one probability for each phrase.
-    """
+    """Judge by the probabilities of the noun phrases: the score is their product."""
     phrases = asked_phrases(spec)
     if len(probabilities) != len(phrases) or not all(0 <= chance <= 1 for chance in probabilities):
         raise FormalimgError(f"give a probability from 0 to 1 for each of: {', '.join(phrases)}")
@@ -150,18 +132,7 @@ def box_verdict(
     threshold: float = DETECTION_THRESHOLD,
     as_code: bool = False,
 ) -> CompositionVerdict:
-    """Judge the boxes of an image: where two objects are, or how many there are of each.
-
-    Args:
-        spec: what is asked for.
-        detections: by class, `{"box": [x0, y0, x1, y1], "score": 0.9}` in pixels, in any order.
-        size: width and height of the image in pixels.
-        threshold: the confidence that boxes must exceed.
-        as_code: whether to follow the published code to the letter.
-
-    Raises:
-        FormalimgError: if a detection is malformed, or the item does not go by boxes.
-    """
+    """Judge the boxes of an image: where two objects are, or how many there are of each."""
     scale = min(_SHORT_SIDE / min(size), _LONG_SIDE / max(size)) if min(size) > 0 else 1.0
     boxes = {label: _confident(label, found, scale, threshold) for label, found in detections.items()}
     if placed_objects(spec) is not None:

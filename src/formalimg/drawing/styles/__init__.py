@@ -32,16 +32,7 @@ STYLES = (
 
 
 def apply(image: Image, style: str, seed: int) -> Image:
-    """Return the drawing in a style: same image, style and seed, same pixels.
-
-    Args:
-        image: a square drawing on the ground of drawn worlds, or on any plain ground.
-        style: one of `STYLES`.
-        seed: what chance decides (strokes, splashes, facets).
-
-    Raises:
-        FormalimgError: if there is no such style, or the image is not square.
-    """
+    """Return the drawing in a style: same image, style and seed, same pixels."""
     from formalimg.drawing.styles.flat import FlatDrawing
 
     renderer = _renderers().get(style)

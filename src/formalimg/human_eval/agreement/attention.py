@@ -12,29 +12,18 @@ from formalimg.types import Table
 
 
 class RaterAttention(NamedTuple):
-    """Progress and attention of one rater.
+    """Progress and attention of one rater."""
 
-    Attributes:
-        rater: the pseudonym.
-        finished, of: how many tasks are finished, of how many, attention checks included.
-        checks, checks_passed: how many of the finished ones are attention checks, and how many of these were passed.
-        seconds: the total time of all answers.
-        median_seconds: the median time of a finished task; None if there is none.
-        left_out: whether the rater's answers were excluded.
-        cannot_tell: number of answers that the rater cannot tell.
-        reason: why the rater is excluded, where a rule of the study says so.
-    """
-
-    rater: str
-    finished: int
+    rater: str  # the pseudonym
+    finished: int  # how many tasks are finished, of how many, attention checks included
     of: int
-    checks: int
+    checks: int  # how many of the finished ones are attention checks, and how many of these were passed
     checks_passed: int
-    seconds: float
-    median_seconds: float | None
-    left_out: bool = False
-    cannot_tell: int = 0
-    reason: str = ""
+    seconds: float  # the total time of all answers
+    median_seconds: float | None  # the median time of a finished task; None if there is none
+    left_out: bool = False  # whether the rater's answers were excluded
+    cannot_tell: int = 0  # number of answers that the rater cannot tell
+    reason: str = ""  # why the rater is excluded, where a rule of the study says so
 
     @property
     def missed(self) -> float | None:
@@ -43,19 +32,13 @@ class RaterAttention(NamedTuple):
 
 
 class RaterAttentionSummary(NamedTuple):
-    """Progress and attention of all raters of a study.
+    """Progress and attention of all raters of a study."""
 
-    Attributes:
-        raters: each of them, excluded ones as well.
-        unfinished: how many tasks, without checks and without excluded raters, are still to be finished.
-        max_missed: the share of missed attention checks beyond which raters were excluded; None if everybody counts.
-        rules: who is excluded by the rules that the study stated beforehand; empty if they were not applied.
-    """
-
-    raters: tuple[RaterAttention, ...]
-    unfinished: int
+    raters: tuple[RaterAttention, ...]  # each of them, excluded ones as well
+    unfinished: int  # how many tasks, without checks and without excluded raters, are still to be finished
+    # the share of missed attention checks beyond which raters were excluded; None if everybody counts
     max_missed: float | None = None
-    rules: str = ""
+    rules: str = ""  # who is excluded by the rules that the study stated beforehand; empty if they were not applied
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -67,9 +50,6 @@ def exclude_inattentive(raters: Iterable[RaterAttention], max_missed: float) -> 
     """Mark the raters as excluded who missed more than this share of their attention checks.
 
     Raters without a check stay: nothing speaks against them.
-
-    Raises:
-        FormalimgError: if this is not a share, there were no checks at all, or no rater would be left.
     """
     if not 0 <= max_missed <= 1:  # also refuses NaN
         raise FormalimgError(f"{max_missed:g} is not a share of attention checks: take 0 to 1, such as 0.2")

@@ -51,24 +51,16 @@ class BoxAccuracy(NamedTuple):
 
     Shares have the exact interval, clustered by image; F1 has that of the bootstrap over images, with
     images that were not seen.
-
-    Attributes:
-        objects: how many objects there are, by the raters.
-        found: how many the grounder found.
-        matched: how many of these are right: of the same class, and with boxes that overlap far enough.
-        precision: the share of what was found that is there.
-        recall: the share of what is there that was found.
-        f1: the harmonic mean of both.
-        attributes: by kind (color, material, shape, state), the share of matched objects with the same values.
-            Kinds without values are missing, but color is always there.
     """
 
-    objects: int
-    found: int
-    matched: int
-    precision: Proportion
-    recall: Proportion
-    f1: Estimate
+    objects: int  # how many objects there are, by the raters
+    found: int  # how many the grounder found
+    matched: int  # how many of these are right: of the same class, and with boxes that overlap far enough
+    precision: Proportion  # the share of what was found that is there
+    recall: Proportion  # the share of what is there that was found
+    f1: Estimate  # the harmonic mean of both
+    # by kind (color, material, shape, state), the share of matched objects with the same values. Kinds without values
+    # are missing, but color is always there
     attributes: Mapping[str, Proportion]
 
     @property
@@ -78,61 +70,39 @@ class BoxAccuracy(NamedTuple):
 
 
 class RaterBoxAgreement(NamedTuple):
-    """Agreement of the boxes of two raters.
+    """Agreement of the boxes of two raters."""
 
-    Attributes:
-        images: how many images both corrected.
-        one, other: how many objects each of them has.
-        matched: how many objects both have.
-        f1: twice the matched, as a share of all; None if neither has any.
-    """
-
-    images: int
-    one: int
+    images: int  # how many images both corrected
+    one: int  # how many objects each of them has
     other: int
-    matched: int
-    f1: float | None
+    matched: int  # how many objects both have
+    f1: float | None  # twice the matched, as a share of all; None if neither has any
 
 
 @dataclass(frozen=True)
 class BoxStudy:
-    """Accuracy of a grounder against corrected boxes, and agreement of the raters who corrected them.
+    """Accuracy of a grounder against corrected boxes, and agreement of the raters who corrected them."""
 
-    Attributes:
-        suite: the benchmark.
-        judges: the judge that found the boxes, by run, where known.
-        iou: the intersection over union from which boxes match.
-        raters: the names of the raters.
-        images: how many images were corrected.
-        corrections: how many corrections there are; an image that three raters corrected has three, and each of them
-            is the ground truth in turn.
-        refused: how many of these are of images for which the grounder gave no boxes. Their objects count as not
-            found.
-        unchanged: how many leave the boxes of the grounder as they were.
-        overall, by_level, by_run: detection accuracy.
-        by_class: the same class by class, the lowest F1 first.
-        between: agreement of each pair of raters.
-        between_mean: its mean over all pairs of raters, equally weighted; None if no two corrected the same image.
-        confidence: of all intervals.
-        attention: progress and attention checks of the raters; None if unknown.
-    """
-
-    suite: str
-    judges: Mapping[str, str]
-    iou: float
-    raters: tuple[str, ...]
-    images: int
+    suite: str  # the benchmark
+    judges: Mapping[str, str]  # the judge that found the boxes, by run, where known
+    iou: float  # the intersection over union from which boxes match
+    raters: tuple[str, ...]  # the names of the raters
+    images: int  # how many images were corrected
+    # how many corrections there are; an image that three raters corrected has three, and each of them is the ground
+    # truth in turn
     corrections: int
+    # how many of these are of images for which the grounder gave no boxes. Their objects count as not found
     refused: int
-    unchanged: int
-    overall: BoxAccuracy
+    unchanged: int  # how many leave the boxes of the grounder as they were
+    overall: BoxAccuracy  # detection accuracy
     by_level: Mapping[int, BoxAccuracy]
     by_run: Mapping[str, BoxAccuracy]
-    by_class: Mapping[str, BoxAccuracy]
-    between: Mapping[str, Mapping[str, RaterBoxAgreement]]
+    by_class: Mapping[str, BoxAccuracy]  # the same class by class, the lowest F1 first
+    between: Mapping[str, Mapping[str, RaterBoxAgreement]]  # agreement of each pair of raters
+    # its mean over all pairs of raters, equally weighted; None if no two corrected the same image
     between_mean: float | None
-    confidence: float
-    attention: RaterAttentionSummary | None = None
+    confidence: float  # of all intervals
+    attention: RaterAttentionSummary | None = None  # progress and attention checks of the raters; None if unknown
 
 
 _ATTRIBUTES = ("color", "material", "shape", "state")

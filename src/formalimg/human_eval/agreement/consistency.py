@@ -25,26 +25,17 @@ from formalimg.stats.reliability import Reliability, krippendorff_alpha
 
 
 class ImageScores(NamedTuple):
-    """The scores of an image by the raters and by the judge.
+    """The scores of an image by the raters and by the judge."""
 
-    Attributes:
-        run, item, sample, level: which image it is.
-        tags: of its item; the first is the discipline.
-        human: the joint score of the raters; None if they left out questions.
-        judge: the score by the judge; None if unscored.
-        by_rater: the score by each rater who left out no question.
-        single: all scores, by question (None: the whole image) and by rater.
-    """
-
-    run: str
+    run: str  # which image it is
     item: str
     sample: int
     level: int
-    tags: tuple[str, ...]
-    human: float | None
-    judge: float | None
-    by_rater: Mapping[str, float]
-    single: Mapping[int | None, Mapping[str, float]]
+    tags: tuple[str, ...]  # of its item; the first is the discipline
+    human: float | None  # the joint score of the raters; None if they left out questions
+    judge: float | None  # the score by the judge; None if unscored
+    by_rater: Mapping[str, float]  # the score by each rater who left out no question
+    single: Mapping[int | None, Mapping[str, float]]  # all scores, by question (None: the whole image) and by rater
 
 
 class RaterScoreSummary(NamedTuple):
@@ -123,69 +114,40 @@ def _ranks(images: Sequence[ImageScores], confidence: float) -> RankAgreement:
 
 
 class ScoreGaps(NamedTuple):
-    """Gaps between judge scores and human scores, and their correlation within the levels of each run.
+    """Gaps between judge scores and human scores, and their correlation within the levels of each run."""
 
-    Attributes:
-        overall, by_level, by_run: the gaps.
-        within_levels: the correlation of the scores, each relative to the mean of its run and level.
-    """
-
-    overall: ScoreGap
+    overall: ScoreGap  # the gaps
     by_level: Mapping[int, ScoreGap]
     by_run: Mapping[str, ScoreGap]
-    within_levels: Correlation
+    within_levels: Correlation  # the correlation of the scores, each relative to the mean of its run and level
 
 
 @dataclass(frozen=True)
 class HumanScoreStudy:
-    """The scores of raters and of a judge for the same images.
+    """The scores of raters and of a judge for the same images."""
 
-    Attributes:
-        suite: the benchmark.
-        judge: the judge.
-        raters: the names of the raters.
-        scores: how many scores they gave.
-        images: how many images they scored.
-        unscored: those that the judge left unscored, by reason.
-        incomplete: those of which raters scored some questions, and not all.
-        without_image: scores for items or samples that their run does not have, one line each.
-        not_rated: images of the runs without human scores.
-        questions: images scored question by question, and summed up with the weights of the judge; None if there
-            are none.
-        by_dimension: the same for each dimension by itself: the mean of its questions.
-        whole: images scored as a whole; None if there are none.
-        profile: the formula that sums up questions.
-        confidence: of all intervals.
-        pairs: image by image, the scores of raters and judge, summed up; images that were scored only as a whole have
-            that score.
-        by_tag: the gaps of these, by the first tag of the items: their discipline.
-        cronbach: Cronbach's alpha of single scores.
-        one_rater_per_column: whether it has one column for each rater; see `CronbachAlpha`.
-        alpha: Krippendorff's alpha of single scores.
-        passing: what passes, with 0.5 or more, by each rater, by the mean of all raters, and by the judge.
-        ranks: for each level, the rank correlation of the runs' mean scores by raters and judge.
-        attention: progress and attention checks of the raters; None if unknown.
-    """
-
-    suite: str
-    judge: Identity
-    raters: tuple[str, ...]
-    scores: int
-    images: int
-    unscored: Mapping[str, int]
-    incomplete: int
-    without_image: tuple[str, ...]
-    not_rated: int
+    suite: str  # the benchmark
+    judge: Identity  # the judge
+    raters: tuple[str, ...]  # the names of the raters
+    scores: int  # how many scores they gave
+    images: int  # how many images they scored
+    unscored: Mapping[str, int]  # those that the judge left unscored, by reason
+    incomplete: int  # those of which raters scored some questions, and not all
+    without_image: tuple[str, ...]  # scores for items or samples that their run does not have, one line each
+    not_rated: int  # images of the runs without human scores
+    # images scored question by question, and summed up with the weights of the judge; None if there are none
     questions: ScoreGaps | None
-    by_dimension: Mapping[str, ScoreGap]
-    whole: ScoreGaps | None
-    profile: Profile
-    confidence: float
+    by_dimension: Mapping[str, ScoreGap]  # the same for each dimension by itself: the mean of its questions
+    whole: ScoreGaps | None  # images scored as a whole; None if there are none
+    profile: Profile  # the formula that sums up questions
+    confidence: float  # of all intervals
+    # image by image, the scores of raters and judge, summed up; images that were scored only as a whole have that
+    # score
     pairs: tuple[ImageScores, ...]
-    by_tag: Mapping[str, ScoreGap]
-    cronbach: Reliability
-    one_rater_per_column: bool
-    alpha: Reliability
-    passing: Panel | None
-    ranks: RankAgreement
-    attention: RaterAttentionSummary | None = None
+    by_tag: Mapping[str, ScoreGap]  # the gaps of these, by the first tag of the items: their discipline
+    cronbach: Reliability  # Cronbach's alpha of single scores
+    one_rater_per_column: bool  # whether it has one column for each rater; see `CronbachAlpha`
+    alpha: Reliability  # Krippendorff's alpha of single scores
+    passing: Panel | None  # what passes, with 0.5 or more, by each rater, by the mean of all raters, and by the judge
+    ranks: RankAgreement  # for each level, the rank correlation of the runs' mean scores by raters and judge
+    attention: RaterAttentionSummary | None = None  # progress and attention checks of the raters; None if unknown

@@ -50,13 +50,7 @@ _MAX_BAR = 40
 
 
 def human_scores_text(studies: Sequence[HumanScoreStudy], format: StudyFormat) -> str:  # noqa: A002  # what users call it
-    """Return studies of human scores as text.
-
-    Args:
-        studies: results of `study_scores`, one for each judge.
-        format: terminal and md: tables; csv: one line for each part, and for each bin of the histograms; json:
-            everything.
-    """
+    """Return studies of human scores as text."""
     return render_study(
         format,
         lambda: [table for study in studies for table in score_study_tables(study)],

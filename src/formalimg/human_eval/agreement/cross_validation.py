@@ -21,21 +21,14 @@ _DECIMALS = 9
 
 
 class CrossValidation(NamedTuple):
-    """How good thresholds are on images that they were not chosen by.
+    """How good thresholds are on images that they were not chosen by."""
 
-    Attributes:
-        value: the accuracy, or F1, over all images, each by the threshold of its fold; None where F1 is undefined.
-        interval: its interval, clustered by item.
-        folds: how many folds there are: ten, or as many as there are items with the rarer label.
-        smallest: how many images the smallest fold has.
-        thresholds: the lowest and the highest threshold that was chosen.
-    """
-
+    # the accuracy, or F1, over all images, each by the threshold of its fold; None where F1 is undefined
     value: float | None
-    interval: Interval | None
-    folds: int
-    smallest: int
-    thresholds: tuple[float, float]
+    interval: Interval | None  # its interval, clustered by item
+    folds: int  # how many folds there are: ten, or as many as there are items with the rarer label
+    smallest: int  # how many images the smallest fold has
+    thresholds: tuple[float, float]  # the lowest and the highest threshold that was chosen
 
     @property
     def too_small(self) -> bool:
@@ -50,20 +43,7 @@ def cross_validate(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> CrossValidation | None:
-    """Return the accuracy or F1 of the best threshold on images that it was not chosen by.
-
-    Args:
-        images: scores and labels, with their items.
-        measure: what the threshold is chosen by, and what is reported.
-        confidence: of the interval.
-        seed: of the division into folds. The order of the images makes no difference.
-
-    Returns:
-        The figure; None if fewer than two items have the rarer label.
-
-    Raises:
-        FormalimgError: if the seed is negative, or the confidence is invalid.
-    """
+    """Return the accuracy or F1 of the best threshold on images that it was not chosen by."""
     if seed < 0:
         raise FormalimgError(f"the seed {seed} is negative: use 0 or more")
     groups = _divide(images, seed)

@@ -27,15 +27,7 @@ def panel_headline(title: str, panel: Panel, who: tuple[str, str], unit: str, co
 
 
 def raters_headline(title: str, panel: Panel, together: str, unit: str, confidence: float) -> Table:
-    """Return the three lines on raters alone, where no judge has answered.
-
-    Args:
-        title: what is rated.
-        panel: the raters.
-        together: the name of the joint rating: majority or mean.
-        unit: what is rated: image or question.
-        confidence: of the intervals.
-    """
+    """Return the three lines on raters alone, where no judge has answered."""
     mean, alpha = panel.human, panel.alpha
     passed = [(score.run, score.human) for score in panel.scores if score.level is None]
     shares = ", ".join(f"{run} {_rate(rate)}" for run, rate in passed) or NOTHING
@@ -77,18 +69,7 @@ def answers_headline(
     unit: str,
     name: str = "people",
 ) -> Table:
-    """Return the three lines on yes/no answers.
-
-    Args:
-        title: what is compared.
-        note: what stands below the table.
-        agreement: how often both give the same answer.
-        errors: the answers of the first, with those of the second in the place of the truth.
-        within: their correlation within levels.
-        who: the names of the two, such as the judge and the majority of raters.
-        unit: what is answered: image or question.
-        name: the name of the table.
-    """
+    """Return the three lines on yes/no answers."""
     judge, other = who
     rows = [
         ("agreement", f"{_percent(agreement)} of {count_noun(agreement.n, unit)}"),
@@ -115,19 +96,7 @@ def scores_headline(
     distance: float,
     name: str = "people",
 ) -> Table:
-    """Return the three lines on scores.
-
-    Args:
-        title: what is compared.
-        note: what stands below the table.
-        near: how many images have scores no more than `distance` apart.
-        means: the mean scores by the two.
-        difference: the mean difference, first minus second, with its interval.
-        within: their correlation within levels.
-        who: the names of the two.
-        distance: what counts as near.
-        name: the name of the table.
-    """
+    """Return the three lines on scores."""
     scores = [NOTHING if mean is None else f"{mean:.2f}" for mean in means]
     value, interval = difference
     apart = NOTHING if value is None else f"{value:+.2f}"

@@ -33,47 +33,27 @@ LIKERT_RULES: Mapping[ComplianceRule, str] = {
 
 
 class Vote(NamedTuple):
-    """The answer of one rater to one question about one image.
+    """The answer of one rater to one question about one image."""
 
-    Attributes:
-        model: the model that made the image, or the name of its run folder.
-        item: the item.
-        sample: which of the item's images, from 0.
-        question: the number of the question, from 1; None for whether the image as a whole matches its prompt.
-        rater: who votes.
-        yes: the vote; None if the rater cannot tell.
-        line: its line in its file.
-    """
-
-    model: str
-    item: str
-    sample: int
-    question: int | None
-    rater: str
-    yes: bool | None
-    line: int
+    model: str  # the model that made the image, or the name of its run folder
+    item: str  # the item
+    sample: int  # which of the item's images, from 0
+    question: int | None  # the number of the question, from 1; None for whether the image as a whole matches its prompt
+    rater: str  # who votes
+    yes: bool | None  # the vote; None if the rater cannot tell
+    line: int  # its line in its file
 
 
 class Rating(NamedTuple):
-    """The rating of one image, or of one question about it, by one rater.
+    """The rating of one image, or of one question about it, by one rater."""
 
-    Attributes:
-        model: the model that made the image, or the name of its run folder.
-        item: the item.
-        sample: which of the item's images, from 0.
-        question: the number of the question, from 1; None for the image as a whole.
-        rater: the rater; empty if the file names none.
-        value: 0 to 1; of a label, 0 or 1.
-        line: its line in its file.
-    """
-
-    model: str
-    item: str
-    sample: int
-    question: int | None
-    rater: str
-    value: float
-    line: int
+    model: str  # the model that made the image, or the name of its run folder
+    item: str  # the item
+    sample: int  # which of the item's images, from 0
+    question: int | None  # the number of the question, from 1; None for the image as a whole
+    rater: str  # the rater; empty if the file names none
+    value: float  # 0 to 1; of a label, 0 or 1
+    line: int  # its line in its file
 
 
 class LikertRating(NamedTuple):
@@ -124,10 +104,6 @@ def read_labels(path: str | Path) -> list[Rating]:
 
     Its first line names the columns: model, item, sample (default 0), rater (may be missing if each image has one
     label), and label (1 or 0, yes or no). Other columns are ignored.
-
-    Raises:
-        RatingsError: if rows are invalid; all of them are named, by line.
-        FormalimgError: if the file cannot be read.
     """
     return require_valid(load_label_file(path), RatingsError)
 
@@ -137,10 +113,6 @@ def read_human_scores(path: str | Path) -> list[Rating]:
 
     Its first line names the columns: model, item, sample (default 0), question (missing, empty or `all`: the image
     as a whole), rater, and score (0 to 1). Other columns are ignored.
-
-    Raises:
-        RatingsError: if rows are invalid; all of them are named, by line.
-        FormalimgError: if the file cannot be read.
     """
     return require_valid(load_score_file(path), RatingsError)
 
@@ -150,10 +122,6 @@ def read_likert_ratings(path: str | Path) -> list[LikertRating]:
 
     Its first line names the columns: model, item, sample (default 0), rater, and rating (1 to 5). A column question
     may be there if it is empty or `all`: the image as a whole is rated. Other columns are ignored.
-
-    Raises:
-        RatingsError: if rows are invalid; all of them are named, by line.
-        FormalimgError: if the file cannot be read.
     """
     return require_valid(load_likert_file(path), RatingsError)
 

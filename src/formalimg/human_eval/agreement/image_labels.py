@@ -36,45 +36,30 @@ CaseT = TypeVar("CaseT")
 
 @dataclass(frozen=True)
 class RunLabels:
-    """What people say about the images of one run, in one label for each image.
+    """What people say about the images of one run, in one label for each image."""
 
-    Attributes:
-        source: the study or file.
-        passed: whether the image follows its prompt, by image.
-        scores: the score or the fraction of what was asked for that is shown, by image, where people gave one.
-        assumed: whether it is only assumed that the images are a random sample within each level and judge answer.
-        drawn_by: the judge's answers by which images were drawn, and its name, where they were drawn so.
-        drawn_by_item: whether items were drawn at random within each level, whatever the judge says of their images.
-        rule: how the answers of raters become a label, as in "majority of raters ≥ 4 of 5".
-        raters: the fewest and the most raters of a labelled image.
-        notes: what was left out, and why.
-        refused: why they cannot correct the rates; empty if they can.
-    """
-
-    source: str
-    passed: Mapping[ImageName, bool] = field(default_factory=dict)
+    source: str  # the study or file
+    passed: Mapping[ImageName, bool] = field(default_factory=dict)  # whether the image follows its prompt, by image
+    # the score or the fraction of what was asked for that is shown, by image, where people gave one
     scores: Mapping[ImageName, float] = field(default_factory=dict)
+    # whether it is only assumed that the images are a random sample within each level and judge answer
     assumed: bool = True
+    # the judge's answers by which images were drawn, and its name, where they were drawn so
     drawn_by: DrawnBy | None = None
+    # whether items were drawn at random within each level, whatever the judge says of their images
     drawn_by_item: bool = False
-    rule: str = ""
-    raters: tuple[int, int] = (0, 0)
-    notes: tuple[str, ...] = ()
-    refused: str = ""
+    rule: str = ""  # how the answers of raters become a label, as in "majority of raters ≥ 4 of 5"
+    raters: tuple[int, int] = (0, 0)  # the fewest and the most raters of a labelled image
+    notes: tuple[str, ...] = ()  # what was left out, and why
+    refused: str = ""  # why they cannot correct the rates; empty if they can
 
 
 class DrawnBy(NamedTuple):
-    """A judge whose answers decided how likely each image was drawn.
+    """A judge whose answers decided how likely each image was drawn."""
 
-    Attributes:
-        judge: the name of the judge.
-        answers: its answer to each image that was drawn.
-        images: how many images it had judged.
-    """
-
-    judge: str
-    answers: Mapping[ImageName, bool]
-    images: int
+    judge: str  # the name of the judge
+    answers: Mapping[ImageName, bool]  # its answer to each image that was drawn
+    images: int  # how many images it had judged
 
 
 def labels_of_ratings(
@@ -84,12 +69,6 @@ def labels_of_ratings(
 
     Votes: what most raters say about the image as a whole. Likert ratings: the rule of the study, once all of them are
     there. Questions: also the fraction answered with yes by most. Scores: the joint score.
-
-    Args:
-        source: the study or file that they are from.
-        ratings: the ratings.
-        studied: what `study_human_ratings` returned for them.
-        runs: the rated runs.
     """
     found: dict[Path, RunLabels] = {}
     for run in runs:
@@ -193,13 +172,6 @@ def read_image_labels(path: str | Path, runs: Sequence[StoredRun]) -> dict[Path,
     Its first line names the columns: item, sample (default 0), label (yes or no, 1 or 0, pass or fail), run or model
     (may be missing for one run), and rater (may be missing; the majority counts). Lines that cannot be used are left
     out and counted, and so are labels of images that the runs do not have.
-
-    Args:
-        path: the file.
-        runs: the runs that were labelled.
-
-    Raises:
-        FormalimgError: if the file cannot be read, has no such columns, or no label that can be used.
     """
     require_unique_names(runs)
     file = read_rating_file(path, _COLUMNS, _parse_label)
@@ -240,11 +212,7 @@ def read_image_labels(path: str | Path, runs: Sequence[StoredRun]) -> dict[Path,
 
 
 def merge_labels(*found: Mapping[Path, RunLabels]) -> dict[Path, RunLabels]:
-    """Return labels of several sources together.
-
-    Raises:
-        FormalimgError: if two of them label the same run.
-    """
+    """Return labels of several sources together."""
     merged: dict[Path, RunLabels] = {}
     for labels in found:
         for folder, own in labels.items():

@@ -22,35 +22,23 @@ from formalimg.types import Part, RunRecord, Verdict
 
 
 class MeanFraction(NamedTuple):
-    """The mean fraction of the requirements that images meet.
+    """The mean fraction of the requirements that images meet."""
 
-    Attributes:
-        value: the mean over scored images; None if there are none.
-        interval: its normal interval, clustered by item, clipped to 0 and 1; None where the spread is unknown.
-        n: how many images were scored.
-        left_out: how many were not.
-    """
-
-    value: float | None
+    value: float | None  # the mean over scored images; None if there are none
+    # its normal interval, clustered by item, clipped to 0 and 1; None where the spread is unknown
     interval: Interval | None
-    n: int
-    left_out: int
+    n: int  # how many images were scored
+    left_out: int  # how many were not
 
 
 @dataclass(frozen=True)
 class JudgeScores:
-    """The scores of a run by one judge.
+    """The scores of a run by one judge."""
 
-    Attributes:
-        judge: the judge.
-        full_mark, full_mark_by_level: the pass rate: the share of images that meet all requirements.
-        fraction, fraction_by_level: the mean fraction of requirements met.
-    """
-
-    judge: Identity
-    full_mark: Rate
+    judge: Identity  # the judge
+    full_mark: Rate  # the pass rate: the share of images that meet all requirements
     full_mark_by_level: Mapping[int, Rate]
-    fraction: MeanFraction
+    fraction: MeanFraction  # the mean fraction of requirements met
     fraction_by_level: Mapping[int, MeanFraction]
 
 
@@ -70,61 +58,41 @@ def count_scored(scored: Iterable[tuple[bool, bool]]) -> ScoredCounts:
 
 
 class Disagreement(NamedTuple):
-    """An image on which two judges disagree.
+    """An image on which two judges disagree."""
 
-    Attributes:
-        item, sample, level: which image.
-        question: the text of the question; empty for whether the image passes as a whole.
-        kind: the kind of question; empty for the whole image.
-        first, second: the answers of the judges.
-        first_reason, second_reason: their reasons, if given.
-    """
-
-    item: str
+    item: str  # which image
     sample: int
     level: int
-    question: str
-    kind: str
-    first: bool
+    question: str  # the text of the question; empty for whether the image passes as a whole
+    kind: str  # the kind of question; empty for the whole image
+    first: bool  # the answers of the judges
     second: bool
-    first_reason: str
+    first_reason: str  # their reasons, if given
     second_reason: str
 
 
 @dataclass(frozen=True)
 class JudgeAgreement:
-    """Agreement of two judges over the same images of one run.
+    """Agreement of two judges over the same images of one run."""
 
-    Attributes:
-        run: the name of the run folder.
-        suite: the benchmark.
-        first, second: the scores of the run by each judge.
-        images: how many images they scored.
-        passed, passed_by_level: how often they agree on whether an image passes.
-        direction: how often each passes an image, and the first those that the second passes and fails.
-        within_levels: the correlation of both on whether an image passes, within levels.
-        questions, questions_by_kind, questions_by_level: how often they agree on single questions. A question of an
-            image that only one of them scored is left out, and counted; of images that neither scored, the
-            questions are unknown here.
-        disagreements: where they disagree, in the order of the run.
-        confidence: of all intervals.
-        graded: where answers have grades between no and yes, as ratings do: the difference of the scores, by kind.
-    """
-
-    run: str
-    suite: str
-    first: JudgeScores
+    run: str  # the name of the run folder
+    suite: str  # the benchmark
+    first: JudgeScores  # the scores of the run by each judge
     second: JudgeScores
-    images: ScoredCounts
-    passed: Consistency
+    images: ScoredCounts  # how many images they scored
+    passed: Consistency  # how often they agree on whether an image passes
     passed_by_level: Mapping[int, Consistency]
+    # how often they agree on single questions. A question of an image that only one of them scored is left out, and
+    # counted; of images that neither scored, the questions are unknown here
     questions: Consistency
     questions_by_kind: Mapping[str, Consistency]
     questions_by_level: Mapping[int, Consistency]
-    disagreements: tuple[Disagreement, ...]
-    confidence: float
+    disagreements: tuple[Disagreement, ...]  # where they disagree, in the order of the run
+    confidence: float  # of all intervals
+    # how often each passes an image, and the first those that the second passes and fails
     direction: SensitivitySpecificity
-    within_levels: Correlation
+    within_levels: Correlation  # the correlation of both on whether an image passes, within levels
+    # where answers have grades between no and yes, as ratings do: the difference of the scores, by kind
     graded: Mapping[str, JudgeScoreDifference] = field(default_factory=dict)
 
 
@@ -153,21 +121,13 @@ class JudgeAnswer(NamedTuple):
 
 @dataclass(frozen=True)
 class ImageJudgment:
-    """A judge's verdict on an image.
+    """A judge's verdict on an image."""
 
-    Attributes:
-        level: the level of the image's item.
-        passed: whether it meets all requirements; None if unscored.
-        score: the fraction it meets; None if unscored.
-        answers: the answer to each question; none if unscored.
-        reason: why it is unscored; empty if it is not.
-    """
-
-    level: int
-    passed: bool | None
-    score: float | None
-    answers: Mapping[QuestionKey, JudgeAnswer]
-    reason: str = ""
+    level: int  # the level of the image's item
+    passed: bool | None  # whether it meets all requirements; None if unscored
+    score: float | None  # the fraction it meets; None if unscored
+    answers: Mapping[QuestionKey, JudgeAnswer]  # the answer to each question; none if unscored
+    reason: str = ""  # why it is unscored; empty if it is not
 
 
 def image_judgments(run: RunRecord) -> dict[ImageName, ImageJudgment]:
@@ -223,27 +183,13 @@ class _AnswerPair(NamedTuple):
 def compare_judges(
     folder: str | Path, first: Identity | None = None, second: Identity | None = None, *, confidence: float = 0.95
 ) -> JudgeAgreement:
-    """Compare two judges over the images of one run. Scores are compared by `Benchmark.study`.
-
-    Args:
-        folder: the run folder.
-        first: one of the judges in `StoredRun.judges()`; None for the last but one.
-        second: another of them; None for the last.
-        confidence: of all intervals.
-
-    Raises:
-        FormalimgError: if the folder is not a run, or has fewer than two judges.
-    """
+    """Compare two judges over the images of one run. Scores are compared by `Benchmark.study`."""
     with two_judges(folder, first, second) as (one, other):
         return compare_records(one, other, confidence=confidence)
 
 
 def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 0.95) -> JudgeAgreement:
-    """Compare the judges of one run that was opened twice, each time with another judge.
-
-    Raises:
-        FormalimgError: if these are two runs, or one of them has no judge.
-    """
+    """Compare the judges of one run that was opened twice, each time with another judge."""
     if first.folder != second.folder:
         raise FormalimgError(
             f"{first.folder} and {second.folder} hold different images: compare judges over the images of one run"

@@ -18,29 +18,17 @@ StudyName: TypeAlias = Literal["calibrate", "captions", "diagnose", "human score
 
 
 class OwnStudy(NamedTuple):
-    """The code of a study.
+    """The code of a study."""
 
-    Attributes:
-        make: makes the study.
-        text: returns it as text.
-        table: returns it as something that `rich` can print.
-        cases: returns how many cases a study would have, with the same arguments.
-        estimate: returns what it would cost, with the same arguments.
-    """
-
-    make: Callable[..., Any]
-    text: Callable[[Any, StudyFormat], str]
-    table: Callable[[Any], ConsoleRenderable]
-    cases: Callable[..., int] | None = None
-    estimate: Callable[..., Any] | None = None
+    make: Callable[..., Any]  # makes the study
+    text: Callable[[Any, StudyFormat], str]  # returns it as text
+    table: Callable[[Any], ConsoleRenderable]  # returns it as something that `rich` can print
+    cases: Callable[..., int] | None = None  # returns how many cases a study would have, with the same arguments
+    estimate: Callable[..., Any] | None = None  # returns what it would cost, with the same arguments
 
 
 def find_study(name: StudyName, suites: Iterable[str] = ()) -> OwnStudy:
-    """Return the study of the first of these suites that has it, or of any: it says then which runs it needs.
-
-    Raises:
-        FormalimgError: if no benchmark has it.
-    """
+    """Return the study of the first of these suites that has it, or of any: it says then which runs it needs."""
     for each in (*suites, *suite_names()):
         found = suite(each).study(name)
         if found is not None:

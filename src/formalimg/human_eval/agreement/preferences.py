@@ -18,94 +18,55 @@ from formalimg.stats.strengths import BradleyTerry, PairOutcome, bradley_terry
 
 
 class Preference(NamedTuple):
-    """Which of two images of one item a rater prefers.
+    """Which of two images of one item a rater prefers."""
 
-    Attributes:
-        item, sample, level: the prompt, and which images of it.
-        left, right: the runs of the two images, by side.
-        rater: the pseudonym.
-        preferred: the run of the better image; empty for a tie, None if the rater cannot tell.
-    """
-
-    item: str
+    item: str  # the prompt, and which images of it
     sample: int
     level: int
-    left: str
+    left: str  # the runs of the two images, by side
     right: str
-    rater: str
-    preferred: str | None
+    rater: str  # the pseudonym
+    preferred: str | None  # the run of the better image; empty for a tie, None if the rater cannot tell
 
 
 class PairCounts(NamedTuple):
-    """What raters said of two runs.
+    """What raters said of two runs."""
 
-    Attributes:
-        first, second: the runs.
-        first_better, ties, second_better: number of answers.
-        cannot_tell: number of raters' answers that they cannot tell: in no other number.
-    """
-
-    first: str
+    first: str  # the runs
     second: str
-    first_better: int
+    first_better: int  # number of answers
     ties: int
     second_better: int
-    cannot_tell: int
+    cannot_tell: int  # number of raters' answers that they cannot tell: in no other number
 
 
 @dataclass(frozen=True)
 class PreferenceStudy:
-    """Result of an A/B study.
+    """Result of an A/B study."""
 
-    Attributes:
-        suite: the benchmark.
-        models: the image model of each run.
-        judges: the judge of each run; empty where there is none.
-        raters: the raters who count.
-        answers: number of answers, without those who cannot tell.
-        cannot_tell: number of answers that the rater cannot tell.
-        overall: the strengths of the runs; None if they cannot be compared.
-        by_level: the same for each level.
-        pairs: counts for each pair of runs.
-        left: how often the image on the left was better, of those that are no ties: sides should not matter.
-        alpha: agreement of the raters, left and right aside (Krippendorff's, nominal).
-        with_judge: how often the majority of raters and the judge prefer the same image. Left out: pairs without a
-            majority, or of which the judge scores both the same or leaves one unscored.
-        confidence: of all intervals.
-        problem: why there are no strengths; empty if there are.
-        attention: progress and attention checks of the raters; None if unknown.
-    """
-
-    suite: str
-    models: Mapping[str, str]
-    judges: Mapping[str, str]
-    raters: tuple[str, ...]
-    answers: int
-    cannot_tell: int
-    overall: BradleyTerry | None
-    by_level: Mapping[int, BradleyTerry | None]
-    pairs: tuple[PairCounts, ...]
-    left: Consistency
-    alpha: Reliability
+    suite: str  # the benchmark
+    models: Mapping[str, str]  # the image model of each run
+    judges: Mapping[str, str]  # the judge of each run; empty where there is none
+    raters: tuple[str, ...]  # the raters who count
+    answers: int  # number of answers, without those who cannot tell
+    cannot_tell: int  # number of answers that the rater cannot tell
+    overall: BradleyTerry | None  # the strengths of the runs; None if they cannot be compared
+    by_level: Mapping[int, BradleyTerry | None]  # the same for each level
+    pairs: tuple[PairCounts, ...]  # counts for each pair of runs
+    left: Consistency  # how often the image on the left was better, of those that are no ties: sides should not matter
+    alpha: Reliability  # agreement of the raters, left and right aside (Krippendorff's, nominal)
+    # how often the majority of raters and the judge prefer the same image. Left out: pairs without a majority, or of
+    # which the judge scores both the same or leaves one unscored
     with_judge: Consistency
-    confidence: float
-    problem: str = ""
-    attention: RaterAttentionSummary | None = None
+    confidence: float  # of all intervals
+    problem: str = ""  # why there are no strengths; empty if there are
+    attention: RaterAttentionSummary | None = None  # progress and attention checks of the raters; None if unknown
 
 
 def study_preferences(
     preferences: Sequence[Preference], runs: Sequence[StoredRun], *, confidence: float = 0.95
 ) -> PreferenceStudy:
-    """Rank runs by the preferences of raters, and compare these with the judge.
-
-    Args:
-        preferences: the answers.
-        runs: the compared runs, each opened with the judge to compare with.
-        confidence: of all intervals.
-
-    Raises:
-        FormalimgError: if there are no preferences, or two runs share a name.
-    """
+    """Rank runs by the preferences of raters, and compare these with the judge."""
     require_unique_names(runs)
     if not preferences:
         raise FormalimgError("nobody has finished an image yet: let raters answer first")

@@ -32,11 +32,7 @@ class UnmatchedRowError(Exception):
 
 
 def find_run(name: str, runs: Sequence[RunT]) -> RunT:
-    """Return the run in the folder of this name or, if there is none, of the model of this name.
-
-    Raises:
-        UnmatchedRowError: if there is none, or several runs are of the model.
-    """
+    """Return the run in the folder of this name or, if there is none, of the model of this name."""
     found = [run for run in runs if run.folder.name == name] or [run for run in runs if run.manifest.model.name == name]
     if not found:
         known = ", ".join(f"{run.folder.name} ({run.manifest.model.name})" for run in runs)
@@ -48,11 +44,7 @@ def find_run(name: str, runs: Sequence[RunT]) -> RunT:
 
 
 def require_unique_names(runs: Sequence[RunRecord]) -> None:
-    """Check that no two run folders have the same name.
-
-    Raises:
-        FormalimgError: if two have.
-    """
+    """Check that no two run folders have the same name."""
     names = [run.folder.name for run in runs]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
@@ -60,11 +52,7 @@ def require_unique_names(runs: Sequence[RunRecord]) -> None:
 
 
 def one_judge(runs: Sequence[RunRecord]) -> Identity:
-    """Return the judge of all of these runs.
-
-    Raises:
-        FormalimgError: if one of them has no judge, or they have several: their scores are not comparable.
-    """
+    """Return the judge of all of these runs."""
     found: list[Identity] = []
     for run in runs:
         if run.manifest.judge is None:
@@ -82,27 +70,16 @@ def one_judge(runs: Sequence[RunRecord]) -> Identity:
 
 @dataclass(frozen=True)
 class MatchedVotes:
-    """Votes, each with the image or question it is about.
+    """Votes, each with the image or question it is about."""
 
-    Attributes:
-        suite: the benchmark.
-        judges: the judge of each run; None where there is none.
-        votes: the votes of each rater, in the order of their names.
-        info: level and kind of each case that was voted on.
-        judge: the judge's answers to the same cases.
-        scores: the judge's score of each image that was voted on, 0 to 1; None if unscored.
-        questions: the questions about each image that was voted on.
-        unscored: images that were voted on and have no verdict, by reason.
-    """
-
-    suite: str
-    judges: Mapping[str, Identity | None]
-    votes: Mapping[str, Answers]
-    info: Mapping[Case, CaseInfo]
-    judge: Answers
-    scores: Mapping[Case, float | None]
-    questions: Mapping[Case, tuple[Case, ...]]
-    unscored: Mapping[str, int]
+    suite: str  # the benchmark
+    judges: Mapping[str, Identity | None]  # the judge of each run; None where there is none
+    votes: Mapping[str, Answers]  # the votes of each rater, in the order of their names
+    info: Mapping[Case, CaseInfo]  # level and kind of each case that was voted on
+    judge: Answers  # the judge's answers to the same cases
+    scores: Mapping[Case, float | None]  # the judge's score of each image that was voted on, 0 to 1; None if unscored
+    questions: Mapping[Case, tuple[Case, ...]]  # the questions about each image that was voted on
+    unscored: Mapping[str, int]  # images that were voted on and have no verdict, by reason
 
 
 class _ItemQuestion(NamedTuple):
@@ -123,12 +100,7 @@ class _VotedRun:
 
 
 def match_votes(file: RatingFile[Vote], runs: Sequence[StoredRun]) -> MatchedVotes:
-    """Match each vote with an image or question of the runs.
-
-    Raises:
-        VotesError: if the file has mistakes, or votes match nothing in the runs; all of them are named.
-        FormalimgError: if the runs are of several suites, or share a name.
-    """
+    """Match each vote with an image or question of the runs."""
     suite = _one_suite(runs)
     issues = list(file.issues)
     votes: dict[str, dict[Case, bool | None]] = {rater: {} for rater in natural_sort(vote.rater for vote in file.rows)}
@@ -232,21 +204,14 @@ class RatedImage(NamedTuple):
 
 @dataclass(frozen=True)
 class MatchedRatings:
-    """Labels or scores, each with the image it is about.
+    """Labels or scores, each with the image it is about."""
 
-    Attributes:
-        outcomes: the judge's outcome of each rated image, in the order of the runs.
-        ratings: the rating by each rater, for each rated image and each question about it (None: the whole).
-        raters: the names of the raters.
-        without_image: ratings of items or samples that their run does not have, one line each.
-        not_rated: how many images of the runs that could have been rated have no rating.
-    """
-
-    outcomes: Mapping[RatedImage, ImageOutcome]
+    outcomes: Mapping[RatedImage, ImageOutcome]  # the judge's outcome of each rated image, in the order of the runs
+    # the rating by each rater, for each rated image and each question about it (None: the whole)
     ratings: Mapping[RatedImage, Mapping[int | None, Mapping[str, float]]]
-    raters: tuple[str, ...]
-    without_image: tuple[str, ...]
-    not_rated: int
+    raters: tuple[str, ...]  # the names of the raters
+    without_image: tuple[str, ...]  # ratings of items or samples that their run does not have, one line each
+    not_rated: int  # how many images of the runs that could have been rated have no rating
 
 
 RowCheck = Callable[[RunRecord, Rating], str]
@@ -256,19 +221,7 @@ RowCheck = Callable[[RunRecord, Rating], str]
 def match_ratings(
     file: RatingFile[Rating], runs: Sequence[RunRecord], check: RowCheck, *, levels: frozenset[int]
 ) -> MatchedRatings:
-    """Match each label or score with an image of the runs.
-
-    Args:
-        file: the ratings.
-        runs: the runs that their images are in, named by folder or by model.
-        check: further checks of a rating.
-        levels: the levels whose images are to be rated.
-
-    Raises:
-        RatingsError: if the file has mistakes, or a rating names no run, is given twice, or is invalid; all of them
-            are named.
-        FormalimgError: if two runs share a name.
-    """
+    """Match each label or score with an image of the runs."""
     require_unique_names(runs)
     planned = {run.folder.name: {ImageName(it.item, it.sample): it for it in run.outcomes()} for run in runs}
     issues = list(file.issues)

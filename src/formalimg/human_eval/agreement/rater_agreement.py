@@ -28,19 +28,12 @@ ALL_RUNS = "all runs"
 
 
 class Case(NamedTuple):
-    """An image, or a question about it, that raters answer.
+    """An image, or a question about it, that raters answer."""
 
-    Attributes:
-        run: the run, by the name of its folder.
-        item: the item.
-        sample: which of the item's images.
-        question: the number of the question about it, from 1; None for the image as a whole.
-    """
-
-    run: str
-    item: str
-    sample: int
-    question: int | None
+    run: str  # the run, by the name of its folder
+    item: str  # the item
+    sample: int  # which of the item's images
+    question: int | None  # the number of the question about it, from 1; None for the image as a whole
 
     @property
     def belongs_to(self) -> str:
@@ -60,26 +53,18 @@ Answers: TypeAlias = Mapping[Case, bool | None]
 
 
 class CaseAnswers(NamedTuple):
-    """The answers of the raters and the judge to one case.
+    """The answers of the raters and the judge to one case."""
 
-    Attributes:
-        run, item, sample, question: which case it is; see `Case`.
-        level, kind: see `CaseInfo`.
-        yes, votes: how many raters say yes, of how many.
-        human: the raters' joint answer; None if undecided.
-        judge: the judge's answer; None if unscored.
-    """
-
-    run: str
+    run: str  # which case it is; see `Case`
     item: str
     sample: int
     question: int | None
-    level: int
+    level: int  # see `CaseInfo`
     kind: str
-    yes: int
+    yes: int  # how many raters say yes, of how many
     votes: int
-    human: bool | None
-    judge: bool | None
+    human: bool | None  # the raters' joint answer; None if undecided
+    judge: bool | None  # the judge's answer; None if unscored
 
 
 def _case_answers(
@@ -103,15 +88,11 @@ def _part(text: str) -> tuple[int, str]:
 
 
 class CronbachAlpha(NamedTuple):
-    """Cronbach's alpha, and whether its columns are raters.
+    """Cronbach's alpha, and whether its columns are raters."""
 
-    Attributes:
-        alpha: Cronbach's alpha.
-        one_rater_per_column: False where less than half was rated by everybody. Then several raters take turns in
-            each column, as in the study of FormalImg, and alpha depends a little on who is in which column.
-    """
-
-    alpha: Reliability
+    alpha: Reliability  # Cronbach's alpha
+    # False where less than half was rated by everybody. Then several raters take turns in each column, as in the
+    # study of FormalImg, and alpha depends a little on who is in which column
     one_rater_per_column: bool
 
 
@@ -124,11 +105,6 @@ def cronbach_of_ratings(
     unit, in the order of the raters' names, makes the first column, the second rating the second, …, with as many
     columns as units typically have ratings. Units with fewer ratings are left out and counted; of those with more, the
     first ones count.
-
-    Args:
-        ratings: for each rated unit, the rating by each rater.
-        items: for each unit the item it belongs to.
-        confidence: of the interval.
     """
     raters = natural_sort(rater for row in ratings for rater in row)
     matrix = [[row.get(rater) for rater in raters] for row in ratings]
@@ -147,104 +123,63 @@ def _typical_count(ratings: Sequence[Mapping[str, float]]) -> int:
 
 
 class PanelScore(NamedTuple):
-    """The share of cases with yes, by the raters' majority and by the judge.
+    """The share of cases with yes, by the raters' majority and by the judge."""
 
-    Attributes:
-        run: the run.
-        level: the level; None for all levels together.
-        human: by the majority, over all rated cases; ties are unscored.
-        judge: by the judge, over the same cases; what it left unscored may be others than the ties.
-        human_of_both, judge_of_both: the same over the cases that have both a majority and an answer of the judge.
-    """
-
-    run: str
-    level: int | None
-    human: Rate
-    judge: Rate
-    human_of_both: Rate
+    run: str  # the run
+    level: int | None  # the level; None for all levels together
+    human: Rate  # by the majority, over all rated cases; ties are unscored
+    judge: Rate  # by the judge, over the same cases; what it left unscored may be others than the ties
+    human_of_both: Rate  # the same over the cases that have both a majority and an answer of the judge
     judge_of_both: Rate
 
 
 class RaterScore(NamedTuple):
-    """The share of cases with yes by one rater.
+    """The share of cases with yes by one rater."""
 
-    Attributes:
-        rater: the rater.
-        run: the run.
-        level: the level; None for all levels together.
-        rate: over the cases of this run and level that the rater has answered.
-    """
-
-    rater: str
-    run: str
-    level: int | None
-    rate: Rate
+    rater: str  # the rater
+    run: str  # the run
+    level: int | None  # the level; None for all levels together
+    rate: Rate  # over the cases of this run and level that the rater has answered
 
 
 @dataclass(frozen=True)
 class Panel:
-    """Raters and a judge over the same cases.
+    """Raters and a judge over the same cases."""
 
-    Attributes:
-        cases: how many cases were rated.
-        undecided: for how many of these there is no majority.
-        matrix: for each rater (also the majority and the judge) and each other one, how often they agree. The
-            majority contains the vote of each rater it is compared with.
-        human: the mean pairwise agreement of raters.
-        alpha: Krippendorff's alpha of all raters, for yes/no answers.
-        cronbach: Cronbach's alpha of the same, with 1 for yes and 0 for no.
-        one_rater_per_column: whether Cronbach's alpha has one column for each rater; see `CronbachAlpha`.
-        classified: accuracy of the judge against the majority.
-        with_judge: agreement of majority and judge.
-        with_judge_by_level, with_judge_by_run, with_judge_by_kind: the same for parts of the cases.
-        scores: run by run, each level and then all of them.
-        within_levels: the correlation of the answers of majority and judge within the levels of each run: 0 for a judge
-            who knows how hard an item is, and nothing of the image.
-        within_levels_by_run: the same for each run.
-        over_levels_by_run: for each run, the correlation of their scores over its levels: near 1 for such a judge, too.
-        r_by_run: for each level, their correlation across runs.
-        ranks: for each level, the rank correlation of human and judge scores of the runs, and its mean.
-        by_rater: the share of yes of each rater, run by run, each level and then all of them.
-        case_answers: the answers case by case.
-        by_turn: where raters take turns, and answer less than half of the cases on average: the share of yes among the
-            first, second, … answers to each case, as if each were by one rater; run by run, as `by_rater`.
-    """
-
-    cases: int
-    undecided: int
+    cases: int  # how many cases were rated
+    undecided: int  # for how many of these there is no majority
+    # for each rater (also the majority and the judge) and each other one, how often they agree. The majority contains
+    # the vote of each rater it is compared with
     matrix: Mapping[str, Mapping[str, Consistency]]
-    human: MeanConsistency
-    alpha: Reliability
-    cronbach: Reliability
-    one_rater_per_column: bool
-    classified: Classification
-    with_judge: Consistency
-    with_judge_by_level: Mapping[int, Consistency]
+    human: MeanConsistency  # the mean pairwise agreement of raters
+    alpha: Reliability  # Krippendorff's alpha of all raters, for yes/no answers
+    cronbach: Reliability  # Cronbach's alpha of the same, with 1 for yes and 0 for no
+    one_rater_per_column: bool  # whether Cronbach's alpha has one column for each rater; see `CronbachAlpha`
+    classified: Classification  # accuracy of the judge against the majority
+    with_judge: Consistency  # agreement of majority and judge
+    with_judge_by_level: Mapping[int, Consistency]  # the same for parts of the cases
     with_judge_by_run: Mapping[str, Consistency]
     with_judge_by_kind: Mapping[str, Consistency]
-    scores: tuple[PanelScore, ...]
+    scores: tuple[PanelScore, ...]  # run by run, each level and then all of them
+    # the correlation of the answers of majority and judge within the levels of each run: 0 for a judge who knows how
+    # hard an item is, and nothing of the image
     within_levels: Correlation
-    within_levels_by_run: Mapping[str, Correlation]
+    within_levels_by_run: Mapping[str, Correlation]  # the same for each run
+    # for each run, the correlation of their scores over its levels: near 1 for such a judge, too
     over_levels_by_run: Mapping[str, Correlation]
-    r_by_run: Mapping[int, Correlation]
-    ranks: RankAgreement
-    by_rater: tuple[RaterScore, ...]
-    case_answers: tuple[CaseAnswers, ...]
+    r_by_run: Mapping[int, Correlation]  # for each level, their correlation across runs
+    ranks: RankAgreement  # for each level, the rank correlation of human and judge scores of the runs, and its mean
+    by_rater: tuple[RaterScore, ...]  # the share of yes of each rater, run by run, each level and then all of them
+    case_answers: tuple[CaseAnswers, ...]  # the answers case by case
+    # where raters take turns, and answer less than half of the cases on average: the share of yes among the first,
+    # second, … answers to each case, as if each were by one rater; run by run, as `by_rater`
     by_turn: tuple[RaterScore, ...]
 
 
 def build_panel(
     raters: Mapping[str, Answers], majority: Answers, judge: Answers, info: Mapping[Case, CaseInfo], confidence: float
 ) -> Panel:
-    """Compare several raters and a judge over the same cases.
-
-    Args:
-        raters: the answers of each rater.
-        majority: their joint answer to each rated case, by majority or by mean.
-        judge: the answers of the judge.
-        info: level and kind of each case.
-        confidence: of all intervals.
-    """
+    """Compare several raters and a judge over the same cases."""
     cases = list(majority)
     items = [case.belongs_to for case in cases]
     everyone = {**raters, MAJORITY: majority, JUDGE: {case: judge[case] for case in cases}}

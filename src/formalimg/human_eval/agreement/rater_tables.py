@@ -20,13 +20,7 @@ _MAX_HEAD_LETTERS = 72
 
 
 def judge_accuracy_table(panels: Mapping[str, Panel], joint: str, intervals: str) -> Table | None:
-    """Return the accuracy of the judge against the raters, with what was left out; None if nothing was comparable.
-
-    Args:
-        panels: raters and judge, by what they rate.
-        joint: the name of the joint rating: `majority` or `mean`.
-        intervals: the note on intervals.
-    """
+    """Return the accuracy of the judge against the raters, with what was left out; None if nothing was comparable."""
     if not any(panel.classified.n for panel in panels.values()):
         return None
     figures = [_accuracy_figures(panel.classified) for panel in panels.values()]
@@ -61,13 +55,7 @@ def _left_out(panel: Panel, joint: str) -> dict[str, int]:
 
 
 def reliability_table(alphas: Mapping[str, Reliability], by_turns: bool, intervals: str) -> Table:
-    """Return the inter-rater reliability.
-
-    Args:
-        alphas: the alphas, by kind and by what was rated.
-        by_turns: whether several raters take turns in the columns of Cronbach's alpha.
-        intervals: the note on intervals.
-    """
+    """Return the inter-rater reliability."""
     note = f"Alpha, {intervals}: 1 if all rate alike, 0 if only by chance. Left out: what too few have rated. "
     if any(found.value is None for found in alphas.values()):
         note += (

@@ -38,12 +38,7 @@ class RowIssue(NamedTuple):
 
 
 def format_issues(issues: Iterable[RowIssue], file: str = "") -> list[str]:
-    """Return one line of text per mistake, in file order; a mistake on several lines is listed once.
-
-    Args:
-        issues: the mistakes.
-        file: the file name; empty for rows that come from no known file.
-    """
+    """Return one line of text per mistake, in file order; a mistake on several lines is listed once."""
     lines: dict[str, list[int]] = {}
     for line, message in sorted(issues, key=lambda issue: issue.line):
         lines.setdefault(message, []).append(line)
@@ -63,18 +58,12 @@ CANNOT_TELL = "cannot tell"
 
 
 class RatingColumns(NamedTuple):
-    """The columns of a rating file.
+    """The columns of a rating file."""
 
-    Attributes:
-        value: the column of the rating itself, such as vote.
-        others: the columns that identify the image, the question and the rater.
-        must: the required columns among the others.
-        keeps_undecided: whether rows of raters who cannot tell are parsed; else they are no ratings, and skipped.
-    """
-
-    value: str
-    others: tuple[str, ...]
-    must: tuple[str, ...]
+    value: str  # the column of the rating itself, such as vote
+    others: tuple[str, ...]  # the columns that identify the image, the question and the rater
+    must: tuple[str, ...]  # the required columns among the others
+    # whether rows of raters who cannot tell are parsed; else they are no ratings, and skipped
     keeps_undecided: bool = False
 
     @property
@@ -107,17 +96,11 @@ class RatingSubject(NamedTuple):
 
 @dataclass(frozen=True)
 class RatingFile(Generic[RowT]):
-    """A parsed rating file: its valid rows, and what is wrong with the others.
+    """A parsed rating file: its valid rows, and what is wrong with the others."""
 
-    Attributes:
-        file: its name; empty if the rows come from no known file.
-        rows: the valid rows.
-        issues: the mistakes in the others.
-    """
-
-    file: str
-    rows: tuple[RowT, ...]
-    issues: tuple[RowIssue, ...] = ()
+    file: str  # its name; empty if the rows come from no known file
+    rows: tuple[RowT, ...]  # the valid rows
+    issues: tuple[RowIssue, ...] = ()  # the mistakes in the others
 
 
 class BadRowError(Exception):
@@ -127,16 +110,7 @@ class BadRowError(Exception):
 def read_rating_file(
     path: str | Path, columns: RatingColumns, parse: Callable[[Mapping[str, str], int], RowT]
 ) -> RatingFile[RowT]:
-    """Parse a CSV file of ratings.
-
-    Args:
-        path: the file.
-        columns: the columns to read.
-        parse: builds a row from its cells, by column, and its first line number; raises `BadRowError` if invalid.
-
-    Raises:
-        FormalimgError: if the file cannot be read.
-    """
+    """Parse a CSV file of ratings."""
     issues: list[RowIssue] = []
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
@@ -149,11 +123,7 @@ def read_rating_file(
 
 
 def require_valid(file: RatingFile[RowT], error: type[RatingFileError]) -> list[RowT]:
-    """Return the rows of a file without mistakes.
-
-    Raises:
-        RatingFileError: of the type `error`, naming all invalid rows by line.
-    """
+    """Return the rows of a file without mistakes."""
     if file.issues:
         raise error(format_issues(file.issues, file.file))
     return list(file.rows)

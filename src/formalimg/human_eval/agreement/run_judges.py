@@ -16,11 +16,7 @@ from formalimg.types import RunRecord
 def two_judges(
     folder: str | Path, first: Identity | None = None, second: Identity | None = None
 ) -> Iterator[tuple[StoredRun, StoredRun]]:
-    """Open a run twice, with two of its judges; None for the last two.
-
-    Raises:
-        FormalimgError: if the folder is not a run, or these are not two of its judges.
-    """
+    """Open a run twice, with two of its judges; None for the last two."""
     with closing(open_run(folder)) as run:
         judges = list(run.judges())
         if first is None or second is None:
@@ -46,22 +42,14 @@ def _last_two(run: StoredRun) -> tuple[Identity, Identity]:
 
 
 def judge_of(run: RunRecord) -> Identity:
-    """Return the judge of a run.
-
-    Raises:
-        FormalimgError: if it has none.
-    """
+    """Return the judge of a run."""
     if run.manifest.judge is None:
         raise FormalimgError(f"nobody has judged {run.folder} yet: use `formalimg judge`")
     return run.manifest.judge
 
 
 def find_judge(run: StoredRun, name: str) -> Identity:
-    """Return the judge of a run with this name, or with this number in the order in which they first judged.
-
-    Raises:
-        FormalimgError: if there is none, or several have the name.
-    """
+    """Return the judge of a run with this name, or with this number in the order in which they first judged."""
     judges = run.judges()
     known = ", ".join(f"{number} {judge.name}" for number, judge in enumerate(judges, 1)) or "nobody"
     if name.isascii() and name.isdigit() and 1 <= int(name[:9]) <= len(judges):

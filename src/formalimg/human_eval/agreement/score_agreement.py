@@ -49,33 +49,21 @@ class ScoreDisagreement(NamedTuple):
 
 @dataclass(frozen=True)
 class JudgeScoreAgreement:
-    """Agreement of the scores of two judges for the same images of one run, before any gate.
+    """Agreement of the scores of two judges for the same images of one run, before any gate."""
 
-    Attributes:
-        run: the name of the run folder.
-        suite: the benchmark.
-        first, second: the judges.
-        images: how many images they scored.
-        scores, scores_by_level: the differences of their scores.
-        scores_by_dimension: the same for each dimension by itself: the mean of its questions.
-        passed, passed_by_level: how often they agree on whether an image passes, with a score of 0.5 or more.
-        within_levels: the correlation of their scores within levels.
-        disagreements: the images that they score differently, the largest differences first.
-        profile: the formula that sums up questions.
-        confidence: of all intervals.
-    """
-
-    run: str
-    suite: str
-    first: Identity
+    run: str  # the name of the run folder
+    suite: str  # the benchmark
+    first: Identity  # the judges
     second: Identity
-    images: ScoredCounts
-    scores: JudgeScoreDifference
+    images: ScoredCounts  # how many images they scored
+    scores: JudgeScoreDifference  # the differences of their scores
     scores_by_level: Mapping[int, JudgeScoreDifference]
+    # the same for each dimension by itself: the mean of its questions
     scores_by_dimension: Mapping[str, JudgeScoreDifference]
-    passed: Consistency
+    passed: Consistency  # how often they agree on whether an image passes, with a score of 0.5 or more
     passed_by_level: Mapping[int, Consistency]
+    # the images that they score differently, the largest differences first
     disagreements: tuple[ScoreDisagreement, ...]
-    profile: Profile
-    confidence: float
-    within_levels: Correlation
+    profile: Profile  # the formula that sums up questions
+    confidence: float  # of all intervals
+    within_levels: Correlation  # the correlation of their scores within levels

@@ -40,32 +40,21 @@ class ScorePair(NamedTuple):
 
 
 class ScoreGap(NamedTuple):
-    """The gap between the scores of a judge and of raters.
+    """The gap between the scores of a judge and of raters."""
 
-    Attributes:
-        n: how many images have both scores.
-        left_out: how many have only one, or none.
-        judge, human: the mean scores of these images; None if there are none.
-        mean: the mean difference, judge minus human.
-        interval: its normal interval, clustered by item; None where the spread is unknown.
-        sd: the standard deviation of the differences; None for fewer than two.
-        quantiles: of the differences, by share; empty if there are none.
-        near: how many differ by no more than 0.125, with its exact interval, clustered by item.
-        r: Pearson's correlation of the scores, with its interval over items; of several levels together, it has much of
-            how they differ.
-        histogram: of the differences, in bins of 0.05, the middle one around 0; the five in the middle are `near`.
-    """
-
-    n: int
-    left_out: int
-    judge: float | None
+    n: int  # how many images have both scores
+    left_out: int  # how many have only one, or none
+    judge: float | None  # the mean scores of these images; None if there are none
     human: float | None
-    mean: float | None
-    interval: Interval | None
-    sd: float | None
-    quantiles: dict[float, float]
-    near: Proportion
+    mean: float | None  # the mean difference, judge minus human
+    interval: Interval | None  # its normal interval, clustered by item; None where the spread is unknown
+    sd: float | None  # the standard deviation of the differences; None for fewer than two
+    quantiles: dict[float, float]  # of the differences, by share; empty if there are none
+    near: Proportion  # how many differ by no more than 0.125, with its exact interval, clustered by item
+    # Pearson's correlation of the scores, with its interval over items; of several levels together, it has much of
+    # how they differ
     r: Correlation
+    # of the differences, in bins of 0.05, the middle one around 0; the five in the middle are `near`
     histogram: tuple[HistogramBin, ...]
 
 
@@ -95,28 +84,17 @@ def score_gap(pairs: Sequence[ScorePair], confidence: float = 0.95) -> ScoreGap:
 
 
 class JudgeScoreDifference(NamedTuple):
-    """The difference between the scores of two judges.
+    """The difference between the scores of two judges."""
 
-    Attributes:
-        n: how many images both scored.
-        left_out: how many only one of them scored, or neither.
-        first, second: the mean scores of these images; None if there are none.
-        difference: the mean difference, first minus second.
-        interval: its normal interval, clustered by item; None where the spread is unknown.
-        sd: the standard deviation of the differences; None for fewer than two.
-        near: how many differ by no more than 0.125, with its exact interval, clustered by item.
-        r: Pearson's correlation of the scores.
-    """
-
-    n: int
-    left_out: int
-    first: float | None
+    n: int  # how many images both scored
+    left_out: int  # how many only one of them scored, or neither
+    first: float | None  # the mean scores of these images; None if there are none
     second: float | None
-    difference: float | None
-    interval: Interval | None
-    sd: float | None
-    near: Proportion
-    r: Correlation
+    difference: float | None  # the mean difference, first minus second
+    interval: Interval | None  # its normal interval, clustered by item; None where the spread is unknown
+    sd: float | None  # the standard deviation of the differences; None for fewer than two
+    near: Proportion  # how many differ by no more than 0.125, with its exact interval, clustered by item
+    r: Correlation  # Pearson's correlation of the scores
 
 
 def score_difference(

@@ -119,18 +119,7 @@ def study_human_scores(
     profile: Profile = "paper",
     confidence: float = 0.95,
 ) -> HumanScoreStudy:
-    """Compare the scores of raters with those of the judge of the runs, by the rules of their suite.
-
-    Args:
-        scores: the scores, as `read_human_scores` returns them, or their file.
-        runs: runs of one suite, each opened with the judge to compare with. Scores name them by folder or by model.
-        profile: `official-code` gives each question its full weight.
-        confidence: of all intervals.
-
-    Raises:
-        RatingsError: if scores do not fit the runs; all of them are named.
-        FormalimgError: if the runs are of several suites or judges, or of a suite whose images have no scores.
-    """
+    """Compare the scores of raters with those of the judge of the runs, by the rules of their suite."""
     study = find_study("human scores", (run.manifest.suite for run in runs))
     found: HumanScoreStudy = study.make(scores, runs, profile=profile, confidence=confidence)
     return found
@@ -152,12 +141,7 @@ AgreementStudy: TypeAlias = JudgeAgreement | JudgeScoreAgreement | VoteStudy
 
 
 def agreement_text(studies: Sequence[AgreementStudy], format: StudyFormat) -> str:  # noqa: A002  # what users call it
-    """Return studies of the agreement of judges and raters as text.
-
-    Args:
-        studies: results of `compare_judges`, `compare_scores` and `study_votes`.
-        format: terminal and md: tables; csv: one line for each figure; json: everything.
-    """
+    """Return studies of the agreement of judges and raters as text."""
     keys = {"judges": JudgeAgreement, "scores_of_judges": JudgeScoreAgreement, "people": VoteStudy}
     return _render(studies, format, keys)
 
@@ -168,12 +152,7 @@ def agreement_table(studies: Sequence[AgreementStudy]) -> ConsoleRenderable:
 
 
 def human_study_text(studies: Sequence[HumanStudy], format: StudyFormat) -> str:  # noqa: A002  # what users call it
-    """Return human studies as text.
-
-    Args:
-        studies: results of `study_people`, one for each judge.
-        format: terminal and md: tables; csv: one line for each figure; json: everything.
-    """
+    """Return human studies as text."""
     asked = {key: kind for key, kind in _HUMAN_KEYS.items() if key in _ALWAYS or isinstance(studies[0], kind)}
     return _render(studies, format, asked)
 

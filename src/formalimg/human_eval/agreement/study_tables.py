@@ -108,14 +108,7 @@ def render_study(
     csv: Callable[[], str],
     data: Callable[[], object],
 ) -> str:
-    """Return a study as text; only what the format needs is built.
-
-    Args:
-        format: terminal and md take the tables, csv the rows, json the data.
-        tables: builds the tables.
-        csv: builds the CSV text.
-        data: builds the JSON data.
-    """
+    """Return a study as text; only what the format needs is built."""
     match format:
         case "md":
             return "\n".join(map(render_markdown, tables()))

@@ -44,27 +44,16 @@ def items_of(images: Sequence[LabelledScore]) -> list[Hashable]:
 
 
 class ThresholdResult(NamedTuple):
-    """Accuracy and F1 of one threshold against human labels.
+    """Accuracy and F1 of one threshold against human labels."""
 
-    Attributes:
-        threshold: the score that passes.
-        true_positives: recognisable images that pass.
-        false_positives: others that pass.
-        true_negatives: others that are stopped.
-        false_negatives: recognisable images that are stopped.
-        accuracy: the share of images for which threshold and label agree.
-        interval: its exact interval, clustered by item.
-        f1: the harmonic mean of precision and recall; None where nothing is recognisable and nothing passes.
-    """
-
-    threshold: float
-    true_positives: int
-    false_positives: int
-    true_negatives: int
-    false_negatives: int
-    accuracy: float
-    interval: Interval
-    f1: float | None
+    threshold: float  # the score that passes
+    true_positives: int  # recognisable images that pass
+    false_positives: int  # others that pass
+    true_negatives: int  # others that are stopped
+    false_negatives: int  # recognisable images that are stopped
+    accuracy: float  # the share of images for which threshold and label agree
+    interval: Interval  # its exact interval, clustered by item
+    f1: float | None  # the harmonic mean of precision and recall; None where nothing is recognisable and nothing passes
 
 
 class ThresholdRange(NamedTuple):
@@ -76,20 +65,14 @@ class ThresholdRange(NamedTuple):
 
 
 class BestThreshold(NamedTuple):
-    """The threshold that is best by one measure.
+    """The threshold that is best by one measure."""
 
-    Attributes:
-        value: the middle of a range of thresholds that are equally good; of several ranges the one whose middle is
-            nearest to 0.5, and of two equally near the lower one.
-        equally_good: all such ranges.
-        reached: the accuracy, or F1, of these thresholds.
-        interval: its bootstrap interval over items.
-    """
-
+    # the middle of a range of thresholds that are equally good; of several ranges the one whose middle is nearest to
+    # 0.5, and of two equally near the lower one
     value: float
-    equally_good: tuple[ThresholdRange, ...]
-    reached: float
-    interval: Interval
+    equally_good: tuple[ThresholdRange, ...]  # all such ranges
+    reached: float  # the accuracy, or F1, of these thresholds
+    interval: Interval  # its bootstrap interval over items
 
 
 def at_thresholds(
@@ -147,12 +130,7 @@ def best_threshold(
 
 
 def choose_threshold(images: Sequence[LabelledScore], measure: Measure = "accuracy") -> float:
-    """Return the best threshold without its interval, as `best_threshold` chooses it; also if all labels are the same.
-
-    Args:
-        images: scores and labels, at least one.
-        measure: accuracy, or F1 of the recognisable images.
-    """
+    """Return the threshold that `best_threshold` chooses, without its interval; also if all labels are the same."""
     scores, counts = _counts(images)
     ranges = _ranges(scores)
     return _nearest_middle(_best_ranges(_reached(counts[None], measure)[0, : len(ranges)], ranges))

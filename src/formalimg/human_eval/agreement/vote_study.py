@@ -36,131 +36,83 @@ _LIKERT = range(1, 6)
 
 
 class LikertMean(NamedTuple):
-    """The mean Likert rating of the images of a run.
+    """The mean Likert rating of the images of a run."""
 
-    Attributes:
-        run: the run.
-        level: the level; None for all levels together.
-        mean: the mean over images of the mean of their ratings; None if nothing was rated.
-        interval: its normal interval, clustered by item, clipped to 1 and 5; None where the spread is unknown.
-        ratings: how many ratings went in.
-    """
-
-    run: str
-    level: int | None
-    mean: float | None
+    run: str  # the run
+    level: int | None  # the level; None for all levels together
+    mean: float | None  # the mean over images of the mean of their ratings; None if nothing was rated
+    # its normal interval, clustered by item, clipped to 1 and 5; None where the spread is unknown
     interval: Interval | None
-    ratings: int
+    ratings: int  # how many ratings went in
 
 
 class LikertImage(NamedTuple):
-    """The Likert ratings of an image.
+    """The Likert ratings of an image."""
 
-    Attributes:
-        run, item, sample, level: which image it is.
-        points: the ratings so far, in the order of the raters.
-        expected_ratings: how many ratings it is to get.
-        mean: of the points; None if there are none.
-        passed: whether it passes by the rule of the study; None as long as ratings are missing, and for a tie.
-        judge: whether it passes by the judge; None if unscored.
-        score: the score that the judge gives, 0 to 1; None if unscored.
-    """
-
-    run: str
+    run: str  # which image it is
     item: str
     sample: int
     level: int
-    points: tuple[int, ...]
-    expected_ratings: int
-    mean: float | None
+    points: tuple[int, ...]  # the ratings so far, in the order of the raters
+    expected_ratings: int  # how many ratings it is to get
+    mean: float | None  # of the points; None if there are none
+    # whether it passes by the rule of the study; None as long as ratings are missing, and for a tie
     passed: bool | None
-    judge: bool | None
-    score: float | None = None
+    judge: bool | None  # whether it passes by the judge; None if unscored
+    score: float | None = None  # the score that the judge gives, 0 to 1; None if unscored
 
 
 @dataclass(frozen=True)
 class LikertStudy:
-    """Likert ratings of images, and how reliable they are.
+    """Likert ratings of images, and how reliable they are."""
 
-    Attributes:
-        cronbach: Cronbach's alpha, as FormalImg reports it.
-        one_rater_per_column: whether it has one column for each rater; see `CronbachAlpha`.
-        alpha: Krippendorff's alpha, for ordinal ratings.
-        means: run by run, each level and then all of them.
-        histogram: how often each rating was given.
-        images: all images that were to be rated.
-        ranks: the rank correlation of the judge's scores with the mean ratings, image by image; None if not computed.
-        ranks_of_all: the same with images that the judge left unscored as 0, where published code counts them so, and
-            there are any; else None.
-        rule: how the ratings of an image become a label.
-        ties: images whose ratings are all there and decide nothing.
-    """
-
-    cronbach: Reliability
-    one_rater_per_column: bool
-    alpha: Reliability
-    means: tuple[LikertMean, ...]
-    histogram: Mapping[int, int]
-    images: tuple[LikertImage, ...]
+    cronbach: Reliability  # Cronbach's alpha, as FormalImg reports it
+    one_rater_per_column: bool  # whether it has one column for each rater; see `CronbachAlpha`
+    alpha: Reliability  # Krippendorff's alpha, for ordinal ratings
+    means: tuple[LikertMean, ...]  # run by run, each level and then all of them
+    histogram: Mapping[int, int]  # how often each rating was given
+    images: tuple[LikertImage, ...]  # all images that were to be rated
+    # the rank correlation of the judge's scores with the mean ratings, image by image; None if not computed
     ranks: RankCorrelations | None = None
+    # the same with images that the judge left unscored as 0, where published code counts them so, and there are any;
+    # else None
     ranks_of_all: RankCorrelations | None = None
-    rule: ComplianceRule = "majority"
-    ties: int = 0
+    rule: ComplianceRule = "majority"  # how the ratings of an image become a label
+    ties: int = 0  # images whose ratings are all there and decide nothing
 
 
 class Divergence(NamedTuple):
-    """How often raters rate an image as a whole otherwise than their answers to its questions imply.
+    """How often raters rate an image as a whole otherwise than their answers to its questions imply."""
 
-    Attributes:
-        agreement: how often the two agree; a case is a rater and an image.
-        yes_then_no: the share of cases with yes for the whole, and no to a question.
-        no_then_yes: the share of cases with no for the whole, and yes to all questions.
-    """
-
-    agreement: Consistency
-    yes_then_no: Proportion
-    no_then_yes: Proportion
+    agreement: Consistency  # how often the two agree; a case is a rater and an image
+    yes_then_no: Proportion  # the share of cases with yes for the whole, and no to a question
+    no_then_yes: Proportion  # the share of cases with no for the whole, and yes to all questions
 
 
 @dataclass(frozen=True)
 class VoteStudy:
-    """Votes or Likert ratings of images, compared between raters and with a judge.
+    """Votes or Likert ratings of images, compared between raters and with a judge."""
 
-    Attributes:
-        judges: the judge of each run; None where there is none.
-        suite: the benchmark.
-        raters: the names of the raters.
-        votes: how many votes they gave.
-        without_votes: runs without votes.
-        whole: their votes on whole images (the first step); None if there are none.
-        all_questions: whether all questions of an image are answered with yes (the second step), by one rater,
-            or by the majority on each question. One no decides; without it, all answers must be there.
-        questions: their votes on single questions; None if there are none.
-        divergence, divergence_by_level: between the two steps; None if no rater took both on any image.
-        confidence: of all intervals.
-        divergence_by_rater: the same for each rater, level by level.
-        points: their Likert ratings; then `whole` compares what passes by these. None for votes.
-        attention: progress and attention checks of the raters; None if unknown.
-        unscored: rated images that the judge left unscored, by reason.
-        fails_missing: whether these count as failed.
-    """
-
-    judges: Mapping[str, Identity | None]
-    suite: str
-    raters: tuple[str, ...]
-    votes: int
-    without_votes: tuple[str, ...]
-    whole: Panel | None
+    judges: Mapping[str, Identity | None]  # the judge of each run; None where there is none
+    suite: str  # the benchmark
+    raters: tuple[str, ...]  # the names of the raters
+    votes: int  # how many votes they gave
+    without_votes: tuple[str, ...]  # runs without votes
+    whole: Panel | None  # their votes on whole images (the first step); None if there are none
+    # whether all questions of an image are answered with yes (the second step), by one rater, or by the majority on
+    # each question. One no decides; without it, all answers must be there
     all_questions: Panel | None
-    questions: Panel | None
-    divergence: Divergence | None
+    questions: Panel | None  # their votes on single questions; None if there are none
+    divergence: Divergence | None  # between the two steps; None if no rater took both on any image
     divergence_by_level: Mapping[int, Divergence]
-    confidence: float
+    confidence: float  # of all intervals
+    # the same for each rater, level by level
     divergence_by_rater: Mapping[str, Mapping[int, Divergence]] = field(default_factory=dict)
+    # their Likert ratings; then `whole` compares what passes by these. None for votes
     points: LikertStudy | None = None
-    attention: RaterAttentionSummary | None = None
-    unscored: Mapping[str, int] = field(default_factory=dict)
-    fails_missing: bool = False
+    attention: RaterAttentionSummary | None = None  # progress and attention checks of the raters; None if unknown
+    unscored: Mapping[str, int] = field(default_factory=dict)  # rated images that the judge left unscored, by reason
+    fails_missing: bool = False  # whether these count as failed
 
     @property
     def together(self) -> str:
@@ -281,21 +233,6 @@ def study_likert(
     """Compare Likert ratings between raters and with the judges of the runs.
 
     An image is decided once no rating is pending. One rater says yes with 4 or 5.
-
-    Args:
-        ratings: the ratings, as `read_points` returns them, or their file.
-        runs: runs of one suite, each opened with the judge to compare with. Ratings name them by folder or by model.
-        rule: an image passes if most of its ratings are 4 or more, and is undecided for a tie; or, as in the human
-            study of FormalImg, if their `mean` is 4 or more: the more raters, the fewer images pass by the mean.
-        profile: `official-code` counts images without a verdict as failed, in suites whose published code does so.
-        confidence: of all intervals.
-
-    Returns:
-        The study, in which `whole` compares what passes, and `points` has the ratings themselves.
-
-    Raises:
-        VotesError: if ratings are invalid, or are for images that the runs do not have; all of them are named.
-        FormalimgError: if the runs are of several suites or share a name, or there are no ratings.
     """
     file = load_likert_file(ratings) if isinstance(ratings, str | Path) else RatingFile("", tuple(ratings))
     matched = match_votes(RatingFile(file.file, tuple(map(_as_vote, file.rows)), file.issues), runs)

@@ -40,18 +40,12 @@ _AS_NUMBER = {"1": True, "1.0": True, "0": False, "0.0": False}
 
 
 class AnswerFormat(NamedTuple):
-    """The format of the answer files of a benchmark.
+    """The format of the answer files of a benchmark."""
 
-    Attributes:
-        name: the benchmark.
-        columns: the fields that its files have, and others do not.
-        other_answers: what its code makes of an answer that is neither yes nor no.
-        by_split: whether a model may have answered some splits of the items only: those are then the items of its run.
-    """
-
-    name: str
-    columns: frozenset[str]
-    other_answers: OtherAnswers
+    name: str  # the benchmark
+    columns: frozenset[str]  # the fields that its files have, and others do not
+    other_answers: OtherAnswers  # what its code makes of an answer that is neither yes nor no
+    # whether a model may have answered some splits of the items only: those are then the items of its run
     by_split: bool = False
 
 
@@ -66,36 +60,22 @@ ANSWER_FORMATS: tuple[AnswerFormat, ...] = (DSG_ANSWERS,)
 
 
 class GivenReply(NamedTuple):
-    """An answer as it stands in a file.
+    """An answer as it stands in a file."""
 
-    Attributes:
-        model: the image model; empty if the file names none.
-        item: the item.
-        sample: which of the item's images by this model, from 0.
-        question: the id of the question; empty if the file has its words only.
-        words: the words of the question; empty if the file has its id only.
-        text: the answer.
-    """
-
-    model: str
-    item: str
-    sample: int
-    question: str
-    words: str
-    text: str
+    model: str  # the image model; empty if the file names none
+    item: str  # the item
+    sample: int  # which of the item's images by this model, from 0
+    question: str  # the id of the question; empty if the file has its words only
+    words: str  # the words of the question; empty if the file has its id only
+    text: str  # the answer
 
 
 @dataclass(frozen=True)
 class AnswerTable:
-    """The answers in a file, which is read anew by whoever wants them: there may be millions.
+    """The answers in a file, which is read anew by whoever wants them: there may be millions."""
 
-    Attributes:
-        path: the file.
-        format: its format.
-    """
-
-    path: Path
-    format: AnswerFormat
+    path: Path  # the file
+    format: AnswerFormat  # its format
 
     def replies(self) -> Iterator[GivenReply | None]:
         """Yield the answers, and None for each record that cannot be read."""
@@ -111,11 +91,7 @@ class AnswerTable:
 
 
 def read_answers(path: str | Path) -> AnswerTable:
-    """Return the table of answers in a file.
-
-    Raises:
-        FormalimgError: if it cannot be read, or holds no answers.
-    """
+    """Return the table of answers in a file."""
     place = Path(path)
     first = islice(iterate_table(place, lambda where, why: None), _FIRST_ROWS)
     there = {name for row in first for name in row.fields}

@@ -43,15 +43,10 @@ class ImportedRun(NamedTuple):
 
 @dataclass(frozen=True)
 class ImportedRuns:
-    """What became of a file of answers.
+    """What became of a file of answers."""
 
-    Attributes:
-        runs: the runs.
-        notes: what was left out or read in a way of its own, one line each.
-    """
-
-    runs: tuple[ImportedRun, ...]
-    notes: tuple[str, ...]
+    runs: tuple[ImportedRun, ...]  # the runs
+    notes: tuple[str, ...]  # what was left out or read in a way of its own, one line each
 
 
 _Answers: TypeAlias = dict[tuple[str, int], dict[str, dict[str, str]]]
@@ -71,23 +66,7 @@ def import_answers(
     other_answers: OtherAnswers | None = None,
     made_with: str = "",
 ) -> ImportedRuns:
-    """Write the runs that answers make: each item that a model could have been asked about is there, answered or not.
-
-    Args:
-        table: the answers.
-        items: the items whose questions they answer.
-        out: the folder for the runs.
-        judge: who answered; the name of the file if empty.
-        model: the image model of answers that name none.
-        only: items whose id begins with this text, or fits it as a pattern with `*`; all if empty.
-        together: one run of all image models, in which each image of a model is a sample of its item.
-        zeroing: which parents fail a question; None for the rule of the items.
-        other_answers: what an answer counts as that is neither yes nor no; None for the rule of the file's format.
-        made_with: the version of formalimg.
-
-    Raises:
-        FormalimgError: if nothing is left to import, or a folder holds another run.
-    """
+    """Write runs from answers: each item that a model could have been asked about is there, answered or not."""
     for name in (judge, model):
         if len(name) > _MAX_NAME or not name.isprintable():
             raise FormalimgError(f"a judge or model cannot be called so: give a name of at most {_MAX_NAME} letters")
@@ -202,9 +181,6 @@ def _images(answers: _Answers, items: Mapping[str, Item[QuestionSpec]], *, by_sp
     """Return each image of each model, answered or not, in the order of models, samples and items.
 
     Where a model has answered some splits of the items only, its images are of these.
-
-    Raises:
-        FormalimgError: if there are too many.
     """
     images: list[ImportedImage] = []
     for model, sample in sorted(answers):

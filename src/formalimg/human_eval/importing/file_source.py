@@ -14,20 +14,12 @@ _SHOWN_DIGITS = 12
 
 
 def describe_source(path: Path) -> str:
-    """Return the name of a file, its digest and today's date: `mplug.csv (sha256 0123456789ab), 2026-01-31`.
-
-    Raises:
-        FormalimgError: if it cannot be read.
-    """
+    """Return the name of a file, its digest and today's date: `mplug.csv (sha256 0123456789ab), 2026-01-31`."""
     return f"{file_mark(path)}, {datetime.now(UTC):%Y-%m-%d}"
 
 
 def file_mark(path: Path) -> str:
-    """Return the name of a file and the first digits of its digest, which are enough to tell files apart.
-
-    Raises:
-        FormalimgError: if it cannot be read.
-    """
+    """Return the name of a file and the first digits of its digest, which are enough to tell files apart."""
     name = truncate(path.name, 80, 20).replace(";", "_")
     try:
         refuse_special_file(path)

@@ -21,21 +21,13 @@ _COLUMNS = ("model", "item", "sample", "rater", "rating")
 
 @dataclass(frozen=True)
 class ImportedRatings:
-    """What became of a file of ratings.
+    """What became of a file of ratings."""
 
-    Attributes:
-        place: the folder of the study, or the table.
-        images: how many images have ratings.
-        ratings: how many ratings they have.
-        raters: how many people gave them.
-        notes: what was left out, one line each.
-    """
-
-    place: Path
-    images: int
-    ratings: int
-    raters: int
-    notes: tuple[str, ...]
+    place: Path  # the folder of the study, or the table
+    images: int  # how many images have ratings
+    ratings: int  # how many ratings they have
+    raters: int  # how many people gave them
+    notes: tuple[str, ...]  # what was left out, one line each
 
 
 def import_ratings(
@@ -47,19 +39,7 @@ def import_ratings(
     seed: int = 0,
     made_with: str = "",
 ) -> ImportedRatings:
-    """Write the study, or the table, that ratings of the images of runs make.
-
-    Args:
-        table: the ratings.
-        runs: the runs of the rated images: imported ones, or runs with images.
-        out: the folder of the new study; a CSV file if the name ends so.
-        images: keep the ratings of so many images only, drawn at random; None for all.
-        seed: of the draw.
-        made_with: the version of formalimg.
-
-    Raises:
-        FormalimgError: if no rating is of an image of the runs, a rating may be of several, or `out` exists.
-    """
+    """Write the study, or the table, that ratings of the images of runs make."""
     places = _rated_places(runs)
     found: dict[RatedImageName, dict[str, int]] = {}
     without: set[tuple[str, str, int]] = set()

@@ -38,27 +38,16 @@ class GivenRating(NamedTuple):
 
 @dataclass(frozen=True)
 class RatingTable:
-    """The ratings in a file.
+    """The ratings in a file."""
 
-    Attributes:
-        path: the file.
-        ratings: the ratings; of several by one rater of one image, the last.
-        skipped: how many records could not be read.
-        repeated: how many ratings were replaced by a later one.
-    """
-
-    path: Path
-    ratings: tuple[GivenRating, ...]
-    skipped: int
-    repeated: int
+    path: Path  # the file
+    ratings: tuple[GivenRating, ...]  # the ratings; of several by one rater of one image, the last
+    skipped: int  # how many records could not be read
+    repeated: int  # how many ratings were replaced by a later one
 
 
 def read_ratings(path: str | Path) -> RatingTable:
-    """Return the Likert ratings in a file.
-
-    Raises:
-        FormalimgError: if it cannot be read, or holds no ratings.
-    """
+    """Return the Likert ratings in a file."""
     place = Path(path)
     skipped: list[str] = []
     points: dict[tuple[str, str, int, str], int] = {}

@@ -72,20 +72,7 @@ def import_rubrics(
     together: bool = False,
     made_with: str = "",
 ) -> ImportedRuns:
-    """Write the runs that rubric verdicts make, one for each image model or one of all.
-
-    Args:
-        table: the verdicts.
-        items: the items with their prompts.
-        out: the folder for the runs.
-        images: the folder with the images, `MODEL/ITEM.png` or `MODEL/ITEM-SAMPLE.png`, so that other judges can look
-            at them; None for runs without images.
-        together: one run of all image models, in which each image of a model is a sample of its item.
-        made_with: the version of formalimg.
-
-    Raises:
-        FormalimgError: if nothing is left to import, images are missing, or a folder holds another run.
-    """
+    """Write the runs that rubric verdicts make, one for each image model or one of all."""
     known = {item.id: item for item in items}
     verdicts: dict[_JudgeName, dict[_ImageName, RubricVerdict]] = {}
     left_out = 0
@@ -182,15 +169,10 @@ class RatedImages:
 
 @dataclass(frozen=True)
 class RubricJudge:
-    """A judge that gives the verdicts of a file.
+    """A judge that gives the verdicts of a file."""
 
-    Attributes:
-        identity: who gave them.
-        verdicts: by item and digest of the image.
-    """
-
-    identity: Identity
-    verdicts: Mapping[tuple[str, str], Verdict | Unscored]
+    identity: Identity  # who gave them
+    verdicts: Mapping[tuple[str, str], Verdict | Unscored]  # by item and digest of the image
     concurrency: int = 1
 
     @property

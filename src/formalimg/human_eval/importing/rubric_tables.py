@@ -37,55 +37,32 @@ _MAX_NOTE = 2_000
 
 
 class RubricVerdict(NamedTuple):
-    """A verdict as it stands in a file.
+    """A verdict as it stands in a file."""
 
-    Attributes:
-        model, item, sample: the image; the model is empty if the file names none.
-        judge: who judged, and at which `temperature`; empty if the file does not say.
-        ratings: by criterion; None for one that does not apply. A criterion without a rating is missing.
-        note: what the judge wrote.
-        error: why there are no ratings, if the file says so.
-    """
-
-    model: str
+    model: str  # the image; the model is empty if the file names none
     item: str
     sample: int
-    judge: str
+    judge: str  # who judged, and at which `temperature`; empty if the file does not say
     temperature: str
+    # by criterion; None for one that does not apply. A criterion without a rating is missing
     ratings: Mapping[str, int | None]
-    note: str
-    error: str
+    note: str  # what the judge wrote
+    error: str  # why there are no ratings, if the file says so
 
 
 @dataclass(frozen=True)
 class RubricTable:
-    """The verdicts in a file.
+    """The verdicts in a file."""
 
-    Attributes:
-        path: the file.
-        criteria: the criteria, in the order of the columns.
-        verdicts: the verdicts; of several by one judge on one image, the last.
-        skipped: how many records could not be read.
-        repeated: how many verdicts were replaced by a later one.
-    """
-
-    path: Path
-    criteria: tuple[str, ...]
-    verdicts: tuple[RubricVerdict, ...]
-    skipped: int
-    repeated: int
+    path: Path  # the file
+    criteria: tuple[str, ...]  # the criteria, in the order of the columns
+    verdicts: tuple[RubricVerdict, ...]  # the verdicts; of several by one judge on one image, the last
+    skipped: int  # how many records could not be read
+    repeated: int  # how many verdicts were replaced by a later one
 
 
 def read_rubrics(path: str | Path, criteria: Sequence[str] = ()) -> RubricTable:
-    """Return the rubric verdicts in a file.
-
-    Args:
-        path: the file.
-        criteria: the columns of the criteria; without any, all columns that hold ratings and nothing else.
-
-    Raises:
-        FormalimgError: if it cannot be read, holds no verdicts, or lacks a criterion.
-    """
+    """Return the rubric verdicts in a file."""
     place = Path(path)
     unread: list[str] = []
     rows = read_table(place, lambda where, why: unread.append(where))

@@ -45,23 +45,14 @@ _NOBODY = "failed"
 
 @dataclass(frozen=True)
 class AnchorImage:
-    """A drawing of an anchor set, and the answers of the two first passes.
+    """A drawing of an anchor set, and the answers of the two first passes."""
 
-    Attributes:
-        file: its file name.
-        digest: the SHA-256 of the file.
-        item: the id of the item that is asked about.
-        prompt: the prompt of the item, by which a changed suite is noticed.
-        part: the part that was flipped, or that is flipped in the drawing's twin.
-        first, second: the answers, such as "yes no": the part holds, the whole does not.
-    """
-
-    file: str
-    digest: str
-    item: str
-    prompt: str
-    part: str
-    first: str
+    file: str  # its file name
+    digest: str  # the SHA-256 of the file
+    item: str  # the id of the item that is asked about
+    prompt: str  # the prompt of the item, by which a changed suite is noticed
+    part: str  # the part that was flipped, or that is flipped in the drawing's twin
+    first: str  # the answers, such as "yes no": the part holds, the whole does not
     second: str
 
 
@@ -129,23 +120,7 @@ def make_anchor(
     spending: Spending | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> AnchorSet:
-    """Draw an anchor set, ask the judge about it twice, and store it in a new folder.
-
-    Args:
-        judge: the judge.
-        suite: a suite with a drawn world.
-        folder: the folder to create.
-        scenes: the number of items; each has two drawings, one with a flipped part.
-        seed: which items are drawn, and what is flipped.
-        examples: the items with their scenes, if `flipped_scenes` has returned them before.
-        protocol: how the judge was opened, for the record.
-        spending: counts what the judge costs, and may have a budget.
-        on_progress: called with the number of answers, after each.
-
-    Raises:
-        OverBudgetError: if the budget is used up before both passes are done; nothing is stored then.
-        FormalimgError: if the suite has no drawn world, the judge cannot be measured, or the folder is not empty.
-    """
+    """Draw an anchor set, ask the judge about it twice, and store it in a new folder."""
     refuse_to_certify(judge, scenes)
     calls = MeteredCalls(judge, spending or Spending(), on_progress)
     with atomic_folder(folder) as place:
@@ -175,20 +150,7 @@ def look_again(
     spending: Spending | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> AnchorSet:
-    """Ask a judge again about a random part of its anchor set, and store how many answers changed.
-
-    Args:
-        judge: the judge, with the settings of the anchor set.
-        folder: the anchor set.
-        count: how many drawings; None for all.
-        rng: chooses them; by default nobody can foresee which.
-        spending: counts what the judge costs, and may have a budget.
-        on_progress: called with the number of answers, after each.
-
-    Raises:
-        OverBudgetError: if the budget is used up before the look is done; nothing is stored then.
-        FormalimgError: if the folder is no anchor set, was changed, or belongs to another judge, settings or suite.
-    """
+    """Ask a judge again about a random part of its anchor set, and store how many answers changed."""
     with _locked(folder):
         return _look(judge, folder, count, rng or SystemRandom(), spending or Spending(), on_progress)
 
@@ -241,11 +203,7 @@ def _look(
 
 
 def read_anchor(folder: Path) -> AnchorSet:
-    """Return the anchor set of a folder.
-
-    Raises:
-        FormalimgError: if it is none.
-    """
+    """Return the anchor set of a folder."""
     try:
         data = loads_strict(read_plain_bytes(folder / ANCHOR_FILE, _MAX_BYTES))
         if data["format"] != _FORMAT or data["version"] != _VERSION:

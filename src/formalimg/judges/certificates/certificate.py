@@ -57,20 +57,13 @@ def _short(share: float) -> str:
 
 @dataclass(frozen=True)
 class AnswerCounts:
-    """Counts of answers about what is true and what is false.
+    """Counts of answers about what is true and what is false."""
 
-    Attributes:
-        by: what the answers are counted by, one of `DIMENSIONS`.
-        value: the kind, predicate, level or group; empty for all.
-        true, yes_to_true: the number of answers about what is true, and how many of them say so.
-        false, no_to_false: the number of answers about what is false, and how many of them say so.
-    """
-
-    by: str
-    value: str
-    true: int
+    by: str  # what the answers are counted by, one of `DIMENSIONS`
+    value: str  # the kind, predicate, level or group; empty for all
+    true: int  # the number of answers about what is true, and how many of them say so
     yes_to_true: int
-    false: int
+    false: int  # the number of answers about what is false, and how many of them say so
     no_to_false: int
 
     @property
@@ -96,22 +89,14 @@ class AnswerCounts:
 
 @dataclass(frozen=True)
 class InvarianceCounts:
-    """What became of answers when something changed that must not matter.
+    """What became of answers when something changed that must not matter."""
 
-    Attributes:
-        nuisance: what changed.
-        about: `image` for the verdict on the whole, `clause` for the answer about the flipped clause.
-        asked: the number of answers before.
-        to_yes, to_no: how many became yes, and how many became no.
-        unscored: how many had no verdict afterwards.
-    """
-
-    nuisance: str
-    about: str
-    asked: int
-    to_yes: int
+    nuisance: str  # what changed
+    about: str  # `image` for the verdict on the whole, `clause` for the answer about the flipped clause
+    asked: int  # the number of answers before
+    to_yes: int  # how many became yes, and how many became no
     to_no: int
-    unscored: int
+    unscored: int  # how many had no verdict afterwards
 
     @property
     def is_measured(self) -> bool:
@@ -131,40 +116,25 @@ class InvarianceCounts:
 
 @dataclass(frozen=True)
 class JudgeCertificate:
-    """How a judge answers about drawings whose content is known.
+    """How a judge answers about drawings whose content is known."""
 
-    Attributes:
-        judge: its name.
-        suite: the suite whose items were drawn.
-        scenes: the number of items, each drawn as it should be and with one part flipped.
-        seed: which items were drawn, and what was flipped.
-        images: the number of images that the judge was shown.
-        unscored: the number of drawings without a verdict, by reason, before anything was changed that must not matter.
-        counts: answers about the flipped parts and whole images; with empty ones for kinds and predicates of the suite
-            that were never flipped.
-        nuisances: what became of answers when something changed that must not matter.
-        findings: the faults that the counts show, and what is not measured, in words.
-        settings: the settings of the judge.
-        served: the ids of the models that answered, as far as the provider says.
-        protocol: how the judge was asked.
-        date: when, in UTC.
-        made_with: the version of formalimg.
-    """
-
-    judge: str
-    suite: str
-    scenes: int
-    seed: int
-    images: int
+    judge: str  # its name
+    suite: str  # the suite whose items were drawn
+    scenes: int  # the number of items, each drawn as it should be and with one part flipped
+    seed: int  # which items were drawn, and what was flipped
+    images: int  # the number of images that the judge was shown
+    # the number of drawings without a verdict, by reason, before anything was changed that must not matter
     unscored: Mapping[str, int]
+    # answers about the flipped parts and whole images; with empty ones for kinds and predicates of the suite that
+    # were never flipped
     counts: tuple[AnswerCounts, ...]
-    nuisances: tuple[InvarianceCounts, ...]
-    findings: tuple[str, ...] = ()
-    settings: Mapping[str, Setting] = field(default_factory=dict)
-    served: tuple[str, ...] = ()
-    protocol: str = "default"
-    date: str = ""
-    made_with: str = ""
+    nuisances: tuple[InvarianceCounts, ...]  # what became of answers when something changed that must not matter
+    findings: tuple[str, ...] = ()  # the faults that the counts show, and what is not measured, in words
+    settings: Mapping[str, Setting] = field(default_factory=dict)  # the settings of the judge
+    served: tuple[str, ...] = ()  # the ids of the models that answered, as far as the provider says
+    protocol: str = "default"  # how the judge was asked
+    date: str = ""  # when, in UTC
+    made_with: str = ""  # the version of formalimg
 
     def by(self, dimension: str) -> tuple[AnswerCounts, ...]:
         """Return the counts by one of `DIMENSIONS`."""
@@ -231,11 +201,7 @@ class JudgeCertificate:
 
     @classmethod
     def from_json(cls, data: object) -> JudgeCertificate:
-        """Return the certificate that `to_json` wrote.
-
-        Raises:
-            ValueError: if it is none.
-        """
+        """Return the certificate that `to_json` wrote."""
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise ValueError("it is not a certificate of a judge")
         if data.get("version") not in (_OLD_VERSION, VERSION):

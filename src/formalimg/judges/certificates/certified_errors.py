@@ -10,32 +10,17 @@ from formalimg.stats.tipping_point import ErrorRates
 
 
 class CertifiedErrors(NamedTuple):
-    """Error rates with their exact intervals.
+    """Error rates with their exact intervals."""
 
-    Attributes:
-        rates: the rates, as `tipping_point` takes them.
-        false_pass: the interval of the rate at which wrong drawings pass.
-        false_fail: the interval of the rate at which right drawings fail.
-    """
-
-    rates: ErrorRates
-    false_pass: Interval
-    false_fail: Interval
+    rates: ErrorRates  # the rates, as `tipping_point` takes them
+    false_pass: Interval  # the interval of the rate at which wrong drawings pass
+    false_fail: Interval  # the interval of the rate at which right drawings fail
 
 
 def certified_errors(
     certificate: JudgeCertificate, about: Literal["image", "clause"] = "image", confidence: float = 0.95
 ) -> CertifiedErrors | None:
-    """Return how often a judge passed what is wrong and failed what is right, on drawings.
-
-    Args:
-        certificate: the certificate of the judge.
-        about: whole images, or the flipped clauses alone.
-        confidence: of the intervals.
-
-    Returns:
-        Rates and intervals; None if too few answers measure them.
-    """
+    """Return how often a judge passed what is wrong and failed what is right, on drawings."""
     counts = certificate.whole if about == "image" else certificate.clauses
     if not counts.is_measured:
         return None

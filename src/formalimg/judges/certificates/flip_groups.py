@@ -68,11 +68,7 @@ class FlipQuota:
     """
 
     def __init__(self, groups: Sequence[Group]) -> None:
-        """Begin with no flips.
-
-        Args:
-            groups: all groups of the suite.
-        """
+        """Begin with no flips."""
         self._flips = Counter(dict.fromkeys(groups, 0))
         self._misses: Counter[Group] = Counter()
 

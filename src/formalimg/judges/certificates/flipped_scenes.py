@@ -50,19 +50,12 @@ _JITTER = 8
 
 @dataclass(frozen=True)
 class FlippedScene:
-    """An item with two scenes that differ in the truth of one clause or concept.
+    """An item with two scenes that differ in the truth of one clause or concept."""
 
-    Attributes:
-        item: what is asked.
-        shown: a scene that shows everything.
-        flipped: a scene in which one part is false, and all others are true.
-        part: that part, as it is in the first scene.
-    """
-
-    item: Item[Any]
-    shown: DrawnScene
-    flipped: DrawnScene
-    part: Part
+    item: Item[Any]  # what is asked
+    shown: DrawnScene  # a scene that shows everything
+    flipped: DrawnScene  # a scene in which one part is false, and all others are true
+    part: Part  # that part, as it is in the first scene
 
     @property
     def word(self) -> str:
@@ -106,15 +99,6 @@ def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None
 
     Items and flips are chosen such that every kind of part and every predicate of the suite gets enough flips, as far
     as it can be drawn and flipped. The same for the same seed.
-
-    Args:
-        suite: a suite that has a drawn world.
-        count: how many.
-        seed: which items are drawn, and what is flipped.
-        judge: leave out items with classes that this judge cannot look for.
-
-    Raises:
-        FormalimgError: if the suite has no drawn world, or nothing of it can be drawn for this judge.
     """
     about = suite_of(suite)
     if about.world not in _SHOWN:

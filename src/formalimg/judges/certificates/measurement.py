@@ -137,11 +137,7 @@ def build_certificate(judge: Concurrent, suite: str, seed: int, answers: Sequenc
 
 
 def refuse_to_certify(judge: Judge, scenes: int) -> None:
-    """Refuse what cannot be measured by drawings.
-
-    Raises:
-        FormalimgError: if the judge does not look at images, or there is no scene.
-    """
+    """Refuse what cannot be measured by drawings."""
     if judge.name == DRAWN:
         raise FormalimgError(f"{DRAWN} is told what drawings show, and cannot be measured by them: name another judge")
     if scenes < 1:

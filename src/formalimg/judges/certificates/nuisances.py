@@ -31,17 +31,12 @@ _PLACES = 200
 
 @dataclass(frozen=True)
 class Nuisance:
-    """A change that must not matter.
+    """A change that must not matter."""
 
-    Attributes:
-        name: what is changed, as in "text in the image".
-        change: returns the changed image of a scene; None where it cannot be done.
-        move: where a box is afterwards; None if boxes stay where they are.
-    """
-
-    name: str
+    name: str  # what is changed, as in "text in the image"
+    # returns the changed image of a scene; None where it cannot be done
     change: Callable[[Image.Image, DrawnScene], Image.Image | None]
-    move: Callable[[Box], Box] | None = None
+    move: Callable[[Box], Box] | None = None  # where a box is afterwards; None if boxes stay where they are
 
     def applies(self, item: Item[object], drawn: DrawnScene, before: Verdict | None = None) -> bool:
         """Return whether the same is true of the scene afterwards, part by part; `before` if that is known."""

@@ -31,26 +31,15 @@ _SIMILAR = 6
 
 @dataclass(frozen=True)
 class DrawnVocabulary:
-    """The words that changes may use in a drawn world.
+    """The words that changes may use in a drawn world."""
 
-    Attributes:
-        colors: all colours.
-        aspects: width over height of each class that an object may be exchanged for.
-        can_draw: whether an object can be drawn in a style.
-    """
-
-    colors: Sequence[str]
-    aspects: dict[str, float]
-    can_draw: Callable[[SceneObject, str | None], bool]
+    colors: Sequence[str]  # all colours
+    aspects: dict[str, float]  # width over height of each class that an object may be exchanged for
+    can_draw: Callable[[SceneObject, str | None], bool]  # whether an object can be drawn in a style
 
 
 def drawn_vocabulary(suite: Benchmark, unknown: Sequence[str] = ()) -> DrawnVocabulary:
-    """Return the words of the drawn world of a suite.
-
-    Args:
-        suite: the suite.
-        unknown: classes that the judge cannot look for; nothing is exchanged for them.
-    """
+    """Return the words of the drawn world of a suite."""
     if suite.world == "icons":
         aspects = {label: natural_aspect(label) for label in drawable_classes() if label not in unknown}
         colors = vocabulary(suite.vocabulary or "knolling").words["color"]

@@ -27,11 +27,7 @@ def level_of_tests(certificate: JudgeCertificate) -> float:
 
 
 def detectable_error(certificate: JudgeCertificate, counts: AnswerCounts) -> float | None:
-    """Return the error rate in a group that is found with a power of at least 90 %, in a judge that is right elsewhere.
-
-    Returns:
-        The rate, in steps of 5 %; None if no rate is found that often, or the group is not measured.
-    """
+    """Return the error rate in a group that is found with a power of 90 %, in a judge that is right elsewhere."""
     elsewhere = certificate.clauses.false - counts.false
     if not counts.is_measured or elsewhere < 1:
         return None

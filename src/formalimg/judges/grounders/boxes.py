@@ -22,19 +22,13 @@ _SHOWN = 20
 
 @dataclass(frozen=True)
 class BoxConvention:
-    """How a model writes boxes.
+    """How a model writes boxes."""
 
-    Attributes:
-        name: how users write it, such as `xyxy-1000`.
-        order: the order of the numbers: xmin, ymin, xmax, ymax, or ymin, xmin, ymax, xmax.
-        span: the coordinate of the right and the bottom edge; None if that is the size of the image in pixels.
-        text: the instruction for the model, with `{width}` and `{height}` of the image.
-    """
-
-    name: str
-    order: tuple[str, ...]
+    name: str  # how users write it, such as `xyxy-1000`
+    order: tuple[str, ...]  # the order of the numbers: xmin, ymin, xmax, ymax, or ymin, xmin, ymax, xmax
+    # the coordinate of the right and the bottom edge; None if that is the size of the image in pixels
     span: float | None
-    text: str
+    text: str  # the instruction for the model, with `{width}` and `{height}` of the image
 
     @property
     def in_pixels(self) -> bool:
@@ -49,11 +43,6 @@ class BoxConvention:
         """Return the box on the canvas, or what is wrong with the numbers: nothing is swapped, clipped or guessed.
 
         A box in the very corner, with no number above 1, is written in unit coordinates: the model did not do as asked.
-
-        Args:
-            numbers: as the model wrote them.
-            width: of the image as it was sent, in pixels.
-            height: of the image as it was sent, in pixels.
         """
         if len(numbers) != 4:
             return self._objection(numbers, f"is not {self._form}")

@@ -23,11 +23,7 @@ class ClassDetector:
     """
 
     def __init__(self, name: str, checkpoint: Checkpoint) -> None:
-        """Load the weights, which takes a while.
-
-        Raises:
-            FormalimgError: if it cannot be loaded, or is neither a detector nor a segmenter of objects.
-        """
+        """Load the weights, which takes a while."""
         from transformers import (
             MODEL_FOR_OBJECT_DETECTION_MAPPING,
             MODEL_FOR_UNIVERSAL_SEGMENTATION_MAPPING,

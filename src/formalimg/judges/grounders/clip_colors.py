@@ -29,12 +29,7 @@ class ClipColors:
     """Names the colours of objects with a CLIP model, which is loaded with the first object. Thread-safe."""
 
     def __init__(self, checkpoint: Checkpoint, colors: Sequence[str]) -> None:
-        """Create a reader of colours.
-
-        Args:
-            checkpoint: the weights.
-            colors: the words to choose from; one of them is always chosen.
-        """
+        """Create a reader of colours."""
         self._checkpoint = checkpoint
         self._colors = tuple(colors)
         self._lock = Lock()
@@ -48,13 +43,7 @@ class ClipColors:
         return {"clip": self._checkpoint.model, **found, "clip_templates": _VERSION}
 
     def name_colors(self, image: Image, boxes: Sequence[Box], label: str) -> list[str]:
-        """Return the colour of each object.
-
-        Args:
-            image: the image, in RGB; it shows the whole canvas.
-            boxes: where the objects are, on the canvas.
-            label: the class of all of them.
-        """
+        """Return the colour of each object."""
         if not boxes:
             return []
         import torch
@@ -92,11 +81,7 @@ class ClipColors:
 
 @requires(modules=("torch", "transformers"), install=INSTALL_LOCAL)
 def open_clip_colors(model: str, colors: Sequence[str]) -> ClipColors:
-    """Open a CLIP model that names colours, from a folder or from the Hugging Face hub.
-
-    Raises:
-        FormalimgError: if a library is missing, or there is no such folder.
-    """
+    """Open a CLIP model that names colours, from a folder or from the Hugging Face hub."""
     require_modules("clip", open_clip_colors)
     return ClipColors(read_checkpoint(model, Options("clip", {}), "float32"), colors)
 

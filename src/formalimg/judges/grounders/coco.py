@@ -58,13 +58,7 @@ class CocoGrounder:
         classes: DetectorClasses,
         parameters: DetectorParameters | None = None,
     ) -> None:
-        """Create a grounder that loads its weights with the first image.
-
-        Args:
-            files: the weights of each network, in the order in which they look.
-            classes: the classes they were trained on.
-            parameters: the size of the input and the thresholds of the first network; None for its own.
-        """
+        """Create a grounder that loads its weights with the first image."""
         self._files = files
         self._classes = classes
         self._parameters = [parameters or files[0].defaults, *(each.defaults for each in files[1:])]
@@ -127,18 +121,7 @@ class CocoGrounder:
 
 
 def open_coco(options: Mapping[str, str]) -> CocoGrounder:
-    """Open the detector for photographs, `detector/coco`.
-
-    Args:
-        options: `network` (names of `networks.toml`, such as `yolov3+ssd`; by default all that are installed), or
-            `weights` and `config` (files of another) and `classes` (a text file with its classes, if they are not
-            COCO's). Of the first network: `threshold` (the minimum score of a box), `presence` (of the best box of a
-            class; by default as `threshold` if that is given), `overlap` (the IoU from which two boxes are one object,
-            for non-maximum suppression), `size` (of the input).
-
-    Raises:
-        FormalimgError: if an option is wrong, or OpenCV or the weights are missing.
-    """
+    """Open the detector for photographs, `detector/coco`."""
     reader = Options(NAME, options)
     network = reader.text("network", None)
     weights, config, listed = (reader.text(name, None) for name in ("weights", "config", "classes"))

@@ -19,15 +19,10 @@ _MAX_SHOWN = 5
 
 @dataclass(frozen=True)
 class DetectorClasses:
-    """The classes that a detector was trained on; it finds no others.
+    """The classes that a detector was trained on; it finds no others."""
 
-    Attributes:
-        ids: the id of each class; they count from 1, and may have gaps.
-        synonyms: other words for some of the classes.
-    """
-
-    ids: Mapping[str, int]
-    synonyms: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    ids: Mapping[str, int]  # the id of each class; they count from 1, and may have gaps
+    synonyms: Mapping[str, Sequence[str]] = field(default_factory=dict)  # other words for some of the classes
 
     @cached_property
     def by_id(self) -> Mapping[int, str]:
@@ -79,9 +74,6 @@ def read_classes(path: Path) -> DetectorClasses:
     """Return the classes in a text file: one name per line, the first has the id 1.
 
     Lines that are empty are ids without a class.
-
-    Raises:
-        FormalimgError: if there is no such file, or it names no classes, or one twice.
     """
     try:
         lines = read_plain_bytes(path, _MAX_BYTES).decode("utf-8").splitlines()

@@ -25,17 +25,11 @@ SAME_PLACE = 0.7
 
 
 class DetectedBox(NamedTuple):
-    """A box as the detector returned it, in units of the canvas, whose edges it may cross.
+    """A box as the detector returned it, in units of the canvas, whose edges it may cross."""
 
-    Attributes:
-        label: the class that was queried.
-        score: the confidence of the detector, 0 to 1.
-        box: the bounding box.
-    """
-
-    label: str
-    score: float
-    box: Box
+    label: str  # the class that was queried
+    score: float  # the confidence of the detector, 0 to 1
+    box: Box  # the bounding box
 
     def to_json(self) -> dict[str, object]:
         """Return the detection as plain data."""
@@ -61,9 +55,6 @@ def suppress_overlaps(detections: Iterable[DetectedBox], max_overlap: float) -> 
     1. Boxes are clipped to the image; what is then less than 1 of 1000 wide or high is dropped.
     2. Of boxes with an IoU of `max_overlap` or more, only the one with the highest score is kept, whatever their
        classes: an object is of one class. Of equal scores, the class that was queried first is kept.
-
-    Raises:
-        ValueError: if a box or a score is not a finite number: the detector is broken.
     """
     kept: list[DetectedBox] = []
     dropped: list[DetectedBox] = []
@@ -115,12 +106,6 @@ def ground_detections(
 
     Evidence: `found` (the objects, their scores, and the share of each that has its colour), `others` (objects of other
     classes than those asked for), `dropped` (boxes that the rules dropped), `served`.
-
-    Args:
-        image: the image.
-        result: the boxes that are objects, and those that were dropped.
-        served: what was actually used.
-        classes: the labels that become objects of the scene; None for all.
     """
     from formalimg.judges.grounders.pixel_colors import color_in
 

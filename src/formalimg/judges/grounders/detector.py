@@ -43,19 +43,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DetectorFamily:
-    """How detectors of a family are queried, and what their scores mean.
+    """How detectors of a family are queried, and what their scores mean."""
 
-    Attributes:
-        pattern: a regular expression found in the names of its models.
-        query: the text for a class, with `{class}` in its place.
-        together: whether all classes go into one query.
-        threshold: the default minimum score of a box.
-    """
-
-    pattern: str
-    query: str
-    together: bool
-    threshold: float
+    pattern: str  # a regular expression found in the names of its models
+    query: str  # the text for a class, with `{class}` in its place
+    together: bool  # whether all classes go into one query
+    threshold: float  # the default minimum score of a box
 
 
 def detector_family(model: str) -> DetectorFamily:
@@ -73,11 +66,7 @@ class ZeroShotDetector:
     """A zero-shot detector of the transformers library. Not thread-safe."""
 
     def __init__(self, name: str, checkpoint: Checkpoint, family: DetectorFamily) -> None:
-        """Load the weights, which takes a while.
-
-        Raises:
-            FormalimgError: if it cannot be loaded.
-        """
+        """Load the weights, which takes a while."""
         from transformers import AutoModelForZeroShotObjectDetection, AutoProcessor
 
         silence_libraries("transformers")
@@ -150,15 +139,7 @@ class DetectorGrounder:
     def __init__(
         self, name: str, checkpoint: Checkpoint, family: DetectorFamily, threshold: float, max_overlap: float
     ) -> None:
-        """Create a grounder that loads its detector with the first image.
-
-        Args:
-            name: how users write it.
-            checkpoint: the weights.
-            family: how the detector is queried.
-            threshold: the minimum score of a box.
-            max_overlap: boxes with this IoU or more are one object.
-        """
+        """Create a grounder that loads its detector with the first image."""
         self.name = name
         self._checkpoint = checkpoint
         self._family = family
@@ -228,17 +209,7 @@ def _load_detector(name: str, checkpoint: Checkpoint, family: DetectorFamily) ->
 
 @requires(modules=("torch", "transformers"), install=INSTALL_LOCAL)
 def open_detector(model: str, options: Mapping[str, str]) -> DetectorGrounder:
-    """Open an object detector from a folder or from the Hugging Face hub: OWLv2, Grounding DINO, DETR, Mask2Former.
-
-    Args:
-        model: the folder of a saved detector, or its id on the hub, such as `google/owlv2-base-patch16-ensemble`.
-        options: `threshold` (the minimum score of a box), `overlap` (the IoU from which two boxes are one object),
-            `query` (the text for a class, with `{class}`); `device`, `dtype`, `revision`, `offline`,
-            `trust_remote_code`.
-
-    Raises:
-        FormalimgError: if an option is wrong, there is no such folder, or a library is missing.
-    """
+    """Open an object detector from a folder or from the Hugging Face hub: OWLv2, Grounding DINO, DETR, Mask2Former."""
     name = f"detector/{model}"
     reader = Options(name, options)
     default = detector_family(model)

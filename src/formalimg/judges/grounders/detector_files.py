@@ -26,19 +26,12 @@ _FORMATS: Mapping[str, WeightsFormat] = {".pb": "tensorflow", ".onnx": "onnx", "
 
 @dataclass(frozen=True)
 class DetectorParameters:
-    """How a network is used.
+    """How a network is used."""
 
-    Attributes:
-        size: the width and height of the input in pixels.
-        threshold: the minimum score of boxes that are counted.
-        presence: the minimum score of the best box of a class.
-        overlap: boxes with this IoU or more are one object.
-    """
-
-    size: int
-    threshold: float = 0.5
-    presence: float = 0.5
-    overlap: float = 0.5
+    size: int  # the width and height of the input in pixels
+    threshold: float = 0.5  # the minimum score of boxes that are counted
+    presence: float = 0.5  # the minimum score of the best box of a class
+    overlap: float = 0.5  # boxes with this IoU or more are one object
 
     @property
     def lowest_score(self) -> float:
@@ -48,23 +41,14 @@ class DetectorParameters:
 
 @dataclass(frozen=True)
 class Network:
-    """A network whose weights are in a package, of which nothing is imported.
+    """A network whose weights are in a package, of which nothing is imported."""
 
-    Attributes:
-        name: its name as an option.
-        package: the distribution.
-        install: the line that installs it.
-        weights: the path of the weights, a pattern that ends the full one.
-        config: the path of their description, in the same way.
-        defaults: how it is used.
-    """
-
-    name: str
-    package: str
-    install: str
-    weights: str
-    config: str
-    defaults: DetectorParameters
+    name: str  # its name as an option
+    package: str  # the distribution
+    install: str  # the line that installs it
+    weights: str  # the path of the weights, a pattern that ends the full one
+    config: str  # the path of their description, in the same way
+    defaults: DetectorParameters  # how it is used
 
     def find_files(self) -> DetectorFiles | None:
         """Return the files, None if they are not installed."""
@@ -82,17 +66,11 @@ class Network:
 
 @dataclass(frozen=True)
 class DetectorFiles:
-    """The files of a detector.
+    """The files of a detector."""
 
-    Attributes:
-        weights: a frozen TensorFlow graph (`.pb`), an ONNX model, or weights of Darknet (`.weights`).
-        config: the network's description for OpenCV (`.pbtxt`, `.cfg`); None for ONNX.
-        network: the installed network that they are of; None for files that are named by path.
-    """
-
-    weights: Path
-    config: Path | None = None
-    network: Network | None = None
+    weights: Path  # a frozen TensorFlow graph (`.pb`), an ONNX model, or weights of Darknet (`.weights`)
+    config: Path | None = None  # the network's description for OpenCV (`.pbtxt`, `.cfg`); None for ONNX
+    network: Network | None = None  # the installed network that they are of; None for files that are named by path
 
     @property
     def format(self) -> WeightsFormat:
@@ -107,11 +85,7 @@ class DetectorFiles:
         return DetectorParameters({"tensorflow": 320, "onnx": 640, "darknet": 608}[self.format])
 
     def digest(self) -> str:
-        """Return what identifies the content of the files.
-
-        Raises:
-            FormalimgError: if one cannot be read.
-        """
+        """Return what identifies the content of the files."""
         digest = hashlib.sha256()
         for path in filter(None, (self.weights, self.config)):
             try:
@@ -142,16 +116,7 @@ def read_networks() -> Mapping[str, Network]:
 def find_detector_files(
     weights: str | None, config: str | None, network: str | None = None
 ) -> tuple[DetectorFiles, ...]:
-    """Return the files that the user names, else those of networks, by default of all that are installed.
-
-    Args:
-        weights: the path of weights.
-        config: the path of their description.
-        network: names of networks, joined by `+`.
-
-    Raises:
-        FormalimgError: if OpenCV or weights are missing, or it cannot read them; the message has the lines to type.
-    """
+    """Return the files that the user names, else those of networks, by default of all that are installed."""
     if weights is None and config is not None:
         raise FormalimgError(f"detector/coco has a config without weights: give {OWN_WEIGHTS}")
     if weights is not None and network is not None:

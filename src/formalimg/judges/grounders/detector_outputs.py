@@ -27,32 +27,17 @@ MAX_BOXES = 300
 
 
 class DecodedBoxes(NamedTuple):
-    """Boxes of one image, the highest score first.
+    """Boxes of one image, the highest score first."""
 
-    Attributes:
-        labels: the class of each.
-        scores: the score of each, 0 to 1.
-        boxes: xmin, ymin, xmax, ymax of each, in fractions of the square input.
-    """
-
-    labels: tuple[str, ...]
-    scores: tuple[float, ...]
-    boxes: _Numbers
+    labels: tuple[str, ...]  # the class of each
+    scores: tuple[float, ...]  # the score of each, 0 to 1
+    boxes: _Numbers  # xmin, ymin, xmax, ymax of each, in fractions of the square input
 
 
 def decode_output(output: NDArray[Any], classes: DetectorClasses, size: int, threshold: float) -> DecodedBoxes:
     """Return the boxes in the answer of a detector whose score reaches the threshold.
 
     Boxes of ids without a class are left out.
-
-    Args:
-        output: the answer for one image.
-        classes: the classes of the detector.
-        size: the width and height of the input in pixels.
-        threshold: the minimum score of a box.
-
-    Raises:
-        FormalimgError: if the array has none of the known layouts, or its shape fits several.
     """
     fits = _layouts(output.shape, len(classes.ids))
     if len(fits) != 1:

@@ -17,17 +17,11 @@ if TYPE_CHECKING:
 
 
 class ConfidenceLimits(NamedTuple):
-    """How distances become a confidence.
+    """How distances become a confidence."""
 
-    Attributes:
-        alike: up to this distance, an object surely is a drawing.
-        unlike: from this distance on, it surely is not.
-        distinct: by which share a template must be nearer than its rival for full confidence.
-    """
-
-    alike: float
-    unlike: float
-    distinct: float
+    alike: float  # up to this distance, an object surely is a drawing
+    unlike: float  # from this distance on, it surely is not
+    distinct: float  # by which share a template must be nearer than its rival for full confidence
 
 
 _MIN_FINENESS, _MAX_FINENESS = -0.5, 1.5
@@ -51,23 +45,14 @@ _MIN_PIXELS_PER_CELL = 1.5
 
 
 class Recognition(NamedTuple):
-    """What an object looks like.
+    """What an object looks like."""
 
-    Attributes:
-        edges: where it is, in pixels.
-        look: the closest look.
-        distance: the root mean square difference from it, in levels of 0 to 255.
-        rival: the closest look of another class or colour.
-        rival_distance: the difference from that.
-        limits: how distances become the confidence.
-    """
-
-    edges: PixelBox
-    look: IconLook
-    distance: float
-    rival: IconLook
-    rival_distance: float
-    limits: ConfidenceLimits
+    edges: PixelBox  # where it is, in pixels
+    look: IconLook  # the closest look
+    distance: float  # the root mean square difference from it, in levels of 0 to 255
+    rival: IconLook  # the closest look of another class or colour
+    rival_distance: float  # the difference from that
+    limits: ConfidenceLimits  # how distances become the confidence
 
     @property
     def confidence(self) -> float:
@@ -164,26 +149,17 @@ def _lower_bounds(cells: NDArray[np.float32], grid: CellGrid) -> NDArray[np.floa
 
 
 class _CoarseTemplates(NamedTuple):
-    """All looks on a coarser grid.
+    """All looks on a coarser grid."""
 
-    Attributes:
-        directions: each bold drawing; its direction towards a fine one, and the part of that towards a soft one that is
-            orthogonal to it, both of length 1.
-        bold_bold: dot products of the bold drawings with themselves.
-        bold_fine: those with the second direction.
-        bold_soft: those with the third direction.
-        least_fine: how far a look can change along the second direction.
-        most_fine: the same, at most.
-        most_soft: how far a look can change along the third direction.
-    """
-
+    # each bold drawing; its direction towards a fine one, and the part of that towards a soft one that is orthogonal
+    # to it, both of length 1
     directions: NDArray[np.float32]
-    bold_bold: NDArray[np.float32]
-    bold_fine: NDArray[np.float32]
-    bold_soft: NDArray[np.float32]
-    least_fine: NDArray[np.float32]
-    most_fine: NDArray[np.float32]
-    most_soft: NDArray[np.float32]
+    bold_bold: NDArray[np.float32]  # dot products of the bold drawings with themselves
+    bold_fine: NDArray[np.float32]  # those with the second direction
+    bold_soft: NDArray[np.float32]  # those with the third direction
+    least_fine: NDArray[np.float32]  # how far a look can change along the second direction
+    most_fine: NDArray[np.float32]  # the same, at most
+    most_soft: NDArray[np.float32]  # how far a look can change along the third direction
 
 
 def _coarse_grid(grid: CellGrid) -> CellGrid:
@@ -217,14 +193,7 @@ def _normalized(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
 def _distances(
     cells: NDArray[np.float32], grid: CellGrid, objects: NDArray[np.intp], rows: NDArray[np.intp]
 ) -> NDArray[np.float32]:
-    """Return the distances of pairs of an object and a look, at the fineness and softness that fit best.
-
-    Args:
-        cells: the cells of each object.
-        grid: the grid that these are on.
-        objects: the object of each pair.
-        rows: the look of each pair.
-    """
+    """Return the distances of pairs of an object and a look, at the fineness and softness that fit best."""
     known, sums = templates(grid), _TemplateProducts(*_products(grid)[:, rows])
     seen = cells[objects]
     along_fine = _pair_products(seen, known.towards_fine[rows]) - sums.bold_fine

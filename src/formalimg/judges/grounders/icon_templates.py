@@ -153,20 +153,13 @@ class IconTemplates(NamedTuple):
 
     Outlines do not grow with the objects they are around, and images may have been blurred. So a look is a drawing
     with bold outlines and two directions of change.
-
-    Attributes:
-        looks: what each row shows.
-        kinds: a number that looks of the same class and colour share.
-        bold: a bold drawing of each look, one row each.
-        towards_fine: the difference to a drawing with fine outlines.
-        towards_soft: the difference to a blurred one.
     """
 
-    looks: tuple[IconLook, ...]
-    kinds: NDArray[np.int64]
-    bold: NDArray[np.float32]
-    towards_fine: NDArray[np.float32]
-    towards_soft: NDArray[np.float32]
+    looks: tuple[IconLook, ...]  # what each row shows
+    kinds: NDArray[np.int64]  # a number that looks of the same class and colour share
+    bold: NDArray[np.float32]  # a bold drawing of each look, one row each
+    towards_fine: NDArray[np.float32]  # the difference to a drawing with fine outlines
+    towards_soft: NDArray[np.float32]  # the difference to a blurred one
 
 
 @cache

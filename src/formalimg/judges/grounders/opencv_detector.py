@@ -24,33 +24,18 @@ _GRAY = (114, 114, 114)
 
 
 class PreparedImage(NamedTuple):
-    """The input of a detector, and where the image lies in it.
+    """The input of a detector, and where the image lies in it."""
 
-    Attributes:
-        blob: the pixels, of the shape (1, 3, size, size).
-        across: the width of the square in widths of the image.
-        down: the height of the square in heights of the image.
-    """
-
-    blob: NDArray[np.float32]
-    across: float = 1.0
-    down: float = 1.0
+    blob: NDArray[np.float32]  # the pixels, of the shape (1, 3, size, size)
+    across: float = 1.0  # the width of the square in widths of the image
+    down: float = 1.0  # the height of the square in heights of the image
 
 
 class OpenCvDetector:
     """A detector that OpenCV's dnn runs. `prepare` may be called in any thread, `find` in one at a time."""
 
     def __init__(self, files: DetectorFiles, classes: DetectorClasses, size: int) -> None:
-        """Load the weights, about a tenth of a second.
-
-        Args:
-            files: the weights.
-            classes: the classes they were trained on.
-            size: the width and height of the input in pixels.
-
-        Raises:
-            FormalimgError: if OpenCV cannot read them.
-        """
+        """Load the weights, about a tenth of a second."""
         import cv2
 
         self._files, self._classes, self._size = files, classes, size
@@ -94,11 +79,7 @@ class OpenCvDetector:
         return PreparedImage(np.ascontiguousarray(scaled.transpose(2, 0, 1)[None]), across, down)
 
     def find(self, image: PreparedImage, threshold: float) -> list[DetectedBox]:
-        """Return all boxes that reach the threshold, of all classes.
-
-        Raises:
-            FormalimgError: if the weights do not take such an input, or answer in a layout that is not known.
-        """
+        """Return all boxes that reach the threshold, of all classes."""
         import cv2
         import numpy as np
 

@@ -41,12 +41,7 @@ class PixelColor(NamedTuple):
 
 
 def color_in(image: Image, box: Box) -> PixelColor:
-    """Return the colour of the object in a box: that of most of its pixels, those in the middle counting most.
-
-    Args:
-        image: the image, in RGB; it shows the whole canvas.
-        box: where the object is, on the canvas.
-    """
+    """Return the colour of the object in a box: that of most of its pixels, those in the middle counting most."""
     tones = _tones()
     pixels = lab(np.asarray(_crop(image, box)))
     around = np.median(_around(image, box), axis=0)

@@ -40,21 +40,13 @@ _SLACK = 2.0
 
 
 class SmallIcon(NamedTuple):
-    """An object in a small image.
+    """An object in a small image."""
 
-    Attributes:
-        edges: where it is, in pixels.
-        label: its class.
-        color: its colour.
-        confidence: 0 to 1, the least of the probabilities that there is an object, of its class, and of its colour.
-        rival: the next most likely class.
-    """
-
-    edges: PixelBox
-    label: str
-    color: str
-    confidence: float
-    rival: str
+    edges: PixelBox  # where it is, in pixels
+    label: str  # its class
+    color: str  # its colour
+    confidence: float  # 0 to 1, the least of the probabilities that there is an object, of its class, and of its colour
+    rival: str  # the next most likely class
 
 
 def has_drawn_background(image: Image) -> bool:

@@ -79,18 +79,7 @@ class VlmGrounder(ChatJudge):
         colors: Sequence[str] | None = None,
         prompts: Path | None = None,
     ) -> None:
-        """Create a grounder that asks this chat model.
-
-        Args:
-            chat: the chat model; it must accept images.
-            requests: one request for each class, as published, or one for all of them.
-            boxes: how the model writes boxes: `xyxy-1000`, `yxyx-1000`, `pixels` or `unit`; `auto` goes by its name.
-            colors: the names of the colours; None for those of Knolling.
-            prompts: a folder with prompts of the user that replace ours.
-
-        Raises:
-            FormalimgError: if an option is wrong.
-        """
+        """Create a grounder that asks this chat model."""
         check_option("requests", requests, REQUESTS)
         self._per_class = requests == "per class"
         self._boxes = box_convention(chat.name, boxes)
@@ -171,21 +160,13 @@ class ClassAnswer(NamedTuple):
 
 @dataclass(frozen=True)
 class ResolvedObjects:
-    """The objects that the rules accept, and what became of the rest; all but the objects is plain data.
+    """The objects that the rules accept, and what became of the rest; all but the objects is plain data."""
 
-    Attributes:
-        objects: the objects of the scene.
-        dropped: entries under other labels than those asked for.
-        recolored: entries whose colour is not in the vocabulary.
-        merged: entries that repeat an earlier object.
-        two_labels: objects that share a box with one of another class; both are kept.
-    """
-
-    objects: tuple[SceneObject, ...]
-    dropped: list[dict[str, object]]
-    recolored: list[dict[str, object]]
-    merged: list[dict[str, object]]
-    two_labels: list[list[dict[str, object]]]
+    objects: tuple[SceneObject, ...]  # the objects of the scene
+    dropped: list[dict[str, object]]  # entries under other labels than those asked for
+    recolored: list[dict[str, object]]  # entries whose colour is not in the vocabulary
+    merged: list[dict[str, object]]  # entries that repeat an earlier object
+    two_labels: list[list[dict[str, object]]]  # objects that share a box with one of another class; both are kept
 
     def evidence(self) -> dict[str, object]:
         """Return what became of the rest, where the rules changed anything."""

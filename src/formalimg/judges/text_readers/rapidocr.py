@@ -45,12 +45,7 @@ class RapidOcrReader:
     """One image is prepared while another is read: the networks have a single thread."""
 
     def __init__(self, confidence: float = CONFIDENCE, enlarge: float = 1.0) -> None:
-        """Create a reader that loads its weights with the first image.
-
-        Args:
-            confidence: the minimum confidence of a line.
-            enlarge: the factor by which images are enlarged before they are read.
-        """
+        """Create a reader that loads its weights with the first image."""
         self._confidence = confidence
         self._enlarge = enlarge
         self._thread = ThreadPoolExecutor(1, "ocr")
@@ -112,15 +107,7 @@ def _weights_digest() -> str:
 
 @requires(modules=("rapidocr", "onnxruntime", "cv2"), install=install_line("ocr"))
 def open_rapidocr(options: Mapping[str, str]) -> RapidOcrReader:
-    """Open the reader of text, `ocr/rapidocr`.
-
-    Args:
-        options: `confidence` (the minimum confidence of a line), `enlarge` (the factor by which images are enlarged
-            first, from 1 to 4).
-
-    Raises:
-        FormalimgError: if an option is wrong, or the package is missing.
-    """
+    """Open the reader of text, `ocr/rapidocr`."""
     reader = Options(NAME, options)
     confidence = reader.number("confidence", CONFIDENCE, minimum=0.01, maximum=1)
     enlarge = reader.number("enlarge", 1.0, minimum=1, maximum=4)

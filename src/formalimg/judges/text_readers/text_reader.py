@@ -15,32 +15,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TextLine:
-    """A line of text in an image.
+    """A line of text in an image."""
 
-    Attributes:
-        text: what it says.
-        box: where it is, on a canvas of 1000 by 1000 whatever the size of the image.
-        confidence: 0 to 1.
-    """
-
-    text: str
-    box: Box
-    confidence: float = 1.0
+    text: str  # what it says
+    box: Box  # where it is, on a canvas of 1000 by 1000 whatever the size of the image
+    confidence: float = 1.0  # 0 to 1
 
 
 @dataclass(frozen=True)
 class TextReading:
-    """The text in an image.
+    """The text in an image."""
 
-    Attributes:
-        lines: the lines, in any order; none if the image shows no text.
-        evidence: anything else worth keeping, as plain data.
-        cost: the cost of reading in US dollars; None if the price is unknown.
-    """
-
-    lines: tuple[TextLine, ...]
-    evidence: Mapping[str, object] = field(default_factory=dict)
-    cost: float | None = 0.0
+    lines: tuple[TextLine, ...]  # the lines, in any order; none if the image shows no text
+    evidence: Mapping[str, object] = field(default_factory=dict)  # anything else worth keeping, as plain data
+    cost: float | None = 0.0  # the cost of reading in US dollars; None if the price is unknown
 
 
 @runtime_checkable

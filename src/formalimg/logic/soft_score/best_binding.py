@@ -51,14 +51,10 @@ Credit = OneOf["held", "earned"]
 
 @dataclass(frozen=True)
 class BestBinding:
-    """The clauses of a formula in a scene, under the best binding.
+    """The clauses of a formula in a scene, under the best binding."""
 
-    Attributes:
-        clauses: the clauses of the prenex form, each judged.
-        bindings: the number of the object that each variable stands for; empty in a scene without objects.
-    """
-
-    clauses: tuple[ClauseResult, ...]
+    clauses: tuple[ClauseResult, ...]  # the clauses of the prenex form, each judged
+    # the number of the object that each variable stands for; empty in a scene without objects
     bindings: Mapping[str, int]
 
     @property
@@ -112,18 +108,7 @@ def prepare_formula(
     weights: Mapping[ClauseKind, int] | None = None,
     credit: Credit = "held",
 ) -> PreparedFormula:
-    """Prepare a formula for many scenes: what does not depend on the scene is computed only once.
-
-    Args:
-        formula: a closed formula, parsed or as text.
-        semantics: how `forall` reads, as for `verify`.
-        weights: the weight of a clause of each kind, an integer from 1 to 1,000,000; 1 if not given.
-        credit: whether every clause that holds counts, or only those that are earned, as in rewards.
-
-    Raises:
-        FormulaError: if a text is not a formula. Everything else is checked when a scene is judged.
-        FormalimgError: if a weight is not such an integer.
-    """
+    """Prepare a formula for many scenes: what does not depend on the scene is computed only once."""
     for kind, weight in (weights or {}).items():
         if not isinstance(weight, int) or isinstance(weight, bool) or not 1 <= weight <= _MAX_WEIGHT:
             # The message leaves out the weight: it may have thousands of digits.
@@ -218,10 +203,6 @@ class PreparedFormula:
         """Return the same shares for a group of scenes, several times faster than one by one.
 
         Where a scene cannot decide the formula, the error that `share` would raise stands in place of its share.
-
-        Args:
-            scenes: the scenes, which may be of different sizes.
-            styles: the style of each image; unknown if not given.
         """
         known = [None] * len(scenes) if styles is None else styles
         found: list[float | FormulaError] = [0.0] * len(scenes)

@@ -41,38 +41,24 @@ class TooManyCountsError(Exception):
 
 
 class LiteralKey(NamedTuple):
-    """What a literal needs from a scene: a truth table with one axis for each of its variables.
+    """What a literal needs from a scene: a truth table with one axis for each of its variables."""
 
-    Attributes:
-        predicate: its predicate.
-        word: its word, if it has one.
-        positive: whether the atom must hold.
-        written: the axes of its variables as they are written: (1, 0) if the second comes first in the prefix, (0, 0)
-            for one variable twice.
-        credit: what else must be so for it to count.
-    """
-
-    predicate: str
-    word: str | None
-    positive: bool
+    predicate: str  # its predicate
+    word: str | None  # its word, if it has one
+    positive: bool  # whether the atom must hold
+    # the axes of its variables as they are written: (1, 0) if the second comes first in the prefix, (0, 0) for one
+    # variable twice
     written: tuple[int, ...]
-    credit: LiteralCredit
+    credit: LiteralCredit  # what else must be so for it to count
 
 
 class CountKey(NamedTuple):
-    """What a count needs from a scene: a table with one axis for each of its free variables.
+    """What a count needs from a scene: a table with one axis for each of its free variables."""
 
-    Attributes:
-        counted: the count.
-        positive: whether it must hold, or fail.
-        variables: its free variables, in the order of the prefix.
-        needed: what else must be so for it to count.
-    """
-
-    counted: Count
-    positive: bool
-    variables: tuple[str, ...]
-    needed: LiteralCredit
+    counted: Count  # the count
+    positive: bool  # whether it must hold, or fail
+    variables: tuple[str, ...]  # its free variables, in the order of the prefix
+    needed: LiteralCredit  # what else must be so for it to count
 
 
 class LiteralIndex(NamedTuple):
@@ -85,61 +71,37 @@ class LiteralIndex(NamedTuple):
 
 
 class IndexedLiteral(NamedTuple):
-    """A literal with its variables by index.
+    """A literal with its variables by index."""
 
-    Attributes:
-        atom: the atom, or the count.
-        row: the row of its truth table, among literals with as many variables, or among counts.
-        scope: its variables, each once.
-        written: its variables in the order in which they are written.
-        positive: whether the atom must hold.
-        is_class: whether it states the class of an object.
-        is_count: whether it is a count.
-    """
-
-    atom: Atom | Count
-    row: int
-    scope: Scope
-    written: tuple[int, ...]
-    positive: bool
-    is_class: bool
-    is_count: bool = False
+    atom: Atom | Count  # the atom, or the count
+    row: int  # the row of its truth table, among literals with as many variables, or among counts
+    scope: Scope  # its variables, each once
+    written: tuple[int, ...]  # its variables in the order in which they are written
+    positive: bool  # whether the atom must hold
+    is_class: bool  # whether it states the class of an object
+    is_count: bool = False  # whether it is a count
 
 
 class IndexedClause(NamedTuple):
-    """A clause with its variables by index.
+    """A clause with its variables by index."""
 
-    Attributes:
-        literals: its literals.
-        scope: its variables.
-        weight: its weight.
-    """
-
-    literals: tuple[IndexedLiteral, ...]
-    scope: Scope
-    weight: int
+    literals: tuple[IndexedLiteral, ...]  # its literals
+    scope: Scope  # its variables
+    weight: int  # its weight
 
 
 @dataclass(frozen=True, eq=False)
 class IndexedComponent:
-    """A component with its variables by index.
+    """A component with its variables by index."""
 
-    Attributes:
-        names: the variables.
-        kinds: the quantifier of each, which is its player.
-        clauses: the clauses.
-        clause_unit: the payoff of a clause of weight 1: one more than all classes together. With counts, that of the
-            smallest share of such a clause.
-        credit_unit: CREDIT_UNIT if there are counts, which have shares; otherwise 1.
-        max_payoff: the largest payoff of a play.
-    """
-
-    names: tuple[str, ...]
-    kinds: tuple[QuantifierKind, ...]
-    clauses: tuple[IndexedClause, ...]
+    names: tuple[str, ...]  # the variables
+    kinds: tuple[QuantifierKind, ...]  # the quantifier of each, which is its player
+    clauses: tuple[IndexedClause, ...]  # the clauses
+    # the payoff of a clause of weight 1: one more than all classes together. With counts, that of the smallest share
+    # of such a clause
     clause_unit: int
-    credit_unit: int
-    max_payoff: int
+    credit_unit: int  # CREDIT_UNIT if there are counts, which have shares; otherwise 1
+    max_payoff: int  # the largest payoff of a play
 
     @cached_property
     def max_scope(self) -> int:
@@ -157,14 +119,7 @@ class IndexedComponent:
 def index_component(
     component: Component, weights: Sequence[int], index: LiteralIndex, needed: Sequence[ClauseCredit]
 ) -> IndexedComponent:
-    """Index a component; add the literals it needs to the index.
-
-    Args:
-        component: the component.
-        weights: the weight of each clause.
-        index: the literals of all components.
-        needed: what must be so, besides each clause, for it to count.
-    """
+    """Index a component; add the literals it needs to the index."""
     names = tuple(quantifier.variable for quantifier in component.prefix)
     places = {name: place for place, name in enumerate(names)}
     clauses = tuple(
@@ -227,25 +182,16 @@ class WeightedClause(NamedTuple):
 
 
 class ClauseResult(NamedTuple):
-    """A clause, and whether it holds under the best binding.
+    """A clause, and whether it holds under the best binding."""
 
-    Attributes:
-        clause: the clause.
-        kind: what it is about; a clause about the instance that a strict `forall` requires is a `condition`.
-        holds: whether it holds, and with `credit="earned"`, whether it also is earned.
-        reason: evidence from the objects, with numbers; empty if there is none.
-        bindings: what its variables stand for, in the order of the clause; empty in a scene without objects.
-        weight: its weight.
-        closeness: for a count that fails, how close it is: from 0 to less than 1. 0 for every other clause.
-    """
-
-    clause: Clause
-    kind: ClauseKind
-    holds: bool
-    reason: str
+    clause: Clause  # the clause
+    kind: ClauseKind  # what it is about; a clause about the instance that a strict `forall` requires is a `condition`
+    holds: bool  # whether it holds, and with `credit="earned"`, whether it also is earned
+    reason: str  # evidence from the objects, with numbers; empty if there is none
+    # what its variables stand for, in the order of the clause; empty in a scene without objects
     bindings: tuple[VariableBinding, ...]
-    weight: int = 1
-    closeness: float = 0.0
+    weight: int = 1  # its weight
+    closeness: float = 0.0  # for a count that fails, how close it is: from 0 to less than 1. 0 for every other clause
 
     @property
     def score(self) -> float:

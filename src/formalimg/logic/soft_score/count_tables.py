@@ -34,11 +34,7 @@ class CountTables:
         counts: Collection[CountKey],
         counting: CountingObjects,
     ) -> None:
-        """Fill the tables of all counts.
-
-        Raises:
-            TooManyCountsError: if one would have more than MAX_COUNT_CELLS, or all take too many steps.
-        """
+        """Fill the tables of all counts."""
         self._evaluator = Evaluator(DistinguishingWorld(world), semantics, style)
         self._objects = len(world)
         try:

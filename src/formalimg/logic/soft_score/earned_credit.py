@@ -54,41 +54,26 @@ class UnaryLiteral(NamedTuple):
 
 
 class RequiredRelation(NamedTuple):
-    """A relation that the instance of a `forall` must have to some object.
+    """A relation that the instance of a `forall` must have to some object."""
 
-    Attributes:
-        predicate: the relation.
-        is_first: whether the instance is its first object.
-        classes: the classes of which the other object must have one; empty if any will do.
-    """
-
-    predicate: str
-    is_first: bool
-    classes: tuple[str, ...]
+    predicate: str  # the relation
+    is_first: bool  # whether the instance is its first object
+    classes: tuple[str, ...]  # the classes of which the other object must have one; empty if any will do
 
 
 class InstanceCondition(NamedTuple):
-    """What an object must meet to be an instance of a `forall`.
+    """What an object must meet to be an instance of a `forall`."""
 
-    Attributes:
-        own: what is said of the object alone: a conjunction of disjunctions.
-        relations: its relations to objects outside of the `forall`.
-    """
-
-    own: tuple[tuple[UnaryLiteral, ...], ...]
-    relations: tuple[RequiredRelation, ...] = ()
+    own: tuple[tuple[UnaryLiteral, ...], ...]  # what is said of the object alone: a conjunction of disjunctions
+    relations: tuple[RequiredRelation, ...] = ()  # its relations to objects outside of the `forall`
 
 
 class LiteralCredit(NamedTuple):
-    """What must be so, besides the literal, for it to count.
+    """What must be so, besides the literal, for it to count."""
 
-    Attributes:
-        classes: for each axis of the truth table the classes of which one is required; empty if any will do.
-        instances: the conditions of `forall`s for which there must be an instance.
-    """
-
+    # for each axis of the truth table the classes of which one is required; empty if any will do
     classes: tuple[tuple[str, ...], ...] = ()
-    instances: tuple[InstanceCondition, ...] = ()
+    instances: tuple[InstanceCondition, ...] = ()  # the conditions of `forall`s for which there must be an instance
 
 
 ANY = LiteralCredit()
@@ -96,15 +81,10 @@ ANY = LiteralCredit()
 
 
 class ClauseCredit(NamedTuple):
-    """What must be so, besides a clause, for it to count.
+    """What must be so, besides a clause, for it to count."""
 
-    Attributes:
-        classes: by variable, the classes of which its object must have one.
-        instances: the conditions of the strict `forall`s in the clause.
-    """
-
-    classes: Mapping[str, tuple[str, ...]]
-    instances: tuple[InstanceCondition, ...]
+    classes: Mapping[str, tuple[str, ...]]  # by variable, the classes of which its object must have one
+    instances: tuple[InstanceCondition, ...]  # the conditions of the strict `forall`s in the clause
 
     def of(self, literal: Literal, scope: Sequence[str]) -> LiteralCredit:
         """Return what this means for a literal of the clause, whose variables in order are `scope`."""
@@ -121,13 +101,7 @@ NO_CREDIT_NEEDED = ClauseCredit({}, ())
 def component_credits(
     component: Component, conditions: Mapping[str, InstanceCondition], universal: frozenset[str]
 ) -> list[ClauseCredit]:
-    """Return what the clauses of a component need to count.
-
-    Args:
-        component: the component.
-        conditions: by variable of a strict `forall`, its condition; see `instance_conditions`.
-        universal: the variables that `forall` binds.
-    """
+    """Return what the clauses of a component need to count."""
     by_variable = _class_clauses(component, universal)
     found = []
     for clause in component.clauses:
@@ -171,11 +145,6 @@ def instance_conditions(
 
     Of a condition that speaks of other variables, only what must be so in any case is kept: the instance may be related
     to whatever object of the right class. What is less than the condition only lets a clause count sooner.
-
-    Args:
-        components: the components of the expanded formula.
-        instances: by variable of a strict `forall`, the variable of the instance that it requires; outer ones first.
-        universal: the variables that `forall` binds.
     """
     clauses_of: dict[str, list[Clause]] = {}
     classes_of: dict[str, tuple[str, ...]] = {}
@@ -313,25 +282,15 @@ def asks_for_objects(literal: Literal) -> bool:
 
 
 class StrictExpansion(NamedTuple):
-    """A formula whose classical reading, in every scene with at least one object, is the strict reading of another.
+    """A formula whose classical reading, in every scene with at least one object, is the strict reading of another."""
 
-    Attributes:
-        formula: the formula; every quantifier binds a name of its own.
-        presence: the variables of the instances that strict `forall`s require, such as `some_x` for `x`.
-        instances: by the variable of a strict `forall`, that of its instance; outer ones first.
-    """
-
-    formula: Formula
-    presence: frozenset[str]
-    instances: Mapping[str, str]
+    formula: Formula  # the formula; every quantifier binds a name of its own
+    presence: frozenset[str]  # the variables of the instances that strict `forall`s require, such as `some_x` for `x`
+    instances: Mapping[str, str]  # by the variable of a strict `forall`, that of its instance; outer ones first
 
 
 def expand_strict_forall(formula: Formula) -> StrictExpansion:
-    """Rewrite each strict `(forall ?x (implies A B))` as `(and (exists ?some_x A) (forall ?x (implies A B)))`.
-
-    Raises:
-        FormulaError: if a variable is unbound, or the formula would exceed MAX_LITERALS.
-    """
+    """Rewrite each strict `(forall ?x (implies A B))` as `(and (exists ?some_x A) (forall ?x (implies A B)))`."""
     if _expanded_literals(formula) > MAX_LITERALS:
         message = f"expanded, the formula would have more than {MAX_LITERALS:,} literals: nest fewer foralls"
         raise FormulaError([Problem("size", message, formula.span)])

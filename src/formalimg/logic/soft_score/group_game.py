@@ -33,15 +33,10 @@ _Candidates: TypeAlias = Mapping[int, NDArray[np.intp]]
 
 
 class _GamePicks(NamedTuple):
-    """The objects that may be best for each variable that `exists` binds, by scene and variable.
+    """The objects that may be best for each variable that `exists` binds, by scene and variable."""
 
-    Attributes:
-        objects: the objects.
-        missing: which of these are none.
-    """
-
-    objects: NDArray[np.intp]
-    missing: BoolArray
+    objects: NDArray[np.intp]  # the objects
+    missing: BoolArray  # which of these are none
 
     def select(self, scenes: NDArray[np.intp]) -> _GamePicks:
         """Return those of some of the scenes."""
@@ -53,15 +48,7 @@ class TooLargeForGroupsError(Exception):
 
 
 def group_values(component: IndexedComponent, truth: GroupTruth) -> IntArray:
-    """Return the weight of the clauses that count under the best binding, in each scene.
-
-    Args:
-        component: the clauses, and the player of each variable; none of its literals is a count.
-        truth: where their literals hold.
-
-    Raises:
-        TooLargeForGroupsError: if the scenes have to be scored one by one.
-    """
+    """Return the weight of the clauses that count under the best binding, in each scene."""
     if not component.kinds:
         return _weight_without_variables(component, truth)
     if component.max_scope > MAX_AXES or _penalty(component) * (len(component.kinds) + 1) >= 2**31:
@@ -146,11 +133,7 @@ def _condition_applies(bounds: ForallBounds, truth: GroupTruth, candidates: _Can
 
 
 def _largest_table(selected: ClauseBatches, picks: _GamePicks, candidates: _Candidates) -> int:
-    """Return the number of cells of the largest table in one scene.
-
-    Raises:
-        TooLargeForGroupsError: if that alone is more than MAX_GROUP_CELLS, or a table has more than MAX_AXES.
-    """
+    """Return the number of cells of the largest table in one scene."""
     width = picks.objects.shape[2]
     sizes = [candidates[place].shape[1] if place in candidates else width for place in range(len(selected.kinds))]
     largest: int = max(

@@ -35,31 +35,19 @@ class _Rows:
 
 
 class _Requirements(NamedTuple):
-    """The rows that literals with the same number of variables are made of.
+    """The rows that literals with the same number of variables are made of."""
 
-    Attributes:
-        base: the row of what each says, without its sign.
-        negative: whether it denies that.
-        classes: for each axis, the row of the objects that count.
-        instances: the number of the conditions that need an instance.
-    """
-
-    base: Rows
-    negative: BoolArray
-    classes: tuple[Rows, ...]
-    instances: Rows
+    base: Rows  # the row of what each says, without its sign
+    negative: BoolArray  # whether it denies that
+    classes: tuple[Rows, ...]  # for each axis, the row of the objects that count
+    instances: Rows  # the number of the conditions that need an instance
 
 
 class GroupLiterals:
     """What the literals of a formula need from each scene of a group, each thing once; computed once per formula."""
 
     def __init__(self, literals: LiteralIndex, atoms: Iterable[Atom] = ()) -> None:
-        """Number what the literals need.
-
-        Args:
-            literals: the literals; none of them is a count.
-            atoms: what else has a row.
-        """
+        """Number what the literals need."""
         assert not literals.counts, "counts are evaluated scene by scene"
         # Most sets are those of a predicate and come first. Others are numbered from the end, where all objects are.
         self._sets = _Rows()
@@ -160,37 +148,23 @@ class GroupLiterals:
 
 
 class AtomTables(NamedTuple):
-    """Where atoms hold, by scene, row and objects; what is said of pairs that a scene does not have is arbitrary.
+    """Where atoms hold, by scene, row and objects; what is said of pairs that a scene does not have is arbitrary."""
 
-    Attributes:
-        present: which objects each scene has.
-        sets: atoms of one variable.
-        pairs: atoms of two, each predicate also the other way round.
-        styles: the style of each image.
-    """
-
-    present: BoolArray
-    sets: BoolArray
-    pairs: BoolArray
-    styles: Sequence[str | None]
+    present: BoolArray  # which objects each scene has
+    sets: BoolArray  # atoms of one variable
+    pairs: BoolArray  # atoms of two, each predicate also the other way round
+    styles: Sequence[str | None]  # the style of each image
 
 
 class GroupTruth(NamedTuple):
-    """Where literals hold and count, by scene, literal and objects.
+    """Where literals hold and count, by scene, literal and objects."""
 
-    Attributes:
-        present: which objects each scene has.
-        of_style: literals without variables.
-        of_one: literals of one variable.
-        of_two: literals of two.
-        possible: the objects for which literals of one variable, and literals of two with an object as the first or as
-            the second, may hold and count at all.
-    """
-
-    present: BoolArray
-    of_style: BoolArray
-    of_one: BoolArray
-    of_two: BoolArray
+    present: BoolArray  # which objects each scene has
+    of_style: BoolArray  # literals without variables
+    of_one: BoolArray  # literals of one variable
+    of_two: BoolArray  # literals of two
+    # the objects for which literals of one variable, and literals of two with an object as the first or as the
+    # second, may hold and count at all
     possible: BoolArray
 
     def possible_row(self, axes: int, row: int, axis: int) -> int:

@@ -64,13 +64,7 @@ class GroupVerifier:
     """A formula to be verified in groups of scenes."""
 
     def __init__(self, formula: Formula, semantics: Semantics, literals: GroupLiterals) -> None:
-        """Plan the computation.
-
-        Args:
-            formula: a closed formula without counts, which binds every name once.
-            semantics: how `forall` reads.
-            literals: what is read from scenes; it has all atoms of the formula.
-        """
+        """Plan the computation."""
         self._strict = semantics == "strict"
         self._literals = literals
         self._numbers = {name: number for number, name in enumerate(bound_variables(formula))}
@@ -83,11 +77,7 @@ class GroupVerifier:
         self._negative = np.array([[sign for _, sign in rows] for rows in filled], np.bool).reshape(len(filled), most)
 
     def holds(self, atoms: AtomTables) -> list[bool]:
-        """Return in which scenes, none of which is empty, the formula holds.
-
-        Raises:
-            TooWideForGroupsError: if the scenes have to be verified one by one.
-        """
+        """Return in which scenes, none of which is empty, the formula holds."""
         found = np.ones(len(atoms.present), np.bool)
         for table in self._claim.compute(_Group(atoms, np.arange(len(found)), self._picks(atoms))):
             found &= table

@@ -69,15 +69,7 @@ class Move(NamedTuple):
 
 
 def minimax_play(component: IndexedComponent, truth: TruthTables) -> list[int]:
-    """Return the object that each variable stands for if both players play best; of equally good objects the first.
-
-    Args:
-        component: the clauses, and the player of each variable.
-        truth: where their literals hold; there is at least one object.
-
-    Raises:
-        TooEntangledError: if it would take more than MAX_WORK, or a table of more than MAX_AXES.
-    """
+    """Return the object that each variable stands for if both players play best; of equally good objects the first."""
     if truth.objects == 1:
         return [0] * len(component.kinds)
     if component.max_scope > MAX_AXES:

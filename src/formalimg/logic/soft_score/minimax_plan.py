@@ -33,46 +33,29 @@ Candidates: TypeAlias = list[Sequence[int]]
 
 
 class StepTable(NamedTuple):
-    """A table, and how it is laid out over the variables of a step.
+    """A table, and how it is laid out over the variables of a step."""
 
-    Attributes:
-        table: its number.
-        transpose: the order of its axes; None if as they are.
-        broadcast: where axes are inserted for variables that it does not have; None if it has all.
-    """
-
-    table: int
-    transpose: tuple[int, ...] | None
-    broadcast: Broadcast | None
+    table: int  # its number
+    transpose: tuple[int, ...] | None  # the order of its axes; None if as they are
+    broadcast: Broadcast | None  # where axes are inserted for variables that it does not have; None if it has all
 
 
 class StepSide(NamedTuple):
-    """Tables that are summed with each other first.
+    """Tables that are summed with each other first."""
 
-    Attributes:
-        tables: the tables.
-        axes: for each variable of the step, itself if one of the tables has it, else None.
-    """
-
-    tables: tuple[StepTable, ...]
-    axes: tuple[int | None, ...]
+    tables: tuple[StepTable, ...]  # the tables
+    axes: tuple[int | None, ...]  # for each variable of the step, itself if one of the tables has it, else None
 
 
 class EliminationStep(NamedTuple):
-    """The elimination of one variable.
+    """The elimination of one variable."""
 
-    Attributes:
-        variable: which.
-        scope: the variables of the tables that have it, itself first: along the first axis numbers lie far apart in
-            memory, and the best of them are found several times faster than along others.
-        maximize: whether its player wants a large sum.
-        sides: one or two sides, the sum of which has all these variables; each has the variable.
-    """
-
-    variable: int
+    variable: int  # which
+    # the variables of the tables that have it, itself first: along the first axis numbers lie far apart in memory,
+    # and the best of them are found several times faster than along others
     scope: Scope
-    maximize: bool
-    sides: tuple[StepSide, ...]
+    maximize: bool  # whether its player wants a large sum
+    sides: tuple[StepSide, ...]  # one or two sides, the sum of which has all these variables; each has the variable
 
 
 @lru_cache(maxsize=4096)
@@ -83,11 +66,6 @@ def elimination_steps(
 
     The last variables go first. If `reorder`, of neighbours in the prefix that belong to the same player, whose order
     does not change the value of the game, the one that joins the fewest variables goes first.
-
-    Args:
-        kinds: the player of each variable.
-        scopes: the variables of each table; every variable has one. Each step adds a table after them.
-        reorder: whether the order may differ from that of the prefix.
     """
     tables = list(enumerate(scopes))
     remaining = list(range(len(kinds)))
@@ -143,37 +121,22 @@ def _step_table(number: int, table_scope: Scope, scope: Scope) -> StepTable:
 
 
 class LiteralBatch(NamedTuple):
-    """The literals at one position in the clauses of a batch.
+    """The literals at one position in the clauses of a batch."""
 
-    Attributes:
-        axes: how many variables each has.
-        rows: the rows of their truth tables, clause by clause.
-        forall_axes: their variables that `forall` binds, each after its axis.
-        broadcast: how they are laid out over the variables of the clauses.
-        variables: for each axis, the variable of each clause.
-    """
-
-    axes: int
-    rows: Rows
-    forall_axes: tuple[tuple[int, int], ...]
-    broadcast: Broadcast
-    variables: tuple[Rows, ...]
+    axes: int  # how many variables each has
+    rows: Rows  # the rows of their truth tables, clause by clause
+    forall_axes: tuple[tuple[int, int], ...]  # their variables that `forall` binds, each after its axis
+    broadcast: Broadcast  # how they are laid out over the variables of the clauses
+    variables: tuple[Rows, ...]  # for each axis, the variable of each clause
 
 
 class ClauseBatch(NamedTuple):
-    """Clauses of the same layout.
+    """Clauses of the same layout."""
 
-    Attributes:
-        literals: their literals: the first of each clause, the second of each, and so on.
-        weights: the weight of each clause, as a column.
-        scopes: their variables, each set of them once.
-        starts: the first clause of each scope.
-    """
-
-    literals: tuple[LiteralBatch, ...]
-    weights: IntArray
-    scopes: tuple[Scope, ...]
-    starts: Rows
+    literals: tuple[LiteralBatch, ...]  # their literals: the first of each clause, the second of each, and so on
+    weights: IntArray  # the weight of each clause, as a column
+    scopes: tuple[Scope, ...]  # their variables, each set of them once
+    starts: Rows  # the first clause of each scope
 
     def payoffs(self, truth: TruthTables, candidates: Candidates, unit: int) -> IntArray:
         """Return the payoff of the clauses: a table for each of their scopes."""
@@ -203,34 +166,21 @@ class ClauseBatch(NamedTuple):
 
 
 class ForallBounds(NamedTuple):
-    """Bounds on the payoff of a pick for a variable that `forall` binds, from the literals about that variable alone.
+    """Bounds on the payoff of a pick for a variable bound by `forall`, from the literals about it alone."""
 
-    Attributes:
-        variable: which.
-        rows: the rows of these literals.
-        bounds: what each of these adds, where it holds, to the lower and to the upper bound.
-        open_weight: what else may add to each.
-        condition: which of these are in all its clauses of several literals: they fail where its condition applies.
-    """
-
-    variable: int
-    rows: Rows
-    bounds: IntArray
-    open_weight: IntArray
-    condition: Rows
+    variable: int  # which
+    rows: Rows  # the rows of these literals
+    bounds: IntArray  # what each of these adds, where it holds, to the lower and to the upper bound
+    open_weight: IntArray  # what else may add to each
+    condition: Rows  # which of these are in all its clauses of several literals: they fail where its condition applies
 
 
 @dataclass(frozen=True, eq=False)
 class ClauseBatches:
-    """All clauses of a component, in batches.
+    """All clauses of a component, in batches."""
 
-    Attributes:
-        kinds: the player of each variable.
-        batches: the clauses.
-    """
-
-    kinds: tuple[QuantifierKind, ...]
-    batches: tuple[ClauseBatch, ...]
+    kinds: tuple[QuantifierKind, ...]  # the player of each variable
+    batches: tuple[ClauseBatch, ...]  # the clauses
 
     @cached_property
     def scopes(self) -> tuple[Scope, ...]:

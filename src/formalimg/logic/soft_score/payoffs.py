@@ -93,17 +93,7 @@ class TruthTables:
     """Truth tables of literals in a world; each atom is read once."""
 
     def __init__(self, world: World, style: str | None, literals: LiteralIndex, semantics: Semantics) -> None:
-        """Read the truth tables of all literals.
-
-        Args:
-            world: the objects and relations.
-            style: the style of the image.
-            literals: the literals that are needed.
-            semantics: how `forall` reads inside counts.
-
-        Raises:
-            TooManyCountsError: if there are counts whose tables would be too large.
-        """
+        """Read the truth tables of all literals."""
         self.objects = len(world)
         of_style, of_one, of_two, counts = literals
         counting = CountingObjects(world)

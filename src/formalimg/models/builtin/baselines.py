@@ -45,32 +45,22 @@ ComposedDrawing: TypeAlias = Union["DrawnScene", Refused, Failed]
 
 @dataclass(frozen=True)
 class Baseline:
-    """An embedded image model. The same request always gives the same bytes.
+    """An embedded image model. The same request always gives the same bytes."""
 
-    Attributes:
-        name: how users write it.
-        compose: decides on the scene for a request.
-        compose_drawn: the same for suites with a drawn world, such as Natural; None if it draws none.
-        settings: what shapes its images besides the request.
-        sees_spec: whether requests must carry what the image has to show.
-        batch: the preferred number of requests per call.
-        concurrency: how many calls of `run --no-judge` may run at the same time.
-        style: it knows one style only, and needs no text about it.
-        covers: whether it draws suites of formulas only, or all that have a world to be drawn.
-        takes_images: whether it accepts a reference image.
-        paint: makes the image of a scene; None if it is drawn with icons.
-    """
-
-    name: str
-    compose: Callable[[ImageRequest], ComposedScene]
-    settings: Mapping[str, Setting]
-    sees_spec: bool = False
-    batch: int = 1
+    name: str  # how users write it
+    compose: Callable[[ImageRequest], ComposedScene]  # decides on the scene for a request
+    settings: Mapping[str, Setting]  # what shapes its images besides the request
+    sees_spec: bool = False  # whether requests must carry what the image has to show
+    batch: int = 1  # the preferred number of requests per call
+    # how many calls of `run --no-judge` may run at the same time
     concurrency: int = field(default_factory=lambda: os.cpu_count() or 1)
-    style: StyleText = "none"
+    style: StyleText = "none"  # it knows one style only, and needs no text about it
+    # whether it draws suites of formulas only, or all that have a world to be drawn
     covers: Literal["formulas", "worlds"] = "formulas"
-    takes_images: bool = False
+    takes_images: bool = False  # whether it accepts a reference image
+    # the same for suites with a drawn world, such as Natural; None if it draws none
     compose_drawn: Callable[[ImageRequest], ComposedDrawing] | None = None
+    # makes the image of a scene; None if it is drawn with icons
     paint: Callable[[Scene, ImageRequest], Image] | None = None
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:

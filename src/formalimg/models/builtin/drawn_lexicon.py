@@ -32,28 +32,20 @@ class DrawnNoun(NamedTuple):
 
 
 class DrawnLexicon(NamedTuple):
-    """All known words, by what they are looked up for.
+    """All known words, by what they are looked up for."""
 
-    Attributes:
-        nouns: the forms of all nouns.
-        also: what else an object may be called once it is named, by its class.
-        adjectives: attributes before a noun.
-        cues: everything that is no noun phrase; attributes behind a noun are of the kind "attribute".
-        every, known, pairs, marks, fillers: what may stand before a noun, by what it says.
-        numbers: the numbers, as words and digits.
-        names: what suites call the words of the vocabulary `natural`, where that is something else.
-    """
-
-    nouns: PhraseIndex[DrawnNoun]
-    also: Mapping[str, frozenset[str]]
-    adjectives: PhraseIndex[Attribute]
+    nouns: PhraseIndex[DrawnNoun]  # the forms of all nouns
+    also: Mapping[str, frozenset[str]]  # what else an object may be called once it is named, by its class
+    adjectives: PhraseIndex[Attribute]  # attributes before a noun
+    # everything that is no noun phrase; attributes behind a noun are of the kind "attribute"
     cues: PhraseIndex[TextCue]
-    every: frozenset[str]
+    every: frozenset[str]  # what may stand before a noun, by what it says
     known: frozenset[str]
     pairs: frozenset[str]
     marks: frozenset[str]
     fillers: frozenset[str]
-    numbers: Mapping[str, int]
+    numbers: Mapping[str, int]  # the numbers, as words and digits
+    # what suites call the words of the vocabulary `natural`, where that is something else
     names: Mapping[str, Mapping[str, str]]
 
 

@@ -13,25 +13,15 @@ _JOINTS = (",", "and")
 
 
 class SceneMention(NamedTuple):
-    """A noun phrase: "a heart-shaped red cup", "every pair of wooden glasses", "two cups".
+    """A noun phrase: "a heart-shaped red cup", "every pair of wooden glasses", "two cups"."""
 
-    Attributes:
-        label: the class of the object.
-        text: the noun as it is written.
-        attributes: what is said of it before the noun.
-        number: how many there are; None if no number is given.
-        several: whether it is every such object, or a plural without a number.
-        known: whether it has been named before: "the cup".
-        mark: what distinguishes it from others of its class: "first", "other".
-    """
-
-    label: str
-    text: str
-    attributes: tuple[Attribute, ...] = ()
-    number: int | None = None
-    several: bool = False
-    known: bool = False
-    mark: str | None = None
+    label: str  # the class of the object
+    text: str  # the noun as it is written
+    attributes: tuple[Attribute, ...] = ()  # what is said of it before the noun
+    number: int | None = None  # how many there are; None if no number is given
+    several: bool = False  # whether it is every such object, or a plural without a number
+    known: bool = False  # whether it has been named before: "the cup"
+    mark: str | None = None  # what distinguishes it from others of its class: "first", "other"
 
 
 SceneToken: TypeAlias = SceneMention | TextCue

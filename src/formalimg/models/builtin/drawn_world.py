@@ -24,16 +24,11 @@ class WorldNoun(NamedTuple):
 
 @dataclass(frozen=True)
 class DrawnWorld:
-    """What built-in models have to know of a suite whose images are drawings.
+    """What built-in models have to know of a suite whose images are drawings."""
 
-    Attributes:
-        rates: the chances of the reader's failures.
-        nouns: its nouns besides those of the vocabulary `natural`.
-        phrases: the words that scatter looks for; None: those of the suite's vocabulary.
-    """
-
-    rates: MisreadRates
-    nouns: Callable[[], Iterable[WorldNoun]] = tuple
+    rates: MisreadRates  # the chances of the reader's failures
+    nouns: Callable[[], Iterable[WorldNoun]] = tuple  # its nouns besides those of the vocabulary `natural`
+    # the words that scatter looks for; None: those of the suite's vocabulary
     phrases: Callable[[], Iterable[tuple[str, Meaning]]] | None = None
 
 

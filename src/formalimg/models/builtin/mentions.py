@@ -37,21 +37,13 @@ class TextCue(NamedTuple):
 
 
 class ObjectMention(NamedTuple):
-    """A noun phrase: "a pair of red scissors", "every fork", "two cups".
+    """A noun phrase: "a pair of red scissors", "every fork", "two cups"."""
 
-    Attributes:
-        label: the class of the object.
-        color: the colour before the noun.
-        mark: what distinguishes it from others of its class: "first", "particular".
-        number: how many there are, if a number is given.
-        several: whether it is every such object, or a plural without a number.
-    """
-
-    label: str
-    color: str | None = None
-    mark: str | None = None
-    number: int = 1
-    several: bool = False
+    label: str  # the class of the object
+    color: str | None = None  # the colour before the noun
+    mark: str | None = None  # what distinguishes it from others of its class: "first", "particular"
+    number: int = 1  # how many there are, if a number is given
+    several: bool = False  # whether it is every such object, or a plural without a number
 
 
 PromptToken: TypeAlias = ObjectMention | TextCue
@@ -207,16 +199,11 @@ class Entity:
 
 @dataclass
 class EntityTracker:
-    """Track which objects have been mentioned.
+    """Track which objects have been mentioned."""
 
-    Attributes:
-        several: how many "every cup" or "cups" are taken to be.
-        entities: what has been mentioned, in order.
-        topic: the subjects of the latest clause, which a sentence that begins with "it" is about.
-    """
-
-    several: int = 1
-    entities: list[Entity] = field(default_factory=list)
+    several: int = 1  # how many "every cup" or "cups" are taken to be
+    entities: list[Entity] = field(default_factory=list)  # what has been mentioned, in order
+    # the subjects of the latest clause, which a sentence that begins with "it" is about
     topic: list[ObjectGroup] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[tuple[int, Entity]]:

@@ -17,39 +17,25 @@ ATTRIBUTE_FACTS = ("color", "material", "shape", "size", "state")
 
 
 class ReadFact(NamedTuple):
-    """A fact that a prompt states.
+    """A fact that a prompt states."""
 
-    Attributes:
-        kind: "object", "number", "style", "relation", the kind of an attribute, or "every" for objects that a prompt
-            speaks of as "every cup" or "cups".
-        value: the class, the number, the style, the relation or the attribute.
-        objects: the objects that it is about, counted from 0; two for a relation, none for a style.
-    """
-
+    # "object", "number", "style", "relation", the kind of an attribute, or "every" for objects that a prompt speaks
+    # of as "every cup" or "cups"
     kind: str
-    value: str
-    objects: tuple[int, ...] = ()
+    value: str  # the class, the number, the style, the relation or the attribute
+    objects: tuple[int, ...] = ()  # the objects that it is about, counted from 0; two for a relation, none for a style
 
 
 @dataclass(frozen=True)
 class MisreadRates:
-    """The chance of each failure, for each fact, in a prompt with as many facts as the memory holds.
+    """The chance of each failure, for each fact, in a prompt with as many facts as the memory holds."""
 
-    Attributes:
-        lose_objects: an object is left out, with everything that is said of it.
-        lose_attributes: a colour, material, shape, size or state is forgotten.
-        swap_attributes: two objects exchange their colours, materials, shapes, sizes or states.
-        miscount: there is one object more or less than the number says.
-        lose_relations: a relation is forgotten.
-        lose_style: the style is forgotten.
-    """
-
-    lose_objects: float
-    lose_attributes: float
-    swap_attributes: float
-    miscount: float
-    lose_relations: float
-    lose_style: float
+    lose_objects: float  # an object is left out, with everything that is said of it
+    lose_attributes: float  # a colour, material, shape, size or state is forgotten
+    swap_attributes: float  # two objects exchange their colours, materials, shapes, sizes or states
+    miscount: float  # there is one object more or less than the number says
+    lose_relations: float  # a relation is forgotten
+    lose_style: float  # the style is forgotten
 
 
 MISREAD_OPTIONS = tuple(each.name for each in fields(MisreadRates))

@@ -61,17 +61,7 @@ class PlannedLayout(BaseModel):
 def open_planner(
     name: str, options: Mapping[str, str] | None = None, prompts: Path | None = None, *, published: bool = False
 ) -> ImageModel:
-    """Return the planner of this name: `builtin/solver`, or any chat model.
-
-    Args:
-        name: the planner.
-        options: of the chat model.
-        prompts: a folder with prompts of the user that replace ours.
-        published: whether the chat model is asked, and its answer is read, as published.
-
-    Raises:
-        FormalimgError: if there is none, or an option is wrong.
-    """
+    """Return the planner of this name: `builtin/solver`, or any chat model."""
     if name == SOLVER:
         if options:
             raise FormalimgError(f"{SOLVER} has no options, but {', '.join(options)} was given")
@@ -88,17 +78,11 @@ def open_planner(
 
 @dataclass(frozen=True)
 class LayoutPlanner:
-    """What chat models that plan layouts have in common; subclasses ask, and read the answer.
+    """What chat models that plan layouts have in common; subclasses ask, and read the answer."""
 
-    Attributes:
-        chat: the chat model.
-        prompts: a folder with prompts that replace ours.
-        batch, sees_spec: as for every image model.
-    """
-
-    chat: ChatModel
-    prompts: Path | None = None
-    batch: int = 1
+    chat: ChatModel  # the chat model
+    prompts: Path | None = None  # a folder with prompts that replace ours
+    batch: int = 1  # as for every image model
     sees_spec: bool = False
 
     @property

@@ -240,19 +240,12 @@ def compose_scene(prompt: str, seed: int = 0, *, memory: int = DEFAULT_MEMORY) -
 
 @dataclass
 class ReaderLayout:
-    """A layout in progress. Objects are never removed, and the layout is never restarted.
+    """A layout in progress. Objects are never removed, and the layout is never restarted."""
 
-    Attributes:
-        memory: the latest facts; older ones are forgotten, and no longer taken into account.
-        rng: decides between equally good boxes.
-        labels: the classes of all objects.
-        boxes: the boxes of the objects that have been placed.
-    """
-
-    memory: deque[PlacementFact]
-    rng: Random
-    labels: dict[int, str] = field(default_factory=dict)
-    boxes: dict[int, Box] = field(default_factory=dict)
+    memory: deque[PlacementFact]  # the latest facts; older ones are forgotten, and no longer taken into account
+    rng: Random  # decides between equally good boxes
+    labels: dict[int, str] = field(default_factory=dict)  # the classes of all objects
+    boxes: dict[int, Box] = field(default_factory=dict)  # the boxes of the objects that have been placed
 
     def add(self, facts: list[PlacementFact]) -> None:
         """Place the new objects of a sentence, then repair the facts that do not hold."""

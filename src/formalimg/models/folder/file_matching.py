@@ -31,11 +31,7 @@ class FolderListing(NamedTuple):
 
 
 def scan_folder(path: str) -> FolderListing:
-    """List all files below a folder, without hidden and system files. Links are followed.
-
-    Raises:
-        FormalimgError: if a folder cannot be read, or there are too many files.
-    """
+    """List all files below a folder, without hidden and system files. Links are followed."""
     found: list[str] = []
     pending: list[tuple[str, frozenset[tuple[int, int]]]] = [("", frozenset())]
     while pending:
@@ -134,27 +130,17 @@ class MatchedImage(NamedTuple):
 
 @dataclass(frozen=True)
 class MatchReport:
-    """Result of matching files to requested images.
+    """Result of matching files to requested images."""
 
-    Attributes:
-        path: the folder or map.
-        layout: the layout it was read by.
-        found: images with a file, in the order of the requests.
-        blocked: images for which a marker says that the model refused.
-        missing: images without a file.
-        extra: files that belong to no requested image.
-        duplicates: files with the same bytes that stand for one image; the first of each group is used.
-        absent: files that metadata name for a requested image, but that do not exist.
-    """
-
-    path: str
-    layout: str
-    found: tuple[MatchedImage, ...]
-    blocked: tuple[MatchedImage, ...] = ()
-    missing: tuple[RequestedImage, ...] = ()
-    extra: tuple[str, ...] = ()
+    path: str  # the folder or map
+    layout: str  # the layout it was read by
+    found: tuple[MatchedImage, ...]  # images with a file, in the order of the requests
+    blocked: tuple[MatchedImage, ...] = ()  # images for which a marker says that the model refused
+    missing: tuple[RequestedImage, ...] = ()  # images without a file
+    extra: tuple[str, ...] = ()  # files that belong to no requested image
+    # files with the same bytes that stand for one image; the first of each group is used
     duplicates: tuple[tuple[str, ...], ...] = ()
-    absent: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()  # files that metadata name for a requested image, but that do not exist
 
     @property
     def ways(self) -> str:
@@ -293,38 +279,19 @@ _SHOWN_DUPLICATES = 3
 
 
 class CandidateFile(NamedTuple):
-    """A file that may be the image of an item.
+    """A file that may be the image of an item."""
 
-    Attributes:
-        file: its path relative to the folder.
-        image: the image it claims to be; None if it was not requested.
-        blocked: whether it is only the marker of a refusal.
-        exists: whether the file exists.
-        by: how it was matched.
-    """
-
-    file: str
-    image: FolderImage | None
-    blocked: bool = False
-    exists: bool = True
-    by: MatchedBy = "id"
+    file: str  # its path relative to the folder
+    image: FolderImage | None  # the image it claims to be; None if it was not requested
+    blocked: bool = False  # whether it is only the marker of a refusal
+    exists: bool = True  # whether the file exists
+    by: MatchedBy = "id"  # how it was matched
 
 
 def resolve_candidates(
     candidates: Iterable[CandidateFile], index: ItemIndex, folder: str, place: str, layout: str
 ) -> MatchReport:
-    """Assign each requested image its file.
-
-    Args:
-        candidates: the candidate files.
-        index: the requested images.
-        folder: the folder that the paths are relative to.
-        place: its name as the user wrote it.
-        layout: the layout it was read by.
-
-    Raises:
-        FormalimgError: if different files stand for the same image.
-    """
+    """Assign each requested image its file."""
     files: dict[FolderImage, dict[str, MatchedBy]] = {}
     markers: dict[FolderImage, str] = {}
     absent: list[str] = []

@@ -107,11 +107,7 @@ class FolderModel:
         self._blocked: Mapping[FolderImage, MatchedImage] = {}
 
     def match(self, wanted: Sequence[RequestedImage]) -> MatchReport:
-        """Match files to these images, given in the order of the suite.
-
-        Raises:
-            FormalimgError: if none is found, a match is ambiguous, or the first file does not divide into its grid.
-        """
+        """Match files to these images, given in the order of the suite."""
         index = ItemIndex(wanted if self._grid is None else self._grid.files_of(wanted))
         if self._folder is None or self._layout is None:
             candidates = map_candidates(self._path, index)

@@ -50,15 +50,7 @@ class ImageGrid(NamedTuple):
         return tuple(file._replace(sample=one.sample) for one, file in places if file is not None)
 
     def cut(self, data: bytes, sample: int) -> bytes:
-        """Return one image of a file as PNG: its pixels, as they are. A file that is no image is returned unchanged.
-
-        Args:
-            data: the file.
-            sample: which image of the item; the first file holds those from 0 on.
-
-        Raises:
-            GridError: if the image does not divide into tiles of the same size, or is too large.
-        """
+        """Return one image of a file as PNG: its pixels, as they are. A file that is no image is returned unchanged."""
         try:
             with Image.open(io.BytesIO(data)) as opened:
                 self.check_size(*opened.size)
@@ -72,11 +64,7 @@ class ImageGrid(NamedTuple):
         return png_bytes(tile if tile.mode in ("RGB", "RGBA", "L") else tile.convert("RGB"))
 
     def check_size(self, width: int, height: int) -> None:
-        """Refuse sizes that do not divide.
-
-        Raises:
-            GridError: if they do not, or there are too many pixels.
-        """
+        """Refuse sizes that do not divide."""
         if width * height > _MAX_PIXELS:
             raise GridError(f"it has {width} x {height} pixels, more than {_MAX_PIXELS:,}: give smaller images")
         if width % self.columns or height % self.rows:
@@ -87,11 +75,7 @@ class ImageGrid(NamedTuple):
 
 
 def parse_grid(text: str) -> ImageGrid:
-    """Return the grid that an option names, such as `2x2`.
-
-    Raises:
-        FormalimgError: if it names none.
-    """
+    """Return the grid that an option names, such as `2x2`."""
     found = _GRID.fullmatch(text)
     if found is None or text == "1x1":
         raise FormalimgError(f"grid must be columns x rows, up to 99 each, as in grid=2x2, and is {text!r}")

@@ -28,18 +28,13 @@ _SHOWN = 6
 
 @dataclass(frozen=True)
 class ImageLayout:
-    """A way to lay out images in folders.
+    """A way to lay out images in folders."""
 
-    Attributes:
-        name: as users write it: `layout=…`.
-        fits: whether a folder looks like it.
-        candidates: the candidate files of a folder for the images that are wanted.
-        example: how the file of an image may be called, for messages; None: it is described by item and prompt.
-    """
-
-    name: str
-    fits: Callable[[FolderListing], bool]
+    name: str  # as users write it: `layout=…`
+    fits: Callable[[FolderListing], bool]  # whether a folder looks like it
+    # the candidate files of a folder for the images that are wanted
     candidates: Callable[[FolderListing, ItemIndex], Iterable[CandidateFile]]
+    # how the file of an image may be called, for messages; None: it is described by item and prompt
     example: Callable[[RequestedImage], str] | None = None
 
 
@@ -53,11 +48,7 @@ def image_layouts() -> dict[str, ImageLayout]:
 
 
 def published_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the candidate files of the layout `published`: images named by their items.
-
-    Raises:
-        FormalimgError: if it holds the images of several models, or a name is ambiguous.
-    """
+    """Yield the candidate files of the layout `published`: images named by their items."""
     inside = images_prefix(folder)
     for file in folder.files:
         if not file.startswith(inside):
@@ -71,11 +62,7 @@ def published_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Ca
 
 
 def images_prefix(folder: FolderListing) -> str:
-    """Return the prefix of the image paths in a folder: empty, or such as `responses/knolling/my-model/imgs/`.
-
-    Raises:
-        FormalimgError: if there are several.
-    """
+    """Return the prefix of the image paths in a folder: empty, or such as `responses/knolling/my-model/imgs/`."""
     depths: dict[int, dict[str, None]] = {}
     flat = False
     for file in folder.files:

@@ -36,11 +36,7 @@ class MetadataRow(NamedTuple):
 
 
 def read_jsonl_rows(folder: str, file: str) -> Iterator[MetadataRow]:
-    """Read the objects of a JSON lines file; empty lines are skipped.
-
-    Raises:
-        FormalimgError: if the file cannot be read, or a line is not a JSON object.
-    """
+    """Read the objects of a JSON lines file; empty lines are skipped."""
     for number, line in enumerate(read_text(Path(folder, file)).split("\n"), 1):
         if line.strip():
             where = f"{file}, line {number}"
@@ -51,11 +47,7 @@ def read_jsonl_rows(folder: str, file: str) -> Iterator[MetadataRow]:
 
 
 def read_csv_rows(folder: str, file: str) -> Iterator[MetadataRow]:
-    """Read the rows of a CSV file with a header; empty cells are omitted.
-
-    Raises:
-        FormalimgError: if the file cannot be read, a column occurs twice, or a row has more cells than the header.
-    """
+    """Read the rows of a CSV file with a header; empty cells are omitted."""
     reader = csv.DictReader(io.StringIO(read_text(Path(folder, file)), newline=""), strict=True)
     try:
         names = reader.fieldnames or ()
@@ -71,11 +63,7 @@ def read_csv_rows(folder: str, file: str) -> Iterator[MetadataRow]:
 
 
 def parse_json(text: str, where: str) -> Any:
-    """Parse JSON strictly.
-
-    Raises:
-        FormalimgError: if it is not JSON, or an object has a duplicate key.
-    """
+    """Parse JSON strictly."""
     try:
         return loads_strict(text)
     except (ValueError, RecursionError) as error:
@@ -86,31 +74,18 @@ _MAX_DIGITS = 9
 
 
 class MetadataEntry(NamedTuple):
-    """Metadata of one file.
+    """Metadata of one file."""
 
-    Attributes:
-        where: position in the metadata file, for messages.
-        file: the file.
-        item: the id of its item; takes precedence over the prompt.
-        id: the id of its item, or an unrelated id of the user's own if no item has it.
-        prompt: the prompt it was generated from.
-        sample: index among the item's images; None if the entries are in the order of the samples.
-    """
-
-    where: str
-    file: str
-    item: str | None
-    id: str | None
-    prompt: str | None
-    sample: int | None
+    where: str  # position in the metadata file, for messages
+    file: str  # the file
+    item: str | None  # the id of its item; takes precedence over the prompt
+    id: str | None  # the id of its item, or an unrelated id of the user's own if no item has it
+    prompt: str | None  # the prompt it was generated from
+    sample: int | None  # index among the item's images; None if the entries are in the order of the samples
 
 
 def parse_entry(row: MetadataRow, file_fields: tuple[str, ...]) -> MetadataEntry:
-    """Parse a row. Unknown fields are ignored.
-
-    Raises:
-        FormalimgError: if the file or the item is missing, or a field has the wrong type.
-    """
+    """Parse a row. Unknown fields are ignored."""
     where, fields = row
     file = next((fields[name] for name in file_fields if fields.get(name) is not None), None)
     if not isinstance(file, str) or not file or "\0" in file:
@@ -125,11 +100,7 @@ def parse_entry(row: MetadataRow, file_fields: tuple[str, ...]) -> MetadataEntry
 
 
 def entry_candidates(entries: Iterable[MetadataEntry], index: ItemIndex, folder: str) -> Iterator[CandidateFile]:
-    """Yield the candidate files of metadata entries, whose paths are relative to the folder.
-
-    Raises:
-        FormalimgError: if an entry contradicts itself, or its prompt is that of several items.
-    """
+    """Yield the candidate files of metadata entries, whose paths are relative to the folder."""
     numbered: Counter[str] = Counter()
     for entry in entries:
         item, by = _item(entry, index)
@@ -188,11 +159,7 @@ _FILE_FIELDS = ("file_name", "file", "path", "image")
 
 
 def imagefolder_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the candidate files of a folder with metadata. A run writes this layout to its own image folder.
-
-    Raises:
-        FormalimgError: if there is no metadata file, or two, or it is invalid or leads out of the folder.
-    """
+    """Yield the candidate files of a folder with metadata. A run writes this layout to its own image folder."""
     present = [name for name in METADATA if name in folder.files]
     if len(present) != 1:
         problem = "both metadata.jsonl and metadata.csv: keep one" if present else "no metadata.jsonl or metadata.csv"
@@ -222,9 +189,6 @@ def map_candidates(path: Path, index: ItemIndex) -> Iterator[CandidateFile]:
 
     A map is a JSON file such as `{"7": "images/seven.png"}`, by items or by prompts, or a list of objects; or a file of
     JSON lines or CSV with the fields of a metadata file.
-
-    Raises:
-        FormalimgError: if it cannot be read, or has another form.
     """
     match path.suffix.lower():
         case ".jsonl":

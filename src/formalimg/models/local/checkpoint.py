@@ -43,23 +43,14 @@ _SAMPLES, _SAMPLE_BYTES = 64, 4096
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Weights, device and dtype of a local model.
+    """Weights, device and dtype of a local model."""
 
-    Attributes:
-        model: a folder, or an id on the hub.
-        revision: branch, tag or commit on the hub; None for the newest.
-        device: such as `cuda`, `cuda:1`, `mps`, `cpu`.
-        dtype: such as `bfloat16`.
-        offline: use only the hub's cache on this machine.
-        trusted: whether code that comes with the weights may be run.
-    """
-
-    model: str
-    revision: str | None
-    device: str
-    dtype: str
-    offline: bool = False
-    trusted: bool = False
+    model: str  # a folder, or an id on the hub
+    revision: str | None  # branch, tag or commit on the hub; None for the newest
+    device: str  # such as `cuda`, `cuda:1`, `mps`, `cpu`
+    dtype: str  # such as `bfloat16`
+    offline: bool = False  # use only the hub's cache on this machine
+    trusted: bool = False  # whether code that comes with the weights may be run
 
     @cached_property
     def folder(self) -> Path | None:
@@ -80,12 +71,7 @@ class Checkpoint:
         return found
 
     def served(self, file: str, *libraries: str) -> dict[str, Setting]:
-        """Return what is actually used: commit, device, dtype, library versions.
-
-        Args:
-            file: a file that every checkpoint of this kind has, by which its commit in the cache is found.
-            libraries: whose versions matter, besides torch.
-        """
+        """Return what is actually used: commit, device, dtype, library versions."""
         found: dict[str, Setting] = {"model": self.model, "device": self.device, "dtype": self.dtype}
         commit = self._commit(file)
         if commit is not None:
@@ -148,9 +134,6 @@ class Checkpoint:
         """Load inside this context: errors become user errors (wrong name, no access, a missing package).
 
         Nothing else is loaded or computed meanwhile.
-
-        Raises:
-            FormalimgError: if anything fails inside.
         """
         try:
             with exclusive_loading():
@@ -176,18 +159,7 @@ CHECKPOINT_OPTIONS = ("device", "dtype", "revision", "offline", "trust_remote_co
 def read_checkpoint(
     model: str, given: Options, usual_dtype: str | None = None, devices: Sequence[str] | None = None
 ) -> Checkpoint:
-    """Read a checkpoint from a model's name and options: device, dtype, revision, offline, trust_remote_code.
-
-    Args:
-        model: a folder, or an id on the hub.
-        given: the options.
-        usual_dtype: what `dtype=auto` means; None for the shortest dtype that is fast on the device.
-        devices: the devices to use, if they are known already; the checkpoint gets the first.
-
-    Raises:
-        FormalimgError: if there is no such folder, device or dtype, a folder that is written like an id on the hub, or
-            a pipe in the folder.
-    """
+    """Read a checkpoint from a model's name and options: device, dtype, revision, offline, trust_remote_code."""
     folder = Path(model).expanduser()
     if model.startswith((".", "/", "~")) and not folder.is_dir():
         raise FormalimgError(f"there is no folder {model}: give the folder of a saved model, or an id on the hub")

@@ -102,16 +102,7 @@ class DevicePool(Generic[PoolTask, Result]):
         max_batch: int = 1,
         batch_key: Callable[[PoolTask], object] = lambda task: None,
     ) -> None:
-        """Create a pool with an empty queue.
-
-        Args:
-            name: prefix of the thread names.
-            devices: each gets a thread of its own. A device may be listed twice.
-            start: prepares a device at its first task, and returns the function that processes a batch of tasks, with
-                one result each. Both are only called in the device's own thread.
-            max_batch: maximum number of tasks per batch.
-            batch_key: only tasks with the same key are put into one batch.
-        """
+        """Create a pool with an empty queue."""
         self._start = start
         self._max_batch = max_batch
         self._batch_key = batch_key
@@ -150,11 +141,7 @@ class DevicePool(Generic[PoolTask, Result]):
                 queued.result.set_exception(NotStartedError())
 
     def require_wanted(self) -> None:
-        """Look, from within a task, whether anybody still waits for this batch.
-
-        Raises:
-            NotStartedError: if not.
-        """
+        """Look, from within a task, whether anybody still waits for this batch."""
         if all(queued.abandoned.is_set() for queued in self._thread.batch):
             raise NotStartedError
 
@@ -211,11 +198,7 @@ def _assign_device(thread: local, devices: deque[str]) -> None:
 
 
 def read_device(given: Options) -> str:
-    """Return the device of the option `device`: by default the accelerator, if there is one.
-
-    Raises:
-        FormalimgError: if it cannot be used.
-    """
+    """Return the device of the option `device`: by default the accelerator, if there is one."""
     return _check_device("device", given.text("device", "auto"))
 
 
@@ -224,9 +207,6 @@ def read_devices(given: Options) -> tuple[str, ...]:
 
     Several are written as `0,1` (accelerators by their numbers), `all` (every accelerator) or by their names. A device
     that is listed twice gets two copies.
-
-    Raises:
-        FormalimgError: if one of them cannot be used, or they are of different types.
     """
     several = given.text("devices", None)
     if several is None:

@@ -79,19 +79,7 @@ class LoadedPipeline:
         create_batcher: Callable[[], AdaptiveBatcher] = AdaptiveBatcher,
         require_wanted: Callable[[], None] = lambda: None,
     ) -> None:
-        """Wrap a pipeline.
-
-        Args:
-            name: name of the model, for messages.
-            pipeline: the pipeline, on its device.
-            options: the user's options.
-            served: what is used for every image: weights, device, versions.
-            create_batcher: creates a batcher for each image size.
-            require_wanted: called after each step; what it raises ends the batch.
-
-        Raises:
-            FormalimgError: if it does not support an option.
-        """
+        """Wrap a pipeline."""
         self._name = name
         self._options = options
         self._pipeline = pipeline
@@ -196,11 +184,7 @@ class LoadedPipeline:
         return {} if text is None else {"negative_prompt": [text] * count}
 
     def _fixed_arguments(self) -> dict[str, Any]:
-        """Return the arguments that are the same for all images.
-
-        Raises:
-            FormalimgError: if the pipeline does not take one of them.
-        """
+        """Return the arguments that are the same for all images."""
         given = {
             "num_inference_steps": self._options.steps,
             "guidance_scale": self._options.guidance,
@@ -258,15 +242,7 @@ class DiffusersModel:
         batch: Batch = 1,
         devices: Sequence[str] = (),
     ) -> None:
-        """Create a model that is not loaded yet.
-
-        Args:
-            name: name as users write it.
-            checkpoint: the weights.
-            options: the user's options.
-            batch: batch size; "auto" for as many images as fit into the memory of the device.
-            devices: devices to use at the same time; that of the checkpoint if there are none.
-        """
+        """Create a model that is not loaded yet."""
         self.name = name
         self._batch = batch
         self._checkpoint = checkpoint
@@ -303,11 +279,7 @@ class DiffusersModel:
         return "short" if has_short_context(self._checkpoint) else "long"
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
-        """Yield one result per request, in order.
-
-        Raises:
-            FormalimgError: if the pipeline cannot be loaded, or does not support an option.
-        """
+        """Yield one result per request, in order."""
         for _, group in groupby(requests, key=lambda request: request.size):
             async for result in encode_results(await self._pool.run(list(group))):
                 yield result
@@ -335,18 +307,7 @@ class DiffusersModel:
 
 @requires(modules=("torch", "diffusers", "transformers"), install=INSTALL_LOCAL)
 def open_diffusers(model: str, options: Mapping[str, str]) -> DiffusersModel:
-    """Any pipeline in a folder or on the Hugging Face hub, run here: diffusers/FOLDER or diffusers/OWNER/NAME.
-
-    Args:
-        model: the folder of a saved pipeline, or its id on the hub.
-        options: `device`, `devices`, `dtype`, `revision`, `variant`, `offline`, `trust_remote_code`; `batch` (a number,
-            or `auto`); `steps`, `guidance`, `negative_prompt`, `size` (a number, or `native`), `task`, `lora`,
-            `lora_scale`; `offload`, `vae_tiling`, `attention_slicing`, `compile`; `call.NAME` is passed to the pipeline
-            as it is.
-
-    Raises:
-        FormalimgError: if an option is wrong, there is no such folder, or a library is missing.
-    """
+    """Any pipeline in a folder or on the Hugging Face hub, run here: diffusers/FOLDER or diffusers/OWNER/NAME."""
     require_modules("diffusers", open_diffusers)
     name = f"diffusers/{model}"
     given = Options(name, options)

@@ -32,37 +32,22 @@ _OPTION_FOR = {
 
 @dataclass(frozen=True)
 class DiffusersOptions:
-    """Options of a diffusers model. What is None is left to the pipeline.
+    """Options of a diffusers model. What is None is left to the pipeline."""
 
-    Attributes:
-        task: `auto` takes the pipeline that the checkpoint names; the others build another one of the same weights.
-        steps: denoising steps.
-        guidance: guidance scale.
-        negative_prompt: what should not be in the image.
-        size: width and height in place of the run's; 0 for the pipeline's own.
-        variant: which files of the checkpoint, such as `fp16`.
-        lora: a folder, file or hub id of a LoRA that is added to the weights.
-        lora_scale: its weight.
-        vae_tiling: decode in tiles, for large images on small devices.
-        compiled: compile the denoiser; the first image takes minutes, all others less.
-        attention_slicing: compute attention in slices: slower, in less memory.
-        offload: keep in the device's memory only the model that works, or only the layer.
-        call: other arguments of the pipeline.
-    """
-
+    # `auto` takes the pipeline that the checkpoint names; the others build another one of the same weights
     task: PipelineTask = "auto"
-    steps: int | None = None
-    guidance: float | None = None
-    negative_prompt: str | None = None
-    size: int | None = None
-    variant: str | None = None
-    lora: str | None = None
-    lora_scale: float | None = None
-    vae_tiling: bool = False
-    compiled: bool = False
-    attention_slicing: bool = False
-    offload: Offload = "none"
-    call: Mapping[str, object] = field(default_factory=dict)
+    steps: int | None = None  # denoising steps
+    guidance: float | None = None  # guidance scale
+    negative_prompt: str | None = None  # what should not be in the image
+    size: int | None = None  # width and height in place of the run's; 0 for the pipeline's own
+    variant: str | None = None  # which files of the checkpoint, such as `fp16`
+    lora: str | None = None  # a folder, file or hub id of a LoRA that is added to the weights
+    lora_scale: float | None = None  # its weight
+    vae_tiling: bool = False  # decode in tiles, for large images on small devices
+    compiled: bool = False  # compile the denoiser; the first image takes minutes, all others less
+    attention_slicing: bool = False  # compute attention in slices: slower, in less memory
+    offload: Offload = "none"  # keep in the device's memory only the model that works, or only the layer
+    call: Mapping[str, object] = field(default_factory=dict)  # other arguments of the pipeline
 
     @property
     def settings(self) -> dict[str, Setting]:
@@ -86,11 +71,7 @@ class DiffusersOptions:
 
 
 def read_diffusers_options(name: str, given: Options) -> DiffusersOptions:
-    """Parse the options of a diffusers model.
-
-    Raises:
-        FormalimgError: if one of them is invalid.
-    """
+    """Parse the options of a diffusers model."""
     options = DiffusersOptions(
         task=cast(PipelineTask, given.choice("task", get_args(PipelineTask), "auto")),
         steps=given.integer("steps", None, minimum=1, maximum=1000),
@@ -115,16 +96,7 @@ def read_diffusers_options(name: str, given: Options) -> DiffusersOptions:
 
 
 def load_pipeline(name: str, checkpoint: Checkpoint, options: DiffusersOptions) -> Any:
-    """Load the pipeline on its device, with all options applied.
-
-    Args:
-        name: name of the model, for messages.
-        checkpoint: the weights.
-        options: the user's options.
-
-    Raises:
-        FormalimgError: if it cannot be loaded, or does not support an option.
-    """
+    """Load the pipeline on its device, with all options applied."""
     import diffusers
 
     silence_libraries("diffusers", "transformers")
@@ -180,11 +152,6 @@ def truncated_tokens(pipeline: Any, prompt: str, max_tokens: int | None) -> int 
     """Return the number of tokens of a prompt that no text encoder reads; None if that is unknown.
 
     Text encoders cut off long prompts silently.
-
-    Args:
-        pipeline: the loaded pipeline.
-        prompt: the prompt.
-        max_tokens: the limit that the pipeline sets itself; those of CLIP encoders are their own.
     """
     tokenizers = [
         part for name, part in pipeline.components.items() if name.startswith("tokenizer") and part is not None

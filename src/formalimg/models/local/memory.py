@@ -43,13 +43,7 @@ class AdaptiveBatcher:
     """
 
     def __init__(self, max_batch: int | None = None, *, gauge: MemoryGauge | None = None, limit: int = 1) -> None:
-        """Create a batcher.
-
-        Args:
-            max_batch: maximum batch size; None for batches as they come.
-            gauge: measures the memory of a batch; if it allows, larger ones follow. None to stay at `max_batch`.
-            limit: maximum that `max_batch` may grow to.
-        """
+        """Create a batcher."""
         self.max_batch = max_batch
         self._gauge = gauge
         self._limit = limit
@@ -98,12 +92,7 @@ class CudaMemoryGauge:
     """Measures the memory of a CUDA device."""
 
     def __init__(self, device: str, share: int = 1) -> None:
-        """Create a gauge.
-
-        Args:
-            device: such as `cuda:1`.
-            share: number of copies of a model that share the device.
-        """
+        """Create a gauge."""
         self._device = device
         self._share = share
         self._before = self._free = 0

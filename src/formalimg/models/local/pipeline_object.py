@@ -40,18 +40,7 @@ class PipelineObject:
         settings: Mapping[str, Setting] | None = None,
         batch: int = 1,
     ) -> None:
-        """Wrap a pipeline.
-
-        Args:
-            pipeline: the pipeline, or a `functools.partial` of it.
-            name: name in tables.
-            arguments: arguments of each call, such as `num_inference_steps`; they are recorded.
-            settings: what else to record.
-            batch: number of prompts per call.
-
-        Raises:
-            FormalimgError: if the pipeline does not take such an argument.
-        """
+        """Wrap a pipeline."""
         if isinstance(pipeline, functools.partial):
             pipeline, arguments = pipeline.func, {**pipeline.keywords, **(arguments or {})}
         kind = type(pipeline).__name__

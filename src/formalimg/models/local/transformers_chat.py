@@ -32,15 +32,10 @@ _SAMPLING_POLICY = RetryPolicy(timeout=_HOURS, max_attempts=1)
 
 
 class ChatPrompt(NamedTuple):
-    """A conversation to complete.
+    """A conversation to complete."""
 
-    Attributes:
-        turns: its messages in the form of chat templates, with decoded images.
-        images: number of images in it.
-    """
-
-    turns: Sequence[Mapping[str, Any]]
-    images: int
+    turns: Sequence[Mapping[str, Any]]  # its messages in the form of chat templates, with decoded images
+    images: int  # number of images in it
 
     @classmethod
     def from_messages(cls, messages: Sequence[Message]) -> ChatPrompt:
@@ -63,17 +58,7 @@ class LoadedChatModel:
         processor_options: Mapping[str, object],
         generate_options: Mapping[str, object],
     ) -> None:
-        """Load the model, which takes a while.
-
-        Args:
-            name: name of the model, for messages.
-            checkpoint: weights and device.
-            processor_options: other arguments of the processor.
-            generate_options: arguments of `run --no-judge`.
-
-        Raises:
-            FormalimgError: if it cannot be loaded, or has no chat template.
-        """
+        """Load the model, which takes a while."""
         from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText, AutoProcessor
         from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES
 
@@ -95,11 +80,7 @@ class LoadedChatModel:
         self._batcher = AdaptiveBatcher()
 
     def complete(self, prompts: Sequence[ChatPrompt]) -> list[ChatOutcome]:
-        """Return one outcome per prompt; all must have the same number of images.
-
-        Raises:
-            FormalimgError: if it is a text-only model and there are images.
-        """
+        """Return one outcome per prompt; all must have the same number of images."""
         if prompts[0].images and not self._has_vision:
             raise FormalimgError(f"{self._name} reads words only: give a model that can see")
         return self._batcher.run(self._complete_batch, prompts, _out_of_memory())
@@ -183,18 +164,7 @@ class TransformersChat:
         batch: int = 1,
         devices: Sequence[str] = (),
     ) -> None:
-        """Create a model that is not loaded yet.
-
-        Args:
-            name: name as users write it.
-            checkpoint: the weights.
-            max_new_tokens: maximum length of an answer.
-            temperature: 0 for greedy decoding.
-            processor_options: other arguments of the processor, such as the maximum number of pixels of an image.
-            generate_options: other arguments of `run --no-judge`.
-            batch: maximum batch size.
-            devices: devices to use at the same time; that of the checkpoint if there are none.
-        """
+        """Create a model that is not loaded yet."""
         self.name = name
         self.settings: Mapping[str, Setting] = {
             **checkpoint.settings,
@@ -233,17 +203,7 @@ class TransformersChat:
 
 @requires(modules=("torch", "transformers"), install=INSTALL_LOCAL)
 def open_transformers_chat(model: str, options: Mapping[str, str]) -> ChatModel:
-    """A chat model in a folder or on the Hugging Face hub, run here: transformers/FOLDER or transformers/OWNER/NAME.
-
-    Args:
-        model: the folder of a saved model, or its id on the hub.
-        options: `device`, `devices`, `dtype`, `revision`, `offline`, `trust_remote_code`; `batch` (maximum batch
-            size); `max_new_tokens`, `temperature`; `processor.NAME` (such as `processor.max_pixels`) and
-            `generate.NAME` are passed on as they are; and those of all chat models, such as `cache`.
-
-    Raises:
-        FormalimgError: if an option is wrong, there is no such folder, or a library is missing.
-    """
+    """A chat model in a folder or on the Hugging Face hub, run here: transformers/FOLDER or transformers/OWNER/NAME."""
     require_modules("transformers", open_transformers_chat)
     name = f"transformers/{model}"
     given = Options(name, options)

@@ -63,17 +63,7 @@ class AnthropicChat:
         fields: Mapping[str, object] | None = None,
         settings: Mapping[str, Setting] | None = None,
     ) -> None:
-        """Create a provider.
-
-        Args:
-            model: id of the model on the server.
-            server: client of the server.
-            max_tokens: maximum length of an answer, thinking included.
-            schema: how the schema of an answer is sent: `json_schema` or `none`.
-            effort: reasoning effort, for models that take it.
-            fields: other fields to send.
-            settings: settings to record.
-        """
+        """Create a provider."""
         self.name = f"anthropic/{model}"
         self.settings: Mapping[str, Setting] = dict(settings or {})
         self._model = model
@@ -135,17 +125,7 @@ class AnthropicChat:
     unless="for a server of your own",
 )
 def open_anthropic_chat(model: str, options: Mapping[str, str]) -> ChatModel:
-    """A chat model of Anthropic.
-
-    Args:
-        model: id of the model, such as `claude-sonnet-5`.
-        options: `base_url`; `max_tokens`, `temperature` (none is sent unless given: the newer models take none),
-            `effort`, `thinking` (`adaptive`, `disabled`, or a budget in tokens); `schema` (`json_schema`, `none`);
-            `extra.NAME` sends any other field; and those of all remote chat models, such as `concurrency`.
-
-    Raises:
-        FormalimgError: if an option is wrong, or the library or the key is missing.
-    """
+    """A chat model of Anthropic."""
     name = f"anthropic/{model}"
     given = Options(name, with_base_url(options, "ANTHROPIC_BASE_URL"))
     retry_policy = chat_retry_policy(given)

@@ -141,17 +141,7 @@ class GeminiImages:
 
 @requires_gemini
 def open_gemini_chat(model: str, options: Mapping[str, str]) -> ChatModel:
-    """A Gemini model that answers, by its id.
-
-    Args:
-        model: the id, such as `gemini-2.5-flash`.
-        options: `temperature` (0, but left to the model from Gemini 3 on; `default` sends none), `top_p`, `max_tokens`,
-            `seed`, `thinking_budget`, `thinking_level`, `media_resolution`; `schema` (`json_schema`, `json_object`,
-            `none`); `base_url`, `api_version`; and those of all remote chat models.
-
-    Raises:
-        FormalimgError: if the library or the key is missing, or an option is wrong.
-    """
+    """A Gemini model that answers, by its id."""
     name = f"gemini/{model}"
     given = Options(name, with_base_url(options, "GOOGLE_GEMINI_BASE_URL"))
     chosen: dict[str, Setting] = {
@@ -172,17 +162,7 @@ def open_gemini_chat(model: str, options: Mapping[str, str]) -> ChatModel:
 
 @requires_gemini
 def open_gemini_images(model: str, options: Mapping[str, str]) -> ImageModel:
-    """A Gemini model that draws, by its id.
-
-    Args:
-        model: the id, such as `gemini-2.5-flash-image`.
-        options: `aspect_ratio` (`1:1`; `none` leaves it to the model), `image_size` (`1K`, `2K`, `4K`),
-            `modalities` (`image`, `text+image`), `temperature`, `send_seed` (`off` sends no seed), `base_url`,
-            `api_version`, and those of all remote models.
-
-    Raises:
-        FormalimgError: if the library or the key is missing, or an option is wrong.
-    """
+    """A Gemini model that draws, by its id."""
     given = Options(f"gemini/{model}", with_base_url(options, "GOOGLE_GEMINI_BASE_URL"))
     given.accept_old_name("seeded", "send_seed")
     # The first models that drew refuse to draw without talking.

@@ -91,12 +91,7 @@ class GeminiClient:
         self._kept: list[Client] = []
 
     async def generate(self, contents: list[Content], config: GenerateContentConfig) -> GenerateContentResponse:
-        """Send one request.
-
-        Raises:
-            CallError: if no response was received, or one that is not Gemini's.
-            FormalimgError: if no call can succeed.
-        """
+        """Send one request."""
         try:
             return await self._connections.get().client.aio.models.generate_content(
                 model=self.model, contents=contents, config=config
@@ -123,17 +118,7 @@ class GeminiClient:
 def open_gemini_client(
     model: str, given: Options, timeout: float, max_bytes: int = MAX_IMAGE_ANSWER_BYTES
 ) -> GeminiClient:
-    """Create a client of a model.
-
-    Args:
-        model: id of the model.
-        given: the user's options, of which `base_url` and `api_version` are read; all others must have been.
-        timeout: seconds after which a request is given up.
-        max_bytes: maximum size of an answer.
-
-    Raises:
-        FormalimgError: if the library or the key is missing, or, before the key, if an option is unknown.
-    """
+    """Create a client of a model."""
     try:
         from google.genai.types import HttpOptions, HttpRetryOptions
     except ImportError:

@@ -124,18 +124,7 @@ class HfImages:
 
 @requires_hf
 def open_hf_chat(model: str, options: Mapping[str, str]) -> ChatModel:
-    """A chat model on Hugging Face.
-
-    Args:
-        model: id of the model on the Hub, such as `Qwen/Qwen3-VL-8B-Instruct`.
-        options: `provider` (`auto`, `together`, …), `base_url` (an endpoint to call instead), `bill_to`;
-            `temperature` (0; `default` sends none), `top_p`, `max_tokens` (4096; `default` sends none), `seed`;
-            `schema` (`json_schema`, `json_object`, `none`); `extra.NAME` sends any other field; and those of all
-            remote chat models.
-
-    Raises:
-        FormalimgError: if the library or the key is missing, or an option is wrong.
-    """
+    """A chat model on Hugging Face."""
     given = Options(f"hf/{model}", options)
     chosen: dict[str, Setting] = {
         "temperature": read_temperature(given, f"hf/{model}", 0.0, maximum=2.0),
@@ -155,18 +144,7 @@ def open_hf_chat(model: str, options: Mapping[str, str]) -> ChatModel:
 
 @requires_hf
 def open_hf_images(model: str, options: Mapping[str, str]) -> ImageModel:
-    """An image model on Hugging Face.
-
-    Args:
-        model: id of the model on the Hub, such as `black-forest-labs/FLUX.1-dev`.
-        options: `provider` (`auto`, `fal-ai`, `replicate`, …), `base_url` (an endpoint to call instead),
-            `bill_to`; `width`, `height`, `num_inference_steps`, `guidance_scale`, `negative_prompt`; `send_size=off`
-            and `send_seed=off` for models that take no size or seed; `extra.NAME` sends any other field; and those of
-            all remote models.
-
-    Raises:
-        FormalimgError: if the library or the key is missing, or an option is wrong.
-    """
+    """An image model on Hugging Face."""
     given = Options(f"hf/{model}", options)
     given.accept_old_name("sized", "send_size")
     given.accept_old_name("seeded", "send_seed")

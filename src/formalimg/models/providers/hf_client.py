@@ -47,25 +47,15 @@ requires_hf = requires(
 
 @dataclass(frozen=True)
 class HfRoute:
-    """How a model is reached.
+    """How a model is reached."""
 
-    Attributes:
-        model: id of the model on the Hub.
-        provider: inference provider, such as `fal-ai`; `auto` for the first one in the user's own order.
-        base_url: a server to call instead, such as a dedicated endpoint.
-        bill_to: the organization that pays.
-        timeout: seconds after which a call is given up.
-        max_bytes: maximum size of an answer.
-        token: the API key; it is not shown.
-    """
-
-    model: str
-    provider: str
-    base_url: str | None
-    bill_to: str | None
-    timeout: float
-    max_bytes: int
-    token: str | None = field(repr=False)
+    model: str  # id of the model on the Hub
+    provider: str  # inference provider, such as `fal-ai`; `auto` for the first one in the user's own order
+    base_url: str | None  # a server to call instead, such as a dedicated endpoint
+    bill_to: str | None  # the organization that pays
+    timeout: float  # seconds after which a call is given up
+    max_bytes: int  # maximum size of an answer
+    token: str | None = field(repr=False)  # the API key; it is not shown
 
 
 class HfClient:
@@ -90,10 +80,6 @@ class HfClient:
 
         The library's async client looks up providers, waits for results and fetches images without giving way to the
         event loop, so that no other call and no timeout could go on.
-
-        Raises:
-            CallError: if no response was received, or one that cannot be parsed.
-            FormalimgError: if no call can succeed.
         """
         if self._client is None:
             self._client = self._connect()
@@ -126,17 +112,7 @@ class HfClient:
 
 
 def open_hf_client(model: str, given: Options, timeout: float, max_bytes: int = MAX_IMAGE_ANSWER_BYTES) -> HfClient:
-    """Create a client of a model.
-
-    Args:
-        model: id of the model on the Hub.
-        given: the user's options, of which `provider`, `base_url` and `bill_to` are read; all others must have been.
-        timeout: seconds after which a call is given up.
-        max_bytes: maximum size of an answer.
-
-    Raises:
-        FormalimgError: if the library or the key is missing, or, before the key, if an option is unknown.
-    """
+    """Create a client of a model."""
     try:
         from huggingface_hub import get_session, get_token
     except ImportError:

@@ -51,34 +51,21 @@ _is_downloading: ContextVar[bool] = ContextVar("formalimg_is_downloading", defau
 
 @dataclass(frozen=True)
 class Endpoint:
-    """The model and server of a call, for messages.
+    """The model and server of a call, for messages."""
 
-    Attributes:
-        model: name as users write it.
-        key_name: environment variable that holds the API key.
-        url: address of the server.
-    """
-
-    model: str
-    key_name: str
-    url: str
+    model: str  # name as users write it
+    key_name: str  # environment variable that holds the API key
+    url: str  # address of the server
 
 
 @dataclass(frozen=True)
 class ErrorResponse:
-    """A response with an error status.
+    """A response with an error status."""
 
-    Attributes:
-        status: the HTTP status.
-        code: the provider's name of the error.
-        message: the provider's description.
-        headers: the response headers, by lower-case names or in a case-insensitive mapping.
-    """
-
-    status: int
-    code: str
-    message: str
-    headers: Mapping[str, str]
+    status: int  # the HTTP status
+    code: str  # the provider's name of the error
+    message: str  # the provider's description
+    headers: Mapping[str, str]  # the response headers, by lower-case names or in a case-insensitive mapping
 
 
 def error_from_response(response: ErrorResponse, endpoint: Endpoint) -> CallError | FormalimgError:
@@ -123,11 +110,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def json_object(body: bytes) -> dict[str, object]:
-    """Parse a response body that must be a JSON object.
-
-    Raises:
-        CallError: if it is something else.
-    """
+    """Parse a response body that must be a JSON object."""
     if not body.strip():
         raise CallError("wrong", "the answer is empty")
     if _HTML.match(body[:100].decode("latin-1")):
@@ -176,14 +159,6 @@ async def download(url: str, timeout: float, delays: Sequence[float] = _DOWNLOAD
 
     The provider's client is not used, because it would send the key along, and images often lie with
     somebody else. The URL is in no message: whoever has it can fetch the image.
-
-    Args:
-        url: where the image is, or what redirects there.
-        timeout: seconds for each attempt, with all its redirects.
-        delays: seconds before each retry.
-
-    Raises:
-        CallError: if the download fails, or is too large for an image.
     """
     if urlsplit(url).scheme not in ("http", "https"):
         raise CallError("wrong", "the address of the image is none of the web")

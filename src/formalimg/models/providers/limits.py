@@ -64,16 +64,7 @@ class AnswerBody:
     """
 
     def __init__(self, response: Response, max_bytes: int, max_items: int = MAX_JSON_ITEMS) -> None:
-        """Nothing has come yet.
-
-        Args:
-            response: the response, with its headers and without its body.
-            max_bytes: maximum size, as it comes and decompressed, if the status is not that of an error.
-            max_items: maximum number of items if it is JSON.
-
-        Raises:
-            CallError: if it is compressed in another way than was asked for.
-        """
+        """Nothing has come yet."""
         self._is_error = response.status_code >= 300
         self._limit = MAX_ERROR_BYTES if self._is_error else max_bytes
         self._max_items = max_items
@@ -92,11 +83,7 @@ class AnswerBody:
         self._expected = min(int(length), self._limit) if is_plain else self._limit
 
     async def read(self, stream: Any) -> bytes:
-        """Read a stream to its end, or as far as it is wanted; wait where large answers take too much memory.
-
-        Raises:
-            CallError: if it is too large, or cannot be decompressed.
-        """
+        """Read a stream to its end, or as far as it is wanted; wait where large answers take too much memory."""
         async for chunk in stream:
             if not self.add(chunk):
                 break
@@ -120,11 +107,7 @@ class AnswerBody:
         return self.content()
 
     def add(self, chunk: bytes) -> bool:
-        """Add what came; return whether more is wanted.
-
-        Raises:
-            CallError: if it is too large, or cannot be decompressed.
-        """
+        """Add what came; return whether more is wanted."""
         self._received += len(chunk)
         return self._append(chunk)
 
@@ -157,11 +140,7 @@ class AnswerBody:
         return True
 
     def content(self) -> bytes:
-        """Return the whole body, decompressed.
-
-        Raises:
-            CallError: if it is JSON of too many items.
-        """
+        """Return the whole body, decompressed."""
         body = self._file.getvalue()
         if image_type(body) is None and sum(map(body.count, (b",", b"[", b"{"))) > self._max_items:
             raise CallError("wrong", f"the server answered with more than {self._max_items:,} items of JSON")
@@ -186,12 +165,7 @@ class AnswerBody:
 
 
 def limit_answers(max_bytes: int, max_items: int = MAX_JSON_ITEMS) -> AsyncHooks:
-    """Return the event hooks of an async client that sends credentials.
-
-    Args:
-        max_bytes: maximum size of an answer.
-        max_items: maximum number of items of an answer in JSON.
-    """
+    """Return the event hooks of an async client that sends credentials."""
 
     async def on_response(response: Response) -> None:
         refuse_redirect(response)
@@ -218,10 +192,6 @@ def refuse_redirect(response: Response) -> None:
     """Refuse to send a request again to another server, with its key, prompt and images.
 
     Another server is one of another host or port, or the same without TLS.
-
-    Raises:
-        CallError: if it is unknown where the redirect goes.
-        FormalimgError: if it goes to another server.
     """
     if not response.has_redirect_location:
         return

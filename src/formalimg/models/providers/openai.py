@@ -77,17 +77,7 @@ class OpenAIChat:
         fields: Mapping[str, object] | None = None,
         settings: Mapping[str, Setting] | None = None,
     ) -> None:
-        """Create a provider.
-
-        Args:
-            model: id of the model on the server.
-            server: client of the server.
-            schema: how the schema of an answer is sent: `json_schema`, `json_object` (any JSON), `none`.
-            detail: resolution at which images are processed: `low`, `high`, `auto`.
-            top_logprobs: how many alternatives of each token to ask for, to read P(yes) from them; None for none.
-            fields: other fields to send.
-            settings: settings to record.
-        """
+        """Create a provider."""
         self.name = f"openai/{model}"
         self.settings: Mapping[str, Setting] = dict(settings or {})
         self._model = model
@@ -154,18 +144,7 @@ class OpenAIImages:
         settings: Mapping[str, Setting] | None = None,
         timeout: float = 120.0,
     ) -> None:
-        """Create a provider.
-
-        Args:
-            model: id of the model on the server.
-            server: client of the server.
-            size: size to send; None for the one closest to the request's that the model accepts.
-            send_seed: whether to send the request's seed; OpenAI's own models take no seeds.
-            response_format: `b64_json`, `url`, `none` to send no such field, `auto` for what fits the model.
-            fields: other fields to send.
-            settings: settings to record.
-            timeout: seconds for downloading an image by its URL.
-        """
+        """Create a provider."""
         self.name = f"openai/{model}"
         self.settings: Mapping[str, Setting] = dict(settings or {})
         self._model = model
@@ -212,20 +191,7 @@ class OpenAIImages:
 
 @requires_openai
 def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
-    """A chat model of OpenAI, or of a server that speaks as OpenAI does: vLLM, SGLang, Ollama, gateways.
-
-    Args:
-        model: id of the model on the server, such as `gpt-5.5` or `Qwen/Qwen3-VL-8B-Instruct`.
-        options: `base_url`; `temperature` (0 unless the model takes none; `default` sends none), `top_p`, `seed`,
-            `max_tokens` (`default` sends none) and `max_tokens_field` (its name on the server: `max_tokens` or
-            `max_completion_tokens`), `reasoning_effort`; `schema` (`json_schema`, `json_object`, `none`); `detail` of
-            images; `logprobs=true` asks for log-probabilities, to keep P(yes) of yes/no questions, and
-            `top_logprobs` says of how many tokens (2 to 20); `extra.NAME` sends any other field; and those of all
-            remote chat models, such as `concurrency`.
-
-    Raises:
-        FormalimgError: if an option is wrong, or the library or the key is missing.
-    """
+    """A chat model of OpenAI, or of a server that speaks as OpenAI does: vLLM, SGLang, Ollama, gateways."""
     name = f"openai/{model}"
     given = Options(name, with_base_url(options, "OPENAI_BASE_URL"))
     given.accept_old_name("limit", "max_tokens_field")
@@ -268,18 +234,7 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
 
 @requires_openai
 def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
-    """An image model of OpenAI, or of a server that speaks as OpenAI does.
-
-    Args:
-        model: id of the model on the server, such as `gpt-image-2`.
-        options: `base_url`; `size` (`1536x1024`, `auto`), `quality`, `output_format`, `output_compression`,
-            `background`, `moderation`, `style`, `input_fidelity`; `send_seed=on` sends each request's seed;
-            `response_format`; `api=chat` for models that draw in chat completions, which take none of these but
-            `send_seed`; `extra.NAME` sends any other field; and those of all remote models, such as `concurrency`.
-
-    Raises:
-        FormalimgError: if an option is wrong, or the library or the key is missing.
-    """
+    """An image model of OpenAI, or of a server that speaks as OpenAI does."""
     name = f"openai/{model}"
     given = Options(name, with_base_url(options, "OPENAI_BASE_URL"))
     given.accept_old_name("seeded", "send_seed")

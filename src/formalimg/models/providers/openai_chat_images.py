@@ -46,16 +46,7 @@ class OpenAIChatImages:
         settings: Mapping[str, Setting] | None = None,
         timeout: float = 120.0,
     ) -> None:
-        """Create a provider.
-
-        Args:
-            model: id of the model on the server.
-            server: client of the server.
-            send_seed: whether to send the request's seed.
-            fields: other fields to send; `modalities` asks for images unless it is among them.
-            settings: settings to record.
-            timeout: seconds for downloading an image by its URL.
-        """
+        """Create a provider."""
         self.name = f"openai/{model}"
         self.settings: Mapping[str, Setting] = dict(settings or {})
         self._model = model
@@ -87,11 +78,7 @@ class OpenAIChatImages:
 
 
 async def received_image(encoded: object, url: object, timeout: float) -> bytes:
-    """Return the file of an image that came as base64, as a data address or as an address of the web.
-
-    Raises:
-        CallError: if there is none, or it is no image.
-    """
+    """Return the file of an image that came as base64, as a data address or as an address of the web."""
     if isinstance(url, str) and url.startswith("data:"):
         encoded = url.partition(",")[2]
     if isinstance(encoded, str) and encoded:
@@ -109,11 +96,7 @@ async def received_image(encoded: object, url: object, timeout: float) -> bytes:
 
 
 def _addresses(answer: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the addresses of the images of an answer, most of them data addresses.
-
-    Raises:
-        CallError: if there are none: a refusal, or an answer in words.
-    """
+    """Yield the addresses of the images of an answer, most of them data addresses."""
     choices = answer.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, dict) else None

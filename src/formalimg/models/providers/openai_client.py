@@ -36,17 +36,7 @@ requires_openai = requires(
 def connect_openai(
     model: str, base_url: str | None, timeout: float, max_bytes: int = MAX_IMAGE_ANSWER_BYTES
 ) -> OpenAIClient:
-    """Return a client of the server at `base_url`; of OpenAI's own if it is None.
-
-    Args:
-        model: name as users write it, for messages.
-        base_url: address of the server.
-        timeout: seconds after which a request is given up.
-        max_bytes: maximum size of an answer.
-
-    Raises:
-        FormalimgError: if the library is missing, or a key that is needed.
-    """
+    """Return a client of the server at `base_url`; of OpenAI's own if it is None."""
     try:
         import openai
     except ImportError:
@@ -90,21 +80,13 @@ def _encode_part(part: str | Attachment, detail: str | None) -> dict[str, object
 
 @dataclass(frozen=True)
 class ImageModelSpec:
-    """What an image model accepts. Read from a data file, because new models come every season.
+    """What an image model accepts. Read from a data file, because new models come every season."""
 
-    Attributes:
-        begins: prefix of the names of such models.
-        sides: allowed lengths in pixels of a square image; empty if there is no list.
-        step: lengths must be multiples of it.
-        asks_for_data: whether the image must be requested as data, because the model would send a URL.
-        edits: whether it accepts an image beside the prompt.
-    """
-
-    begins: str
-    sides: tuple[int, ...] = ()
-    step: int = 1
-    asks_for_data: bool = True
-    edits: bool = True
+    begins: str  # prefix of the names of such models
+    sides: tuple[int, ...] = ()  # allowed lengths in pixels of a square image; empty if there is no list
+    step: int = 1  # lengths must be multiples of it
+    asks_for_data: bool = True  # whether the image must be requested as data, because the model would send a URL
+    edits: bool = True  # whether it accepts an image beside the prompt
 
     def size(self, requested: int) -> str:
         """Return the allowed size closest to the requested one, as it is written in requests."""

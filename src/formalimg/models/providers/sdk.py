@@ -47,12 +47,7 @@ class PerEventLoop(Generic[T]):
     """Creates one object per event loop, such as open connections, so that a model can be used in several loops."""
 
     def __init__(self, create: Callable[[], T], close: Callable[[T], Awaitable[None]] | None = None) -> None:
-        """Nothing is created yet.
-
-        Args:
-            create: creates an object for the running loop.
-            close: called at the end of that loop.
-        """
+        """Nothing is created yet."""
         self._create = create
         self._close = close
         self._objects: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
@@ -117,27 +112,13 @@ class SdkClient(Generic[Client]):
     """A server that is called through an SDK: one request per call, no retries, errors translated."""
 
     def __init__(self, library: ModuleType, endpoint: Endpoint, connect: Callable[[], Client]) -> None:
-        """Create a client; it connects at the first call.
-
-        Args:
-            library: the SDK, for its errors.
-            endpoint: model and server, for messages.
-            connect: creates a client of the SDK; clients are not shared between event loops.
-        """
+        """Create a client; it connects at the first call."""
         self._library = library
         self._endpoint = endpoint
         self._pools = PerEventLoop(lambda: ClientPool(connect), ClientPool.close)
 
     async def call(self, send: Callable[[Client], Awaitable[Any]]) -> SdkResponse:
-        """Make one call.
-
-        Args:
-            send: from a client to a call for a raw response.
-
-        Raises:
-            CallError: if no response was received, or one that is not a JSON object.
-            FormalimgError: if no call can succeed.
-        """
+        """Make one call."""
         try:
             with self._pools.get().acquire() as client:
                 response = (await send(client)).http_response

@@ -40,12 +40,7 @@ class ThreadCall:
     """
 
     def __init__(self, timeout: float, max_bytes: int) -> None:
-        """Nothing is sent yet.
-
-        Args:
-            timeout: seconds for the whole call.
-            max_bytes: maximum size of an answer.
-        """
+        """Nothing is sent yet."""
         self._timeout = timeout
         self._deadline = time.monotonic() + timeout
         self._max_bytes = max_bytes

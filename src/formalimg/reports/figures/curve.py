@@ -69,12 +69,7 @@ class _Plane(NamedTuple):
 
 
 def curve_svg(section: Section, subject: int | None = None) -> Markup:
-    """Return one line for each run with its intervals; floor, ceiling and published numbers are less prominent.
-
-    Args:
-        section: the runs.
-        subject: the number of the run that the figure is about: its line is drawn in full, whatever its model.
-    """
+    """Return one line for each run with its intervals; floor, ceiling and published numbers are less prominent."""
     if not section.levels:
         return join()
     if not _has_numbers(section):
@@ -85,12 +80,7 @@ def curve_svg(section: Section, subject: int | None = None) -> Markup:
 
 
 def curves_html(section: Section, subject: int | None = None) -> Markup:
-    """Return the curve twice: as it is, and for narrow screens with a legend below. The style of pages shows one.
-
-    Args:
-        section: the runs.
-        subject: as for `curve_svg`.
-    """
+    """Return the curve twice: as it is, and for narrow screens with a legend below. The style of pages shows one."""
     if not section.levels or not _has_numbers(section):
         return curve_svg(section, subject)
     plane = _narrow_plane(section)

@@ -43,12 +43,7 @@ class _DifferencePlane(NamedTuple):
 
 
 def differences_svg(section: Section, baseline: str) -> Markup:
-    """Return the differences of each run to the baseline, level by level; nothing where none are known.
-
-    Args:
-        section: the runs, compared with the baseline.
-        baseline: the name of the baseline in the section.
-    """
+    """Return the differences of each run to the baseline, level by level; nothing where none are known."""
     found = [one for one in _read(section, baseline) if one.levels]
     if not found:
         return join()

@@ -71,23 +71,15 @@ class FiveNumbers(NamedTuple):
 
 
 class BoxPlot(NamedTuple):
-    """Distributions of numbers, one box each.
+    """Distributions of numbers, one box each."""
 
-    Attributes:
-        title, note: what they show, and how they were made.
-        figures: for each name the figures, by whom or what they are of.
-        measure, about: what stands at the axes.
-        scale: the axis of the figures.
-        shows_each: is there a point for each figure?
-    """
-
-    title: str
+    title: str  # what they show, and how they were made
     note: str
-    figures: Mapping[str, Mapping[str, float]]
-    measure: str
+    figures: Mapping[str, Mapping[str, float]]  # for each name the figures, by whom or what they are of
+    measure: str  # what stands at the axes
     about: str
-    scale: Axis = SHARES
-    shows_each: bool = True
+    scale: Axis = SHARES  # the axis of the figures
+    shows_each: bool = True  # is there a point for each figure?
 
 
 def five_numbers(figures: Sequence[float]) -> FiveNumbers:

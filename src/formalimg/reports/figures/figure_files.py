@@ -31,11 +31,7 @@ _POINTS_PER_INCH = 72
 
 
 def parse_figure_formats(listed: str) -> tuple[FigureFormat, ...]:
-    """Return the formats in a list such as `svg,pdf`.
-
-    Raises:
-        FormalimgError: if one of them is unknown, or needs a library that is not installed.
-    """
+    """Return the formats in a list such as `svg,pdf`."""
     known: dict[str, FigureFormat] = {form: form for form in get_args(FigureFormat)}
     named = [name for name in re.split(r"[\s,]+", listed.lower()) if name]
     wrong = [name for name in named if name not in known]

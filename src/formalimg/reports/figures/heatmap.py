@@ -27,25 +27,16 @@ _PALE, _DARK = (0xF4, 0xF6, 0xF9), (0x1D, 0x5B, 0xA6)
 
 
 class HeatMap(NamedTuple):
-    """A heatmap.
+    """A heatmap."""
 
-    Attributes:
-        title, note: what it shows, and how its numbers were made.
-        rows, columns: what stands beside and above it.
-        cells: the numbers, by row and column; those that are not known are not there.
-        written: the same as they are written into the table.
-        about: what the columns are, such as k; empty if their names speak for themselves.
-        low, high: which numbers are palest and darkest.
-    """
-
-    title: str
+    title: str  # what it shows, and how its numbers were made
     note: str
-    rows: tuple[str, ...]
+    rows: tuple[str, ...]  # what stands beside and above it
     columns: tuple[str, ...]
-    cells: Mapping[tuple[str, str], float]
-    written: Mapping[tuple[str, str], str]
-    about: str = ""
-    low: float = 0
+    cells: Mapping[tuple[str, str], float]  # the numbers, by row and column; those that are not known are not there
+    written: Mapping[tuple[str, str], str]  # the same as they are written into the table
+    about: str = ""  # what the columns are, such as k; empty if their names speak for themselves
+    low: float = 0  # which numbers are palest and darkest
     high: float = 1
 
 

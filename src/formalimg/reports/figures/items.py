@@ -29,16 +29,7 @@ def _drawings(by_suite: dict[str, list[Item[Any]]]) -> Iterator[Figure]:
 def share_chart(
     name: str, title: str, note: str, counts: Mapping[str, int], measure: str, *, with_counts: bool = False
 ) -> Figure:
-    """Return bars for the shares of what items are made of, the largest first.
-
-    Args:
-        name: the name of the figure.
-        title: its title.
-        note: its caption.
-        counts: how often each thing is there.
-        measure: what the shares are of.
-        with_counts: whether the counts are in the labels.
-    """
+    """Return bars for the shares of what items are made of, the largest first."""
     total = sum(counts.values())
     points = {f"{what}: {count:,}" if with_counts else what: Point(count / total) for what, count in counts.items()}
     ordered = sorted(points, key=lambda label: (-points[label].value, label))

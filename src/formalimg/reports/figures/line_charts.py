@@ -110,41 +110,26 @@ _MAX_TITLE, _MAX_TITLE_BESIDE = 24, 14
 
 
 class LinePanel(NamedTuple):
-    """One panel.
+    """One panel."""
 
-    Attributes:
-        title: what sets it apart from the others.
-        series: its lines.
-        shades: for the name of a line the range that is shaded behind it, by the names of what the figures are about.
-        remark: what stands behind the title, and is never cut.
-    """
-
-    title: str
-    series: tuple[Series, ...]
+    title: str  # what sets it apart from the others
+    series: tuple[Series, ...]  # its lines
+    # for the name of a line the range that is shaded behind it, by the names of what the figures are about
     shades: Mapping[str, Mapping[str, Interval]] = {}
-    remark: str = ""
+    remark: str = ""  # what stands behind the title, and is never cut
 
 
 class PanelChart(NamedTuple):
-    """Panels that share their axes.
+    """Panels that share their axes."""
 
-    Attributes:
-        title, note: what they show, and how their figures were made.
-        names: what the figures are about, in order.
-        panels: the small figures.
-        measure, about: what stands at the axes.
-        percent: are the figures written in percent?
-        shaded: what a shade means, for the legend.
-    """
-
-    title: str
+    title: str  # what they show, and how their figures were made
     note: str
-    names: tuple[str, ...]
-    panels: tuple[LinePanel, ...]
-    measure: str
+    names: tuple[str, ...]  # what the figures are about, in order
+    panels: tuple[LinePanel, ...]  # the small figures
+    measure: str  # what stands at the axes
     about: str
-    percent: bool = True
-    shaded: str = ""
+    percent: bool = True  # are the figures written in percent?
+    shaded: str = ""  # what a shade means, for the legend
 
 
 def panel_chart(name: str, panels: PanelChart) -> Figure:

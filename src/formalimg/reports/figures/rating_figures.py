@@ -42,16 +42,7 @@ _SHADED_BY_TURN = (
 def panel_figures(
     panel: Panel, suite: Benchmark, name: str, of: str, people: str, confidence: float
 ) -> Iterator[Figure]:
-    """Yield the figures of one panel of raters.
-
-    Args:
-        panel: the ratings and the verdicts.
-        suite: the suite that the images are of.
-        name: what the names of the figures begin with.
-        of: what is voted on, such as `whole images`.
-        people: the name of all raters together, such as `majority of people`.
-        confidence: of all intervals.
-    """
+    """Yield the figures of one panel of raters."""
     title = f"{suite.title}: people and judge, {of}, by level"
     by_level = _by_level(panel, suite, title, suite.rated_share, people, confidence)
     if any(one.points for each in by_level.panels for one in each.series):

@@ -67,38 +67,24 @@ def _upright(frame: PlotArea) -> Markup:
 
 
 class Curve(NamedTuple):
-    """A line: at each x its y; None where that is not defined.
+    """A line: at each x its y; None where that is not defined."""
 
-    Attributes:
-        name, style: what it is called, and how it styles.
-        places: the corners of the line.
-        points: the places with a mark.
-    """
-
-    name: str
+    name: str  # what it is called, and how it styles
     style: SeriesStyle
-    places: tuple[tuple[float, float | None], ...]
-    points: tuple[tuple[float, float | None], ...] = ()
+    places: tuple[tuple[float, float | None], ...]  # the corners of the line
+    points: tuple[tuple[float, float | None], ...] = ()  # the places with a mark
 
 
 class Curves(NamedTuple):
-    """Lines over one numeric axis.
+    """Lines over one numeric axis."""
 
-    Attributes:
-        title, note: what they show, and how their numbers were made.
-        curves: the lines; and marks on them.
-        across, up: what stands at the axes.
-        scale: the axis across.
-        upright: where a dotted line stands, and what it marks.
-    """
-
-    title: str
+    title: str  # what they show, and how their numbers were made
     note: str
-    curves: tuple[Curve, ...]
-    across: str
+    curves: tuple[Curve, ...]  # the lines; and marks on them
+    across: str  # what stands at the axes
     up: str
-    scale: Axis
-    upright: tuple[tuple[float, str], ...] = ()
+    scale: Axis  # the axis across
+    upright: tuple[tuple[float, str], ...] = ()  # where a dotted line stands, and what it marks
 
 
 def curve_chart(name: str, of: Curves) -> Figure:

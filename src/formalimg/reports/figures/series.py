@@ -26,12 +26,7 @@ _TONES = 6
 
 
 def run_tones(rows: Sequence[RunRow], subject: int | None = None) -> tuple[str, ...]:
-    """Return for each run the CSS class that colours it; the first one has the accent.
-
-    Args:
-        rows: the runs.
-        subject: the run that the figure is about; all others are its baselines.
-    """
+    """Return for each run the CSS class that colours it; the first one has the accent."""
     found: list[str] = []
     rated = rated_rows(rows) if subject is None else (rows[subject],)
     for row in rows:
@@ -152,25 +147,15 @@ class Series(NamedTuple):
 
 
 class Chart(NamedTuple):
-    """The data of a chart.
+    """The data of a chart."""
 
-    Attributes:
-        title: what it shows.
-        note: how its figures were made.
-        names: what the figures are about, in order; some run has a figure for each.
-        series: the runs.
-        measure: what stands at the axis of the figures.
-        percent: are they written in percent?
-        about: what stands at the other axis; empty if the names speak for themselves.
-    """
-
-    title: str
-    note: str
-    names: tuple[str, ...]
-    series: tuple[Series, ...]
-    measure: str
-    percent: bool
-    about: str = ""
+    title: str  # what it shows
+    note: str  # how its figures were made
+    names: tuple[str, ...]  # what the figures are about, in order; some run has a figure for each
+    series: tuple[Series, ...]  # the runs
+    measure: str  # what stands at the axis of the figures
+    percent: bool  # are they written in percent?
+    about: str = ""  # what stands at the other axis; empty if the names speak for themselves
 
     def tick(self, value: float) -> str:
         """Return the label of a number at the axis."""

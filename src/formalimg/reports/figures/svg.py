@@ -73,21 +73,13 @@ _BROAD, _NARROW = 1.0, 0.53
 
 
 class Figure(NamedTuple):
-    """A figure of a report.
+    """A figure of a report."""
 
-    Attributes:
-        name: what its file is called, without the ending, such as `knolling-rates`.
-        title: what it shows.
-        note: how its figures were made and what its marks mean; for the caption.
-        height: in points. All are `WIDTH` wide.
-        inside: what is drawn.
-    """
-
-    name: str
-    title: str
-    note: str
-    height: float
-    inside: Markup
+    name: str  # what its file is called, without the ending, such as `knolling-rates`
+    title: str  # what it shows
+    note: str  # how its figures were made and what its marks mean; for the caption
+    height: float  # in points. All are `WIDTH` wide
+    inside: Markup  # what is drawn
 
     def svg(self, unit: Literal["pt", ""] = "pt") -> str:
         """Return the figure as an SVG file that needs nothing from outside: no style, no fonts, no network."""

@@ -36,15 +36,7 @@ _OF_PART = ("part", "kind", "holds", "part_score", "weight", "about", "reason")
 
 
 def image_frame(run: RunRecord, labels: Mapping[ImageName, bool] | None = None) -> DataFrame:
-    """Return one row for each planned image; `passed` is missing, and `unscored` says why, where there is no verdict.
-
-    Args:
-        run: the run.
-        labels: what people say of images, for a column `label`; missing where they do not.
-
-    Raises:
-        FormalimgError: if pandas is not installed.
-    """
+    """Return one row per planned image; without a verdict, `passed` is missing and `unscored` says why."""
     pandas = import_pandas()
     frame: DataFrame = pandas.DataFrame([_image_row(run, judged) for judged in run.judged()], columns=[*_IMAGE_COLUMNS])
     # Nullable types: a missing verdict is neither False nor 0.
@@ -56,11 +48,7 @@ def image_frame(run: RunRecord, labels: Mapping[ImageName, bool] | None = None) 
 
 
 def part_frame(run: RunRecord) -> DataFrame:
-    """Return one row for each part of each verdict: a clause, a concept, a question.
-
-    Raises:
-        FormalimgError: if pandas is not installed.
-    """
+    """Return one row for each part of each verdict: a clause, a concept, a question."""
     pandas = import_pandas()
     return pandas.DataFrame([*_part_rows(run)], columns=[*_PART_COLUMNS, *_OF_PART])
 

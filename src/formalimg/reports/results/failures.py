@@ -143,13 +143,7 @@ class Failures(Sequence[Failure]):
 
 
 def find_failures(run: RunRecord, levels: Collection[int] | None, limit: int | None) -> Failures:
-    """Return the failed images of a run.
-
-    Args:
-        run: the run.
-        levels: only of these levels; None for all.
-        limit: at most this many, spread over the levels; None for all.
-    """
+    """Return the failed images of a run."""
     failed = [one for one in run.outcomes() if one.passed is False and (levels is None or one.level in levels)]
     chosen = failed
     if limit is not None and len(failed) > limit:

@@ -46,12 +46,7 @@ def comparison_html(comparison: Comparison) -> str:
 
 
 def failures_html(failures: Sequence[Failure], total: int) -> str:
-    """Return failures as a gallery: each with its image, prompt, and what it does not show.
-
-    Args:
-        failures: the failures; the first `MAX_SHOWN` are shown.
-        total: how many images failed in all.
-    """
+    """Return failures as a gallery: each with its image, prompt, and what it does not show."""
     from markupsafe import Markup
 
     cards = [

@@ -34,13 +34,9 @@ _COLUMNS = (
 
 @dataclass(frozen=True, repr=False)
 class RunComparison:
-    """Runs side by side; `Evaluation.compare` makes it. `print` shows who is ahead, by whom, and the table.
+    """Runs side by side; `Evaluation.compare` makes it. `print` shows who is ahead, by whom, and the table."""
 
-    Attributes:
-        comparison: the numbers of the report.
-    """
-
-    comparison: Comparison
+    comparison: Comparison  # the numbers of the report
 
     @property
     def claims(self) -> list[str]:
@@ -51,9 +47,6 @@ class RunComparison:
         """Return one row for each pair of runs: `difference` is the first minus the second, from -1 to 1.
 
         `by` says who decides: people where both runs have labels, otherwise the judge.
-
-        Raises:
-            FormalimgError: if pandas is not installed.
         """
         rows = [
             {"suite": section.suite.name, **_row(pair)}

@@ -31,15 +31,7 @@ class ArchiveSizes(NamedTuple):
 
 
 def require_plain_archive(file: IO[bytes]) -> ArchiveSizes:
-    """Refuse a zip file that is out of proportion.
-
-    Args:
-        file: the file, from which only its directory is read.
-
-    Raises:
-        ValueError: if it is not a zip file, or one with repeated names, shared bytes, too many entries, or that would
-            unpack to too much.
-    """
+    """Refuse a zip file that is out of proportion."""
     size = file.seek(0, os.SEEK_END)
     start, length = _directory(file, size)
     if length > MAX_ENTRIES * 200:

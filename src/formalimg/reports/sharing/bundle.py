@@ -35,19 +35,12 @@ _CHUNK = 1 << 20
 
 
 class WrittenBundle(NamedTuple):
-    """A bundle that was written.
+    """A bundle that was written."""
 
-    Attributes:
-        path: the file.
-        digest: the digest to cite: it covers every file in the bundle.
-        bytes: its size.
-        runs: what the bundle says about each run: suite, model, judges and counts.
-    """
-
-    path: Path
-    digest: str
-    bytes: int
-    runs: tuple[Mapping[str, Any], ...]
+    path: Path  # the file
+    digest: str  # the digest to cite: it covers every file in the bundle
+    bytes: int  # its size
+    runs: tuple[Mapping[str, Any], ...]  # what the bundle says about each run: suite, model, judges and counts
 
 
 def write_bundle(

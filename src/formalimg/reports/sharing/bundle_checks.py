@@ -20,17 +20,11 @@ class BundleFinding(NamedTuple):
 
 
 class Unproven(NamedTuple):
-    """Something in a bundle that does not follow from anything else in it.
+    """Something in a bundle that does not follow from anything else in it."""
 
-    Attributes:
-        what: what it is, in words, such as `images`.
-        number: how many of it.
-        reason: why it cannot be computed again.
-    """
-
-    what: str
-    number: int
-    reason: str
+    what: str  # what it is, in words, such as `images`
+    number: int  # how many of it
+    reason: str  # why it cannot be computed again
 
     def __str__(self) -> str:
         return f"{self.what} ({self.number:,}): {self.reason}"
@@ -38,39 +32,23 @@ class Unproven(NamedTuple):
 
 @dataclass(frozen=True)
 class BundleCheck:
-    """The result of verifying a bundle.
+    """The result of verifying a bundle."""
 
-    Attributes:
-        findings: what differs; none if everything that was computed again is as it is stored.
-        digest: the digest of the bundle.
-        is_cited: whether it was compared with a digest that was cited.
-        made_with: the version of formalimg that made it.
-        files: how many files were compared with their digests.
-        verdicts: how many verdicts there are.
-        by_answers: how many of them were made again from raw answers.
-        by_scene: how many of them were made again from the stored scene.
-        by_image: how many of them were made again from the image.
-        images_to_judge: how many could be made again from an image: `by_image` is a sample of them.
-        numbers: how many values of the report were computed again.
-        planned: how many images the runs have planned.
-        missing: what of the plan is not there: images that nobody tried to make, and images without a verdict.
-        unproven: what does not follow from anything else in the bundle.
-    """
-
-    findings: tuple[BundleFinding, ...]
-    digest: str
-    is_cited: bool
-    made_with: str
-    files: int
-    verdicts: int = 0
-    by_answers: int = 0
-    by_scene: int = 0
-    by_image: int = 0
-    images_to_judge: int = 0
-    numbers: int = 0
-    planned: int = 0
+    findings: tuple[BundleFinding, ...]  # what differs; none if everything that was computed again is as it is stored
+    digest: str  # the digest of the bundle
+    is_cited: bool  # whether it was compared with a digest that was cited
+    made_with: str  # the version of formalimg that made it
+    files: int  # how many files were compared with their digests
+    verdicts: int = 0  # how many verdicts there are
+    by_answers: int = 0  # how many of them were made again from raw answers
+    by_scene: int = 0  # how many of them were made again from the stored scene
+    by_image: int = 0  # how many of them were made again from the image
+    images_to_judge: int = 0  # how many could be made again from an image: `by_image` is a sample of them
+    numbers: int = 0  # how many values of the report were computed again
+    planned: int = 0  # how many images the runs have planned
+    # what of the plan is not there: images that nobody tried to make, and images without a verdict
     missing: tuple[Unproven, ...] = ()
-    unproven: tuple[Unproven, ...] = ()
+    unproven: tuple[Unproven, ...] = ()  # what does not follow from anything else in the bundle
 
     @property
     def is_complete(self) -> bool:

@@ -97,21 +97,13 @@ class BundleWriter:
         self._files: dict[str, FileDigest] = {}
 
     def add(self, path: str, data: bytes) -> None:
-        """Add a file; images are stored as they are, because they are compressed already.
-
-        Raises:
-            FormalimgError: if it is larger than what is read again.
-        """
+        """Add a file; images are stored as they are, because they are compressed already."""
         _require_size(path, len(data))
         self._files[path] = digest_of(data)
         self._write(path, data)
 
     def add_records(self, path: str, records: Iterable[Mapping[str, object]]) -> None:
-        """Add records as JSON lines, as `lines_bytes` makes them, without holding them all.
-
-        Raises:
-            FormalimgError: if the file is larger than what is read again.
-        """
+        """Add records as JSON lines, as `lines_bytes` makes them, without holding them all."""
         digest, size = hashlib.sha256(), 0
         with self._archive.open(path, "w") as file:
             for lines in _joined(f"{dumps_storable(record)}\n".encode() for record in records):
@@ -123,11 +115,7 @@ class BundleWriter:
         self._files[path] = FileDigest(digest.hexdigest(), size)
 
     def finish(self, about: Mapping[str, object]) -> str:
-        """Write the header, and return the digest of the bundle.
-
-        Args:
-            about: what the header says besides schema and files.
-        """
+        """Write the header, and return the digest of the bundle."""
         files = {path: entry._asdict() for path, entry in sorted(self._files.items())}
         header = json_bytes({"kind": KIND, "schema": SCHEMA, **about, "files": files})
         self._write(HEADER, header)
@@ -171,11 +159,7 @@ class BundleReader:
     """Reads a bundle that may come from anywhere: nothing is unpacked by name, and no more is read than is declared."""
 
     def __init__(self, path: Path) -> None:
-        """Open a bundle and read its header.
-
-        Raises:
-            FormalimgError: if it is not a bundle, or has another schema.
-        """
+        """Open a bundle and read its header."""
         self.path = path
         try:
             refuse_special_file(path)
@@ -221,11 +205,7 @@ class BundleReader:
 
     @cached_property
     def runs(self) -> Mapping[str, Mapping[str, Any]]:
-        """What the header says about each run, by name.
-
-        Raises:
-            FormalimgError: if that is not a list of runs.
-        """
+        """What the header says about each run, by name."""
         listed = self.header.get("runs")
         found: dict[str, Mapping[str, Any]] = {}
         for one in listed if isinstance(listed, list) else ():
@@ -238,11 +218,7 @@ class BundleReader:
         return found
 
     def file_digest(self, path: str) -> FileDigest:
-        """Return digest and size of a file as it is.
-
-        Raises:
-            FormalimgError: if it cannot be read.
-        """
+        """Return digest and size of a file as it is."""
         hashed, size = hashlib.sha256(), 0
         try:
             with self._archive.open(path) as file:
@@ -256,11 +232,7 @@ class BundleReader:
         return FileDigest(hashed.hexdigest(), size)
 
     def read(self, path: str) -> bytes:
-        """Return a file, whatever its digest.
-
-        Raises:
-            FormalimgError: if it is not there, or cannot be read.
-        """
+        """Return a file, whatever its digest."""
         try:
             return self._read(path, MAX_FILE_BYTES)
         except KeyError as error:
@@ -269,11 +241,7 @@ class BundleReader:
             raise FormalimgError(f"{path} cannot be unpacked: {error}") from error
 
     def records(self, path: str) -> list[dict[str, Any]]:
-        """Return the records of a file of JSON lines.
-
-        Raises:
-            FormalimgError: if it cannot be read, or a line is not a JSON object.
-        """
+        """Return the records of a file of JSON lines."""
         records = []
         for number, line in enumerate(self._lines(path), 1):
             self._values_left -= max(count_values(line, _MAX_VALUES), _MIN_VALUES)
@@ -289,19 +257,11 @@ class BundleReader:
         return records
 
     def tables(self, run: str) -> dict[str, list[dict[str, Any]]]:
-        """Return the rows of all tables of a run.
-
-        Raises:
-            FormalimgError: if one cannot be read.
-        """
+        """Return the rows of all tables of a run."""
         return {table: self.records(table_path(run, table)) for table in table_names()}
 
     def _lines(self, path: str) -> Iterator[bytes]:
-        """Yield the lines of a file without holding all of it.
-
-        Raises:
-            FormalimgError: if it is not there, or cannot be read.
-        """
+        """Yield the lines of a file without holding all of it."""
         try:
             with self._archive.open(path) as file:
                 while line := file.readline(_MAX_LINE_BYTES + 1):
@@ -327,12 +287,7 @@ class BundleReader:
 
 
 def read_json(text: bytes) -> Any:
-    """Parse JSON that may come from anywhere.
-
-    Raises:
-        ValueError: if it is not strict JSON, or has too many values.
-        RecursionError: if it is nested too deep.
-    """
+    """Parse JSON that may come from anywhere."""
     if count_values(text, _MAX_VALUES) > _MAX_VALUES:
         raise ValueError(f"it has more than {_MAX_VALUES:,} values")
     return loads_strict(text)
@@ -344,11 +299,7 @@ def digest_text(sha256: str) -> str:
 
 
 def read_digest(text: str) -> str:
-    """Return the digest in a citation, with or without `sha256:`.
-
-    Raises:
-        FormalimgError: if it is none.
-    """
+    """Return the digest in a citation, with or without `sha256:`."""
     found = _DIGEST.fullmatch(text.strip().lower())
     if found is None:
         raise FormalimgError(f"{text[:80]!r} is not a digest: give sha256: and 64 hexadecimal digits")

@@ -74,16 +74,7 @@ def verify_bundle(path: str | Path, digest: str | None = None, *, all_images: bo
 
 
 def unpack_bundle(path: str | Path, folder: str | Path, digest: str | None = None) -> tuple[Path, ...]:
-    """Write the runs of a bundle as run folders, with the images that it has; return them.
-
-    Args:
-        path: the bundle.
-        folder: the folder of the run folders.
-        digest: the digest that was cited, if there is one.
-
-    Raises:
-        FormalimgError: if it is not a bundle, a digest is wrong, it is damaged, or the folder is not empty.
-    """
+    """Write the runs of a bundle as run folders, with the images that it has; return them."""
     with closing(BundleReader(Path(path))) as reader:
         tally = CheckTally()
         if not check_digests(reader, None if digest is None else read_digest(digest), tally):
@@ -99,11 +90,7 @@ def unpack_bundle(path: str | Path, folder: str | Path, digest: str | None = Non
 
 
 def check_digests(reader: BundleReader, cited: str | None, tally: CheckTally) -> bool:
-    """Compare the digest of the bundle with the one that was cited, and then those of all files with its header.
-
-    Returns:
-        Whether all are right.
-    """
+    """Compare the digest of the bundle with the one that was cited, and then those of all files with its header."""
     digest = digest_text(reader.digest)
     if cited is not None and cited != reader.digest:
         tally.differs(HEADER, f"the bundle is {digest}, and {digest_text(cited)} was cited")

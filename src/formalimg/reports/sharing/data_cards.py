@@ -17,17 +17,7 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 def data_card(
     manifest: RunManifest, dataset: str, card: str, digest: str, rows: int, images: int, licence: str = ""
 ) -> str:
-    """Return the data card, in Markdown with the metadata that the Hub reads.
-
-    Args:
-        manifest: the manifest of the run.
-        dataset: the dataset, as `OWNER/NAME`.
-        card: the section about the numbers, as `model_card` returned it.
-        digest: the digest of the bundle in the dataset.
-        rows: how many images the run has planned.
-        images: how many of them are in the dataset.
-        licence: the licence, as the Hub names it; empty if unknown.
-    """
+    """Return the data card, in Markdown with the metadata that the Hub reads."""
     title = ", ".join(filter(None, [f"{manifest.model.name} on {suite(manifest.suite).title}", manifest.items_label]))
     return "\n".join(
         [

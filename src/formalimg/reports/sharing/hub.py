@@ -28,29 +28,17 @@ _REPLACED = [f"{IMAGES}/*", "figures/*", VERDICTS, BUNDLE]
 
 
 class PushedRun(NamedTuple):
-    """A run that was pushed.
+    """A run that was pushed."""
 
-    Attributes:
-        address: the page of the dataset.
-        commit: the commit.
-        images: how many images were pushed.
-        rows: how many images have a row, with or without a file.
-        digest: the digest of the bundle beside them.
-    """
-
-    address: str
-    commit: str
-    images: int
-    rows: int
-    digest: str
+    address: str  # the page of the dataset
+    commit: str  # the commit
+    images: int  # how many images were pushed
+    rows: int  # how many images have a row, with or without a file
+    digest: str  # the digest of the bundle beside them
 
 
 def read_hub_address(address: str) -> str:
-    """Return the dataset that an address names, as `OWNER/NAME`.
-
-    Raises:
-        FormalimgError: if it is none.
-    """
+    """Return the dataset that an address names, as `OWNER/NAME`."""
     found = _ADDRESS.fullmatch(address)
     if found is None:
         raise FormalimgError(f"cannot push to {address[:120]!r}: write hf://datasets/OWNER/NAME")
@@ -66,19 +54,7 @@ def push_run(
     private: bool = False,
     licence: str = "",
 ) -> PushedRun:
-    """Push a run to a dataset on the Hub, in one commit; the dataset is created if necessary.
-
-    Args:
-        folder: the run folder.
-        address: as in `hf://datasets/OWNER/NAME`.
-        made_with: the version of formalimg.
-        images: whether the images are pushed.
-        private: whether a new dataset is private.
-        licence: the licence for the data card, as the Hub names it, such as `cc-by-4.0`.
-
-    Raises:
-        FormalimgError: if it is not a run, the library or the token is missing, or the Hub refuses.
-    """
+    """Push a run to a dataset on the Hub, in one commit; the dataset is created if necessary."""
     dataset = read_hub_address(address)
     api = _open_hub()
     with tempfile.TemporaryDirectory(prefix="formalimg-push-") as made:
@@ -114,9 +90,6 @@ def stage_dataset(
 
     With images it is an ImageFolder: `images/metadata.jsonl` has a row for each of them. Images without a verdict have
     a row that says why. What has no image has a row in `verdicts.jsonl`, which lists all.
-
-    Raises:
-        FormalimgError: if it is not a run, or an image cannot be read.
     """
     bundle = write_bundle([folder], stage / BUNDLE, made_with)
     with closing(open_run(folder)) as run:
@@ -168,11 +141,7 @@ def _what_failed(run: StoredRun, judged: Judged) -> Iterator[str]:
 
 
 def _open_hub() -> Any:
-    """Return the client of the Hub, with the token of the user.
-
-    Raises:
-        FormalimgError: if the library or the token is missing.
-    """
+    """Return the client of the Hub, with the token of the user."""
     try:
         from huggingface_hub import HfApi, get_token
     except ImportError as error:

@@ -32,15 +32,10 @@ _MIN_ASKED = 5
 
 
 class ModelCard(NamedTuple):
-    """A section of a model card.
+    """A section of a model card."""
 
-    Attributes:
-        text: the section, in Markdown; it refers to its figures by file name.
-        figures: the files of its figures.
-    """
-
-    text: str
-    figures: tuple[Path, ...]
+    text: str  # the section, in Markdown; it refers to its figures by file name
+    figures: tuple[Path, ...]  # the files of its figures
 
 
 def model_card(
@@ -52,19 +47,7 @@ def model_card(
     formats: Sequence[FigureFormat] = ("png",),
     heading: int = 2,
 ) -> ModelCard:
-    """Return the model-card section of a run.
-
-    Args:
-        folder: the run folder.
-        judge: whose verdicts; None for those of the judge that ran last.
-        figures: the folder to write figures into; None for a card without.
-        beside: the folder of the card, from which figures are referred to; None if `figures` is to be named in full.
-        formats: the formats of the figures; the card shows the first.
-        heading: the level of its heading.
-
-    Raises:
-        FormalimgError: if it is not a run, or the figures cannot be written.
-    """
+    """Return the model-card section of a run."""
     with closing(open_run(folder, judge)) as run:
         comparison = compare([run])
         again = reproduction(run)

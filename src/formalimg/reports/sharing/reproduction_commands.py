@@ -22,15 +22,10 @@ _WITHOUT_WORDS = "-without-words"
 
 
 class Reproduction(NamedTuple):
-    """How to make a run again.
+    """How to make a run again."""
 
-    Attributes:
-        commands: the commands, in their order.
-        notes: what the commands alone do not say.
-    """
-
-    commands: tuple[str, ...]
-    notes: tuple[str, ...]
+    commands: tuple[str, ...]  # the commands, in their order
+    notes: tuple[str, ...]  # what the commands alone do not say
 
 
 def reproduction(run: StoredRun) -> Reproduction:

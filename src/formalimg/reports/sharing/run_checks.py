@@ -24,17 +24,11 @@ _PREMADE = "folder/"
 
 
 class RunCoverage(NamedTuple):
-    """How much of its plan a run has.
+    """How much of its plan a run has."""
 
-    Attributes:
-        planned: items by samples, as the manifest says.
-        never_made: those that nobody has tried to make, or that are not even planned.
-        without_image: those that the model refused or failed to make, by status.
-    """
-
-    planned: int
-    never_made: int
-    without_image: Mapping[str, int]
+    planned: int  # items by samples, as the manifest says
+    never_made: int  # those that nobody has tried to make, or that are not even planned
+    without_image: Mapping[str, int]  # those that the model refused or failed to make, by status
 
 
 def run_coverage(manifest: RunManifest, records: RunRecords) -> RunCoverage:
@@ -137,12 +131,7 @@ def judge_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
 
 
 def look_problems(run: StoredRun, outcomes: Mapping[str, Sequence[ImageOutcome]]) -> Iterator[str]:
-    """Yield where the looks of an adaptive run are not those of its verdicts.
-
-    Args:
-        run: the run.
-        outcomes: the outcomes of all images, by the key of the judge.
-    """
+    """Yield where the looks of an adaptive run are not those of its verdicts."""
     looks = read_looks(run.folder)
     if bool(run.manifest.adaptive) != (looks is not None):
         yield "the manifest and the looks do not agree on whether the run is adaptive"

@@ -22,25 +22,16 @@ MAX_FAILURES = 24
 
 @dataclass(frozen=True)
 class TrackedRun:
-    """A run as trackers show it.
+    """A run as trackers show it."""
 
-    Attributes:
-        name: its name: that of its folder, with the judge where the run has several.
-        key: a text of 32 hexadecimal digits by which the same run and judge are found again.
-        settings: what the run was asked to do, and by which version.
-        numbers: the numbers of the whole run, by name: rate or score with its interval, coverage, counts, cost.
-        levels: the numbers of each level, by name.
-        level_word: what a level is called, such as `K`.
-        failures: images that failed.
-    """
-
-    name: str
-    key: str
-    settings: Mapping[str, str | int | float | bool]
+    name: str  # its name: that of its folder, with the judge where the run has several
+    key: str  # a text of 32 hexadecimal digits by which the same run and judge are found again
+    settings: Mapping[str, str | int | float | bool]  # what the run was asked to do, and by which version
+    # the numbers of the whole run, by name: rate or score with its interval, coverage, counts, cost
     numbers: Mapping[str, float]
-    levels: Mapping[int, Mapping[str, float]]
-    level_word: str
-    failures: Failures = field(repr=False)
+    levels: Mapping[int, Mapping[str, float]]  # the numbers of each level, by name
+    level_word: str  # what a level is called, such as `K`
+    failures: Failures = field(repr=False)  # images that failed
 
 
 def tracked_run(
@@ -50,17 +41,7 @@ def tracked_run(
     max_failures: int = MAX_FAILURES,
     profile: Profile | None = None,
 ) -> TrackedRun:
-    """Return what trackers are told about a run.
-
-    Args:
-        folder: the run folder.
-        judge: whose verdicts; None for those of the judge that ran last.
-        max_failures: the most failures to log.
-        profile: as for `compare`.
-
-    Raises:
-        FormalimgError: if it is not a run.
-    """
+    """Return what trackers are told about a run."""
     path = Path(folder)
     with closing(open_run(path, judge)) as run:
         section = compare([run], profile=profile).sections[0]

@@ -29,23 +29,15 @@ _COLUMNS = ("item", "level", "sample", "prompt", "what failed", "score")
 
 
 class Tracker(NamedTuple):
-    """A tracker and where in it runs are logged, as in `tensorboard:logs`.
+    """A tracker and where in it runs are logged, as in `tensorboard:logs`."""
 
-    Attributes:
-        name: wandb, mlflow or tensorboard.
-        place: the project of wandb, the tracking URI of mlflow, the folder of tensorboard; empty for the default.
-    """
-
-    name: str
+    name: str  # wandb, mlflow or tensorboard
+    # the project of wandb, the tracking URI of mlflow, the folder of tensorboard; empty for the default
     place: str = ""
 
 
 def read_tracker(text: str) -> Tracker:
-    """Return the tracker that a text names, with its place after a colon, if its library is installed.
-
-    Raises:
-        FormalimgError: if there is no such tracker, or its library is missing.
-    """
+    """Return the tracker that a text names, with its place after a colon, if its library is installed."""
     name, _, place = text.partition(":")
     if name not in _LIBRARIES:
         raise FormalimgError(f"there is no tracker {name[:40]!r}: name one of {', '.join(_LIBRARIES)}")
@@ -56,11 +48,7 @@ def read_tracker(text: str) -> Tracker:
 
 
 def log_run(run: TrackedRun, tracker: Tracker) -> str:
-    """Write a run to a tracker, in place of what was logged of the same run before; return where it is.
-
-    Raises:
-        FormalimgError: if the tracker does not take it.
-    """
+    """Write a run to a tracker, in place of what was logged of the same run before; return where it is."""
     try:
         return _WRITERS[tracker.name](run, tracker.place)
     except FormalimgError:
@@ -145,11 +133,7 @@ def _require_inside(uri: str, artifacts: str) -> None:
 
 
 def _require_no_local_address() -> None:
-    """Refuse settings of W&B in the current folder that decide where the key is sent.
-
-    Raises:
-        FormalimgError: if there are any, and the environment does not override them.
-    """
+    """Refuse settings of W&B in the current folder that decide where the key is sent."""
     if os.environ.get("WANDB_BASE_URL"):
         return
     for path in (Path("wandb/settings"), Path(".wandb/settings")):

@@ -58,17 +58,7 @@ def size_problem(data: bytes, width: object, height: object) -> str | None:
 async def record_problems(
     judge: RecordedJudge, item: Item[object], stored: Verdict | Unscored, size: tuple[int, int]
 ) -> list[str]:
-    """Return what does not follow from the records of a verdict, made again by its judge.
-
-    Args:
-        judge: the judge, opened by its recorded settings.
-        item: the item.
-        stored: the verdict as it is stored.
-        size: width and height of the image.
-
-    Raises:
-        EvidenceError: if it is unscored, and nothing is on record that a verdict could follow from.
-    """
+    """Return what does not follow from the records of a verdict, made again by its judge."""
     source = "raw answers" if judge.source(item) == "answers" else "scene"
     verb = "make" if source == "raw answers" else "makes"
     try:
@@ -96,14 +86,7 @@ def _is_excused(stored: Unscored) -> bool:
 
 
 async def image_problems(judge: Judge | None, item: Item[object], stored: Verdict | Unscored, data: bytes) -> list[str]:
-    """Return what is not as it comes out when the image is looked at again.
-
-    Args:
-        judge: the judge, if it is computed here; else only rules about the file are applied.
-        item: the item.
-        stored: the verdict as it is stored.
-        data: the file of the image.
-    """
+    """Return what is not as it comes out when the image is looked at again."""
     image = inspect(data)
     if isinstance(image, Unscored):
         return [f"its image was made, and cannot be read: {image.detail}"]

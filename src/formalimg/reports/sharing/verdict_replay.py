@@ -60,16 +60,7 @@ class VerdictReplay:
         paths: Collection[str],
         tally: CheckTally,
     ) -> None:
-        """Prepare for a run of a bundle.
-
-        Args:
-            name: the name of the run in the bundle.
-            run: the run.
-            records: its records.
-            items: its items, by id.
-            paths: the files of the bundle.
-            tally: what is told of it.
-        """
+        """Prepare for a run of a bundle."""
         self._name, self._run, self._tally = name, run, tally
         self._place = run_path(name, "verdicts.jsonl")
         self._items = items

@@ -118,15 +118,7 @@ def bounds_text(number: Number, column: Column) -> str:
 def cell_text(
     cell: Cell, column: Column, *, mark_first: bool = False, compact: bool = False, bounds: bool = True
 ) -> str:
-    """Return a cell as text, with mark and bounds of incomplete numbers and the interval: `86.5† (81–91) ↓78 ↑92`.
-
-    Args:
-        cell: the cell.
-        column: its column.
-        mark_first: put the mark in front, so that the decimals of a column are below each other.
-        compact: whether compact intervals are shown too.
-        bounds: whether the bounds for missing verdicts are shown.
-    """
+    """Return a cell as text, with mark and bounds of incomplete numbers and the interval: `86.5† (81–91) ↓78 ↑92`."""
     number = as_number(cell, column)
     if number is None:
         return str(cell)
@@ -140,13 +132,7 @@ def cell_text(
 
 
 def notes_of(table: Table, *, compact: bool = False, bounds: bool = True) -> tuple[str, ...]:
-    """Return the caption and the remarks of a table; the caption also explains intervals and marks that are shown.
-
-    Args:
-        table: the table.
-        compact: whether compact intervals are shown too.
-        bounds: whether the bounds for missing verdicts are shown.
-    """
+    """Return the caption and the remarks of a table; the caption also explains intervals and marks that are shown."""
     more = [table.interval_note] if table.interval_note and _has_intervals(table, compact=compact) else []
     if is_incomplete(table):
         more.append(BOUNDS_NOTE if bounds and _has_bounds(table) else INCOMPLETE_NOTE)

@@ -39,13 +39,7 @@ class _HtmlGroup(NamedTuple):
 
 
 def render_html(table: Table, tones: Mapping[str, str] | None = None, *, heading: bool = True) -> str:
-    """Return a table as an HTML fragment: heading, table, caption and remarks. All texts are escaped.
-
-    Args:
-        table: the table.
-        tones: for each run the CSS class that colours it.
-        heading: whether its title stands above it; else it is the main table of a section.
-    """
+    """Return a table as an HTML fragment: heading, table, caption and remarks. All texts are escaped."""
     columns = [_HtmlColumn(column, heading, _has_intervals(table, n)) for n, column in enumerate(table.columns)]
     bodies = [
         (kind, [_row(table, row, columns, tones or {}) for row in table.rows if _body(row) == kind])

@@ -21,12 +21,7 @@ _DEFAULT_WIDTH = 100
 
 
 def render_terminal(tables: Iterable[Table], *, compact: bool = False) -> ConsoleRenderable:
-    """Return tables as something that rich can print, in a layout that fits the width at which it is printed.
-
-    Args:
-        tables: the tables.
-        compact: whether compact intervals are shown too.
-    """
+    """Return tables as something that rich can print, in a layout that fits the width at which it is printed."""
     return _TerminalTables(tuple(tables), compact)
 
 

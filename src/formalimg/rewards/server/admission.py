@@ -20,28 +20,18 @@ _HELD_REQUESTS = 8
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of the server: sizes, concurrency and timeouts.
+    """Limits of the server: sizes, concurrency and timeouts."""
 
-    Attributes:
-        max_body_bytes: maximum length of a request body.
-        max_items: maximum number of images in a request.
-        max_concurrency: number of requests that are processed concurrently.
-        max_waiting: maximum number of further requests that wait; others get 503.
-        max_wait: seconds that a request waits before it gets 503.
-        timeout: seconds that a client has to send the head of a request, its body, and to read an answer; and how
-            long an idle connection is kept.
-        shutdown_timeout: seconds that requests under way may take once the server shuts down.
-        max_connections: maximum number of connections; beyond it, only health checks and metrics are answered.
-    """
-
-    max_body_bytes: int = 64 * 1024 * 1024
-    max_items: int = 256
-    max_concurrency: int = 16
-    max_waiting: int = 256
-    max_wait: float = 30.0
+    max_body_bytes: int = 64 * 1024 * 1024  # maximum length of a request body
+    max_items: int = 256  # maximum number of images in a request
+    max_concurrency: int = 16  # number of requests that are processed concurrently
+    max_waiting: int = 256  # maximum number of further requests that wait; others get 503
+    max_wait: float = 30.0  # seconds that a request waits before it gets 503
+    # seconds that a client has to send the head of a request, its body, and to read an answer; and how long an idle
+    # connection is kept
     timeout: float = 30.0
-    shutdown_timeout: float = 60.0
-    max_connections: int = 512
+    shutdown_timeout: float = 60.0  # seconds that requests under way may take once the server shuts down
+    max_connections: int = 512  # maximum number of connections; beyond it, only health checks and metrics are answered
 
     @property
     def max_values(self) -> int:
@@ -78,11 +68,7 @@ class AdmissionControl:
 
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
-        """Wait for admission and hold it for the duration of the block.
-
-        Raises:
-            ServerBusyError: if too many requests wait already, or admission took too long.
-        """
+        """Wait for admission and hold it for the duration of the block."""
         await self._acquire()
         self.in_flight += 1
         try:

@@ -24,35 +24,20 @@ DOCS_HEADERS: Mapping[str, str] = {
 
 
 class ApiOperation(NamedTuple):
-    """One operation as the page shows it.
+    """One operation as the page shows it."""
 
-    Attributes:
-        method: GET or POST.
-        path: its path.
-        summary: what it does, in a few words.
-        text: what else is to be known.
-        is_open: whether it needs no token.
-        request: an example of a request; empty if it has no body.
-        answer: an example of an answer; empty if none is given.
-        errors: its statuses besides 200, each with its meaning.
-    """
-
-    method: str
-    path: str
-    summary: str
-    text: str
-    is_open: bool
-    request: str
-    answer: str
-    errors: tuple[tuple[str, str], ...]
+    method: str  # GET or POST
+    path: str  # its path
+    summary: str  # what it does, in a few words
+    text: str  # what else is to be known
+    is_open: bool  # whether it needs no token
+    request: str  # an example of a request; empty if it has no body
+    answer: str  # an example of an answer; empty if none is given
+    errors: tuple[tuple[str, str], ...]  # its statuses besides 200, each with its meaning
 
 
 def describe_api(version: str) -> dict[str, Any]:
-    """Return the description of all paths as an OpenAPI document.
-
-    Args:
-        version: the version of formalimg.
-    """
+    """Return the description of all paths as an OpenAPI document."""
     document: dict[str, Any] = json.loads(_openapi_text())
     document["info"]["version"] = version
     return document

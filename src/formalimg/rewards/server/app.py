@@ -41,16 +41,7 @@ def create_reward_app(
     root: ImageRoot | None = None,
     grounder: ProcessGrounder | None = None,
 ) -> ASGIApp:
-    """Return the reward server.
-
-    Args:
-        scorer: the scorer.
-        version: the version of formalimg.
-        limits: the limits of the server.
-        token: what clients must send; None for a server that only this machine can reach.
-        root: the folder whose files may be named in place of images; None for none.
-        grounder: the grounder of the scorer, if it works in processes that are to be started and ended.
-    """
+    """Return the reward server."""
     endpoints = _Endpoints(ServerContext(scorer, limits or Limits(), version, root), grounder)
     routes = [
         Route("/v1/score", endpoints.scores(parse_score_request), methods=["POST"]),

@@ -27,13 +27,7 @@ class Authentication:
     """ASGI middleware that refuses requests without the token, of other hosts, and of web pages."""
 
     def __init__(self, app: ASGIApp, token: str | None) -> None:
-        """Guard an application.
-
-        Args:
-            app: the application.
-            token: what a client must send, as `Authorization: Bearer …` or as a password; None for a server that only
-                this machine can reach, which then answers to no other name than localhost, 127.0.0.1 and ::1.
-        """
+        """Guard an application."""
         self._app, self._token = app, token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -63,11 +57,7 @@ class Authentication:
 
 
 def check_token(token: str | None, host: str) -> str | None:
-    """Return the token if it is good enough for a server that listens on this address.
-
-    Raises:
-        FormalimgError: if one is needed and there is none, or it could be guessed or not be sent.
-    """
+    """Return the token if it is good enough for a server that listens on this address."""
     if token is None:
         if not is_loopback(host):
             raise FormalimgError(

@@ -318,11 +318,7 @@ def _encode_image(image: ImageLike) -> Mapping[str, Any] | bytes | RewardScore:
 
 
 def _encode_task(task: TaskLike) -> Mapping[str, Any]:
-    """Return a task as it is sent.
-
-    Raises:
-        FormalimgError: if it cannot be sent so that the server would understand the same.
-    """
+    """Return a task as it is sent."""
     if isinstance(task, Mapping):
         return require_task(task)
     if isinstance(task, str | Formula):

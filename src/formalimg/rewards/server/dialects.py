@@ -51,9 +51,6 @@ def parse_compute_request(body: RequestBody, context: ServerContext) -> ScoreReq
     """Return the parsed request to `/compute`: prompts, and an image for each as base64.
 
     Nothing else of an item is sent, so that it is found by its prompt.
-
-    Raises:
-        RequestError: if something is wrong with it.
     """
     request = _parse_body(body)
     if request.get("video"):
@@ -100,9 +97,6 @@ def parse_unirl_request(body: RequestBody, context: ServerContext) -> ScoreReque
     """Return the parsed request to `/score`: for each image its history, the rewards asked for, and metadata.
 
     The last entry of a history is scored: by the task in the metadata, or else by the item with its text as prompt.
-
-    Raises:
-        RequestError: if something is wrong with it.
     """
     sent = parse_list(_parse_body(body).get("requests"), "requests", context.limits)
     asked, entries = list[_UniRequest](), list[ScoreEntry | RewardScore]()

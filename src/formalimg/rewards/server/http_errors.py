@@ -29,16 +29,7 @@ class RequestError(Exception):
         retry_after: int | None = None,
         closes: bool = False,
     ) -> None:
-        """Create the error.
-
-        Args:
-            status: the HTTP status.
-            message: what to do, in one line.
-            where: the place in the request, as in `items[3].formula`.
-            problems: what is wrong with a formula.
-            retry_after: seconds after which the request may be retried.
-            closes: whether the connection is closed, because the rest of the request is not read.
-        """
+        """Create the error."""
         super().__init__(message)
         self.status, self.where, self.problems = status, where, tuple(problems)
         self.retry_after, self.closes = retry_after, closes

@@ -42,17 +42,6 @@ def serve_rewards(
     """Serve rewards until the process is interrupted or terminated; requests under way are then finished.
 
     The process exits here if a thread still works on a request that could not be answered in time.
-
-    Args:
-        make: returns the application, given the token that clients must send.
-        host: the address to listen on; any other than this machine's own needs a token.
-        port: the port; 0 for any that is free.
-        token: what clients must send.
-        limits: the limits of the server.
-        on_progress: called with the URL once the server listens.
-
-    Raises:
-        FormalimgError: if the address cannot be listened on, or a token is missing.
     """
     secret = check_token(token, host)
     with _sigterm_as_interrupt(), limited_log(), listen(host, port) as listening:

@@ -20,11 +20,7 @@ class ImageRoot:
     """The folder whose files may be named in place of images."""
 
     def __init__(self, folder: Path) -> None:
-        """Use a folder as root.
-
-        Raises:
-            FormalimgError: if it is not a folder.
-        """
+        """Use a folder as root."""
         if not folder.is_dir():
             raise FormalimgError(f"{folder} is not a folder: --root names the one that holds the images")
         self.folder, self._written = folder.resolve(), Path(os.path.abspath(folder))  # noqa: PTH100  # links are kept
@@ -33,9 +29,6 @@ class ImageRoot:
         """Return the resolved path, which may be relative to the root or absolute.
 
         Nothing outside is looked at, not even links on the way: where they lead would tell what is there.
-
-        Raises:
-            OutsideRootError: if it leads outside, perhaps by a link.
         """
         if "\0" in path:
             raise OutsideRootError("this is not a path")
@@ -51,12 +44,7 @@ class ImageRoot:
         return found
 
     def read(self, path: str, max_bytes: int) -> bytes:
-        """Return the bytes of a file.
-
-        Raises:
-            OutsideRootError: if it is outside of the root, perhaps by now.
-            OSError: if it cannot be read.
-        """
+        """Return the bytes of a file."""
         file = self.resolve(path)
         if file == self.folder:
             raise IsADirectoryError("this is not a file")

@@ -48,11 +48,7 @@ class Metrics:
         self._seconds += seconds
 
     def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
-        """Return all metrics as text.
-
-        Args:
-            gauges: current values by name, each with its help text.
-        """
+        """Return all metrics as text."""
         return "\n".join((*self._counters(), *self._histogram(), *_gauges({**gauges, **self._process()}))) + "\n"
 
     def _counters(self) -> Iterator[str]:
@@ -125,14 +121,7 @@ def _head(name: str, kind: str, meaning: str) -> tuple[str, str]:
 
 
 def describe_server(version: str, scorer: Scorer, limits: Limits, *, reads_files: bool) -> Mapping[str, object]:
-    """Return everything that shapes the rewards of the server: version, models and settings, weights, digests, limits.
-
-    Args:
-        version: the version of formalimg.
-        scorer: the scorer.
-        limits: the limits of the server.
-        reads_files: whether images may be named by their paths.
-    """
+    """Return all that shapes the rewards of the server: version, models, settings, weights, digests, limits."""
     return {
         "formalimg": version,
         "scorer": dict(scorer.settings),

@@ -23,17 +23,11 @@ _ATTEMPTS = 2
 
 
 class _ProcessPool(NamedTuple):
-    """Processes that end when `alive` is closed, or with this process, whatever signals they get.
+    """Processes that end when `alive` is closed, or with this process, whatever signals they get."""
 
-    Attributes:
-        executor: runs their jobs.
-        alive: the end of a pipe that only this process holds.
-        watched: the other end, which each of them watches.
-    """
-
-    executor: ProcessPoolExecutor
-    alive: Connection
-    watched: Connection
+    executor: ProcessPoolExecutor  # runs their jobs
+    alive: Connection  # the end of a pipe that only this process holds
+    watched: Connection  # the other end, which each of them watches
 
     def end(self) -> None:
         """End all its processes now."""
@@ -45,11 +39,7 @@ class ProcessGrounder:
     """A grounder that works in several processes; for grounders that use a core, not a server elsewhere."""
 
     def __init__(self, name: str, processes: int) -> None:
-        """Open the grounder; the processes are started when they are needed.
-
-        Raises:
-            FormalimgError: if there is no such grounder.
-        """
+        """Open the grounder; the processes are started when they are needed."""
         opened = open_grounder(name)
         self.name: str = opened.name
         self.settings: Mapping[str, Setting] = opened.settings

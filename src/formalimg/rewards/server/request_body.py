@@ -32,15 +32,10 @@ _UTF_8 = re.compile('charset="?utf-?8')
 
 
 class RequestBody(NamedTuple):
-    """The body of a request, not yet parsed.
+    """The body of a request, not yet parsed."""
 
-    Attributes:
-        text: the JSON.
-        files: the uploaded files, by the name of their part.
-    """
-
-    text: bytes | bytearray
-    files: Mapping[str, bytes]
+    text: bytes | bytearray  # the JSON
+    files: Mapping[str, bytes]  # the uploaded files, by the name of their part
 
 
 class HeldBytes:
@@ -63,12 +58,7 @@ class BodyReader:
         self._held.bytes -= self._length
 
     async def read(self, request: Request) -> RequestBody:
-        """Return the whole body.
-
-        Raises:
-            RequestError: if it is too large, comes too slowly, or is neither JSON nor multipart.
-            ClientDisconnect: if the client has disconnected.
-        """
+        """Return the whole body."""
         media_type, _, options = request.headers.get("content-type", "").lower().partition(";")
         kind = media_type.strip()
         if kind not in (_JSON, _MULTIPART):
@@ -129,11 +119,7 @@ class BodyReader:
 
 
 def _parsed_bytes(text: bytes | bytearray, limit: int) -> int:
-    """Return how much memory the JSON will take once it is parsed, estimated from above.
-
-    Raises:
-        RequestError: if it has more values than the limit.
-    """
+    """Return how much memory the JSON will take once it is parsed, estimated from above."""
     values = count_values(text, limit)
     if values > limit:
         raise RequestError(413, f"this JSON has more than {limit:,} values: send fewer items or objects at once")
@@ -173,11 +159,7 @@ async def _read_multipart(request: Request, limits: Limits) -> RequestBody:
 
 
 def parse_json_object(text: bytes | bytearray) -> Mapping[str, object]:
-    """Return the JSON object of a request.
-
-    Raises:
-        RequestError: if it is not one.
-    """
+    """Return the JSON object of a request."""
     try:
         found = json.loads(text, parse_constant=reject_constant, object_pairs_hook=_reject_duplicates)
     except (ValueError, RecursionError) as error:  # also for what is not UTF-8

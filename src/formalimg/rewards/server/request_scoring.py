@@ -144,17 +144,11 @@ class _ScoreJob:
 
 
 class _PartlyScored(NamedTuple):
-    """A parsed request whose scenes are scored.
+    """A parsed request whose scenes are scored."""
 
-    Attributes:
-        found: the rewards of scenes, by their index.
-        pairs: the images that have to be judged, by their index.
-        request: the request.
-    """
-
-    found: dict[int, RewardScore]
-    pairs: dict[int, ScoreEntry]
-    request: ScoreRequest
+    found: dict[int, RewardScore]  # the rewards of scenes, by their index
+    pairs: dict[int, ScoreEntry]  # the images that have to be judged, by their index
+    request: ScoreRequest  # the request
 
 
 class _ItemError(RequestError):
@@ -169,9 +163,6 @@ async def cancel_on_disconnect(work: Awaitable[Result], receive: Receive) -> Res
     """Return the result of the work; cancel it as soon as the client disconnects.
 
     The connection is not watched at first: that would take longer than most work does.
-
-    Raises:
-        ClientDisconnect: if the client has disconnected.
     """
     working = asyncio.current_task()
     assert working is not None

@@ -36,35 +36,23 @@ class ScoreEntry(NamedTuple):
 
 
 class ScoreRequest(NamedTuple):
-    """A parsed request.
+    """A parsed request."""
 
-    Attributes:
-        entries: the images to score; or the reward itself, where it is known already that there is none.
-        parts: whether parts and reasons are to be returned.
-        answer: returns the JSON of the answer, given the rewards of all entries.
-        has_item_errors: whether an item that cannot be scored is part of the answer; else it is an error of the whole.
-    """
-
+    # the images to score; or the reward itself, where it is known already that there is none
     entries: Sequence[ScoreEntry | RewardScore]
-    parts: bool
-    answer: Callable[[Sequence[RewardScore]], str]
+    parts: bool  # whether parts and reasons are to be returned
+    answer: Callable[[Sequence[RewardScore]], str]  # returns the JSON of the answer, given the rewards of all entries
+    # whether an item that cannot be scored is part of the answer; else it is an error of the whole
     has_item_errors: bool = False
 
 
 class ServerContext(NamedTuple):
-    """What requests are parsed with.
+    """What requests are parsed with."""
 
-    Attributes:
-        scorer: prepares the tasks.
-        limits: the limits of the server.
-        version: the version of formalimg.
-        root: the folder of images that are named by their paths; None for none.
-    """
-
-    scorer: Scorer
-    limits: Limits
-    version: str
-    root: ImageRoot | None = None
+    scorer: Scorer  # prepares the tasks
+    limits: Limits  # the limits of the server
+    version: str  # the version of formalimg
+    root: ImageRoot | None = None  # the folder of images that are named by their paths; None for none
 
 
 class _ImageField(NamedTuple):
@@ -78,11 +66,7 @@ class _ImageField(NamedTuple):
 
 
 def parse_score_request(body: RequestBody, context: ServerContext) -> ScoreRequest:
-    """Return the parsed request to `/v1/score`.
-
-    Raises:
-        RequestError: if something is wrong with it.
-    """
+    """Return the parsed request to `/v1/score`."""
     request = parse_json_object(body.text)
     unknown = next((key for key in request if key not in _KEYS), None)
     if unknown is not None:
@@ -135,11 +119,7 @@ def _answer(found: Sequence[RewardScore]) -> str:
 
 
 def parse_list(value: object, where: str, limits: Limits) -> list[object]:
-    """Return the list in a field, with one entry for each image.
-
-    Raises:
-        RequestError: if it is none, empty, or too long.
-    """
+    """Return the list in a field, with one entry for each image."""
     if not isinstance(value, list) or not value:
         raise RequestError(400, f"send a list of {where}, one for each image", where=where)
     if len(value) > limits.max_items:
@@ -204,11 +184,7 @@ def _parse_base64(field: _ImageField) -> ImageLike:
 
 
 def decode_base64(value: object, where: str) -> bytes:
-    """Return the bytes of a file in a field.
-
-    Raises:
-        RequestError: if it is not base64.
-    """
+    """Return the bytes of a file in a field."""
     if not isinstance(value, str):
         raise RequestError(400, "send a text", where=where)
     try:

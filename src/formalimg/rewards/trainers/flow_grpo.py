@@ -14,22 +14,14 @@ from formalimg.rewards.trainers.settings import TrainerSettings
 
 
 class GroupedRewards(NamedTuple):
-    """What flow_grpo's function for GenEval returns.
+    """What flow_grpo's function for GenEval returns."""
 
-    Attributes:
-        scores: the reward of each image, from 0 to 1.
-        rewards: 1 for each image that passes, else 0.
-        strict_rewards: the same: here an image passes only if everything holds.
-        group_rewards: `rewards` by the `tag` in the metadata; empty in training, where processes gather lists of
-            the same length.
-        group_strict_rewards: `strict_rewards` in the same way.
-    """
-
-    scores: list[float]
-    rewards: list[float]
-    strict_rewards: list[float]
+    scores: list[float]  # the reward of each image, from 0 to 1
+    rewards: list[float]  # 1 for each image that passes, else 0
+    strict_rewards: list[float]  # the same: here an image passes only if everything holds
+    # `rewards` by the `tag` in the metadata; empty in training, where processes gather lists of the same length
     group_rewards: dict[str, list[float]]
-    group_strict_rewards: dict[str, list[float]]
+    group_strict_rewards: dict[str, list[float]]  # `strict_rewards` in the same way
 
 
 class GenevalFunction(Protocol):
@@ -142,12 +134,7 @@ def grouped_rewards(
     settings: TrainerSettings,
     prompts: Sequence[str] = (),
 ) -> GroupedRewards:
-    """Return the rewards of images as flow_grpo's server for GenEval does.
-
-    Raises:
-        FormalimgError: if metadata say nothing of what an image is to show, or an image has no reward and that is to
-            be an error.
-    """
+    """Return the rewards of images as flow_grpo's server for GenEval does."""
     if len(images) != len(metadatas):
         raise FormalimgError(f"{len(images)} images and {len(metadatas)} metadata: give one for each image")
     tasks = tasks_of(prompts[: len(images)], metadatas)

@@ -22,18 +22,12 @@ URL, TOKEN, MISSING = "FORMALIMG_URL", "FORMALIMG_TOKEN", "FORMALIMG_MISSING"
 
 @dataclass(frozen=True)
 class TrainerSettings:
-    """Where images are scored, by whom, and what one without a reward is worth.
+    """Where images are scored, by whom, and what one without a reward is worth."""
 
-    Attributes:
-        url: the address of a reward server; None to score in this process.
-        token: the server's token.
-        missing: what an image without a reward is worth.
-        models: the grounder and the judge in this process; None with a server, which has its own.
-    """
-
-    url: str | None = None
-    token: str | None = None
-    missing: NoReward = "error"
+    url: str | None = None  # the address of a reward server; None to score in this process
+    token: str | None = None  # the server's token
+    missing: NoReward = "error"  # what an image without a reward is worth
+    # the grounder and the judge in this process; None with a server, which has its own
     models: RewardModels | None = None
 
     def __post_init__(self) -> None:
@@ -54,21 +48,7 @@ class TrainerSettings:
         judge: str | None = None,
         judge_options: Mapping[str, Any] | None = None,
     ) -> TrainerSettings:
-        """Return the settings: those given, or else those of the environment and of formalimg.toml.
-
-        Args:
-            default: what an image without a reward is worth where nothing says so: what this trainer handles best.
-            url: the address of a server; else that in FORMALIMG_URL, if any, unless a grounder or judge is given.
-            token: its token; else that in FORMALIMG_TOKEN.
-            missing: what an image without a reward is worth; else FORMALIMG_MISSING.
-            grounder: what finds the objects in images, in this process; else as `choose_models` says.
-            grounder_options: its options.
-            judge: the chat model that judges images in this process; else as `choose_models` says.
-            judge_options: its options.
-
-        Raises:
-            FormalimgError: if a value is not known, or a server and a grounder or judge are given.
-        """
+        """Return the settings: those given, or else those of the environment and of formalimg.toml."""
         is_local = any((grounder, grounder_options, judge, judge_options))
         if url and is_local:
             raise FormalimgError("a reward server has its own grounder and judge: leave out either the url or these")
@@ -87,11 +67,7 @@ class TrainerSettings:
         return (self.models or choose_models()).scorer
 
     def value(self, found: RewardScore, index: int = 0) -> float:
-        """Return the reward of an image as a number.
-
-        Raises:
-            FormalimgError: if it has none, and that is to be an error.
-        """
+        """Return the reward of an image as a number."""
         if found.score is not None:
             return found.score
         if self.missing == "error":

@@ -56,22 +56,7 @@ def completion_reward_function(
     token: str | None = None,
     missing: str | None = None,
 ) -> CompletionReward:
-    """Return `completion_reward` with a grounder, a judge, a server or a scorer of your own.
-
-    Args:
-        scorer: the scorer, or a client of a reward server; None for one with the other options.
-        grounder: finds the objects in images: `detector/…`, or a chat model that can see. None: FORMALIMG_GROUNDER, or
-            `grounder` of formalimg.toml, or the judge, or `builtin/icons`, for drawings by formalimg.
-        grounder_options: its options, such as `{"base_url": "http://127.0.0.1:8000/v1"}`.
-        judge: the chat model that judges all else. None: FORMALIMG_JUDGE, or `judge` of formalimg.toml.
-        judge_options: its options.
-        url: the address of a reward server, in place of both. None: FORMALIMG_URL, if no grounder or judge is given.
-        token: its token. None: FORMALIMG_TOKEN.
-        missing: what an image without a reward is worth: nan or error. None: FORMALIMG_MISSING, or error.
-
-    Raises:
-        FormalimgError: if an option is wrong, or a scorer is given together with what it has already.
-    """
+    """Return `completion_reward` with a grounder, a judge, a server or a scorer of your own."""
     if scorer is not None and any((grounder, grounder_options, judge, judge_options, url, token)):
         raise FormalimgError("a scorer has its own grounder and judge: leave out either the scorer or these")
     settings = (

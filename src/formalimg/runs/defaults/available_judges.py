@@ -34,17 +34,11 @@ Words = Literal["command", "python"]
 
 @dataclass(frozen=True)
 class AvailableJudge:
-    """A judge that can be used.
+    """A judge that can be used."""
 
-    Attributes:
-        name: how users write it.
-        reason: why it can be used, in a few words; keys are named, never shown.
-        options: the options that it needs.
-    """
-
-    name: str
-    reason: str
-    options: Mapping[str, str] = field(default_factory=dict)
+    name: str  # how users write it
+    reason: str  # why it can be used, in a few words; keys are named, never shown
+    options: Mapping[str, str] = field(default_factory=dict)  # the options that it needs
 
     def line(self, words: Words) -> str:
         """Return what to type."""
@@ -56,11 +50,7 @@ class AvailableJudge:
 
 
 def find_available_judges(*, boxes: bool) -> list[AvailableJudge]:
-    """Return the judges that can be used here; asks the servers of this machine what they serve.
-
-    Args:
-        boxes: whether detectors, which find boxes and answer no questions, are of use too.
-    """
+    """Return the judges that can be used here; asks the servers of this machine what they serve."""
     providers = chat_requirements()
     return [*_served(providers), *_with_keys(providers), *_installed(providers, boxes=boxes)]
 
@@ -73,12 +63,7 @@ def nothing_found() -> str:
 
 
 def how_to_get_one(words: Words, *, detector: bool = False) -> list[str]:
-    """Return lines that say how to get a judge where there is none.
-
-    Args:
-        words: how to name it.
-        detector: whether a detector is of use.
-    """
+    """Return lines that say how to get a judge where there is none."""
     remote = AvailableJudge(f"gemini/{_SUGGESTED['gemini']}", "")
     local = AvailableJudge("openai/MODEL", "", {"base_url": "http://127.0.0.1:8000/v1"})
     providers = chat_requirements()

@@ -32,11 +32,7 @@ _KEYS = (*_JUDGE_KEYS, "budget", "runs", "grounder", "grounder_options")
 
 
 def read_project_file(path: Path) -> ConfigFile:
-    """Read a project's file.
-
-    Raises:
-        FormalimgError: naming the file and the key, if it cannot be read, or wants what the user has not allowed.
-    """
+    """Read a project's file."""
     reader = _Reader(path, project=True)
     content = reader.read_bytes(path)
     file = replace(reader.parse(content), is_trusted=is_allowed(path, content))
@@ -50,11 +46,7 @@ def read_project_file(path: Path) -> ConfigFile:
 
 
 def read_wishes(path: Path) -> tuple[bytes, Sequence[str]]:
-    """Return the content of a project's file, and what it wants beyond harmless defaults, in words.
-
-    Raises:
-        FormalimgError: naming the file and the key, if it cannot be read.
-    """
+    """Return the content of a project's file, and what it wants beyond harmless defaults, in words."""
     reader = _Reader(path, project=True)
     content = reader.read_bytes(path)
     reader.parse(content)
@@ -62,11 +54,7 @@ def read_wishes(path: Path) -> tuple[bytes, Sequence[str]]:
 
 
 def read_user_file(path: Path) -> ConfigFile:
-    """Read the user's own file, which may be a link, as to a folder of dotfiles.
-
-    Raises:
-        FormalimgError: naming the file and the key, if it cannot be read.
-    """
+    """Read the user's own file, which may be a link, as to a folder of dotfiles."""
     reader = _Reader(path, project=False)
     return replace(reader.parse(reader.read_bytes(path.resolve())), is_trusted=True)
 

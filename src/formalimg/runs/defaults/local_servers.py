@@ -33,17 +33,11 @@ _SEES = re.compile(r"vl\b|vl[-:]|-v[-:.\d]|vision|visual|llava|pixtral|gemma-?3|
 
 
 class LocalServer(NamedTuple):
-    """A server that answers.
+    """A server that answers."""
 
-    Attributes:
-        url: its address, as for `base_url`.
-        program: which program usually listens there.
-        models: the ids of what it serves, those first that look as if they could see.
-    """
-
-    url: str
-    program: str
-    models: tuple[str, ...]
+    url: str  # its address, as for `base_url`
+    program: str  # which program usually listens there
+    models: tuple[str, ...]  # the ids of what it serves, those first that look as if they could see
 
 
 def find_local_servers() -> list[LocalServer]:

@@ -17,12 +17,7 @@ class NoJudgeError(FormalimgError):
     """
 
     def __init__(self, why: str, findings: list[str]) -> None:
-        """Create an error.
-
-        Args:
-            why: why there is none.
-            findings: what can be done, a line each.
-        """
+        """Create an error."""
         self.findings = findings
         super().__init__("\n".join([why, *findings]))
 

@@ -43,40 +43,24 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class ConfigTable:
-    """A table of the file; None for what it leaves open.
+    """A table of the file; None for what it leaves open."""
 
-    Attributes:
-        judge: the judge of models that are not built in.
-        judge_options: the options of this judge, as text.
-        budget: the spending limit of each run folder in US dollars.
-        runs: the folder that holds the run folders.
-        grounder: what finds the objects in images for rewards.
-        grounder_options: the options of this grounder, as text.
-    """
-
-    judge: str | None = None
-    judge_options: Mapping[str, str] = field(default_factory=dict)
-    budget: float | None = None
-    runs: Path | None = None
-    grounder: str | None = None
-    grounder_options: Mapping[str, str] = field(default_factory=dict)
+    judge: str | None = None  # the judge of models that are not built in
+    judge_options: Mapping[str, str] = field(default_factory=dict)  # the options of this judge, as text
+    budget: float | None = None  # the spending limit of each run folder in US dollars
+    runs: Path | None = None  # the folder that holds the run folders
+    grounder: str | None = None  # what finds the objects in images for rewards
+    grounder_options: Mapping[str, str] = field(default_factory=dict)  # the options of this grounder, as text
 
 
 @dataclass(frozen=True)
 class ConfigFile:
-    """A configuration file.
+    """A configuration file."""
 
-    Attributes:
-        path: where it is, in a form to be shown.
-        defaults: what holds for all suites.
-        suites: the judges of single suites, by their names.
-        is_trusted: whether it is the user's own, or a project's that the user has allowed.
-    """
-
-    path: str
-    defaults: ConfigTable
-    suites: Mapping[str, ConfigTable]
-    is_trusted: bool = False
+    path: str  # where it is, in a form to be shown
+    defaults: ConfigTable  # what holds for all suites
+    suites: Mapping[str, ConfigTable]  # the judges of single suites, by their names
+    is_trusted: bool = False  # whether it is the user's own, or a project's that the user has allowed
 
 
 @dataclass(frozen=True)
@@ -105,17 +89,11 @@ class ConfiguredJudge:
 
 @dataclass(frozen=True)
 class Defaults:
-    """What holds where neither the command line nor a call says otherwise. The first file takes precedence.
+    """What holds where neither the command line nor a call says otherwise. The first file takes precedence."""
 
-    Attributes:
-        files: the project's file and the user's file, as far as they exist.
-        environment: the judge that the environment names, if any.
-        environment_grounder: the grounder that it names, if any.
-    """
-
-    files: tuple[ConfigFile, ...] = ()
-    environment: ConfiguredJudge | None = None
-    environment_grounder: ConfiguredJudge | None = None
+    files: tuple[ConfigFile, ...] = ()  # the project's file and the user's file, as far as they exist
+    environment: ConfiguredJudge | None = None  # the judge that the environment names, if any
+    environment_grounder: ConfiguredJudge | None = None  # the grounder that it names, if any
 
     def judge(self, suite: str | None = None) -> ConfiguredJudge | None:
         """Return the configured judge of a suite; None if there is none. Without a suite, that of all suites."""
@@ -158,11 +136,7 @@ class Defaults:
 
 
 def load_defaults() -> Defaults:
-    """Return the defaults of this moment: files and environment are read anew.
-
-    Raises:
-        FormalimgError: if a file cannot be read, or a variable names no judge, no grounder or no options.
-    """
+    """Return the defaults of this moment: files and environment are read anew."""
     project, own = project_file(), user_file()
     files = []
     if project is not None or (own is not None and own.exists()):
@@ -237,19 +211,7 @@ def default_judge(
     words: Words = "command",
     making: bool = True,
 ) -> ConfiguredJudge | None:
-    """Return the judge of a model's images if none was named; None for the one that `open_judge` has by itself.
-
-    Args:
-        suite_name: the benchmark.
-        model: the name of the image model.
-        task: what is judged; layouts need no judge that sees.
-        protocol: how the judge asks and scores; as published, a chat model is asked.
-        words: how to name the remedy: as options of a command, or as arguments of a call.
-        making: whether images are to be made, which can be done without a judge.
-
-    Raises:
-        NoJudgeError: if there is none; the message lists the judges that are available here.
-    """
+    """Return the judge of a model's images if none was named; None for the one that `open_judge` has by itself."""
     if _is_judged_offline(suite_name, model, task, protocol):
         is_drawn = task != "layout" and suite(suite_name).world == "drawn"
         return ConfiguredJudge(DRAWN) if is_drawn else None

@@ -63,12 +63,7 @@ class DistributedModel(_Distributed):
         self.sees_spec: bool = model.sees_spec
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
-        """Yield one answer for each request, in their order.
-
-        Raises:
-            FormalimgError: if the model of a worker ends the run, or there are no workers any more.
-            NotStartedError: if the run is stopped before a worker is called.
-        """
+        """Yield one answer for each request, in their order."""
         found: list[ImageResult] = []
         ended: FormalimgError | None = None
         try:

@@ -21,15 +21,10 @@ Party = TypeVar("Party", bound=Concurrent)
 
 @dataclass(frozen=True)
 class PartySpec(Generic[Party]):
-    """A model or judge that each worker opens, and the identity that it must have there.
+    """A model or judge that each worker opens, and the identity that it must have there."""
 
-    Attributes:
-        factory: opens it.
-        name, settings: those it has where the run was started. Keys are made of them, so they must be the same.
-    """
-
-    factory: Callable[[], Party]
-    name: str
+    factory: Callable[[], Party]  # opens it
+    name: str  # those it has where the run was started. Keys are made of them, so they must be the same
     settings: Mapping[str, Setting]
 
     @classmethod
@@ -38,11 +33,7 @@ class PartySpec(Generic[Party]):
         return cls(party.factory, party.instance.name, dict(party.instance.settings))
 
     def open(self) -> Party:
-        """Open it.
-
-        Raises:
-            FormalimgError: if it cannot be opened, or has other settings here.
-        """
+        """Open it."""
         party = self.factory()
         here, there = {"name": party.name, **party.settings}, {"name": self.name, **self.settings}
         different = sorted(key for key in {*here, *there} if here.get(key) != there.get(key))
@@ -55,18 +46,12 @@ class PartySpec(Generic[Party]):
 
 
 class WorkerSetup(NamedTuple):
-    """Everything that a worker opens at its start.
+    """Everything that a worker opens at its start."""
 
-    Attributes:
-        model, judge: what it opens; None for nothing.
-        version: the version of formalimg that it must have.
-        folder: the folder from which the run was started; it changes there if it exists, for files and `.env`.
-    """
-
-    model: PartySpec[ImageModel] | None
+    model: PartySpec[ImageModel] | None  # what it opens; None for nothing
     judge: PartySpec[Judge] | None
-    version: str
-    folder: str
+    version: str  # the version of formalimg that it must have
+    folder: str  # the folder from which the run was started; it changes there if it exists, for files and `.env`
 
 
 class WorkerFailure(NamedTuple):
@@ -84,17 +69,11 @@ class WorkerStatus(NamedTuple):
 
 
 class GeneratedBatch(NamedTuple):
-    """The answers to the first requests of a batch, and why there are no more.
+    """The answers to the first requests of a batch, and why there are no more."""
 
-    Attributes:
-        answers: in the order of the requests.
-        failure: why some are missing; None if none is.
-        batch: the batch size that the model prefers from now on.
-    """
-
-    answers: list[ImageResult]
-    failure: WorkerFailure | None = None
-    batch: int = 1
+    answers: list[ImageResult]  # in the order of the requests
+    failure: WorkerFailure | None = None  # why some are missing; None if none is
+    batch: int = 1  # the batch size that the model prefers from now on
 
 
 class JudgedImage(NamedTuple):

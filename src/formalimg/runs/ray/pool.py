@@ -53,17 +53,6 @@ def open_worker_pool(
 
     Give `pool.model` and `pool.judge` to a run in place of the model and the judge: all else is the same, and so are
     the results.
-
-    Args:
-        model: opens the image model, such as `partial(open_image_model, "builtin/reader")`.
-        judge: opens the judge, such as `partial(open_judge, "knolling")`.
-        workers: how many; None for as many as fit on the cluster.
-        resources: what each takes of its machine; one CPU if None.
-        address: `auto` for the cluster that this machine is part of, `local` for one that is started here and ends
-            with the block, or HOST:PORT.
-
-    Raises:
-        FormalimgError: if Ray is not installed, the cluster cannot be joined, or has no room for workers.
     """
     resources = resources or ResourceRequest()
     if workers is not None and workers < 1:
@@ -139,29 +128,14 @@ class WorkerPool:
     async def generate(
         self, requests: Sequence[ImageRequest], *, alone: bool = False, begun: bool = False
     ) -> GeneratedBatch | None:
-        """Let a worker generate images; None if it died meanwhile.
-
-        Args:
-            requests: the requests to its model.
-            alone: beside no other call that is to be alone.
-            begun: they belong to a batch of which a part is done already, so that a stop comes too late.
-
-        Raises:
-            FormalimgError: if there are no workers any more.
-            NotStartedError: if the run is stopped before a worker is called.
-        """
+        """Let a worker generate images; None if it died meanwhile."""
         made: GeneratedBatch | WorkerFailure | None = await self._call(
             "generate", (requests,), len(requests), alone, begun
         )
         return GeneratedBatch([], made) if isinstance(made, WorkerFailure) else made
 
     async def judge_image(self, item: Item[object], data: bytes, *, alone: bool = False) -> JudgedImage | None:
-        """Let a worker judge an image, given as its file; None if it died meanwhile.
-
-        Raises:
-            FormalimgError: if there are no workers any more.
-            NotStartedError: if the run is stopped before a worker is called.
-        """
+        """Let a worker judge an image, given as its file; None if it died meanwhile."""
         judged: JudgedImage | WorkerFailure | None = await self._call("judge", (item, data), 1, alone, begun=False)
         return JudgedImage(None, judged) if isinstance(judged, WorkerFailure) else judged
 

@@ -46,15 +46,10 @@ _SETTINGS_FRAME = 4
 
 @dataclass(frozen=True)
 class ResourceRequest:
-    """The resources of one worker. Ray keeps count and assigns no CPU or GPU twice.
+    """The resources of one worker. Ray keeps count and assigns no CPU or GPU twice."""
 
-    Attributes:
-        cpus: CPUs; 0 for workers that only wait for a server elsewhere.
-        gpus: GPUs, also a part of one, such as 0.5 for two workers on each.
-    """
-
-    cpus: float = 1
-    gpus: float = 0
+    cpus: float = 1  # CPUs; 0 for workers that only wait for a server elsewhere
+    gpus: float = 0  # GPUs, also a part of one, such as 0.5 for two workers on each
 
     def __post_init__(self) -> None:
         for amount in (self.cpus, self.gpus):
@@ -69,11 +64,7 @@ class ResourceRequest:
         return f"{self.cpus:g} CPU{'s' * (self.cpus != 1)} and {self.gpus:g} GPU{'s' * (self.gpus != 1)}"
 
     def fits(self, nodes: Sequence[Mapping[str, Any]]) -> int | None:
-        """Return how many such workers the live machines can hold if nothing else runs; None for any number.
-
-        Args:
-            nodes: the machines, as `ray.nodes()` lists them.
-        """
+        """Return how many such workers the live machines can hold if nothing else runs; None for any number."""
         if not self.cpus and not self.gpus:
             return None
         return sum(self._fits_on(node["Resources"]) for node in nodes if node["Alive"])
@@ -87,15 +78,7 @@ class ResourceRequest:
 
 @contextmanager
 def connect(address: str) -> Iterator[None]:
-    """Connect to a cluster for the duration of the block; to the one this program is part of already, if any.
-
-    Args:
-        address: `auto` for the cluster that this machine is part of, HOST:PORT for the one with this head, `local`
-            for one that is started on this machine and ends with the block.
-
-    Raises:
-        FormalimgError: if Ray is not installed, there is no such cluster, or it refuses the connection.
-    """
+    """Connect to a cluster for the duration of the block; to the one this program is part of already, if any."""
     if find_spec("ray") is None:
         raise FormalimgError(f"the engine ray needs the package ray: {install_line('ray')}")
     if "://" in address:
@@ -164,11 +147,7 @@ def _private_token() -> Path:
 
 
 def _write_token(path: Path) -> Path:
-    """Write a new token to a file that only this user can read.
-
-    Raises:
-        FileExistsError: if there is one.
-    """
+    """Write a new token to a file that only this user can read."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     with open(path, "x", opener=lambda name, flags: os.open(name, flags, 0o600), encoding="ascii") as file:
         file.write(secrets.token_hex(32))
@@ -188,11 +167,7 @@ class _ImportPath(list[str]):
 
 
 def probe(address: str) -> None:
-    """Find out quickly whether a cluster may be listening at HOST:PORT: Ray takes more than a minute for it.
-
-    Raises:
-        OSError: if nothing listens, or something else.
-    """
+    """Find out quickly whether a cluster may be listening at HOST:PORT: Ray takes more than a minute for it."""
     host, colon, port = address.rpartition(":")
     if not colon:
         return

@@ -21,15 +21,10 @@ _POLL_SECONDS = 0.5
 
 
 class WorkerRate(NamedTuple):
-    """The throughput of a worker.
+    """The throughput of a worker."""
 
-    Attributes:
-        host: its machine; empty as long as it has not started.
-        rate: images and verdicts per second since it started.
-    """
-
-    host: str
-    rate: float
+    host: str  # its machine; empty as long as it has not started
+    rate: float  # images and verdicts per second since it started
 
 
 def format_rates(rates: Sequence[WorkerRate]) -> str:
@@ -54,23 +49,14 @@ def _format_host(rates: Sequence[float], *, few: bool) -> str:
 
 @dataclass
 class WorkerSlot:
-    """A slot for one worker: workers may die and be replaced, the slot stays.
+    """A slot for one worker: workers may die and be replaced, the slot stays."""
 
-    Attributes:
-        worker: the Ray actor handle; None if there is none.
-        host: its machine; empty if there is none.
-        lost: set when the worker no longer answers.
-        done: number of images and verdicts that came from it.
-        since: when it started.
-        failures: number of workers in a row that could not be started.
-    """
-
-    worker: Any = None
-    host: str = ""
-    lost: asyncio.Event = field(default_factory=asyncio.Event)
-    done: int = 0
-    since: float = 0.0
-    failures: int = 0
+    worker: Any = None  # the Ray actor handle; None if there is none
+    host: str = ""  # its machine; empty if there is none
+    lost: asyncio.Event = field(default_factory=asyncio.Event)  # set when the worker no longer answers
+    done: int = 0  # number of images and verdicts that came from it
+    since: float = 0.0  # when it started
+    failures: int = 0  # number of workers in a row that could not be started
 
     def assign(self, worker: Any, host: str) -> None:
         """Fill the slot with a worker that is ready."""
@@ -89,17 +75,11 @@ class WorkerSlot:
 
 
 class CallSlot(NamedTuple):
-    """A call that a worker can take.
+    """A call that a worker can take."""
 
-    Attributes:
-        depth: number of other calls the worker has when the call slots before this one are taken.
-        number: orders call slots of the same depth.
-        slot, worker: whose it is, as long as that worker is in that slot.
-    """
-
-    depth: int
-    number: int
-    slot: WorkerSlot
+    depth: int  # number of other calls the worker has when the call slots before this one are taken
+    number: int  # orders call slots of the same depth
+    slot: WorkerSlot  # whose it is, as long as that worker is in that slot
     worker: Any
 
 
@@ -123,14 +103,7 @@ class CallScheduler:
 
     @asynccontextmanager
     async def next(self, is_needed: Callable[[], bool] = lambda: True) -> AsyncIterator[CallSlot]:
-        """Wait until a worker can take a call; its call slot is free again afterwards, if the worker is still there.
-
-        Args:
-            is_needed: returns whether the call is still to be made.
-
-        Raises:
-            NotStartedError: if it is not.
-        """
+        """Wait until a worker can take a call; its call slot is free again afterwards, if the worker is still there."""
         call = await self._take(is_needed)
         while self._ended is None and call.worker is not call.slot.worker:
             call = await self._take(is_needed)

@@ -102,18 +102,7 @@ class WorkerLostError(Exception):
 async def start_worker(
     setup: WorkerSetup, resources: ResourceRequest, calls: int, no_workers: Callable[[], bool]
 ) -> StartedWorker:
-    """Start a worker where there is room, spread over the machines; waits until there is room.
-
-    Args:
-        setup: what it opens.
-        resources: what it takes of its machine.
-        calls: the maximum number of concurrent calls.
-        no_workers: returns whether the pool has no workers at all.
-
-    Raises:
-        WorkerLostError: if it died before it was ready.
-        FormalimgError: if it cannot open its model or judge; or if there are no workers and no machine for any.
-    """
+    """Start a worker where there is room, spread over the machines; waits until there is room."""
     import ray
     from ray.exceptions import RayError, RayTaskError
 

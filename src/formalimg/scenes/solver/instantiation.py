@@ -63,24 +63,16 @@ def requirement_key(claim: Claim, binding: Binding) -> Occasion:
 
 @dataclass
 class ObjectSlots:
-    """The slots of a scene, which of them are reserved for each requirement, and the words that each may have.
+    """The slots of a scene, which of them are reserved for each requirement, and the words that each may have."""
 
-    Attributes:
-        may_coincide: whether several slots can turn out to be one object.
-        count: how many slots there are.
-        reserved: the slots reserved for each requirement.
-        words: for each slot, the words of each kind that are still possible.
-        names: the slots of the variables that an outermost `exists` binds.
-        certain: the slots that are needed whatever the alternatives.
-        mentioned: the words of each kind that the formula mentions.
-    """
-
-    may_coincide: bool
-    count: int = 0
-    reserved: dict[Occasion, tuple[int, ...]] = field(default_factory=dict)
+    may_coincide: bool  # whether several slots can turn out to be one object
+    count: int = 0  # how many slots there are
+    reserved: dict[Occasion, tuple[int, ...]] = field(default_factory=dict)  # the slots reserved for each requirement
+    # for each slot, the words of each kind that are still possible
     words: list[dict[str, frozenset[str]]] = field(default_factory=list)
-    names: dict[str, int] = field(default_factory=dict)
-    certain: set[int] = field(default_factory=set)
+    names: dict[str, int] = field(default_factory=dict)  # the slots of the variables that an outermost `exists` binds
+    certain: set[int] = field(default_factory=set)  # the slots that are needed whatever the alternatives
+    # the words of each kind that the formula mentions
     mentioned: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def add(self) -> int:
@@ -113,11 +105,7 @@ def mentioned_words(claim: Claim) -> dict[str, tuple[str, ...]]:
 
 
 def distinct_slots(claim: Claim, instances: int) -> ObjectSlots:
-    """Return slots for a neat scene: one per variable that certainly needs an object, all different objects.
-
-    Raises:
-        SolverLimitError: if there would be more than `MAX_SLOTS`.
-    """
+    """Return slots for a neat scene: one per variable that certainly needs an object, all different objects."""
     slots = ObjectSlots(False, mentioned=mentioned_words(claim))
     _reserve(claim, {}, slots, instances, certain=True)
     return slots

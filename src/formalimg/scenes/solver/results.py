@@ -65,16 +65,12 @@ class Unsatisfiable:
 
     It covers scenes whose boxes lie on integer coordinates of the canvas, do not overlap, and have sides of at least
     `MIN_SIDE`, and whose objects have one class and one colour each.
-
-    Attributes:
-        formula: the formula.
-        max_objects: the proof covers scenes of up to this many objects; None if it covers any number.
-        conflict: conjuncts of the formula that cannot be true together, each with its position in the text. One that is
-            the condition of a `forall` stands for "some object meets this condition".
     """
 
-    formula: Formula
-    max_objects: int | None
+    formula: Formula  # the formula
+    max_objects: int | None  # the proof covers scenes of up to this many objects; None if it covers any number
+    # conjuncts of the formula that cannot be true together, each with its position in the text. One that is the
+    # condition of a `forall` stands for "some object meets this condition"
     conflict: tuple[Formula, ...]
 
     def __bool__(self) -> bool:

@@ -37,10 +37,6 @@ def create_annotation_app(study: Study, *, token: str | None) -> Starlette:
 
     Raters enter at `/rate/` with the secret part of their link, which is all they need. Everything else is for the
     organiser of the study.
-
-    Args:
-        study: the study, opened for writing answers.
-        token: the token the organiser needs; None for a site that only this machine can reach.
     """
 
     def organiser_page(show: Callable[[Study, Request], Response]) -> Callable[[Request], Response]:
@@ -83,20 +79,7 @@ def serve_study(
     open_browser: bool = True,
     on_ready: Callable[[str, Mapping[str, str]], None],
 ) -> None:
-    """Collect ratings for a study until interrupted.
-
-    Args:
-        study: the study, opened for writing answers.
-        links: the secret part of each rater's link to announce, by pseudonym.
-        host: the address to listen on. Raters need only their links. The progress page names models and needs a token,
-            which is generated here and is part of its URL.
-        port: the port; 0 for any free one. Links stay valid only as long as it is the same.
-        open_browser: whether to open a browser at the progress page.
-        on_ready: called with the URL of the progress page, and the links of the raters.
-
-    Raises:
-        FormalimgError: if the address or port cannot be used.
-    """
+    """Collect ratings for a study until interrupted."""
 
     def on_listening(location: ServerLocation) -> None:
         on_ready(

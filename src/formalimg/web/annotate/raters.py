@@ -36,29 +36,17 @@ _CACHE_ONE_DAY = {"Cache-Control": "private, max-age=86400, immutable"}
 
 
 class _ShownStep(NamedTuple):
-    """A rating step as shown.
+    """A rating step as shown."""
 
-    Attributes:
-        step: the step.
-        answer: the rater's answer so far, as JSON; empty if there is none.
-        is_closed: whether the answer is final.
-        points: the meaning of each of five points, for Likert steps.
-        criteria: other criteria, where they are not listed by point.
-    """
-
-    step: RatingStep
-    answer: str
-    is_closed: bool
-    points: tuple[tuple[str, str], ...]
-    criteria: str
+    step: RatingStep  # the step
+    answer: str  # the rater's answer so far, as JSON; empty if there is none
+    is_closed: bool  # whether the answer is final
+    points: tuple[tuple[str, str], ...]  # the meaning of each of five points, for Likert steps
+    criteria: str  # other criteria, where they are not listed by point
 
 
 def require_rater(study: Study, request: Request) -> str:
-    """Return the rater of the link in the URL.
-
-    Raises:
-        HTTPException: if the link is unknown.
-    """
+    """Return the rater of the link in the URL."""
     try:
         with hide_study_errors():
             return study.rater_of(request.path_params["link"])
@@ -240,9 +228,6 @@ def strip_metadata(data: bytes) -> bytes:
 
     Image models write their names and prompts into their files, and file formats differ. What is left is what judges
     see: upright, in RGB, transparent parts on white.
-
-    Raises:
-        FormalimgError: if the image cannot be decoded.
     """
     with _decoding:
         image = inspect(data)

@@ -44,21 +44,13 @@ _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
 
 
 class Address(NamedTuple):
-    """A URL of the viewer, without what makes no difference in an export.
+    """A URL of the viewer, without what makes no difference in an export."""
 
-    Attributes:
-        path: its path, such as `/item`.
-        values: the values of its query, in a fixed order.
-        filters: for a gallery: what it is filtered by, for the browser to do.
-        fragment: the place in the page.
-        image: for a gallery: the page of the image that it was left for.
-    """
-
-    path: str
-    values: tuple[tuple[str, str], ...]
-    filters: tuple[tuple[str, str], ...] = ()
-    fragment: str = ""
-    image: Address | None = None
+    path: str  # its path, such as `/item`
+    values: tuple[tuple[str, str], ...]  # the values of its query, in a fixed order
+    filters: tuple[tuple[str, str], ...] = ()  # for a gallery: what it is filtered by, for the browser to do
+    fragment: str = ""  # the place in the page
+    image: Address | None = None  # for a gallery: the page of the image that it was left for
 
     @property
     def page(self) -> Address:

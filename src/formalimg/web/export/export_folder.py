@@ -23,15 +23,7 @@ class ExportFolder:
     """A folder that an export is written to. Files that no export wrote are never removed."""
 
     def __init__(self, folder: Path, *, force: bool = False) -> None:
-        """Open a folder; it is made when the first file is written.
-
-        Args:
-            folder: the folder.
-            force: whether it may hold other files, some of which may be replaced.
-
-        Raises:
-            FormalimgError: if it is no folder, or holds something else than an export.
-        """
+        """Open a folder; it is made when the first file is written."""
         self.folder = folder
         if folder.exists() and not folder.is_dir():
             raise FormalimgError(f"{folder} is not a folder: export to a new one")
@@ -50,20 +42,12 @@ class ExportFolder:
         return len(self._written)
 
     def write(self, path: str, data: bytes) -> None:
-        """Write a file.
-
-        Raises:
-            FormalimgError: if it cannot be written.
-        """
+        """Write a file."""
         atomic_write(self._target(path), [data])
         self._written[path] = _digest(data)
 
     def write_same(self, path: str, data: bytes, source: str | os.PathLike[str]) -> None:
-        """Write what a file on this disk has already: as a second name of it, where the disk allows that.
-
-        Raises:
-            FormalimgError: if it cannot be written.
-        """
+        """Write what a file on this disk has already: as a second name of it, where the disk allows that."""
         target = self._target(path)
         try:
             target.unlink(missing_ok=True)

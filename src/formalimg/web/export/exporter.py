@@ -47,19 +47,12 @@ _SUFFIXES = {
 
 
 class ExportedSite(NamedTuple):
-    """What an export wrote.
+    """What an export wrote."""
 
-    Attributes:
-        folder: its folder.
-        runs: the number of runs.
-        files: the number of files.
-        left_out: what is not in it, one line each.
-    """
-
-    folder: Path
-    runs: int
-    files: int
-    left_out: tuple[str, ...]
+    folder: Path  # its folder
+    runs: int  # the number of runs
+    files: int  # the number of files
+    left_out: tuple[str, ...]  # what is not in it, one line each
 
 
 def export_viewer(
@@ -71,19 +64,7 @@ def export_viewer(
     force: bool = False,
     on_progress: Callable[[int, int], None] = lambda done, known: None,
 ) -> ExportedSite:
-    """Write the viewer to a folder, as a site that opens from disk and from any web server.
-
-    Args:
-        site: the runs to show.
-        folder: where to. An earlier export there is replaced.
-        images: which images: all, failures (those that do not pass), or none.
-        size: as they are stored (`full`), or as thumbnails only.
-        force: whether the folder may hold other files. They are kept, unless a page has the same name.
-        on_progress: called after each page with the numbers of pages that are written, and that are known so far.
-
-    Raises:
-        FormalimgError: if the folder holds something else, or cannot be written.
-    """
+    """Write the viewer to a folder, as a site that opens from disk and from any web server."""
     target = Path(folder)
     if target.resolve().is_relative_to(site.folder.resolve()):
         raise FormalimgError(f"{target} is inside the folder of the runs: export to a folder outside of it")

@@ -16,13 +16,7 @@ Choice = tuple[str, str]
 
 
 def filter_places(run: StoredRun, choices: Iterable[Choice], places: Mapping[ImageKey, int]) -> dict[str, list[int]]:
-    """Return the places of the images of each choice; for two about one part also those of both, where they are fewer.
-
-    Args:
-        run: the run.
-        choices: names and values of filters.
-        places: the place of each image in the gallery.
-    """
+    """Return the places of the images of each choice, and of both of two about one part, where these are fewer."""
     index, wanted = run.facets(), list(choices)
 
     def chosen(*choice: Choice) -> list[int]:

@@ -50,15 +50,7 @@ class Tile(NamedTuple):
 
 
 def rewrite_page(page: str, link: Link, *, head: str = "", end: str = "", form: str = "") -> str:
-    """Return a page as it is exported.
-
-    Args:
-        page: its markup.
-        link: returns where links lead.
-        head: markup that is added to the head.
-        end: markup that is added to the end of the content.
-        form: attributes that are added to the forms that a script answers.
-    """
+    """Return a page as it is exported."""
 
     def rewritten_tag(tag: re.Match[str]) -> str:
         name, attributes = tag.groups()

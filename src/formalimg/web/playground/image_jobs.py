@@ -39,12 +39,7 @@ def sees_drawings_only(judge: ConfiguredJudge) -> bool:
 
 
 def read_image(sent: str) -> LoadedImage:
-    """Return an image that a page sent in base64.
-
-    Raises:
-        InputTooLargeError: if it has too many pixels.
-        FormalimgError: if it is no image.
-    """
+    """Return an image that a page sent in base64."""
     from formalimg.runs.inspection import inspect
     from formalimg.types import Unscored
 

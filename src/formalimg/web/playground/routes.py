@@ -40,11 +40,7 @@ _MAX_SEED = 2**31
 
 
 def playground_routes(pool: JobPool | None = None) -> list[Route]:
-    """Return the routes of the playground.
-
-    Args:
-        pool: runs the long jobs; None for a pool of its own.
-    """
+    """Return the routes of the playground."""
     workers = pool or JobPool()
 
     def checked(request: Request, body: Body) -> Response:
@@ -194,27 +190,16 @@ MAX_FORMULA_LENGTH = 20_000
 
 
 class FormulaQuery(NamedTuple):
-    """A formula as typed, and how to read it.
+    """A formula as typed, and how to read it."""
 
-    Attributes:
-        formula: the text, valid or not.
-        words: the vocabulary.
-        semantics: how `forall` reads.
-        style: the style of the image; None if unknown.
-    """
-
-    formula: str
-    words: Vocabulary
-    semantics: Semantics
-    style: str | None
+    formula: str  # the text, valid or not
+    words: Vocabulary  # the vocabulary
+    semantics: Semantics  # how `forall` reads
+    style: str | None  # the style of the image; None if unknown
 
 
 def parse_formula_query(body: Body) -> FormulaQuery:
-    """Parse the query that the page sent.
-
-    Raises:
-        HTTPException: if it is invalid.
-    """
+    """Parse the query that the page sent."""
     formula = require_unicode(require_text(body, "formula", max_length=MAX_FORMULA_LENGTH), "formula")
     if has_long_word(formula):
         raise HTTPException(413, f"a word of the formula has more than {MAX_WORD} characters: choose a shorter one")

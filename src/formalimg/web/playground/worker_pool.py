@@ -49,12 +49,7 @@ class JobPool:
     """A limited number of worker processes."""
 
     def __init__(self, workers: int = 3, queue_timeout: float = 2.0) -> None:
-        """Create a pool; processes start when they are needed.
-
-        Args:
-            workers: how many jobs run at once.
-            queue_timeout: how long others wait for a worker, in seconds.
-        """
+        """Create a pool; processes start when they are needed."""
         self._free, self._present = BoundedSemaphore(workers), BoundedSemaphore(workers + _MAX_WAITING)
         self._large = BoundedSemaphore(1)
         self._queue_timeout = queue_timeout
@@ -107,11 +102,7 @@ class JobPool:
 
 @contextlib.contextmanager
 def _acquired(semaphore: BoundedSemaphore, timeout: float) -> Iterator[None]:
-    """Hold a semaphore that becomes free within these seconds, for the duration of the block.
-
-    Raises:
-        WorkersBusyError: if it does not.
-    """
+    """Hold a semaphore that becomes free within these seconds, for the duration of the block."""
     if not semaphore.acquire(timeout=timeout):
         raise WorkersBusyError("all workers are busy: try again in some seconds")
     try:

@@ -35,19 +35,12 @@ FOUND = ("some", "none")
 
 
 class GroupFilter(NamedTuple):
-    """A filter of groups; empty fields match everything.
+    """A filter of groups; empty fields match everything."""
 
-    Attributes:
-        decision: undecided, accept, edit or reject.
-        findings: some for groups with findings of the checker, none for the others.
-        field: the branch, or the discipline where there is none.
-        text: a text that occurs somewhere in the group.
-    """
-
-    decision: str
-    findings: str
-    field: str
-    text: str
+    decision: str  # undecided, accept, edit or reject
+    findings: str  # some for groups with findings of the checker, none for the others
+    field: str  # the branch, or the discipline where there is none
+    text: str  # a text that occurs somewhere in the group
 
     def matches(self, line: ReviewedGroup) -> bool:
         """Return whether the group passes the filter."""
@@ -64,11 +57,7 @@ class GroupFilter(NamedTuple):
 
 
 def parse_group_filter(request: Request) -> GroupFilter:
-    """Parse the filter of a request.
-
-    Raises:
-        HTTPException: if a value is invalid.
-    """
+    """Parse the filter of a request."""
     query = request.query_params
     group_filter = GroupFilter(*(query.get(name, "").strip() for name in GroupFilter._fields))
     if group_filter.decision not in ("", *STATES) or group_filter.findings not in ("", *FOUND):

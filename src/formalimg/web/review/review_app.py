@@ -27,12 +27,7 @@ from formalimg.web.server import build_app, serve_app
 
 
 def create_review_app(desk: ReviewDesk, *, token: str | None) -> Starlette:
-    """Build the review site of a queue.
-
-    Args:
-        desk: the queue.
-        token: the token visitors need; None for a site that only this machine can reach.
-    """
+    """Build the review site of a queue."""
 
     def page_route(show: Callable[[ReviewDesk, Request], Response]) -> Callable[[Request], Response]:
         return lambda request: show(desk, request)
@@ -57,19 +52,7 @@ def serve_review(
     open_browser: bool = True,
     on_ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve the review of a queue until interrupted.
-
-    Args:
-        queue: the file, as `formalimg items review export` writes it.
-        host: the address to listen on. Any other than a loopback address requires a token, which is generated here and
-            is part of the URL.
-        port: the port; 0 for any free one.
-        open_browser: whether to open a browser.
-        on_ready: called with the URL of the site.
-
-    Raises:
-        FormalimgError: if the queue cannot be read, or the address or port cannot be used.
-    """
+    """Serve the review of a queue until interrupted."""
     desk = reviewing().open_desk(queue)
     serve_app(
         lambda token: create_review_app(desk, token=token),

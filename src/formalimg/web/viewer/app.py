@@ -56,20 +56,7 @@ def serve_viewer(
     read_only: bool = False,
     on_ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve the viewer until it is interrupted.
-
-    Args:
-        site: the runs to show.
-        host: the address to listen on. Any other than a loopback address requires a token, which is generated here and
-            is part of the URL.
-        port: the port; 0 for any free one.
-        open_browser: whether to open a browser.
-        read_only: whether tags and notes cannot be edited.
-        on_ready: called with the URL of the site.
-
-    Raises:
-        FormalimgError: if the address or port cannot be used.
-    """
+    """Serve the viewer until it is interrupted."""
     index = RunIndex(site, read_only=read_only)
 
     def on_listening(location: ServerLocation) -> None:

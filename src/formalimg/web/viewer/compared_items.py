@@ -27,25 +27,16 @@ _SORTS = ("item", "disagreement")
 
 
 class CompareState(NamedTuple):
-    """What the URL of a comparison selects.
+    """What the URL of a comparison selects."""
 
-    Attributes:
-        names: the runs.
-        baseline: the run that the others are compared with, or `ALL_PAIRS`.
-        compared: the run whose outcomes are chosen by `group`; empty if all runs count.
-        group: which items: those that differ, all, or of two runs those that were won, lost, pass or fail in both.
-        level: only items of this level; None for all.
-        sort: `item`, or `disagreement`.
-        page: the page of items.
-    """
-
-    names: tuple[str, ...]
-    baseline: str
-    compared: str = ""
+    names: tuple[str, ...]  # the runs
+    baseline: str  # the run that the others are compared with, or `ALL_PAIRS`
+    compared: str = ""  # the run whose outcomes are chosen by `group`; empty if all runs count
+    # which items: those that differ, all, or of two runs those that were won, lost, pass or fail in both
     group: str = _ANY
-    level: int | None = None
-    sort: str = "item"
-    page: int = 1
+    level: int | None = None  # only items of this level; None for all
+    sort: str = "item"  # `item`, or `disagreement`
+    page: int = 1  # the page of items
 
     @property
     def reference(self) -> str:
@@ -72,11 +63,7 @@ def _default_baseline(names: Sequence[str]) -> str:
 
 
 def parse_compare_state(request: Request, names: Sequence[str]) -> CompareState:
-    """Parse what a request selects.
-
-    Raises:
-        HTTPException: if a value is invalid.
-    """
+    """Parse what a request selects."""
     query = request.query_params
     baseline, compared = query.get("baseline") or _default_baseline(names), query.get("compared", "")
     group, sort = query.get("group") or _ANY, query.get("sort") or "item"

@@ -36,14 +36,7 @@ class Facet(NamedTuple):
 def gallery_facets(
     counts: FacetCounts, view: ViewState, section: Section, known_about: Collection[str]
 ) -> Iterator[Facet]:
-    """Yield the facets of a run's images that have something to choose.
-
-    Args:
-        counts: the number of images of each choice.
-        view: what is chosen now.
-        section: the run.
-        known_about: the subjects of items that can be chosen.
-    """
+    """Yield the facets of a run's images that have something to choose."""
     suite, terms, chosen = section.suite, section.suite.terms, view.filter
     outcomes = {one: counts.outcome[one] for one in ("fail", "pass", "unscored") if one in counts.outcome}
     levels = {str(level): counts.level[level] for level in sorted(counts.level) if len(section.levels) > 1}

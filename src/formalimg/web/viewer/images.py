@@ -81,11 +81,7 @@ def _cache_headers(found: ImageFile, request: Request) -> dict[str, str]:
 
 
 def thumbnail_bytes(image: ImageFile) -> bytes:
-    """Return a thumbnail as WebP, made once for all runs that have the image.
-
-    Raises:
-        HTTPException: if the image cannot be shown.
-    """
+    """Return a thumbnail as WebP, made once for all runs that have the image."""
     # A string that is not a digest could be a path of somebody's choice.
     known = _SHA256.fullmatch(image.sha256)
     kept = cache_folder() / "thumbnails" / image.sha256[:2] / f"{image.sha256}.webp" if known else None

@@ -31,37 +31,22 @@ _RETRY_SECONDS = 10.0
 
 
 class IndexedRun(NamedTuple):
-    """A run as the index knows it.
+    """A run as the index knows it."""
 
-    Attributes:
-        name: its name in URLs.
-        summary: its figures.
-        tags: its tags and note.
-        tags_error: why they cannot be read; empty if they can.
-        activity: how far it is, while a process is writing to it; else None.
-        can_edit: whether its tags can be edited here.
-    """
-
-    name: str
-    summary: RunSummary
-    tags: RunTags = RunTags()
-    tags_error: str = ""
-    activity: RunActivity | None = None
-    can_edit: bool = False
+    name: str  # its name in URLs
+    summary: RunSummary  # its figures
+    tags: RunTags = RunTags()  # its tags and note
+    tags_error: str = ""  # why they cannot be read; empty if they can
+    activity: RunActivity | None = None  # how far it is, while a process is writing to it; else None
+    can_edit: bool = False  # whether its tags can be edited here
 
 
 class BaselineDifference(NamedTuple):
-    """How much higher the overall figure of a run is than that of the baseline.
+    """How much higher the overall figure of a run is than that of the baseline."""
 
-    Attributes:
-        value: the difference; over the items that both have a verdict for, if it is paired.
-        interval: its confidence interval, whatever the missing verdicts are; None if it is not paired.
-        is_paired: whether both runs have the same items.
-    """
-
-    value: float
-    interval: Interval | None
-    is_paired: bool
+    value: float  # the difference; over the items that both have a verdict for, if it is paired
+    interval: Interval | None  # its confidence interval, whatever the missing verdicts are; None if it is not paired
+    is_paired: bool  # whether both runs have the same items
 
 
 class RunListing(NamedTuple):
@@ -95,12 +80,7 @@ class RunIndex:
     """The index of a site. Any thread may use it."""
 
     def __init__(self, site: Site, *, read_only: bool = False) -> None:
-        """Index the runs of a site.
-
-        Args:
-            site: the site.
-            read_only: whether tags and notes cannot be edited.
-        """
+        """Index the runs of a site."""
         self.site, self.read_only = site, read_only
         self._summaries: StampedCache[RunSummary] = StampedCache(_MAX_CACHED)
         self._tags: StampedCache[RunTags] = StampedCache(_MAX_CACHED)
@@ -171,11 +151,7 @@ class RunIndex:
         return hashlib.sha256(repr(state).encode("utf-8", "replace")).hexdigest()[:16]
 
     def save_tags(self, name: str, tags: Sequence[str], note: str, version: str) -> RunTags:
-        """Write the tags and the note of a run of the listing; see `formalimg.runs.write_tags`.
-
-        Raises:
-            FormalimgError: if it cannot be read, or is reached through a link.
-        """
+        """Write the tags and the note of a run of the listing; see `formalimg.runs.write_tags`."""
         run = self.site.find(name)
         summary = self._read(run)
         if isinstance(summary, UnreadableRun):

@@ -151,17 +151,7 @@ def boxed_image(
     side: int = _MAX_SIDE,
     link: str = "",
 ) -> Markup:
-    """Return an image with its boxes, or why there is none.
-
-    Args:
-        run: the run.
-        item: the item.
-        judged: the image with its verdict.
-        name: the name of the run in URLs.
-        suite: the benchmark.
-        side: boxes and labels are drawn as if the longer side of the image had so many pixels.
-        link: the URL of a page that a small image leads to; empty for the image as it is stored.
-    """
+    """Return an image with its boxes, or why there is none."""
     found = run.image_file(item.id, judged.outcome.sample)
     if found is None:
         return trusted_markup(image_html(ExampleImage(item, judged, "no image"), suite))
@@ -231,24 +221,15 @@ _MAX_RELATED = 48
 
 
 class RelatedImage(NamedTuple):
-    """Another image or verdict of the same item.
+    """Another image or verdict of the same item."""
 
-    Attributes:
-        name: its label.
-        outcome, sign: its outcome.
-        why: what failed.
-        url: its page.
-        thumbnail: the URL of its thumbnail; empty if there is none.
-        is_here: whether it is the one the page shows.
-    """
-
-    name: str
-    outcome: str
+    name: str  # its label
+    outcome: str  # its outcome
     sign: str
-    why: str
-    url: str
-    thumbnail: str
-    is_here: bool
+    why: str  # what failed
+    url: str  # its page
+    thumbnail: str  # the URL of its thumbnail; empty if there is none
+    is_here: bool  # whether it is the one the page shows
 
 
 class RelatedImages(NamedTuple):

@@ -40,13 +40,7 @@ class LiveRuns:
     """An ASGI application that sends what changes to all pages that listen. Belongs to the server's event loop."""
 
     def __init__(self, index: RunIndex, *, interval: float = _INTERVAL, max_streams: int = _MAX_STREAMS) -> None:
-        """Watch the runs of an index.
-
-        Args:
-            index: the runs.
-            interval: seconds between two looks.
-            max_streams: number of pages that may listen at the same time.
-        """
+        """Watch the runs of an index."""
         self._index, self._interval, self._max_streams = index, interval, max_streams
         self._streams = 0
         self._event, self._number = "", 0

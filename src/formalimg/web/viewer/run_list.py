@@ -27,32 +27,21 @@ _MAX_TEXT = 200
 
 
 class RunsQuery(NamedTuple):
-    """What the URL of the runs page asks for. Fields that are empty do not filter.
+    """What the URL of the runs page asks for. Fields that are empty do not filter."""
 
-    Attributes:
-        text: words that all have to occur in name, model, suite, judge, tags or note.
-        suite, model, judge, tag, status: the run has exactly this one.
-        since, until: the first and last day on which it began, as in 2026-01-31.
-        sort: the column to sort by.
-        order: whether the smallest or the largest is first.
-        group: "suite" to put the runs of a suite together.
-        baseline: the name of the run that the others are compared with.
-        page: the number of the page, from 1.
-    """
-
-    text: str = ""
-    suite: str = ""
+    text: str = ""  # words that all have to occur in name, model, suite, judge, tags or note
+    suite: str = ""  # the run has exactly this one
     model: str = ""
     judge: str = ""
     tag: str = ""
     status: str = ""
-    since: str = ""
+    since: str = ""  # the first and last day on which it began, as in 2026-01-31
     until: str = ""
-    sort: SortColumn = _DEFAULT_SORT
-    order: Order = "desc"
-    group: str = ""
-    baseline: str = ""
-    page: int = 1
+    sort: SortColumn = _DEFAULT_SORT  # the column to sort by
+    order: Order = "desc"  # whether the smallest or the largest is first
+    group: str = ""  # "suite" to put the runs of a suite together
+    baseline: str = ""  # the name of the run that the others are compared with
+    page: int = 1  # the number of the page, from 1
 
     @property
     def is_filtered(self) -> bool:
@@ -77,11 +66,7 @@ class RunsQuery(NamedTuple):
 
 
 def parse_runs_query(query: Mapping[str, str]) -> RunsQuery:
-    """Parse the query of a URL.
-
-    Raises:
-        HTTPException: if a value is invalid.
-    """
+    """Parse the query of a URL."""
     column = query.get("sort") or _DEFAULT_SORT
     if column not in get_args(SortColumn):
         raise HTTPException(400, f"runs cannot be sorted by {column[:40]!r}: choose {', '.join(get_args(SortColumn))}")
@@ -132,19 +117,12 @@ class ListedRun(NamedTuple):
 
 
 class RunPage(NamedTuple):
-    """A page of the list.
+    """A page of the list."""
 
-    Attributes:
-        runs: the runs of the page, in order.
-        total: number of runs on all pages.
-        pages: number of pages.
-        group_sizes: number of runs on all pages, by suite.
-    """
-
-    runs: list[ListedRun]
-    total: int
-    pages: int
-    group_sizes: Mapping[str, int]
+    runs: list[ListedRun]  # the runs of the page, in order
+    total: int  # number of runs on all pages
+    pages: int  # number of pages
+    group_sizes: Mapping[str, int]  # number of runs on all pages, by suite
 
 
 def run_status(run: IndexedRun) -> RunStatus:
@@ -155,14 +133,7 @@ def run_status(run: IndexedRun) -> RunStatus:
 def select_runs(
     runs: Sequence[IndexedRun], query: RunsQuery, compared: Callable[[IndexedRun], BaselineDifference | None]
 ) -> RunPage:
-    """Return the page of runs that a query asks for.
-
-    Args:
-        runs: all runs.
-        query: what is asked for.
-        compared: compares a run with the baseline. It is called for the runs of the page, and for all if they are
-            sorted by it.
-    """
+    """Return the page of runs that a query asks for."""
     kept = [ListedRun(run) for run in runs if _matches(run, query)]
     by_difference = query.sort == "difference"
     if by_difference:

@@ -126,12 +126,7 @@ def overview_page(index: RunIndex, request: Request) -> Response:
 
 
 def save_tags(index: RunIndex, body: Body) -> Response:
-    """Save the tags and the note of a run.
-
-    Raises:
-        HTTPException: if nothing can be edited here, or the request is incomplete.
-        FormalimgError: if they are not valid, or cannot be written.
-    """
+    """Save the tags and the note of a run."""
     if index.read_only:
         raise HTTPException(403, "this viewer is read-only: start it without --read-only to edit tags")
     name = require_text(body, "run", max_length=2_000)

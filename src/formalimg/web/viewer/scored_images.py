@@ -15,19 +15,12 @@ _MAX_TITLE = 300
 
 
 class ScoredImages(NamedTuple):
-    """What pages say of a run of given images.
+    """What pages say of a run of given images."""
 
-    Attributes:
-        title: the prompt, or the first of several.
-        has_one_prompt: whether it is the prompt of all images.
-        mean: the mean score; None if nothing is scored.
-        summary: how many images, the mean, and how many pass.
-    """
-
-    title: str
-    has_one_prompt: bool
-    mean: float | None
-    summary: str
+    title: str  # the prompt, or the first of several
+    has_one_prompt: bool  # whether it is the prompt of all images
+    mean: float | None  # the mean score; None if nothing is scored
+    summary: str  # how many images, the mean, and how many pass
 
 
 def scored_images(run: StoredRun) -> ScoredImages | None:

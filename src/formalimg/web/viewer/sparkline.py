@@ -12,19 +12,12 @@ _EDGE = 3
 
 
 class Sparkline(NamedTuple):
-    """A small curve of pass rates by level, as SVG coordinates.
+    """A small curve of pass rates by level, as SVG coordinates."""
 
-    Attributes:
-        line: the path through the rates; broken where a level has none.
-        band: the outline of the intervals; empty if there are none.
-        ends: the last point, if there is one.
-        words: the alternative text.
-    """
-
-    line: str
-    band: str
-    ends: tuple[str, str] | None
-    words: str
+    line: str  # the path through the rates; broken where a level has none
+    band: str  # the outline of the intervals; empty if there are none
+    ends: tuple[str, str] | None  # the last point, if there is one
+    words: str  # the alternative text
 
 
 def sparkline(rates: Mapping[int, Rate], levels: Sequence[int]) -> Sparkline:

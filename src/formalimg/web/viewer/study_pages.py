@@ -18,11 +18,7 @@ _STUDY_FILES = ("study.toml", "ratings.sqlite", "ratings.sqlite-wal")
 
 
 def require_studies(folders: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the folders.
-
-    Raises:
-        FormalimgError: if one of them is no study.
-    """
+    """Return the folders."""
     wrong = next((folder for folder in folders if not is_study(folder)), None)
     if wrong is not None:
         raise FormalimgError(f"{wrong} is not a study: name the folder of a study that `formalimg annotate` made")

@@ -33,39 +33,25 @@ _MAX_BYTES = 64 * 1024 * 1024
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What the runs page shows of a run, and what runs are compared by.
+    """What the runs page shows of a run, and what runs are compared by."""
 
-    Attributes:
-        model, condition, suite, items_label, created, digest: as in the manifest.
-        judges: the names of all judges, in the order in which they first ran.
-        fields: the manifest as labelled texts.
-        curve: the rates by level.
-        overall: the mean over all levels of the suite, as in tables; without one, over all images of the run.
-        is_of_levels: whether it is over levels.
-        scored, expected: number of images with a verdict, and of all.
-        left: number of images that were never finished.
-        spent: the cost.
-        means: the mean of each item, by which runs are compared.
-        given: for images that a user gave: the prompt and the scores; else None.
-    """
-
-    model: str
+    model: str  # as in the manifest
     condition: str
     suite: str
     items_label: str
     created: str
     digest: str
-    judges: tuple[str, ...]
-    fields: tuple[ManifestField, ...]
-    curve: Sparkline
-    overall: Band
-    is_of_levels: bool
-    scored: int
+    judges: tuple[str, ...]  # the names of all judges, in the order in which they first ran
+    fields: tuple[ManifestField, ...]  # the manifest as labelled texts
+    curve: Sparkline  # the rates by level
+    overall: Band  # the mean over all levels of the suite, as in tables; without one, over all images of the run
+    is_of_levels: bool  # whether it is over levels
+    scored: int  # number of images with a verdict, and of all
     expected: int
-    left: int
-    spent: RunCost
-    means: ItemMeans
-    given: ScoredImages | None = None
+    left: int  # number of images that were never finished
+    spent: RunCost  # the cost
+    means: ItemMeans  # the mean of each item, by which runs are compared
+    given: ScoredImages | None = None  # for images that a user gave: the prompt and the scores; else None
 
     @property
     def about(self) -> Benchmark:
@@ -86,11 +72,7 @@ class UnreadableRun(NamedTuple):
 
 
 def summarize_run(folder: Path) -> RunSummary:
-    """Read a run and sum it up.
-
-    Raises:
-        FormalimgError: if it cannot be read.
-    """
+    """Read a run and sum it up."""
     run = open_run(folder)
     try:
         return _summary(run)

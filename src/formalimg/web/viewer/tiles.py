@@ -25,32 +25,19 @@ SIGNS = {"fail": "✗", "pass": "✓", "unscored": "?"}
 
 
 class GalleryTile(NamedTuple):
-    """An image in a gallery.
+    """An image in a gallery."""
 
-    Attributes:
-        item, sample: what it was made for.
-        name: what it is called.
-        outcome: pass, fail or unscored.
-        result: the outcome in a word, its score where images are scored, or why there is none.
-        sign: a sign for the outcome.
-        prompt: the prompt.
-        failed: what it does not show.
-        parts: the failed parts as they are stored.
-        url: the page of the image.
-        thumbnail: the URL of the image; empty if there is none.
-    """
-
-    item: str
+    item: str  # what it was made for
     sample: int
-    name: str
-    outcome: str
-    result: str
-    sign: str
-    prompt: str
-    failed: list[str]
-    parts: list[str]
-    url: str
-    thumbnail: str
+    name: str  # what it is called
+    outcome: str  # pass, fail or unscored
+    result: str  # the outcome in a word, its score where images are scored, or why there is none
+    sign: str  # a sign for the outcome
+    prompt: str  # the prompt
+    failed: list[str]  # what it does not show
+    parts: list[str]  # the failed parts as they are stored
+    url: str  # the page of the image
+    thumbnail: str  # the URL of the image; empty if there is none
 
 
 def outcome_name(passed: bool | None) -> str:

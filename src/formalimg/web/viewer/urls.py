@@ -19,17 +19,11 @@ _MARKS = ("disagreement", "dropped")
 
 
 class ViewState(NamedTuple):
-    """What a URL selects: a run, one of its judges, and an image filter.
+    """What a URL selects: a run, one of its judges, and an image filter."""
 
-    Attributes:
-        run: the run's name.
-        judge: the number of the judge; None for the last one.
-        filter: the images to show.
-    """
-
-    run: str
-    judge: int | None
-    filter: ImageFilter
+    run: str  # the run's name
+    judge: int | None  # the number of the judge; None for the last one
+    filter: ImageFilter  # the images to show
 
     def url(self, path: str, **changes: object) -> str:
         """Return the URL of another page with this state; keywords change it, None removes a value."""
@@ -49,11 +43,7 @@ def history_url(suite: str, item: str, run: str) -> str:
 
 
 def parse_view_state(request: Request) -> ViewState:
-    """Parse the view state of a request.
-
-    Raises:
-        HTTPException: if the URL names no run, or a value is invalid.
-    """
+    """Parse the view state of a request."""
     query = request.query_params
     outcome = query.get("outcome") or None
     if outcome not in (None, *_OUTCOMES):

@@ -34,15 +34,10 @@ class Law(NamedTuple):
 
 
 class NamedOutcome(NamedTuple):
-    """A group whose explicit prompt names its outcome, to be described without names.
+    """A group whose explicit prompt names its outcome, to be described without names."""
 
-    Attributes:
-        explicit: the item that tells it (L2).
-        implicit: the prompt that does not (L3).
-    """
-
-    explicit: Item[CounterfactualSpec]
-    implicit: str
+    explicit: Item[CounterfactualSpec]  # the item that tells it (L2)
+    implicit: str  # the prompt that does not (L3)
 
     @property
     def outcome(self) -> str | None:
@@ -52,35 +47,25 @@ class NamedOutcome(NamedTuple):
 
 
 class QuestionSet(NamedTuple):
-    """Questions to be written: for one prompt, and for all items that are judged by the same.
+    """Questions to be written: for one prompt, and for all items that are judged by the same."""
 
-    Attributes:
-        asked: the item whose prompt and assessment point the questions are about.
-        items: the ids of all items that get them: the implicit one of a group has those of the explicit one.
-    """
-
-    asked: Item[CounterfactualSpec]
+    asked: Item[CounterfactualSpec]  # the item whose prompt and assessment point the questions are about
+    # the ids of all items that get them: the implicit one of a group has those of the explicit one
     items: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class CounterfactualChoices(WritingChoices):
-    """Sources of CF-World items.
-
-    Attributes:
-        laws: for groups: the laws; none for those of the groups that ship.
-        per_law: for groups: how many of each law.
-        questions: for groups: where the questions come from.
-        named_outcomes: for outcomes without names: the groups that name them; empty for the shipped ones.
-        prompts: for questions: the items to write them for, of cf-world or of its rules; empty if groups are written.
-    """
+    """Sources of CF-World items."""
 
     suites: ClassVar[str] = GROUPS
 
-    laws: tuple[Law, ...] = ()
-    per_law: int = 1
-    questions: ScoreQuestions = "template"
+    laws: tuple[Law, ...] = ()  # for groups: the laws; none for those of the groups that ship
+    per_law: int = 1  # for groups: how many of each law
+    questions: ScoreQuestions = "template"  # for groups: where the questions come from
+    # for outcomes without names: the groups that name them; empty for the shipped ones
     named_outcomes: tuple[NamedOutcome, ...] = ()
+    # for questions: the items to write them for, of cf-world or of its rules; empty if groups are written
     prompts: tuple[Item[CounterfactualSpec], ...] = ()
 
     def __post_init__(self) -> None:
@@ -113,11 +98,7 @@ def shipped_outcomes() -> tuple[NamedOutcome, ...]:
 
 
 def named_outcomes(items: Iterable[Item[CounterfactualSpec]]) -> tuple[NamedOutcome, ...]:
-    """Return the groups of CF-World items whose outcomes can be described.
-
-    Raises:
-        FormalimgError: if a group has no explicit or no implicit prompt, or two of them.
-    """
+    """Return the groups of CF-World items whose outcomes can be described."""
     levels: dict[str, dict[int, Item[CounterfactualSpec]]] = {}
     for item in items:
         known = levels.setdefault(item.spec.group, {})
@@ -153,11 +134,7 @@ def question_sets(items: Iterable[Item[CounterfactualSpec]]) -> tuple[QuestionSe
 def default_extent(
     suite: str, choices: CounterfactualChoices, levels: tuple[int, ...], per_level: int
 ) -> AuthoringExtent:
-    """Return the extent of an authoring run, with defaults for what is not given.
-
-    Raises:
-        FormalimgError: if it cannot be written, or the choices are for another suite.
-    """
+    """Return the extent of an authoring run, with defaults for what is not given."""
     fitting = {
         GROUPS: ("--laws", "--per-law", "--questions"),
         DENOMINALISED: ("--items",),

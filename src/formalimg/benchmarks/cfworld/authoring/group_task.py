@@ -96,13 +96,7 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 def parse_questions(
     given: Sequence[QuestionAnswer], shows: str, most: Mapping[WrittenDimension, int] | None = None
 ) -> tuple[WeightedQuestion, ...] | Rejection:
-    """The questions in their order and with our weights, if there are as many as there should be and each makes sense.
-
-    Args:
-        given: the questions as the model wrote them.
-        shows: what decides.
-        most: how many questions of each dimension there may be, at least one of each. Default: as of a group.
-    """
+    """The questions in order, with our weights, if their number is right and each makes sense."""
     counts = Counter(question.dimension for question in given)
     for dimension, limit in (most or _MOST).items():
         if not 1 <= counts[dimension] <= limit:

@@ -28,14 +28,10 @@ Questions = Mapping[int, tuple[WeightedQuestion, ...]]
 
 @dataclass(frozen=True)
 class WrittenGroup:
-    """A group with the questions a model wrote for it.
+    """A group with the questions a model wrote for it."""
 
-    Attributes:
-        group: the group.
-        questions: for level 1, and for 2 and 3 together under 2; none where they come from templates.
-    """
-
-    group: CounterfactualGroup
+    group: CounterfactualGroup  # the group
+    # for level 1, and for 2 and 3 together under 2; none where they come from templates
     questions: Questions = field(default_factory=dict)
 
     def items(self, version: str = "") -> list[Item[CounterfactualSpec]]:
@@ -69,11 +65,7 @@ def write_groups(groups: Iterable[CounterfactualGroup], folder: Path) -> Path:
 
 
 def read_groups(path: Path) -> list[CounterfactualGroup]:
-    """Read groups from a JSONL file.
-
-    Raises:
-        ItemsError: naming the lines that are no groups.
-    """
+    """Read groups from a JSONL file."""
     try:
         lines = path.read_bytes().splitlines()
     except OSError as error:
@@ -91,11 +83,7 @@ def read_groups(path: Path) -> list[CounterfactualGroup]:
 
 
 def parse_line(line: bytes) -> dict[str, Any]:
-    """Parse a line of JSON.
-
-    Raises:
-        FormalimgError: if the line holds no object.
-    """
+    """Parse a line of JSON."""
     try:
         fields = loads_strict(line)
         json.dumps(fields, ensure_ascii=False).encode()

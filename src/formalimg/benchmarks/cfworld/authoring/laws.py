@@ -29,10 +29,6 @@ def read_laws(path: Path) -> tuple[Law, ...]:
     A text file has one law per line, `law | discipline | branch`, with the last two as you like; empty lines and those
     that begin with # are skipped. A `.csv` file has these names in its first line, a `.toml` file has a list of
     `[[law]]` tables with them.
-
-    Raises:
-        FormalimgError: if the file cannot be read.
-        ItemsError: naming every line that is no law.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -101,14 +97,7 @@ def _problem(law: Law, entry: Mapping[str, object]) -> str | None:
 
 
 def hints(names: Sequence[str], topic: str, seed: int, number: int) -> tuple[str, ...]:
-    """Return one hint of each kind; all combinations are used before one repeats.
-
-    Args:
-        names: the kinds, as in `hints.toml`.
-        topic: what the attempts are about; each topic has an order of its own.
-        seed: another seed, another order.
-        number: which attempt at the topic it is, from 0.
-    """
+    """Return one hint of each kind; all combinations are used before one repeats."""
     known = list(product(*(_kinds()[name] for name in names)))
     random.Random(f"hints {VERSION} {' '.join(names)} {seed} {topic}").shuffle(known)
     return known[number % len(known)]

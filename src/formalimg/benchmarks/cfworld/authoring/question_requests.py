@@ -50,16 +50,7 @@ class ListedQuestions(TextAnswer):
 async def ask_for_questions(
     texts: CounterfactualTemplates, talk: Conversation, prompt: str, rule: str, shows: str, level: Literal[1, 2]
 ) -> Sequence[QuestionAnswer] | Rejection:
-    """Return the questions about an image of a group.
-
-    Args:
-        texts: the prompt templates.
-        talk: asks the models.
-        prompt: what the image is made from.
-        rule: what holds in it.
-        shows: what decides.
-        level: 1 where our own laws hold.
-    """
+    """Return the questions about an image of a group."""
     if texts.is_published("write-scores"):
         values = {"input_prompt": prompt, "assessment_points": shows, "section": texts.dimension(level)}
         return await _ask_as_published(texts, talk, "write-scores", values)

@@ -19,18 +19,13 @@ REPORT_FILE = "review.json"
 
 @dataclass
 class ReviewDecisions:
-    """Decisions of reviewers.
+    """Decisions of reviewers."""
 
-    Attributes:
-        accepted: the groups to keep, edited ones as they were edited, in the order of the queue.
-        decisions: of each group, by its id; empty for undecided ones.
-        notes: what people wrote beside a group, by its id.
-        overruled: what the checker has against groups that a person accepted all the same.
-    """
-
+    # the groups to keep, edited ones as they were edited, in the order of the queue
     accepted: list[WrittenGroup] = field(default_factory=list)
-    decisions: dict[str, str] = field(default_factory=dict)
-    notes: dict[str, str] = field(default_factory=dict)
+    decisions: dict[str, str] = field(default_factory=dict)  # of each group, by its id; empty for undecided ones
+    notes: dict[str, str] = field(default_factory=dict)  # what people wrote beside a group, by its id
+    # what the checker has against groups that a person accepted all the same
     overruled: dict[str, list[str]] = field(default_factory=dict)
 
     @property
@@ -40,13 +35,7 @@ class ReviewDecisions:
 
 
 def read_review(path: Path) -> ReviewDecisions:
-    """Read the decisions from a queue.
-
-    Raises:
-        FormalimgError: if the file cannot be read.
-        ItemsError: naming every line that makes no sense: no group, an unknown decision, a group that was changed
-            though nobody said edit, or an edited one that the checker objects to.
-    """
+    """Read the decisions from a queue."""
     review, wrong, places = ReviewDecisions(), [], dict[str, int]()
     for number, line in enumerate(queue_bytes(path).splitlines(), 1):
         try:
@@ -68,11 +57,7 @@ def read_review(path: Path) -> ReviewDecisions:
 
 
 def queue_bytes(path: Path) -> bytes:
-    """Return the content of a queue file.
-
-    Raises:
-        FormalimgError: if it cannot be read.
-    """
+    """Return the content of a queue file."""
     try:
         return path.read_bytes()
     except OSError as error:

@@ -35,9 +35,6 @@ def exclusive_access(path: Path) -> Iterator[None]:
     """Let no other process, and no other thread, change the file meanwhile: one that asks in the same way.
 
     The lock is a hidden file beside it, because the file itself is replaced.
-
-    Raises:
-        FormalimgError: if there can be no lock, or another process does not give it back.
     """
     try:
         file = path.with_name(f".{path.name}.lock").open("a+", encoding="utf-8")
@@ -85,23 +82,14 @@ class GroupDesk:
     """A queue that people decide about. The file is read anew each time, so what others write shows at once."""
 
     def __init__(self, path: str | Path) -> None:
-        """Sit down at a queue.
-
-        Raises:
-            FormalimgError: if it cannot be read, holds no groups, or a line makes no sense.
-        """
+        """Sit down at a queue."""
         self.path = Path(path)
         self._file = self.path.resolve()  # a link stays a link, and what it leads to is written
         self._read: Mapping[bytes, ReviewLine] = {}
         self.lines()
 
     def lines(self) -> list[ReviewLine]:
-        """Return all groups, in queue order.
-
-        Raises:
-            FormalimgError: if the file cannot be read, or holds no groups.
-            ItemsError: naming every line that makes no sense.
-        """
+        """Return all groups, in queue order."""
         return self._lines(queue_bytes(self._file))
 
     def decide(
@@ -116,17 +104,6 @@ class GroupDesk:
         """Write a decision to the queue, and give the group as it now stands there.
 
         What stands there already may be said again, however long ago the line was seen.
-
-        Args:
-            name: the group.
-            version: the `version` of the line that the person saw.
-            choice: what was chosen; None to leave it as it is.
-            note: what to write beside the group; None to leave it as it is.
-            changes: fields of the group, or its questions, to be replaced.
-
-        Raises:
-            StaleGroupError: if somebody else has changed the group.
-            FormalimgError: if the decision makes no sense, or the checker objects to the changes; nothing is written.
         """
         with exclusive_access(self._file):
             found = queue_bytes(self._file)

@@ -42,31 +42,19 @@ _QUESTIONS_FORM = "questions are those of level 1, and those of 2 and 3 under 2"
 
 @dataclass(frozen=True)
 class ReviewLine:
-    """A group in the review queue.
+    """A group in the review queue."""
 
-    Attributes:
-        group: the group as it stands there now.
-        own_questions: its questions as they stand there, if a model wrote them; None if they come from the template.
-        problems: what the checker found when the line was written.
-        digest: by what is noticed that the group was changed.
-        decision: accept, edit or reject; empty if nobody has decided.
-        note: what somebody wrote beside it.
-    """
-
-    group: CounterfactualGroup
+    group: CounterfactualGroup  # the group as it stands there now
+    # its questions as they stand there, if a model wrote them; None if they come from the template
     own_questions: object
-    problems: object
-    digest: object
-    decision: Decision | Literal[""]
-    note: str
+    problems: object  # what the checker found when the line was written
+    digest: object  # by what is noticed that the group was changed
+    decision: Decision | Literal[""]  # accept, edit or reject; empty if nobody has decided
+    note: str  # what somebody wrote beside it
 
     @classmethod
     def from_fields(cls, line: Mapping[str, Any]) -> ReviewLine:
-        """Build a line from its fields.
-
-        Raises:
-            FormalimgError: if one is missing or unknown, or not what it should be.
-        """
+        """Build a line from its fields."""
         missing = [name for name in ADDED if name not in line]
         if missing:
             raise FormalimgError(f"{missing[0]} is missing: leave the fields of a line as they are")
@@ -144,11 +132,7 @@ class ReviewLine:
         return json.dumps(self._fields(), ensure_ascii=False)
 
     def kept(self) -> WrittenGroup | None:
-        """Return the accepted group; None if it is rejected or undecided.
-
-        Raises:
-            FormalimgError: if the decision makes no sense, or the checker objects to what was edited.
-        """
+        """Return the accepted group; None if it is rejected or undecided."""
         name = self.group.id
         if self.is_changed and self.decision in ("", "accept"):
             raise FormalimgError(f"group {name} was changed: write edit for its decision, or take the change back")
@@ -164,11 +148,7 @@ class ReviewLine:
         return WrittenGroup(self.group, questions) if self.decision else None
 
     def objections(self, before: Sequence[CounterfactualGroup] = ()) -> list[str]:
-        """Return the problems of the group as it is now.
-
-        Args:
-            before: groups that it must not repeat.
-        """
+        """Return the problems of the group as it is now."""
         found = [f"{problem.reason}: {problem.detail}" for problem in check_group(self.group, before)]
         if not all(text.isprintable() for text in asdict(self.group).values()):
             found.insert(0, "with characters that cannot be printed")
@@ -179,11 +159,7 @@ class ReviewLine:
         return found
 
     def questions(self) -> Questions:
-        """The questions that a model wrote, with their weights; none if they come from the template.
-
-        Raises:
-            FormalimgError: if they cannot score an image.
-        """
+        """The questions that a model wrote, with their weights; none if they come from the template."""
         given = self.own_questions
         if given is None or given == {}:
             return {}
@@ -217,9 +193,6 @@ def groups_to_review(source: str) -> list[WrittenGroup]:
     """The groups of a folder that was written, of a file of groups, or those that ship, by the name of their suite.
 
     Questions that are not from the template come along, so that nobody reviews a group without them.
-
-    Raises:
-        FormalimgError: if there are no groups.
     """
     if source == GROUPS:
         return [WrittenGroup(group) for group in builtin_groups()]
@@ -246,11 +219,7 @@ def queue_lines(groups: Sequence[WrittenGroup]) -> list[str]:
 
 
 def export_queue(source: str, path: Path) -> int:
-    """Write the review queue of some groups to a file, and tell how many there are.
-
-    Raises:
-        FormalimgError: if there are no groups, or the file is there already: it may hold decisions.
-    """
+    """Write the review queue of some groups to a file, and tell how many there are."""
     if path.exists():
         raise FormalimgError(f"{path} is there already, perhaps with decisions: choose another name")
     lines = queue_lines(groups_to_review(source))

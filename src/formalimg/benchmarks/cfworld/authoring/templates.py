@@ -31,16 +31,7 @@ class CounterfactualTemplates:
     """
 
     def __init__(self, names: Sequence[str], folder: Path | None = None) -> None:
-        """Read the texts.
-
-        Args:
-            names: those that the task needs.
-            folder: where texts lie that replace ours.
-
-        Raises:
-            PromptError: if a text lacks a placeholder, or has one that nobody fills; if a text of the authors asks for
-                a section that does not lie beside it.
-        """
+        """Read the texts."""
         known = load_prompts(_OURS, folder)
         self._texts = {name: known[name] for name in names}
         if folder is not None and self.is_published("write-scores"):

@@ -51,25 +51,17 @@ from formalimg.types import Item
 
 @dataclass(frozen=True)
 class ConceptAttempt:
-    """One attempt at an item.
+    """One attempt at an item."""
 
-    Attributes:
-        plan, slot, number: which attempt at which item.
-        pools: what concepts are drawn from.
-        talk: asks the models.
-        texts: what they are sent.
-        shelf: the items there are.
-        notes: `drawn`, the categories of the concepts; `bound_by`, who closed the binding; `added`, how many objects
-            were added to it.
-    """
-
-    plan: AuthoringPlan
+    plan: AuthoringPlan  # which attempt at which item
     slot: Slot
     number: int
-    pools: Pools
-    talk: Conversation
-    texts: ConceptTemplates
-    shelf: AcceptedItems
+    pools: Pools  # what concepts are drawn from
+    talk: Conversation  # asks the models
+    texts: ConceptTemplates  # what they are sent
+    shelf: AcceptedItems  # the items there are
+    # `drawn`, the categories of the concepts; `bound_by`, who closed the binding; `added`, how many objects were
+    # added to it
     notes: dict[str, Any] = field(default_factory=dict)
 
     @cached_property

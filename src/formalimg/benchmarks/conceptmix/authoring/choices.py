@@ -25,25 +25,16 @@ _USUAL = AuthoringExtent(tuple(range(1, 8)), 300, 30)
 
 @dataclass(frozen=True)
 class ConceptChoices(WritingChoices):
-    """Options for ConceptMix; the defaults follow the paper.
-
-    Attributes:
-        concepts: a folder with the user's own concepts; None for ours.
-        profile: whose rules hold where the paper and its published code differ.
-        only: the one category that concepts are drawn from, besides objects; None for all.
-        difficulty: only concepts that are known to be easy or hard; None for all.
-        binder: who says which objects a relation is between.
-        questions: where the questions come from.
-    """
+    """Options for ConceptMix; the defaults follow the paper."""
 
     suites: ClassVar[str] = "conceptmix"
 
-    concepts: Path | None = None
-    profile: PoolProfile = "paper"
-    only: Category | None = None
-    difficulty: Difficulty | None = None
-    binder: Binder = "model"
-    questions: QuestionSource = "model"
+    concepts: Path | None = None  # a folder with the user's own concepts; None for ours
+    profile: PoolProfile = "paper"  # whose rules hold where the paper and its published code differ
+    only: Category | None = None  # the one category that concepts are drawn from, besides objects; None for all
+    difficulty: Difficulty | None = None  # only concepts that are known to be easy or hard; None for all
+    binder: Binder = "model"  # who says which objects a relation is between
+    questions: QuestionSource = "model"  # where the questions come from
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -74,11 +65,7 @@ class ConceptWriting(Authoring):
         return name, ConceptChoices(**{option.removeprefix("--"): value for option, value in options.items()})
 
     def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
-        """Return the size of the published suite.
-
-        Raises:
-            FormalimgError: if there are no such levels.
-        """
+        """Return the size of the published suite."""
         if any(level < 1 for level in levels):
             raise FormalimgError("levels must be 1 or more, as in --levels 1-7")
         return _USUAL

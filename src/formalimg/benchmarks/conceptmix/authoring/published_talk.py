@@ -47,16 +47,11 @@ class WrittenBinding(TextAnswer):
 
 @dataclass(frozen=True)
 class PublishedTalk:
-    """The conversation about one item.
+    """The conversation about one item."""
 
-    Attributes:
-        talk: asks the models.
-        texts: the authors' texts.
-        turns: the request for the caption and its answer, on which checker and questions follow.
-    """
-
-    talk: Conversation
-    texts: ConceptTemplates
+    talk: Conversation  # asks the models
+    texts: ConceptTemplates  # the authors' texts
+    # the request for the caption and its answer, on which checker and questions follow
     turns: list[Message] = field(default_factory=list)
 
     async def bind(self, binding: Binding) -> BindingAnswer | Rejection:

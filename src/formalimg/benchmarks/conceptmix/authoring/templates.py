@@ -28,17 +28,11 @@ class DrawnConcepts(NamedTuple):
 
 @dataclass(frozen=True)
 class ConceptMixture:
-    """Concepts with a complete binding.
+    """Concepts with a complete binding."""
 
-    Attributes:
-        concepts: each with the objects it is about.
-        binding: which belongs to which.
-        statements: what each says of the image.
-    """
-
-    concepts: tuple[BoundConcept, ...]
-    binding: Binding
-    statements: tuple[str, ...]
+    concepts: tuple[BoundConcept, ...]  # each with the objects it is about
+    binding: Binding  # which belongs to which
+    statements: tuple[str, ...]  # what each says of the image
 
     def spec(self, questions: Sequence[str]) -> ConceptSpec:
         """Return the spec of an item with these questions."""
@@ -77,15 +71,7 @@ class ConceptTemplates:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Read the texts.
-
-        Args:
-            folder: where texts lie that replace ours.
-
-        Raises:
-            PromptError: if a text lacks a placeholder, or has one that nobody fills; if a text that goes with one of
-                the authors does not lie beside it.
-        """
+        """Read the texts."""
         self._texts = load_prompts(_OURS, folder)
         self.is_published = bool(self._texts["write-caption"].origin)
         if folder is not None and self.is_published:

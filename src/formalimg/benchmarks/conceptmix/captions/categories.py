@@ -32,13 +32,9 @@ def mask_to_categories(mask: int) -> tuple[Category, ...]:
 
 @dataclass(frozen=True)
 class CategoryCounts:
-    """How many captions mention exactly which categories.
+    """How many captions mention exactly which categories."""
 
-    Attributes:
-        by_set: for each mask, how many captions mention just these categories.
-    """
-
-    by_set: tuple[int, ...]
+    by_set: tuple[int, ...]  # for each mask, how many captions mention just these categories
 
     @property
     def captions(self) -> int:

@@ -47,15 +47,7 @@ class CaptionAnswerCache:
     """Cache of answers by caption, in SQLite, so that it survives being killed at any moment."""
 
     def __init__(self, folder: Path | None, settings: Mapping[str, object]) -> None:
-        """Open the cache in a folder, or create it.
-
-        Args:
-            folder: the folder; None for a cache in memory.
-            settings: the model and its prompt. Answers with other settings are not used.
-
-        Raises:
-            FormalimgError: if the folder holds answers with other settings, or cannot be used.
-        """
+        """Open the cache in a folder, or create it."""
         self._path = ":memory:" if folder is None else str(folder / ANSWERS_FILE)
         try:
             if folder is not None:
@@ -79,11 +71,7 @@ class CaptionAnswerCache:
             raise
 
     def get(self, caption: str) -> int | None:
-        """Return the mask of the categories of a caption; None if it is not cached.
-
-        Raises:
-            FormalimgError: if the file is damaged.
-        """
+        """Return the mask of the categories of a caption; None if it is not cached."""
         try:
             row = self._database.execute("select found from answers where caption = ?", (_key(caption),)).fetchone()
             return None if row is None else stored_integer(row[0], "found", 0, MASKS - 1)
@@ -139,19 +127,12 @@ def classifier_settings(model: ChatModel, question: Prompt) -> dict[str, object]
 
 @dataclass
 class CaptionClassifier:
-    """Classifies captions with a chat model, each distinct text once.
+    """Classifies captions with a chat model, each distinct text once."""
 
-    Attributes:
-        model: the model.
-        question: the prompt.
-        cache: known answers, and where new ones go.
-        cost: of all new answers, in US dollars; None as soon as a price is unknown.
-    """
-
-    model: ChatModel
-    question: Prompt
-    cache: CaptionAnswerCache
-    cost: float | None = 0.0
+    model: ChatModel  # the model
+    question: Prompt  # the prompt
+    cache: CaptionAnswerCache  # known answers, and where new ones go
+    cost: float | None = 0.0  # of all new answers, in US dollars; None as soon as a price is unknown
     _in_flight: dict[str, asyncio.Task[int | Unanswered]] = field(default_factory=dict)
 
     def classify(self, captions: Iterable[Caption], on_result: Callable[[CaptionResult], None]) -> None:
@@ -216,19 +197,12 @@ _ANSWER_TOKENS = 40
 
 
 class CaptionEstimate(NamedTuple):
-    """The estimate of a caption study before it runs.
+    """The estimate of a caption study before it runs."""
 
-    Attributes:
-        captions: how many captions there are.
-        to_ask: how many calls it would take: one for each distinct caption without an answer.
-        cost: their estimated cost, in US dollars; None if the price is unknown.
-        first: the first prompt; empty if there is none.
-    """
-
-    captions: int
-    to_ask: int
-    cost: float | None
-    first: str
+    captions: int  # how many captions there are
+    to_ask: int  # how many calls it would take: one for each distinct caption without an answer
+    cost: float | None  # their estimated cost, in US dollars; None if the price is unknown
+    first: str  # the first prompt; empty if there is none
 
 
 def estimate_caption_study(
@@ -240,11 +214,7 @@ def estimate_caption_study(
     out: str | Path | None = None,
     prompts: Path | None = None,
 ) -> CaptionEstimate:
-    """Estimate what `study_captions` would do with the same arguments. Nothing is sent or written.
-
-    Raises:
-        FormalimgError: as `study_captions` would.
-    """
+    """Estimate what `study_captions` would do with the same arguments. Nothing is sent or written."""
     question = load_question(prompts)
     folder = Path(out) if out is not None and (Path(out) / ANSWERS_FILE).exists() else None
     captions, tokens, first = 0, 0, ""

@@ -20,28 +20,14 @@ DEFAULT_COLUMNS = ("caption", "prompt", "text")
 
 
 class Caption(NamedTuple):
-    """A caption of a file.
+    """A caption of a file."""
 
-    Attributes:
-        line: its first line, from 1.
-        text: the text, stripped; may be empty.
-    """
-
-    line: int
-    text: str
+    line: int  # its first line, from 1
+    text: str  # the text, stripped; may be empty
 
 
 def read_captions(path: Path, *, column: str | None = None, limit: int | None = None) -> Iterator[Caption]:
-    """Yield the captions of a file, empty ones as well.
-
-    Args:
-        path: a text file with one caption on each line; or `.jsonl`, `.csv`, `.tsv` with a field for it.
-        column: the name of that field; by default the first of caption, prompt and text that is there.
-        limit: the maximum number of captions that are not empty.
-
-    Raises:
-        FormalimgError: if the file is missing, is not UTF-8, or a line of it has no such field.
-    """
+    """Yield the captions of a file, empty ones as well."""
     if column is not None and path.suffix not in _READERS:
         raise FormalimgError(
             f"{path} is read line by line and has no column {column}: give a .jsonl, .csv or .tsv file"
@@ -135,32 +121,20 @@ TABLE_FILE = "per_caption.csv"
 
 
 class CaptionResult(NamedTuple):
-    """The categories found in a caption.
+    """The categories found in a caption."""
 
-    Attributes:
-        caption: the caption.
-        found: the mask of the categories; None if there was no answer.
-        mentions: the words that mention them, where a lexicon was used.
-        unanswered: the kind of reason for having no answer: refused, unreadable or failed.
-        reason: the reason, in one line.
-    """
-
-    caption: Caption
-    found: int | None
-    mentions: tuple[CategoryMention, ...] = ()
-    unanswered: str = ""
-    reason: str = ""
+    caption: Caption  # the caption
+    found: int | None  # the mask of the categories; None if there was no answer
+    mentions: tuple[CategoryMention, ...] = ()  # the words that mention them, where a lexicon was used
+    unanswered: str = ""  # the kind of reason for having no answer: refused, unreadable or failed
+    reason: str = ""  # the reason, in one line
 
 
 class CaptionResultWriter:
     """Write a JSONL and a CSV file with a line for each caption; they appear when they are complete."""
 
     def __init__(self, folder: Path) -> None:
-        """Prepare the files without writing anything.
-
-        Args:
-            folder: the folder of the files; created if missing.
-        """
+        """Prepare the files without writing anything."""
         self._folder = folder
         self._open = ExitStack()
 

@@ -18,58 +18,35 @@ Rule: TypeAlias = Literal["always", "count", "count before objects", "describing
 
 
 class LexiconEntry(NamedTuple):
-    """A word or phrase of the lexicon.
+    """A word or phrase of the lexicon."""
 
-    Attributes:
-        words: the words of the phrase, split at blanks and hyphens.
-        category: its category; None for phrases that only look like a mention, such as "behind the scenes".
-        rule: the context in which it counts.
-        by_itself: the category of a possible adjective where it does not describe an object.
-    """
-
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # the words of the phrase, split at blanks and hyphens
+    # its category; None for phrases that only look like a mention, such as "behind the scenes"
     category: Category | None
-    rule: Rule = "always"
-    by_itself: Category | None = None
+    rule: Rule = "always"  # the context in which it counts
+    by_itself: Category | None = None  # the category of a possible adjective where it does not describe an object
 
 
 @dataclass(frozen=True)
 class CaptionLexicon:
-    """All entries, and the word classes that rules need.
+    """All entries, and the word classes that rules need."""
 
-    Attributes:
-        entries: by their words.
-        lengths: for the first words of entries, how many words these have, the longest first.
-        always: the category of single words that always count.
-        things: nouns of objects, in singular and plural.
-        plurals: those in the plural.
-        placeable: those that can be on one another: all but places and surfaces.
-        containers: those that hold other objects.
-        articles: words with which a noun phrase may begin.
-        breaks: words that end a noun phrase.
-        describing_follows: words and pairs of words after which a possible adjective is one.
-        units: words that make a measure of the number before them.
-        size_units: those of length.
-        names: words that make a name of the number after them.
-        counted: words that are counted, besides objects.
-        groups: pairs of words after which a number counts.
-    """
-
-    entries: Mapping[tuple[str, ...], LexiconEntry]
+    entries: Mapping[tuple[str, ...], LexiconEntry]  # by their words
+    # for the first words of entries, how many words these have, the longest first
     lengths: Mapping[str, tuple[int, ...]]
-    always: Mapping[str, Category]
-    things: frozenset[str]
-    plurals: frozenset[str]
-    placeable: frozenset[str]
-    containers: frozenset[str]
-    articles: frozenset[str]
-    breaks: frozenset[str]
-    describing_follows: frozenset[str]
-    units: frozenset[str]
-    size_units: frozenset[str]
-    names: frozenset[str]
-    counted: frozenset[str]
-    groups: frozenset[str]
+    always: Mapping[str, Category]  # the category of single words that always count
+    things: frozenset[str]  # nouns of objects, in singular and plural
+    plurals: frozenset[str]  # those in the plural
+    placeable: frozenset[str]  # those that can be on one another: all but places and surfaces
+    containers: frozenset[str]  # those that hold other objects
+    articles: frozenset[str]  # words with which a noun phrase may begin
+    breaks: frozenset[str]  # words that end a noun phrase
+    describing_follows: frozenset[str]  # words and pairs of words after which a possible adjective is one
+    units: frozenset[str]  # words that make a measure of the number before them
+    size_units: frozenset[str]  # those of length
+    names: frozenset[str]  # words that make a name of the number after them
+    counted: frozenset[str]  # words that are counted, besides objects
+    groups: frozenset[str]  # pairs of words after which a number counts
 
 
 @cache

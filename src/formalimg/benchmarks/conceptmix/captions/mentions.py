@@ -21,15 +21,10 @@ _MAX_DISTANCE = 4
 
 
 class CategoryMention(NamedTuple):
-    """A mention of a visual concept in a caption.
+    """A mention of a visual concept in a caption."""
 
-    Attributes:
-        category: the concept's category.
-        words: the words of the caption, in lower case.
-    """
-
-    category: Category
-    words: str
+    category: Category  # the concept's category
+    words: str  # the words of the caption, in lower case
 
 
 def find_mentions(caption: str) -> list[CategoryMention]:
@@ -65,15 +60,10 @@ def find_categories(caption: str) -> frozenset[Category]:
 
 
 class CaptionTokens(NamedTuple):
-    """The words of a caption.
+    """The words of a caption."""
 
-    Attributes:
-        words: in lower case; punctuation marks are words too.
-        joined: whether a hyphen joins each word to the one before.
-    """
-
-    words: list[str]
-    joined: list[bool]
+    words: list[str]  # in lower case; punctuation marks are words too
+    joined: list[bool]  # whether a hyphen joins each word to the one before
 
     def at(self, index: int) -> str:
         """Return the word at an index; an empty one before the first and after the last."""

@@ -43,23 +43,15 @@ STUDY_FILE = "study.json"
 
 @dataclass(frozen=True)
 class CaptionStudy:
-    """Which categories of visual concepts the captions of a file mention.
+    """Which categories of visual concepts the captions of a file mention."""
 
-    Attributes:
-        source: the file.
-        asked: what found the categories: the lexicon, or a chat model with its settings.
-        counts: of all captions that were answered.
-        empty: how many lines had no caption and were skipped.
-        unanswered: how many captions have no answer, by kind of reason; they are in none of the counts.
-        cost: the cost of new answers, in US dollars; None if the price is unknown.
-    """
-
-    source: str
-    asked: Mapping[str, object]
-    counts: CategoryCounts
-    empty: int = 0
+    source: str  # the file
+    asked: Mapping[str, object]  # what found the categories: the lexicon, or a chat model with its settings
+    counts: CategoryCounts  # of all captions that were answered
+    empty: int = 0  # how many lines had no caption and were skipped
+    # how many captions have no answer, by kind of reason; they are in none of the counts
     unanswered: Mapping[str, int] = field(default_factory=dict)
-    cost: float | None = 0.0
+    cost: float | None = 0.0  # the cost of new answers, in US dollars; None if the price is unknown
 
     @property
     def with_object(self) -> CategoryCounts:

@@ -27,22 +27,15 @@ from formalimg.types import Item
 
 @dataclass(frozen=True)
 class FormulaAttempt:
-    """One attempt at an item.
+    """One attempt at an item."""
 
-    Attributes:
-        plan, slot, number: which attempt at which item.
-        talk: asks the models.
-        texts: what they are sent.
-        shelf: the items there are.
-        notes: `agreement`, what our own reader says of the words; `polished`, whether the checker mended them.
-    """
-
-    plan: AuthoringPlan
+    plan: AuthoringPlan  # which attempt at which item
     slot: Slot
     number: int
-    talk: Conversation
-    texts: FormulaTemplates
-    shelf: AcceptedItems
+    talk: Conversation  # asks the models
+    texts: FormulaTemplates  # what they are sent
+    shelf: AcceptedItems  # the items there are
+    # `agreement`, what our own reader says of the words; `polished`, whether the checker mended them
     notes: dict[str, Any] = field(default_factory=lambda: {"agreement": None, "polished": False})
 
     async def made(self) -> AttemptOutcome:

@@ -70,13 +70,7 @@ class CheckedFormula(NamedTuple):
 
 
 def check_formula(text: str, assignment: Assignment, *, seed: int = 0) -> CheckedFormula | Rejection:
-    """Check a formula written for an assignment.
-
-    Args:
-        text: the formula.
-        assignment: what it was written for.
-        seed: chooses among witnesses.
-    """
+    """Check a formula written for an assignment."""
     written, problems = try_parse(text)
     if written is None:
         return _rejected(problems)

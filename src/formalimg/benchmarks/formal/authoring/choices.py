@@ -16,11 +16,7 @@ class FormulaWriting(Authoring):
     """How items with formulas are written: words and a formula, and a check that they say the same."""
 
     def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
-        """Return the size of the published suites.
-
-        Raises:
-            FormalimgError: if there are no such levels.
-        """
+        """Return the size of the published suites."""
         if not set(levels) <= set(_USUAL.levels):
             raise FormalimgError("levels must lie between 1 and 10, as in --levels 1-10")
         return _USUAL

@@ -37,25 +37,16 @@ _WORDS_OF_A_KIND = 6
 
 @dataclass(frozen=True)
 class Assignment:
-    """Requirements for one item.
+    """Requirements for one item."""
 
-    Attributes:
-        suite: whose vocabulary it is written in.
-        level: the K it must have.
-        quantifiers: one for each variable, from the outside in; a wish, since an order can be said in several ways.
-        classes: the classes on offer.
-        words: the words on offer for each kind of attribute.
-        predicates: the predicates on offer, besides `Is` and the style.
-        style: the style that the instruction must demand; None if it must not speak of style.
-    """
-
-    suite: str
-    level: int
+    suite: str  # whose vocabulary it is written in
+    level: int  # the K it must have
+    # one for each variable, from the outside in; a wish, since an order can be said in several ways
     quantifiers: tuple[QuantifierWord, ...]
-    classes: tuple[str, ...]
-    words: Mapping[str, tuple[str, ...]]
-    predicates: tuple[str, ...]
-    style: str | None = None
+    classes: tuple[str, ...]  # the classes on offer
+    words: Mapping[str, tuple[str, ...]]  # the words on offer for each kind of attribute
+    predicates: tuple[str, ...]  # the predicates on offer, besides `Is` and the style
+    style: str | None = None  # the style that the instruction must demand; None if it must not speak of style
 
 
 def draw_assignment(plan: AuthoringPlan, slot: Slot, attempt: int) -> Assignment:
@@ -125,16 +116,7 @@ class FormulaTemplates:
     """
 
     def __init__(self, suite: str, folder: Path | None = None) -> None:
-        """Read the texts.
-
-        Args:
-            suite: whose.
-            folder: where texts lie that replace ours.
-
-        Raises:
-            PromptError: if a text lacks a placeholder, or has one that nobody fills; if a text of the authors asks for
-                their language, and it does not lie beside it.
-        """
+        """Read the texts."""
         known = load_prompts(_OURS, folder)
         self._write, self._check = known[f"write-{suite}"], known[f"check-{suite}"]
         self._suite = suite

@@ -71,24 +71,16 @@ class SynthesisError(FormalimgError):
 
 @dataclass(frozen=True)
 class Recipe:
-    """Which items to generate.
+    """Which items to generate."""
 
-    Attributes:
-        suite: `knolling`, `knolling-counts` or `natural`.
-        levels: the levels (K) to make items of.
-        per_level: how many items of each level.
-        seed: another seed, other items.
-        objects: if given, instructions are made of several components of their level, with so many objects in all:
-            the controlled set that tells complexity from sheer number of objects.
-        connectives: whether some instructions have an `or` or a `not`.
-    """
-
-    suite: str
-    levels: tuple[int, ...] = tuple(range(1, 11))
-    per_level: int = 200
-    seed: int = 1
+    suite: str  # `knolling`, `knolling-counts` or `natural`
+    levels: tuple[int, ...] = tuple(range(1, 11))  # the levels (K) to make items of
+    per_level: int = 200  # how many items of each level
+    seed: int = 1  # another seed, other items
+    # if given, instructions are made of several components of their level, with so many objects in all: the
+    # controlled set that tells complexity from sheer number of objects
     objects: int | None = None
-    connectives: bool = False
+    connectives: bool = False  # whether some instructions have an `or` or a `not`
 
     @property
     def version(self) -> str:
@@ -137,14 +129,7 @@ class _SynthesisAttempt(NamedTuple):
 def make_items(
     recipe: Recipe, *, jobs: int = 1, on_progress: Callable[[int], None] = lambda count: None
 ) -> SynthesisResult:
-    """Generate all items of a recipe; the same recipe gives the same items with any number of jobs.
-
-    Args:
-        recipe: what to make.
-        jobs: how many processes to use. Where processes cannot be forked (all but Linux), several jobs need a script
-            whose main part is guarded by `if __name__ == "__main__"`.
-        on_progress: is called with the number of items made so far.
-    """
+    """Generate all items of a recipe; the same recipe gives the same items with any number of jobs."""
     slots = [
         ItemSlot(number * recipe.per_level + index, level)
         for number, level in enumerate(recipe.levels)
@@ -280,11 +265,7 @@ def _has_forall(formula: Formula) -> bool:
 
 
 def _write_soundly(name: str, formula: Formula, seed: int) -> tuple[str, str | None]:
-    """Return the prompt of a formula, and why a reader would not sign it, if so.
-
-    Raises:
-        WordingError: if a sentence of it does not follow from those before.
-    """
+    """Return the prompt of a formula, and why a reader would not sign it, if so."""
     words = suite(name).vocabulary
     oddity = ReadScene(formula).find_oddity() if words in COVERED else None
     if oddity:

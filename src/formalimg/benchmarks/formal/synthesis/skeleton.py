@@ -50,17 +50,12 @@ class Skeleton:
     """The variables of one component, in the order of their quantifiers; those that are counted come last.
 
     Nothing is counted for each instance of the `forall`.
-
-    Attributes:
-        names: of the variables, made from their classes.
-        classes: what each variable is.
-        forall_at: which variable `forall` binds, if any; those after it exist for each of its instances.
-        amounts: the counted variables. Nothing is said of two of them at once: a count has no other count inside.
     """
 
-    names: tuple[str, ...]
-    classes: tuple[str, ...]
-    forall_at: int | None
+    names: tuple[str, ...]  # of the variables, made from their classes
+    classes: tuple[str, ...]  # what each variable is
+    forall_at: int | None  # which variable `forall` binds, if any; those after it exist for each of its instances
+    # the counted variables. Nothing is said of two of them at once: a count has no other count inside
     amounts: Mapping[str, ObjectNumber] = field(default_factory=dict)
 
     @property

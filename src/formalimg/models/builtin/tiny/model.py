@@ -117,11 +117,7 @@ def weights_digest(path: Path) -> str:
 
 @lru_cache
 def load_tiny(path: Path = WEIGHTS) -> TinyModel:
-    """Load the model from a file of weights that `training/train.py` wrote; by default, from those of the package.
-
-    Raises:
-        FormalimgError: if there is no such file, or it holds something else.
-    """
+    """Load the model from a file of weights that `training/train.py` wrote; by default, from those of the package."""
     refuse_special_file(path)
     try:
         loaded = np.load(path, allow_pickle=False)

@@ -65,15 +65,7 @@ class PlannerNetwork:
     def predict(
         self, boxes: Floats, time: float, features: Floats, anchors: Integers, text: list[KeysValues]
     ) -> Floats:
-        """Return the boxes that objects will have.
-
-        Args:
-            boxes: the noisy boxes of the objects at this time.
-            time: from 0 (noise) to 1.
-            features: of the tokens of the prompt.
-            anchors: the token that names each object.
-            text: what `text_keys` returned.
-        """
+        """Return the boxes that objects will have."""
         weights = self._weights
         x = weights.linear("box", boxes) + weights.linear("anchor", features[anchors])
         rotation = rotary(anchors)
@@ -96,13 +88,7 @@ class PainterNetwork:
         self._layers = weights.parts("layers")
 
     def place(self, boxes: Floats, classes: Integers, colors: Integers) -> Floats:
-        """Return for each patch of the image what of which object it shows.
-
-        Args:
-            boxes: left, top, right, bottom of each object, where the image is 1 wide.
-            classes: the class of each object.
-            colors: the colour of each object.
-        """
+        """Return for each patch of the image what of which object it shows."""
         weights = self._weights
         found = np.zeros((GRID * GRID, weights["patch.bias"].shape[0]), dtype=np.float32)
         features, overlaps = patch_features(boxes)
@@ -127,11 +113,7 @@ class PainterNetwork:
 
 
 def patch_features(boxes: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return where each patch of the image lies in each object, and whether the two overlap.
-
-    Args:
-        boxes: left, top, right, bottom of each object, where the image is 1 wide.
-    """
+    """Return where each patch of the image lies in each object, and whether the two overlap."""
     edges = np.arange(GRID + 1, dtype=np.float32) / GRID
     starts, ends = edges[:-1], edges[1:]
     column = np.tile(np.arange(GRID), GRID)
