@@ -3,8 +3,8 @@
 Double sampling: the judge saw all images, people saw some of them. With p the share of images that the judge passed,
 the true rate is p P(human yes | judge yes) + (1 - p) P(human yes | judge no), and the labels estimate the two
 probabilities. This holds whatever errors the judge makes, because the labels are of the images that it judged. For a
-yes/no judge it is prediction-powered inference with the best weight (PPI++); `estimate_corrected_mean` does the same for
-scores.
+yes/no judge it is prediction-powered inference with the best weight (PPI++); `estimate_corrected_mean` does the same
+for scores.
 """
 
 from __future__ import annotations
