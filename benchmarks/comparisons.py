@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formalimg.stats.comparison import PairedItems, adjust_for_all
-from formalimg.stats.intervals import binomial_interval, clustered_interval, log_binomial_tail
+from formalimg.stats.intervals import binomial_interval, item_clustered_interval, log_binomial_tail
 from formalimg.stats.observations import PassCount
 from formalimg.stats.permutation import holm, sign_flip_test
 
@@ -171,7 +171,7 @@ def intervals_apart(one: Array, other: Array) -> bool:
                 PassCount(int(k), run.shape[1]): int(n)
                 for k, n in zip(*np.unique(sums, return_counts=True), strict=True)
             }
-            found.append(clustered_interval(kinds, 1 - ALPHA))
+            found.append(item_clustered_interval(kinds, 1 - ALPHA))
         else:
             found.append(binomial_interval(float(run.mean()) * len(run), len(run), 1 - ALPHA))
     return found[0].low > found[1].high or found[1].low > found[0].high

@@ -35,7 +35,7 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.importing import answer_files
 from formalimg.stats.agreement import majority
 from formalimg.stats.comparison import PairedDifference, PairedItems
-from formalimg.stats.corrected_difference import PairedItem, corrected_difference
+from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
 from formalimg.stats.observations import Interval
 from formalimg.stats.permutation import holm
 
@@ -152,7 +152,7 @@ def by_labels(world: World, pair: tuple[str, str], prompts: Sequence[str], label
 def by_both(world: World, pair: tuple[str, str], prompts: Sequence[str], labelled: set[int]) -> Difference:
     """Compare by the judge's verdicts, corrected by the labels."""
     items = [world.item(pair, prompt, is_labelled=n in labelled) for n, prompt in enumerate(prompts)]
-    corrected = corrected_difference(items)
+    corrected = estimate_corrected_difference(items)
     return _known(corrected)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.stats.corrected import corrected_mean, corrected_rate
+from formalimg.stats.corrected import corrected_rate, estimate_corrected_mean
 from formalimg.stats.corrected_summary import LabelledObservation, summarize_corrected
 from formalimg.stats.intervals import clopper_pearson, fraction_interval, mean_interval
 from formalimg.stats.judge_error import rogan_gladen
@@ -161,7 +161,7 @@ def means(repetitions: int, chance: np.random.Generator) -> None:
                 raw.add(mean_interval(judged) or (0.0, 1.0), mean)
                 alone.add(mean_interval(true[:labels]) or (mean, mean), mean)
                 pairs = list(zip(judged[:labels].tolist(), true[:labels].tolist(), strict=True))
-                result = corrected_mean(judged.tolist(), pairs)
+                result = estimate_corrected_mean(judged.tolist(), pairs)
                 both.add((result.low, result.high), mean)
             print(f"    {mean:>10} {labels:>8} {raw!s:>8} {alone!s:>12} {both!s:>10} {both.width:>7}")
 

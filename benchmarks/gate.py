@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formalimg.stats.comparison import MeanError, PairedDifference, PairedItems
-from formalimg.stats.corrected_difference import PairedItem, corrected_difference
+from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
 from formalimg.stats.non_inferiority import GateDecision, decide_gate, look_alpha
 
 LEVELS = tuple(range(1, 11))
@@ -144,7 +144,7 @@ def compare_labels(generator: np.random.Generator, runs: int, differ: float) -> 
     for labels in (200, 500, 1_000):
         outcomes: Counter[str] = Counter()
         for by_judge, by_people in zip(judge, people, strict=True):
-            corrected = corrected_difference(label_items(by_judge, by_people, labels), LEVELS)
+            corrected = estimate_corrected_difference(label_items(by_judge, by_people, labels), LEVELS)
             if corrected is not None:
                 outcomes[decide_gate(corrected, MARGIN).outcome] += 1
         print(f"| {labels:,} items labelled in both runs | {Shares(outcomes, runs, 0).cells()} |", flush=True)

@@ -27,7 +27,7 @@ from formalimg.benchmarks.registry import suite
 from formalimg.human_eval.assignment import Candidate
 from formalimg.human_eval.item_correction import ImageLabels, ItemDraw, ItemFrame, draw_items, draw_more_items
 from formalimg.stats.comparison import PairedDifference, adjust_for_all, is_significant
-from formalimg.stats.corrected_difference import corrected_difference
+from formalimg.stats.corrected_difference import estimate_corrected_difference
 from formalimg.stats.corrected_summary import LabelledObservation, summarize_corrected
 
 Images = Mapping[Candidate, tuple[bool, bool]]
@@ -107,7 +107,7 @@ def report(source: Source, frame: ItemFrame, images: Images, draw: ItemDraw) -> 
         for item in draw.sample.items
         for image in frame.items[item.item]
     }
-    found = {pair: corrected_difference(items, frame.levels) for pair, items in frame.pairs(labels).items()}
+    found = {pair: estimate_corrected_difference(items, frame.levels) for pair, items in frame.pairs(labels).items()}
     known = {pair: difference for pair, difference in found.items() if difference is not None}
     adjusted = dict(zip(known, adjust_for_all([*known.values()]), strict=True))
     rates = {}

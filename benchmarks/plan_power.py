@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from decisions import ACCEPTED, read_answers
 
 from formalimg.stats.comparison import compare_paired
-from formalimg.stats.corrected_difference import PairedItem, corrected_difference
+from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
 from formalimg.stats.design_power import Design, Goal, power_of
 from formalimg.stats.observations import Observation
 from formalimg.stats.variance_components import (
@@ -137,7 +137,7 @@ def is_significant(answers: Answers, design: Design) -> bool:
             PairedItem(1, float(judge[n]), float(people[n]) if n < design.labelled else None, float(judge[n]))
             for n in range(design.items)
         ]
-        paired = corrected_difference(pairs)
+        paired = estimate_corrected_difference(pairs)
     else:
         side = answers.people if design.labelled else answers.judge
         runs = [

@@ -11,7 +11,7 @@ from formalimg.judges.base import LoadedImage
 from formalimg.models.base import Generated, ImageRequest, ImageResult
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute
-from formalimg.stats.design_power import Goal, judged_design, labelled_design
+from formalimg.stats.design_power import Goal, plan_judged_design, plan_labelled_design
 from formalimg.stats.majority_labels import majority_labels
 from formalimg.stats.variance_components import DEFAULT_SPREAD
 from formalimg.types import Item, Unscored, Verdict
@@ -73,13 +73,13 @@ def pilot(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def test_it_says_which_designs_find_the_difference() -> None:
     page = formalimg("plan", "knolling", "--power", "0.8", "--difference", "5").out
     goal = Goal(0.05, 0.8)
-    judged = [judged_design(goal, DEFAULT_SPREAD, images).items for images in (1, 4)]
+    judged = [plan_judged_design(goal, DEFAULT_SPREAD, images).items for images in (1, 4)]
     assert [int(row[0].replace(",", "")) for row in _rows(page, "judge alone")] == [
         -(-each // 10) * 10 for each in judged
     ]
     people = {(row[1], row[2]): int(row[0].replace(",", "")) for row in _rows(page, "people alone")}
     for images, raters in ((1, 1), (1, 3), (1, 5), (4, 1)):
-        items = labelled_design(goal, DEFAULT_SPREAD, images, raters).items
+        items = plan_labelled_design(goal, DEFAULT_SPREAD, images, raters).items
         assert people[str(images), str(raters)] == -(-items // 10) * 10
     assert "Recommended: " in page
 

@@ -27,7 +27,7 @@ from formalimg.human_eval.study import open_study
 from formalimg.human_eval.study_builder import NewStudy, create_study
 from formalimg.human_eval.study_growth import add_images, finish_growth
 from formalimg.runs.execution import judge_run
-from formalimg.stats.corrected_difference import corrected_difference
+from formalimg.stats.corrected_difference import estimate_corrected_difference
 from formalimg.stats.corrected_summary import LabelledObservation, summarize_corrected
 from formalimg.types import Verdict
 from tests.human_eval.compared_runs import RATES, compared_run, is_right, rate_truly
@@ -258,7 +258,7 @@ def test_differences_and_rates_hold_the_truth_after_a_growth() -> None:
     for frame, sample, images in _draws(count, 30, 40, 30):
         said = {(it.run, it.item, 0): images[it][1] for row in sample.items for it in frame.items[row.item]}
         for pair, items in frame.pairs(said).items():
-            found = corrected_difference(items, frame.levels)
+            found = estimate_corrected_difference(items, frame.levels)
             assert found is not None
             assert found.interval is not None
             truth = RATES[NAMES[pair[0]]] - RATES[NAMES[pair[1]]]

@@ -9,7 +9,7 @@ from statistics import NormalDist, fmean
 import pytest
 
 from formalimg.stats.comparison import PairedDifference, with_missing
-from formalimg.stats.corrected_difference import PairedItem, corrected_difference
+from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
 from formalimg.stats.intervals import student_p, student_quantile
 from formalimg.stats.labelled_pairs import LabelledImage, pair_labelled
 
@@ -32,7 +32,7 @@ def test_p_is_right_for_every_distance(t: float) -> None:
 def test_no_difference_but_for_rounding_is_none() -> None:
     """As many wins as losses, in a sum that is not exactly 0."""
     values = [-1.0] * 7 + [0.0] * 25 + [1.0] * 7
-    found = corrected_difference([PairedItem(1, 0.0, value + 1e-15, 0.0) for value in values])
+    found = estimate_corrected_difference([PairedItem(1, 0.0, value + 1e-15, 0.0) for value in values])
     assert found is not None
     assert found.p == pytest.approx(1.0)
 
@@ -42,7 +42,7 @@ def test_with_all_labels_it_is_the_difference_by_people_whatever_the_judge_says(
     people = [chance.choice([-1.0, 0.0, 0.0, 1.0]) for _ in range(60)]
     judge = [chance.choice([-1.0, 0.0, 1.0]) for _ in people]
     items = [PairedItem(1, said, true, said) for said, true in zip(judge, people, strict=True)]
-    found = corrected_difference(items)
+    found = estimate_corrected_difference(items)
     assert found is not None
     assert found.estimate == pytest.approx(fmean(people))
     assert (found.items, found.wins) == (60, people.count(1.0))
@@ -53,7 +53,7 @@ def test_a_judge_that_always_agrees_makes_few_labels_enough() -> None:
     true = [float(chance.random() < 0.4) for _ in range(400)]
     items = [PairedItem(1, value, value if n < 30 else None, value) for n, value in enumerate(true)]
     blind = [PairedItem(1, 0.0, value if n < 30 else None, 0.0) for n, value in enumerate(true)]
-    seeing, alone = corrected_difference(items), corrected_difference(blind)
+    seeing, alone = estimate_corrected_difference(items), estimate_corrected_difference(blind)
     assert seeing is not None
     assert alone is not None
     assert seeing.error is not None
@@ -66,10 +66,10 @@ def test_a_judge_that_always_agrees_makes_few_labels_enough() -> None:
 def test_levels_count_alike_however_many_of_their_items_are_labelled() -> None:
     items = [PairedItem(1, 0.0, 1.0, 0.0, 0.5)] * 10 + [PairedItem(1, 0.0)] * 10
     items += [PairedItem(2, 0.0, 0.0, 0.0, 1.0)] * 60
-    found = corrected_difference(items, (1, 2))
+    found = estimate_corrected_difference(items, (1, 2))
     assert found is not None
     assert found.estimate == pytest.approx(0.5)
-    pooled = corrected_difference(items)
+    pooled = estimate_corrected_difference(items)
     assert pooled is not None
     assert pooled.estimate == pytest.approx(0.25), "20 of 80 items are of the first level"
 
@@ -77,7 +77,7 @@ def test_levels_count_alike_however_many_of_their_items_are_labelled() -> None:
 def test_items_that_were_rarely_drawn_count_for_those_that_were_not() -> None:
     often = [PairedItem(1, 0.0, 1.0, 0.0, 1.0)] * 20
     rarely = [PairedItem(1, 0.0, -1.0, 0.0, 0.25)] * 5 + [PairedItem(1, 0.0)] * 15
-    found = corrected_difference(often + rarely)
+    found = estimate_corrected_difference(often + rarely)
     assert found is not None
     assert found.estimate == pytest.approx(0.0)
 
@@ -102,7 +102,7 @@ def test_labels_of_what_has_a_verdict_make_no_winner_of_what_has_none(of_first: 
             del counted[of_first][item]
             if (value := values[of_first]) is not None:
                 counted[of_first][item] = [LabelledImage(1, value, value, is_assumed=True)]
-        found = corrected_difference([*pair_labelled(*counted).values()])
+        found = estimate_corrected_difference([*pair_labelled(*counted).values()])
         assert found is not None
         return found
 
@@ -131,7 +131,7 @@ def test_answers_that_are_labelled_more_often_do_not_count_more() -> None:
         failing = LabelledImage(1, 0.0, float(n % 16 > 2) if n % 16 in (0, 5, 9, 14) else None)
         one[str(n)] = [passing, failing]
         other[str(n)] = [LabelledImage(1, 0.0, 0.0)]
-    found = corrected_difference([*pair_labelled(one, other, by_item=False).values()])
+    found = estimate_corrected_difference([*pair_labelled(one, other, by_item=False).values()])
     assert found is not None
     assert found.estimate == pytest.approx((1 / 4 + 3 / 4) / 2, abs=0.03)
 
@@ -146,8 +146,8 @@ def test_items_of_assumed_images_are_drawn_where_those_of_the_other_run_are() ->
 
 def test_without_labels_or_a_level_there_is_none() -> None:
     items = [PairedItem(1, 1.0)] * 20 + [PairedItem(1, 1.0, 1.0, 1.0)] * 2
-    assert corrected_difference(items) is None
-    assert corrected_difference([*items, *items], (1, 2)) is None
+    assert estimate_corrected_difference(items) is None
+    assert estimate_corrected_difference([*items, *items], (1, 2)) is None
 
 
 def test_intervals_cover_people_also_where_the_judge_favours_one_model() -> None:
@@ -162,7 +162,7 @@ def test_intervals_cover_people_also_where_the_judge_favours_one_model() -> None
             seen = [good[0] or chance.random() < 0.25, good[1]]
             judge, people = float(seen[0] - seen[1]), float(good[0] - good[1])
             items.append(PairedItem(level, judge, people if n < 80 else None, judge, 80 / 300))
-        found = corrected_difference(items, range(1, 11))
+        found = estimate_corrected_difference(items, range(1, 11))
         assert found is not None
         assert found.interval is not None
         assert found.p is not None

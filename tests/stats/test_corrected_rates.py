@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.corrected import corrected_mean, corrected_rate
+from formalimg.stats.corrected import corrected_rate, estimate_corrected_mean
 from formalimg.stats.intervals import jeffreys_interval, mean_interval, student_quantile
 from formalimg.stats.labelled_levels import CorrectedRate
 from tests.support.sizes import tries
@@ -202,7 +202,7 @@ def test_known_quantiles_of_student(freedom: int, quantile: float) -> None:
 def test_a_judge_of_scores_that_is_noise_leaves_the_mean_of_the_labels() -> None:
     """Its scores go along with the labels in no way, so they weigh nothing."""
     labelled = [(judge, human) for judge in (0.0, 1.0) for human in (0.2, 0.6, 0.7)] * 10
-    found = corrected_mean([0.0] * 100 + [1.0] * 900, labelled)
+    found = estimate_corrected_mean([0.0] * 100 + [1.0] * 900, labelled)
     assert found.estimate == pytest.approx(0.5)
     assert found.raw == 0.9
     assert found.effective_labels == pytest.approx(60, rel=0.02)
@@ -210,13 +210,13 @@ def test_a_judge_of_scores_that_is_noise_leaves_the_mean_of_the_labels() -> None
 
 def test_a_judge_of_scores_that_is_always_right_leaves_its_mean_of_all_images() -> None:
     scores = [number % 5 / 4 for number in range(1000)] + [1.0] * 200
-    found = corrected_mean(scores, [(score, score) for score in scores[:40]])
+    found = estimate_corrected_mean(scores, [(score, score) for score in scores[:40]])
     assert found.estimate == pytest.approx(fmean(scores))
     assert found.effective_labels > 200
 
 
 def test_a_contrary_judge_of_scores_weighs_nothing() -> None:
-    found = corrected_mean([0.1] * 50 + [0.9] * 150, [(0.1, 0.9), (0.9, 0.1)] * 10)
+    found = estimate_corrected_mean([0.1] * 50 + [0.9] * 150, [(0.1, 0.9), (0.9, 0.1)] * 10)
     assert found.estimate == pytest.approx(0.5)
 
 
@@ -227,7 +227,7 @@ def test_scores_of_0_and_1_give_the_corrected_rate(run: tuple[list[int], list[in
     yes, no = labels[0] + labels[1], labels[2] + labels[3]
     assume(yes and no and labels[0] / yes >= labels[2] / no)
     scores = [float(judge) for judge, _ in pairs_of(images)]
-    found = corrected_mean(scores, [(float(judge), float(human)) for judge, human in pairs_of(labels)])
+    found = estimate_corrected_mean(scores, [(float(judge), float(human)) for judge, human in pairs_of(labels)])
     assert found.estimate == pytest.approx(corrected(images, labels).estimate, abs=1e-9)
 
 
@@ -237,8 +237,8 @@ def test_scores_of_0_and_1_give_the_corrected_rate(run: tuple[list[int], list[in
 )
 def test_means_move_with_their_scale(labelled: list[tuple[int, int]], others: list[int]) -> None:
     scores = [judge for judge, _ in labelled] + others
-    wide = corrected_mean(scores, labelled, bounds=(1, 5))
-    unit = corrected_mean(
+    wide = estimate_corrected_mean(scores, labelled, bounds=(1, 5))
+    unit = estimate_corrected_mean(
         [(score - 1) / 4 for score in scores], [((judge - 1) / 4, (human - 1) / 4) for judge, human in labelled]
     )
     assert wide[:3] == pytest.approx([1 + 4 * each for each in unit[:3]], abs=1e-9)
@@ -253,7 +253,7 @@ def test_means_are_covered_with_few_labels_and_near_the_bounds(mean: float, labe
     for _ in range(trials):
         true = chance.binomial(4, chance.beta(mean * 2, (1 - mean) * 2, 600)) / 4
         judged = np.where(chance.random(600) < 0.7, true, chance.integers(0, 5, 600) / 4)
-        found = corrected_mean(judged.tolist(), list(zip(judged[:labels], true[:labels], strict=True)))
+        found = estimate_corrected_mean(judged.tolist(), list(zip(judged[:labels], true[:labels], strict=True)))
         covered += found.low <= mean <= found.high
         alone = mean_interval(true[:labels].tolist())
         normal += alone is not None and alone.low <= mean <= alone.high
@@ -276,7 +276,7 @@ def test_impossible_scores_are_refused(
     scores: list[float], labelled: list[tuple[float, float]], bounds: tuple[float, float], message: str
 ) -> None:
     with pytest.raises(FormalimgError, match=message):
-        corrected_mean(scores, labelled, bounds=bounds)
+        estimate_corrected_mean(scores, labelled, bounds=bounds)
 
 
 def _binomial(successes: int, n: int, p: float) -> float:

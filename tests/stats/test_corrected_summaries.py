@@ -206,7 +206,7 @@ def test_labels_go_to_images_that_have_none(cells: dict[tuple[int, bool], int], 
     if not sum(cells.values()):
         return
     labels = data.draw(st.integers(0, left))
-    found = allocate_labels(cells, labels, known=known)
+    found = allocate_labels(cells, labels, cells_known=known)
     assert sum(found.cells.values()) == labels
     assert all(0 <= number <= cells[cell] - known[cell][1] for cell, number in found.cells.items())
     after = {cell: number + known[cell][1] for cell, number in found.cells.items()}
@@ -221,7 +221,7 @@ def test_labels_are_shared_as_neyman_says() -> None:
     even = allocate_labels(cells, 100).cells
     assert even[1, True] == pytest.approx(60, abs=1)
     known = {(1, True): (60, 60), (1, False): (20, 40)}
-    found = allocate_labels(cells, 100, known=known).cells
+    found = allocate_labels(cells, 100, cells_known=known).cells
     assert found[1, False] > 60, "people agree with what the judge passes; the rest is a coin toss"
     shares = {(1, True): 600 * sqrt(0.0122 * 0.9878), (1, False): 400 * 0.5}
     after = found[1, True] + 60, found[1, False] + 40
@@ -265,4 +265,4 @@ def test_impossible_allocations_are_refused(
     message: str,
 ) -> None:
     with pytest.raises(FormalimgError, match=message):
-        allocate_labels(cells, labels, known=known)
+        allocate_labels(cells, labels, cells_known=known)

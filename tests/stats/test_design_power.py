@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.comparison import compare_paired
-from formalimg.stats.corrected_difference import PairedItem, corrected_difference
+from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
 from formalimg.stats.design_power import (
     Design,
     Goal,
-    corrected_design,
-    judged_design,
-    labelled_design,
+    plan_corrected_design,
+    plan_judged_design,
+    plan_labelled_design,
     power_of,
     require_goal,
 )
@@ -56,7 +56,7 @@ def _is_significant(design: Design, judge: NDArray[np.bool_], people: NDArray[np
     if design.labelled and design.has_judge:
         by_judge, by_people = (side.mean(axis=2)[0] - side.mean(axis=2)[1] for side in (judge, people))
         labelled = range(design.labelled)
-        found = corrected_difference(
+        found = estimate_corrected_difference(
             [
                 PairedItem(1, by_judge[n], by_people[n] if n in labelled else None, by_judge[n])
                 for n in range(design.items)
@@ -99,23 +99,26 @@ def test_designs_have_the_power_that_is_claimed(spread: AnswerSpread, design: De
 @pytest.mark.parametrize(("images", "raters"), [(1, 1), (4, 1), (1, 5)])
 def test_designs_are_just_large_enough(power: float, images: int, raters: int) -> None:
     goal = Goal(0.05, power)
-    for design in (judged_design(goal, DEFAULT_SPREAD, images), labelled_design(goal, DEFAULT_SPREAD, images, raters)):
+    for design in (
+        plan_judged_design(goal, DEFAULT_SPREAD, images),
+        plan_labelled_design(goal, DEFAULT_SPREAD, images, raters),
+    ):
         smaller = design._replace(items=design.items - 1, labelled=max(0, design.labelled - 1))
         assert power_of(smaller, goal, DEFAULT_SPREAD) < power <= power_of(design, goal, DEFAULT_SPREAD)
-    corrected = corrected_design(goal, DEFAULT_SPREAD, 4_000, images, raters, 10)
+    corrected = plan_corrected_design(goal, DEFAULT_SPREAD, 4_000, images, raters, 10)
     assert corrected is not None
     smaller = corrected._replace(labelled=corrected.labelled - 1)
     assert power_of(smaller, goal, DEFAULT_SPREAD, 10) < power <= power_of(corrected, goal, DEFAULT_SPREAD, 10)
 
 
 def test_labels_on_all_items_may_not_be_enough() -> None:
-    assert corrected_design(Goal(0.05), DEFAULT_SPREAD, 500, 1, 1) is None
+    assert plan_corrected_design(Goal(0.05), DEFAULT_SPREAD, 500, 1, 1) is None
 
 
 def test_a_judge_that_follows_people_saves_labels() -> None:
     needed = []
     for correlation in (0.0, 0.3, 0.6):
-        design = corrected_design(Goal(0.05), DEFAULT_SPREAD._replace(correlation=correlation), 2_000, 1, 1)
+        design = plan_corrected_design(Goal(0.05), DEFAULT_SPREAD._replace(correlation=correlation), 2_000, 1, 1)
         assert design is not None
         needed.append(design.labelled)
     assert needed == sorted(needed, reverse=True)

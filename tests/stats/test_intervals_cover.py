@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from formalimg.benchmarks.cfworld.summary import score_difference
 from formalimg.stats.comparison import compare_paired
-from formalimg.stats.intervals import clopper_pearson, clustered_interval, design_effect
+from formalimg.stats.intervals import clopper_pearson, design_effect, item_clustered_interval
 from formalimg.stats.observations import Observation, PassCount, ScoreObservation
 from formalimg.stats.permutation import sign_flip_test
 from formalimg.stats.summary import generalizability, summarize
@@ -170,7 +170,7 @@ def test_images_that_are_all_alike_count_once_per_item(passing: int, failing: in
     """Nothing is won by showing the same image several times, nor lost."""
     kinds = {PassCount(samples, samples): passing, PassCount(0, samples): failing}
     assert design_effect(kinds) == pytest.approx(samples)
-    found = clustered_interval(kinds, 0.95)
+    found = item_clustered_interval(kinds, 0.95)
     assert found == pytest.approx(clopper_pearson(passing, passing + failing), abs=1e-9)
 
 

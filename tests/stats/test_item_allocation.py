@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.stats.corrected_difference import PairedItem, corrected_difference
+from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
 from formalimg.stats.item_allocation import allocate_items, difference_half_width, level_spreads
 
 SPREAD = st.floats(0.05, 1)
@@ -63,7 +63,7 @@ def test_the_announced_half_width_is_the_one_that_comes(labelled: dict[int, int]
     weights, sizes = dict.fromkeys(labelled, 1 / 3), dict.fromkeys(labelled, 100)
     for number in range(60):
         items = _items(random.Random(number), 100, labelled)
-        found = corrected_difference(items, (1, 2, 3))
+        found = estimate_corrected_difference(items, (1, 2, 3))
         assert found is not None
         assert found.interval is not None
         real.append((found.interval.high - found.interval.low) / 2)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from formalimg.stats.corrected import corrected_mean
-from formalimg.stats.stratified_mean import CellScore, ScoreCell, corrected_cell_mean
+from formalimg.stats.corrected import estimate_corrected_mean
+from formalimg.stats.stratified_mean import CellScore, ScoreCell, estimate_cell_mean
 from tests.support.sizes import tries
 
 
@@ -31,7 +31,7 @@ def test_the_true_mean_is_covered_where_the_judge_is_too_lenient(images: int, la
     rng, skills, seen = random.Random(labels), (0.9, 0.7, 0.5), tries(100, 1000)
     held = lowered = 0
     for _ in range(seen):
-        found = corrected_cell_mean([cell for skill in skills for cell in _level(rng, skill, images, labels)])
+        found = estimate_cell_mean([cell for skill in skills for cell in _level(rng, skill, images, labels)])
         assert found is not None
         held += found.low <= 0.7 <= found.high
         lowered += found.estimate < found.raw
@@ -65,7 +65,7 @@ def test_the_true_mean_is_covered_with_four_images_an_item_that_are_alike(labels
         for n, (name, level, (human, judge, passed)) in enumerate(images):
             label = human if (name if of_items else n) in chosen else None
             cells.setdefault((level, passed), []).append(CellScore(name, judge, label))
-        corrected = corrected_cell_mean([*cells.values()])
+        corrected = estimate_cell_mean([*cells.values()])
         assert corrected is not None
         held += corrected.low <= truth <= corrected.high
     assert held / seen >= 0.93
@@ -78,7 +78,7 @@ def test_one_cell_is_a_plain_corrected_mean() -> None:
     for pair in labelled:
         place = next(n for n, image in enumerate(images) if image.human is None and image.judge == pair[0])
         images[place] = CellScore(place, *pair)
-    found, plain = corrected_cell_mean([images, []]), corrected_mean(judge, labelled)
+    found, plain = estimate_cell_mean([images, []]), estimate_corrected_mean(judge, labelled)
     assert found is not None
     assert (found.estimate, found.raw, found.labels) == (plain.estimate, plain.raw, 6)
     assert found.low == pytest.approx(plain.low, abs=0.02)
@@ -88,9 +88,9 @@ def test_one_cell_is_a_plain_corrected_mean() -> None:
 def test_cells_weigh_by_their_images_and_unlabelled_ones_could_have_any_mean() -> None:
     full = [CellScore(n, 1.0, 1.0 if n < 6 else None) for n in range(30)]
     half = [CellScore(n, 0.5) for n in range(30, 40)]
-    found = corrected_cell_mean([full, half])
+    found = estimate_cell_mean([full, half])
     assert found is not None
     assert found.estimate == pytest.approx(0.75 * 1 + 0.25 * 0.5)
     assert found.low < 0.76
     assert found.high == 1
-    assert corrected_cell_mean([half]) is None
+    assert estimate_cell_mean([half]) is None

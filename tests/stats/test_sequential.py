@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from formalimg.errors import FormalimgError
 from formalimg.stats.adaptive import AdaptiveDesign, AdaptiveTest
 from formalimg.stats.intervals import clopper_pearson
-from formalimg.stats.sequential import chance_to_cross, look_sizes, passes_to_cross, repeated_interval, spent_by
+from formalimg.stats.sequential import chance_to_cross, interval_after_looks, look_sizes, passes_to_cross, spent_by
 from formalimg.stats.summary import generalizability
 from tests.support.sizes import tries
 
@@ -87,15 +87,15 @@ def test_the_repeated_interval_covers_the_rate_at_all_looks_at_once() -> None:
         for _ in range(runs):
             passed = tuple(int(n) for n in draw.binomial(10, rate, len(looks)).cumsum())
             # The widest moment does not help: all looks have to cover.
-            intervals = [repeated_interval(looks[:n], passed[:n], total) for n in range(1, len(looks) + 1)]
+            intervals = [interval_after_looks(looks[:n], passed[:n], total) for n in range(1, len(looks) + 1)]
             wrong += any(not low <= rate <= high for low, high in intervals)
         assert wrong / runs <= 0.05 + 3 * (0.05 * 0.95 / runs) ** 0.5
 
 
 def test_one_look_gives_the_exact_interval() -> None:
-    assert repeated_interval((50,), (40,), 50) == pytest.approx(clopper_pearson(40, 50), abs=1e-4)
-    assert repeated_interval((10,), (10,), 200)[1] == 1.0
-    assert repeated_interval((10,), (0,), 200)[0] == 0.0
+    assert interval_after_looks((50,), (40,), 50) == pytest.approx(clopper_pearson(40, 50), abs=1e-4)
+    assert interval_after_looks((10,), (10,), 200)[1] == 1.0
+    assert interval_after_looks((10,), (0,), 200)[0] == 0.0
 
 
 # --- the adaptive test

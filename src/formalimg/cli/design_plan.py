@@ -12,9 +12,9 @@ from formalimg.reports.tables.model import Column, TableRow
 from formalimg.stats.design_power import (
     Design,
     Goal,
-    corrected_design,
-    judged_design,
-    labelled_design,
+    plan_corrected_design,
+    plan_judged_design,
+    plan_labelled_design,
     power_of,
 )
 from formalimg.stats.majority_labels import majority_labels
@@ -90,9 +90,9 @@ def design_table(
 
 def _designs(suite: PlannedSuite, goal: Goal, spread: AnswerSpread, costs: PlanCosts) -> Iterator[Design]:
     for images in _IMAGES:
-        yield _round_up(judged_design(goal, spread, images), suite)
+        yield _round_up(plan_judged_design(goal, spread, images), suite)
     for images, raters in [*((1, raters) for raters in _RATERS), *((images, 1) for images in _IMAGES[1:])]:
-        yield _round_up(labelled_design(goal, spread, images, raters), suite)
+        yield _round_up(plan_labelled_design(goal, spread, images, raters), suite)
     for images in _IMAGES:
         if (design := _cheapest_corrected(suite, goal, spread, costs, images)) is not None:
             yield design
@@ -110,7 +110,7 @@ def _cheapest_corrected(
     """Return the cheapest number of judged items, and of labelled ones among them; None if all are not enough."""
     sizes = {suite.items * n // _SIZES // suite.levels * suite.levels for n in range(1, _SIZES + 1)}
     designs = (
-        corrected_design(goal, spread, items, images, 1, suite.levels)
+        plan_corrected_design(goal, spread, items, images, 1, suite.levels)
         for items in sorted(sizes)
         if items > suite.levels
     )

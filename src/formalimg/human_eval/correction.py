@@ -79,14 +79,14 @@ def draw_more(
     blocked = {cell: cells[cell] - free.get(cell, 0) for cell in cells}
     padded = {cell: _expected(expected[cell], blocked[cell]) for cell in cells}
     wanted = min(more, len(left))
-    further = allocate_labels(cells, wanted, known=padded).cells
+    further = allocate_labels(cells, wanted, cells_known=padded).cells
     after = {cell: _expected(expected[cell], expected[cell][1] + further.get(cell, 0)) for cell in cells}
     chosen = _draw(left, further, rng)
     labelled = sum(count for _, count in known.values())
     precision = LabelPrecision(
         len(sample.images) + wanted,
-        allocate_labels(cells, 0, known=after).half_width,
-        {labelled: allocate_labels(cells, 0, known=known).half_width},
+        allocate_labels(cells, 0, cells_known=after).half_width,
+        {labelled: allocate_labels(cells, 0, cells_known=known).half_width},
     )
     return chosen, sample.grown(cells, _keys(chosen, images)), precision
 

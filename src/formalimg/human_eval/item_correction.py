@@ -15,7 +15,7 @@ from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
 from formalimg.human_eval.correction_sample import ItemSample
 from formalimg.stats.comparison import PairedDifference, adjust_for_all, is_significant
-from formalimg.stats.corrected_difference import PairedItem, corrected_difference
+from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
 from formalimg.stats.intervals import student_quantile
 from formalimg.stats.item_allocation import LevelSpread, allocate_items, difference_half_width, level_spreads
 from formalimg.stats.labelled_pairs import LabelledImage, pair_labelled
@@ -196,7 +196,7 @@ def _confidence(pairs: RunPairs) -> float:
 
 def _differences(frame: ItemFrame, pairs: RunPairs) -> dict[tuple[int, int], PairedDifference | None]:
     """Return the corrected differences as a report decides by them; None where too few items are labelled."""
-    found = {pair: corrected_difference(items, frame.levels) for pair, items in pairs.items()}
+    found = {pair: estimate_corrected_difference(items, frame.levels) for pair, items in pairs.items()}
     known = {pair: difference for pair, difference in found.items() if difference is not None}
     return {**found, **dict(zip(known, adjust_for_all([*known.values()]), strict=True))}
 

@@ -17,7 +17,7 @@ from formalimg.stats.corrected_summary import LabelledObservation, summarize_cor
 from formalimg.stats.intervals import fraction_interval
 from formalimg.stats.labelled_levels import CorrectedRate
 from formalimg.stats.observations import Generalizability, Interval, Observation
-from formalimg.stats.stratified_mean import CellScore, ScoreCell, corrected_cell_mean
+from formalimg.stats.stratified_mean import CellScore, ScoreCell, estimate_cell_mean
 from formalimg.stats.summary import summarize
 from formalimg.types import Benchmark
 
@@ -229,7 +229,7 @@ def _mean(name: str, images: Sequence[_MeasuredImage], confidence: float) -> Cor
         return CorrectedNumber(name, Number(None), None)
     interval = fraction_interval(scores, confidence, items=[image.item for image in images])
     raw = Number(fsum(scores) / len(scores), interval, scored=len(scores), expected=len(scores))
-    return CorrectedNumber(name, raw, corrected_cell_mean(_cells(images), confidence))
+    return CorrectedNumber(name, raw, estimate_cell_mean(_cells(images), confidence))
 
 
 def _cells(images: Iterable[_MeasuredImage]) -> list[ScoreCell]:

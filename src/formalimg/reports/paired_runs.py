@@ -31,7 +31,7 @@ from formalimg.stats.comparison import (
     rank_ranges,
     with_missing,
 )
-from formalimg.stats.corrected_difference import PairedItem, corrected_difference
+from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
 from formalimg.stats.labelled_pairs import LabelledImage, pair_groups, pair_labelled
 from formalimg.stats.observations import Interval, Observation, ScoreObservation
 from formalimg.stats.tipping_point import MEASURED_GAPS, NO_ERRORS, ErrorRates, TippingPoint, tipping_point
@@ -177,7 +177,7 @@ class _ComparedNumber(NamedTuple):
 
     def by_people(self, pair: _CountedPair, confidence: float) -> PairedDifference | None:
         labelled = pair_groups(pair.labelled) if self.of_groups else pair.labelled
-        return corrected_difference([*labelled.values()], self.levels, confidence=confidence)
+        return estimate_corrected_difference([*labelled.values()], self.levels, confidence=confidence)
 
 
 def _numbers(suite: Benchmark, paired: Sequence[PairedItems]) -> dict[str, _ComparedNumber]:

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from formalimg.errors import FormalimgError
 from formalimg.stats.intervals import validate_confidence
 from formalimg.stats.observations import Generalizability, Interval
-from formalimg.stats.sequential import look_sizes, passes_to_cross, repeated_interval
+from formalimg.stats.sequential import interval_after_looks, look_sizes, passes_to_cross
 from formalimg.stats.summary import held_level, validate_epsilon
 
 LOOK_EVERY = 10
@@ -141,9 +141,9 @@ class AdaptiveTest:
         level = next((level for level in self._levels if level not in self._closed), None)
         if level is None or "lost" in self._closed.values():
             return None
-        seen = self._counts(level)
+        counts = self._counts(level)
         sizes = look_sizes(self.design.images[level], self.design.every)
-        return NextImages(level, next(size for size in sizes if not seen or size > seen[-1]))
+        return NextImages(level, next(size for size in sizes if not counts or size > counts[-1]))
 
     def look(self, passed: int, counted: int, *, exhausted: bool = False) -> LevelLook:
         """Look at the level that is under way.
@@ -159,9 +159,9 @@ class AdaptiveTest:
         needs = self.needs
         if needs is None:
             raise FormalimgError("the adaptive test has ended: start a new run to test again")
-        seen, level = self._counts(needs.level), needs.level
+        counts, level = self._counts(needs.level), needs.level
         before = self._passed(level)
-        least = seen[-1] if seen else 0
+        least = counts[-1] if counts else 0
         if not (counted == needs.counted or (exhausted and least <= counted < needs.counted)):
             raise FormalimgError(f"it is not time to look at level {level}: {needs.counted} scored images are needed")
         if not before <= passed <= before + counted - least:
@@ -169,23 +169,23 @@ class AdaptiveTest:
         # Fewer images than planned, none of them new: there is nothing to look at.
         decision: LevelDecision = "undecided"
         if counted > least:
-            decision = self.design.decide(level, (*seen, counted), passed)
+            decision = self.design.decide(level, (*counts, counted), passed)
         if exhausted and decision == "going on":
             decision = "undecided"
-        found = LevelLook(level, counted, passed, decision)
-        self._looks.append(found)
+        look = LevelLook(level, counted, passed, decision)
+        self._looks.append(look)
         if decision != "going on":
             self._closed[level] = decision
-        return found
+        return look
 
     def result(self) -> AdaptiveResult:
         """Return what is known by now."""
-        seen = {level for level, *_ in self._looks}
-        counted = {level: self._counts(level, (0,))[-1] for level in sorted(seen)}
+        looked_levels = {level for level, *_ in self._looks}
+        counted = {level: self._counts(level, (0,))[-1] for level in sorted(looked_levels)}
         return AdaptiveResult(
             self._generalizability(),
-            {level: self._closed.get(level, "going on") for level in sorted(seen)},
-            {level: self._interval(level) for level in sorted(seen)},
+            {level: self._closed.get(level, "going on") for level in sorted(looked_levels)},
+            {level: self._interval(level) for level in sorted(looked_levels)},
             counted,
             self.needs is None,
             self.design.total,
@@ -215,7 +215,9 @@ class AdaptiveTest:
         looks = {look.counted: look.passed for look in self._looks if look.level == level and look.counted}
         if not looks:
             return Interval(0.0, 1.0)
-        return repeated_interval(tuple(looks), tuple(looks.values()), self.design.images[level], self.design.confidence)
+        return interval_after_looks(
+            tuple(looks), tuple(looks.values()), self.design.images[level], self.design.confidence
+        )
 
     def _counts(self, level: int, before: tuple[int, ...] = ()) -> tuple[int, ...]:
         return tuple(look.counted for look in self._looks if look.level == level) or before

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.bootstrap import item_ids
-from formalimg.stats.intervals import binomial_interval, clustered_interval, validate_confidence
+from formalimg.stats.intervals import binomial_interval, item_clustered_interval, validate_confidence
 from formalimg.stats.jackknife import MIN_ITEMS, UNSEEN, WithoutItem, jackknife_limit, unseen_limits
 from formalimg.stats.observations import Interval, PassCount
 
@@ -71,10 +71,10 @@ def consistency(
     names = item_ids(len(answers), items)
     validate_confidence(confidence)
     tables: dict[Hashable, Counter[tuple[bool, bool]]] = {}
-    for name, (one, other) in zip(names, answers, strict=True):
-        if one is not None and other is not None:
-            tables.setdefault(name, Counter())[one, other] += 1
-    kinds = Counter(_AnswerTable(*(own[cell] for cell in _CELLS)) for own in tables.values())
+    for name, (first, second) in zip(names, answers, strict=True):
+        if first is not None and second is not None:
+            tables.setdefault(name, Counter())[first, second] += 1
+    kinds = Counter(_AnswerTable(*(item_counts[cell] for cell in _CELLS)) for item_counts in tables.values())
     whole = _AnswerTable(*(sum(kind[at] * times for kind, times in kinds.items()) for at in range(4)))
     n, equal = int(sum(whole)), int(whole.yes_yes + whole.no_no)
     if not n:
@@ -87,8 +87,8 @@ def consistency(
         n,
         len(answers) - n,
         equal / n,
-        clustered_interval(dict(sorted(shares.items())), confidence),
-        _kappa(whole),
+        item_clustered_interval(dict(sorted(shares.items())), confidence),
+        _cohens_kappa(whole),
         _kappa_interval(whole, kinds, confidence),
     )
 
@@ -105,7 +105,7 @@ class _AnswerTable(NamedTuple):
 _CELLS = ((True, True), (True, False), (False, True), (False, False))
 
 
-def _kappa(table: _AnswerTable) -> float | None:
+def _cohens_kappa(table: _AnswerTable) -> float | None:
     n, first, second = sum(table), table.yes_yes + table.yes_no, table.yes_yes + table.no_yes
     # Whole numbers stay whole, so that no rounding decides whether there is a kappa.
     by_chance = first * second + (n - first) * (n - second)
@@ -116,7 +116,7 @@ def _kappa(table: _AnswerTable) -> float | None:
 
 def _kappa_interval(whole: _AnswerTable, kinds: Mapping[_AnswerTable, int], confidence: float) -> Interval | None:
     """Return the jackknife interval of kappa, each limit with half an unseen item of both kinds that speak for it."""
-    value, items = _kappa(whole), sum(kinds.values())
+    value, items = _cohens_kappa(whole), sum(kinds.values())
     if value is None or items < MIN_ITEMS:
         return None
     weight = UNSEEN * sum(whole) / items
@@ -127,10 +127,15 @@ def _kappa_interval(whole: _AnswerTable, kinds: Mapping[_AnswerTable, int], conf
         unseen = agree if upper else differ
         more = _AnswerTable(*map(sum, zip(whole, *unseen, strict=True)))
         without = [
-            WithoutItem(_kappa(_AnswerTable(*(all_ - own for all_, own in zip(more, kind, strict=True)))), times)
+            WithoutItem(
+                _cohens_kappa(
+                    _AnswerTable(*(all_ - item_counts for all_, item_counts in zip(more, kind, strict=True)))
+                ),
+                times,
+            )
             for kind, times in [*sorted(kinds.items()), *((kind, 1) for kind in unseen)]
         ]
-        return jackknife_limit(_kappa(more) or 0.0, without, items - 1, confidence, upper=upper)
+        return jackknife_limit(_cohens_kappa(more) or 0.0, without, items - 1, confidence, upper=upper)
 
     return unseen_limits(value, limit)
 
@@ -141,8 +146,10 @@ def cohen_kappa(pairs: Iterable[tuple[BinaryAnswer, BinaryAnswer]]) -> float | N
     Cases that one or both did not answer are ignored. None if there are no others, or if both always give the same
     answer: chance alone would then agree everywhere.
     """
-    counts = Counter((one, other) for one, other in validate_answers(pairs) if one is not None and other is not None)
-    return _kappa(_AnswerTable(*(counts[cell] for cell in _CELLS)))
+    counts = Counter(
+        (first, second) for first, second in validate_answers(pairs) if first is not None and second is not None
+    )
+    return _cohens_kappa(_AnswerTable(*(counts[cell] for cell in _CELLS)))
 
 
 def majority(votes: Iterable[bool]) -> bool | None:
@@ -160,11 +167,11 @@ def consistency_matrix(
     """Return the consistency of every pair of raters."""
     cases = list(dict.fromkeys(case for answers in raters.values() for case in answers))
     belongs = None if items is None else [items[case] for case in cases]
-    found: dict[str, dict[str, Consistency]] = {rater: {} for rater in raters}
-    for one, other in combinations(raters, 2):
-        pairs = [(raters[one].get(case), raters[other].get(case)) for case in cases]
-        found[one][other] = found[other][one] = consistency(pairs, items=belongs, confidence=confidence)
-    return {rater: {other: row[other] for other in raters if other != rater} for rater, row in found.items()}
+    matrix: dict[str, dict[str, Consistency]] = {rater: {} for rater in raters}
+    for first, second in combinations(raters, 2):
+        pairs = [(raters[first].get(case), raters[second].get(case)) for case in cases]
+        matrix[first][second] = matrix[second][first] = consistency(pairs, items=belongs, confidence=confidence)
+    return {rater: {other: row[other] for other in raters if other != rater} for rater, row in matrix.items()}
 
 
 def mean_consistency(
@@ -177,16 +184,16 @@ def mean_consistency(
 ) -> MeanConsistency:
     """Return the mean consistency over all pairs of these raters of a matrix, such as the people without the judge."""
     pairs = list(combinations(raters, 2))
-    known = {pair: found for pair in pairs if (found := matrix[pair[0]][pair[1]]).value is not None}
-    if not known:
+    defined_pairs = {pair: consistency for pair in pairs if (consistency := matrix[pair[0]][pair[1]]).value is not None}
+    if not defined_pairs:
         return MeanConsistency(None, 0, len(pairs))
-    mean = sum(found.equal / found.n for found in known.values()) / len(known)
+    mean = sum(pair.equal / pair.n for pair in defined_pairs.values()) / len(defined_pairs)
     interval = None
-    if len(known) == 1:
-        interval = next(iter(known.values())).interval
+    if len(defined_pairs) == 1:
+        interval = next(iter(defined_pairs.values())).interval
     elif answers is not None:
-        interval = _mean_interval(mean, known, answers, items, confidence)
-    return MeanConsistency(mean, len(known), len(pairs) - len(known), interval)
+        interval = _mean_interval(mean, defined_pairs, answers, items, confidence)
+    return MeanConsistency(mean, len(defined_pairs), len(pairs) - len(defined_pairs), interval)
 
 
 def _mean_interval(
@@ -201,16 +208,18 @@ def _mean_interval(
     As for `design_effect`, an imagined item on which all pairs agree and one on which none does are added.
     """
     moved: dict[Hashable, float] = {}
-    for (one, other), found in pairs.items():
-        for case, answer in answers[one].items():
+    for (first, other), consistency in pairs.items():
+        for case, answer in answers[first].items():
             if answer is not None and (second := answers[other].get(case)) is not None:
                 name = case if items is None else items[case]
                 # How far the item moves the mean of all pairs, times the number of items.
-                moved[name] = moved.get(name, 0.0) + ((answer == second) - found.equal / found.n) / found.n
-    count, compared = len(moved), sum(found.n for found in pairs.values())
-    shares = [count / len(pairs) * each for each in moved.values()]
+                moved[name] = (
+                    moved.get(name, 0.0) + ((answer == second) - consistency.equal / consistency.n) / consistency.n
+                )
+    count, compared = len(moved), sum(pair.n for pair in pairs.values())
+    shares = [count / len(pairs) * item_moved for item_moved in moved.values()]
     middle = (mean * count + 1) / (count + 2)
-    spread = sum((mean + each - middle) ** 2 for each in shares) + (1 - middle) ** 2 + middle**2
+    spread = sum((mean + share - middle) ** 2 for share in shares) + (1 - middle) ** 2 + middle**2
     effect = spread / ((count + 2) * middle * (1 - middle))
     cases = min(float(compared), count / effect)
     return binomial_interval(mean * cases, cases, confidence)
@@ -240,13 +249,13 @@ def complies(ratings: Iterable[int | None], rule: ComplianceRule = "mean") -> bo
     Raises:
         FormalimgError: if a rating is not one of the five points, or the rule is unknown.
     """
-    known = [rating for rating in ratings if rating is not None]
-    for rating in known:
+    answered = [rating for rating in ratings if rating is not None]
+    for rating in answered:
         if isinstance(rating, bool) or rating not in range(1, _POINTS + 1):
             raise FormalimgError(f"{rating!r} is not a rating on five points: use 1 to 5, or None where it is missing")
     match rule:
         case "mean":
-            return sum(known) >= PASS_RATING * len(known) if known else None
+            return sum(answered) >= PASS_RATING * len(answered) if answered else None
         case "majority":
-            return majority(rating >= PASS_RATING for rating in known)
+            return majority(rating >= PASS_RATING for rating in answered)
     raise FormalimgError(f"the rule {rule!r} is unknown: use mean or majority")

@@ -46,10 +46,10 @@ def resample_level(level: int, kinds: PassCounts, config: BootstrapConfig) -> Le
     images = max(kind.counted for kind in kinds)
 
     def rates(unseen: Sequence[PassCount]) -> Draws:
-        shown = [*kinds, *unseen]
+        sampled = [*kinds, *unseen]
         weights = np.array([*kinds.values(), *(1 for _ in unseen)])
         drawn = generator.multinomial(weights.sum(), weights / weights.sum(), size=config.resamples)
-        passed, counted = np.array(shown).T
+        passed, counted = np.array(sampled).T
         share: Draws = (drawn @ passed) / (drawn @ counted)
         return share
 
@@ -67,11 +67,11 @@ def _with_unseen_items(levels: Mapping[int, LevelDraws], config: BootstrapConfig
     import numpy as np
 
     chosen = np.random.default_rng((config.seed, *levels)).integers(len(levels), size=config.resamples)
-    here = np.arange(len(levels))[:, None] == chosen
-    seen = np.array([draws.seen for draws in levels.values()])
+    is_at_level = np.arange(len(levels))[:, None] == chosen
+    sampled_counts = np.array([draws.seen for draws in levels.values()])
     return (
-        np.where(here, np.array([draws.with_failure for draws in levels.values()]), seen),
-        np.where(here, np.array([draws.with_pass for draws in levels.values()]), seen),
+        np.where(is_at_level, np.array([draws.with_failure for draws in levels.values()]), sampled_counts),
+        np.where(is_at_level, np.array([draws.with_pass for draws in levels.values()]), sampled_counts),
     )
 
 
@@ -105,7 +105,7 @@ def group_items(named: Sequence[tuple[Hashable, _Case]]) -> dict[tuple[_Case, ..
     cases: dict[Hashable, list[_Case]] = {}
     for name, case in named:
         cases.setdefault(name, []).append(case)
-    return dict(sorted(Counter(tuple(sorted(those)) for those in cases.values()).items()))
+    return dict(sorted(Counter(tuple(sorted(weighted_kinds)) for weighted_kinds in cases.values()).items()))
 
 
 def bootstrap_draws(kinds: Sequence[float], statistic: Statistic, config: BootstrapConfig) -> Draws:
@@ -146,10 +146,10 @@ def bootstrap_estimate(
         counts = [*kinds.values(), *(weight for _ in unseen)]
         return bootstrap_draws(counts, statistic_of([*kinds, *unseen]), config)
 
-    return Estimate(value, percentile_interval(draws(worst), draws(best), *tails(config.confidence)))
+    return Estimate(value, percentile_interval(draws(worst), draws(best), *tail_probabilities(config.confidence)))
 
 
-def tails(confidence: float) -> tuple[float, float]:
+def tail_probabilities(confidence: float) -> tuple[float, float]:
     """Return the shares of resamples below the lower and below the upper end."""
     return (1 - confidence) / 2, (1 + confidence) / 2
 

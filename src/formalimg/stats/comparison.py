@@ -19,7 +19,14 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.intervals import student_quantile, validate_confidence
-from formalimg.stats.observations import Interval, MissingPolicy, Observation, ScoreObservation, tally, validate_score
+from formalimg.stats.observations import (
+    Interval,
+    MissingPolicy,
+    Observation,
+    ScoreObservation,
+    tally_items,
+    validate_score,
+)
 from formalimg.stats.permutation import holm, sign_flip_test
 
 _ROUNDING = 12
@@ -89,11 +96,11 @@ MissingAs: TypeAlias = MissingPolicy | Literal["pass"]
 def item_rates(observations: Iterable[Observation], missing: MissingAs = "exclude") -> dict[str, ItemMean]:
     """Return for each item the share of its images that passed."""
     if missing == "pass":
-        observations = (seen._replace(passed=seen.passed is not False) for seen in observations)
+        observations = (observation._replace(passed=observation.passed is not False) for observation in observations)
     policy: MissingPolicy = "fail" if missing == "fail" else "exclude"
     return {
         item: ItemMean(level, counts.passed / counts.counted(policy) if counts.counted(policy) else None)
-        for level, items in tally(observations).items()
+        for level, items in tally_items(observations).items()
         for item, counts in items.items()
     }
 
@@ -102,11 +109,11 @@ def group_means(observations: Iterable[ScoreObservation], missing: MissingAs = "
     """Return the mean score of the images of each level of each group, as if it were an item."""
     scores: dict[tuple[str, int], list[float]] = {}
     for group, level, _, score in observations:
-        those = scores.setdefault((group, level), [])
+        level_scores = scores.setdefault((group, level), [])
         if score is not None:
-            those.append(validate_score(score))
+            level_scores.append(validate_score(score))
         elif missing in ("fail", "pass"):
-            those.append(float(missing == "pass"))
+            level_scores.append(float(missing == "pass"))
     return {
         group_name(group, level): ItemMean(level, fsum(those) / len(those) if those else None)
         for (group, level), those in scores.items()
@@ -124,9 +131,9 @@ class PairedItems(NamedTuple):
         self, levels: Sequence[int] | None = None, *, confidence: float = 0.95, seed: int = 0
     ) -> PairedDifference:
         """Return the mean difference over items."""
-        wanted = None if levels is None else frozenset(levels)
-        pairs = [pair for pair in self.differences.values() if wanted is None or pair[0] in wanted]
-        left_out = tuple(name for name, level in self.left_out.items() if wanted is None or level in wanted)
+        included = None if levels is None else frozenset(levels)
+        pairs = [pair for pair in self.differences.values() if included is None or pair[0] in included]
+        left_out = tuple(name for name, level in self.left_out.items() if included is None or level in included)
         values, counts = [value for _, value in pairs], Counter(level for level, _ in pairs)
         if levels is None:
             weights = [1 / len(values) for _ in values]
@@ -134,16 +141,16 @@ class PairedItems(NamedTuple):
             weights = [1 / (len(counts) * counts[level]) for level, _ in pairs]
         else:
             weights = []
-        return _paired_difference(values, weights, left_out, confidence, seed)
+        return _build_paired_difference(values, weights, left_out, confidence, seed)
 
     def group_difference(self, *, confidence: float = 0.95, seed: int = 0) -> PairedDifference:
         """Return the mean difference over groups, each by the mean over the levels that both runs have a score for."""
         groups: dict[str, list[float]] = {}
         for name, (_, value) in self.differences.items():
             groups.setdefault(group_of(name), []).append(value)
-        values = [round(fsum(those) / len(those), _ROUNDING) for those in groups.values()]
+        values = [round(fsum(level_scores) / len(level_scores), _ROUNDING) for level_scores in groups.values()]
         left_out = dict.fromkeys(group for group in map(group_of, self.left_out) if group not in groups)
-        return _paired_difference(values, [1 / len(values) for _ in values], tuple(left_out), confidence, seed)
+        return _build_paired_difference(values, [1 / len(values) for _ in values], tuple(left_out), confidence, seed)
 
 
 def pair_items(first: ItemMeans, second: ItemMeans) -> PairedItems:
@@ -151,19 +158,19 @@ def pair_items(first: ItemMeans, second: ItemMeans) -> PairedItems:
     differences: dict[str, tuple[int, float]] = {}
     left_out: dict[str, int] = {}
     for name in sorted({*first, *second}):
-        here, there = first.get(name), second.get(name)
-        if here is None or there is None:
-            left_out[name] = (here or there or ItemMean(0, None)).level
+        first_mean, second_mean = first.get(name), second.get(name)
+        if first_mean is None or second_mean is None:
+            left_out[name] = (first_mean or second_mean or ItemMean(0, None)).level
             continue
-        if here.level != there.level:
+        if first_mean.level != second_mean.level:
             raise FormalimgError(
-                f"item {name!r} is at level {here.level} in one run and at level {there.level} in the other: "
-                "compare runs over the same items"
+                f"item {name!r} is at level {first_mean.level} in one run and at level {second_mean.level} in the "
+                "other: compare runs over the same items"
             )
-        if here.value is None or there.value is None:
-            left_out[name] = here.level
+        if first_mean.value is None or second_mean.value is None:
+            left_out[name] = first_mean.level
         else:
-            differences[name] = here.level, round(here.value - there.value, _ROUNDING)
+            differences[name] = first_mean.level, round(first_mean.value - second_mean.value, _ROUNDING)
     return PairedItems(differences, left_out)
 
 
@@ -192,8 +199,8 @@ def compare_paired(
     Raises:
         FormalimgError: if an item is at different levels in the two runs, or an observation is invalid.
     """
-    found = pair_items(item_rates(first, missing), item_rates(second, missing))
-    return found.difference(levels, confidence=confidence, seed=seed)
+    paired = pair_items(item_rates(first, missing), item_rates(second, missing))
+    return paired.difference(levels, confidence=confidence, seed=seed)
 
 
 def compare_paired_scores(
@@ -209,8 +216,8 @@ def compare_paired_scores(
     A group counts once, by the mean over its levels that have a score in both runs; a level with several images
     counts once too. The names in what is found are those of groups.
     """
-    found = pair_items(group_means(first, missing), group_means(second, missing))
-    return found.group_difference(confidence=confidence, seed=seed)
+    paired = pair_items(group_means(first, missing), group_means(second, missing))
+    return paired.group_difference(confidence=confidence, seed=seed)
 
 
 def adjust_for_all(differences: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
@@ -224,17 +231,17 @@ def adjust_for_all(differences: Sequence[PairedDifference]) -> tuple[PairedDiffe
     p_values = [difference.p for difference in differences if difference.p is not None]
     adjusted = iter(holm(p_values))
     return tuple(
-        difference if difference.p is None else _adjust(difference, next(adjusted), len(p_values))
+        difference if difference.p is None else _with_adjusted_p(difference, next(adjusted), len(p_values))
         for difference in differences
     )
 
 
-def _adjust(difference: PairedDifference, adjusted_p: float, tests: int) -> PairedDifference:
+def _with_adjusted_p(difference: PairedDifference, adjusted_p: float, tests: int) -> PairedDifference:
     interval, confidence = difference.interval, difference.confidence
     if difference.estimate is not None and difference.error is not None:
         level = 1 - (1 - confidence) / tests
-        interval = _interval(difference.estimate, difference.error, level, difference.bounds)
-        interval = _reconcile(interval, difference.estimate, adjusted_p, confidence)
+        interval = _t_interval(difference.estimate, difference.error, level, difference.bounds)
+        interval = _fit_interval_to_p(interval, difference.estimate, adjusted_p, confidence)
     return difference._replace(adjusted_p=adjusted_p, interval=interval)
 
 
@@ -247,7 +254,7 @@ def _is_significant(p: float, confidence: float) -> bool:
     return p <= 1 - confidence + _NO_SPREAD
 
 
-def _reconcile(interval: Interval, estimate: float, p: float, confidence: float) -> Interval:
+def _fit_interval_to_p(interval: Interval, estimate: float, p: float, confidence: float) -> Interval:
     """Return the interval with 0 inside where the test finds no difference, and outside where it finds one."""
     low, high = interval
     if not _is_significant(p, confidence):
@@ -263,13 +270,13 @@ def with_missing(
     estimate = difference.estimate
     if estimate is None or difference.p is None or worst.estimate is None or best.estimate is None:
         return difference
-    p_values = [each.p for each in (difference, worst, best) if each.p is not None]
-    error = max(each.error for each in (difference, worst, best) if each.error is not None)
+    p_values = [bound.p for bound in (difference, worst, best) if bound.p is not None]
+    error = max(bound.error for bound in (difference, worst, best) if bound.error is not None)
     bounds = Interval(min(worst.estimate, best.estimate), max(worst.estimate, best.estimate))
     estimate = min(max(estimate, bounds.low), bounds.high) if is_within else estimate
     p = max(p_values) if min(estimate, bounds.low) > 0 or max(estimate, bounds.high) < 0 else 1.0
-    interval = _interval(estimate, error, difference.confidence, bounds)
-    interval = _reconcile(interval, estimate, p, difference.confidence)
+    interval = _t_interval(estimate, error, difference.confidence, bounds)
+    interval = _fit_interval_to_p(interval, estimate, p, difference.confidence)
     return difference._replace(estimate=estimate, interval=interval, p=p, error=error, bounds=bounds)
 
 
@@ -289,9 +296,13 @@ def rank_ranges(
     are tied with it.
     """
     ahead, behind = [0] * runs, [0] * runs
-    for (one, other), found in pairs.items():
-        if found.estimate and found.adjusted_p is not None and _is_significant(found.adjusted_p, confidence):
-            better, worse = (one, other) if found.estimate > 0 else (other, one)
+    for (first_name, second_name), difference in pairs.items():
+        if (
+            difference.estimate
+            and difference.adjusted_p is not None
+            and _is_significant(difference.adjusted_p, confidence)
+        ):
+            better, worse = (first_name, second_name) if difference.estimate > 0 else (second_name, first_name)
             ahead[worse] += 1
             behind[better] += 1
     return tuple(RankRange(1 + more, runs - fewer) for more, fewer in zip(ahead, behind, strict=True))
@@ -308,8 +319,8 @@ def difference_interval(
     """
     validate_confidence(confidence)
     shares = weights or [1 / len(differences)] * len(differences)
-    mean = fsum(share * each for share, each in zip(shares, differences, strict=True))
-    return _interval(mean, _mean_error(differences, shares, mean), confidence)
+    mean = fsum(share * value for share, value in zip(shares, differences, strict=True))
+    return _t_interval(mean, _mean_error(differences, shares, mean), confidence)
 
 
 def _mean_error(differences: Sequence[float], shares: Sequence[float], mean: float) -> MeanError:
@@ -317,21 +328,21 @@ def _mean_error(differences: Sequence[float], shares: Sequence[float], mean: flo
     items = 1 / squares  # the effective number, which is that of the items if all weigh the same
     if items < 2 - _NO_SPREAD:
         return MeanError(inf, 1)
-    farthest = max(abs(each - mean) for each in differences)
+    farthest = max(abs(value - mean) for value in differences)
     if farthest < _NO_SPREAD:  # nothing is known of how far others may be
         farthest = 1.0
-    spread = fsum((share * (each - mean)) ** 2 for share, each in zip(shares, differences, strict=True)) / squares
+    spread = fsum((share * (value - mean)) ** 2 for share, value in zip(shares, differences, strict=True)) / squares
     error = sqrt((items * spread + 2 * farthest**2) / (items * (items + 1)))
     return MeanError(error, int(items - 1 + _NO_SPREAD))
 
 
-def _interval(mean: float, error: MeanError, confidence: float, bounds: Interval | None = None) -> Interval:
+def _t_interval(mean: float, error: MeanError, confidence: float, bounds: Interval | None = None) -> Interval:
     width = student_quantile(confidence, error.freedom) * error.value
     low, high = bounds or (mean, mean)
     return Interval(max(-1.0, min(low, mean) - width), min(1.0, max(high, mean) + width))
 
 
-def _paired_difference(
+def _build_paired_difference(
     values: Sequence[float], weights: Sequence[float], left_out: tuple[str, ...], confidence: float, seed: int
 ) -> PairedDifference:
     """Return the weighted mean of differences; without weights there is none."""
@@ -342,15 +353,15 @@ def _paired_difference(
     weighted = [weight * value for weight, value in zip(weights, values, strict=True)]
     p, estimate = sign_flip_test(weighted, seed=seed), fsum(weighted)
     error = _mean_error(values, weights, estimate)
-    interval = _reconcile(_interval(estimate, error, confidence), estimate, p, confidence)
+    interval = _fit_interval_to_p(_t_interval(estimate, error, confidence), estimate, p, confidence)
     return PairedDifference(estimate, interval, p, None, len(values), left_out, wins, losses, confidence, error)
 
 
-def paired_estimate(
+def estimate_paired_difference(
     estimate: float, error: MeanError, p: float, *, items: int, wins: int, losses: int, confidence: float
 ) -> PairedDifference:
     """Return a difference that was estimated elsewhere, with the interval of its error."""
-    interval = _reconcile(_interval(estimate, error, confidence), estimate, p, confidence)
+    interval = _fit_interval_to_p(_t_interval(estimate, error, confidence), estimate, p, confidence)
     return PairedDifference(estimate, interval, p, None, items, (), wins, losses, confidence, error)
 
 

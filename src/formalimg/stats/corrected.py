@@ -3,7 +3,8 @@
 Double sampling: the judge saw all images, people saw some of them. With p the share of images that the judge passed,
 the true rate is p P(human yes | judge yes) + (1 - p) P(human yes | judge no), and the labels estimate the two
 probabilities. This holds whatever errors the judge makes, because the labels are of the images that it judged. For a
-yes/no judge it is prediction-powered inference with the best weight (PPI++), which `corrected_mean` does for scores.
+yes/no judge it is prediction-powered inference with the best weight (PPI++); `estimate_corrected_mean` does the same
+for scores.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from formalimg.errors import FormalimgError
 from formalimg.stats.intervals import jeffreys_interval, normal_quantile, student_quantile
 from formalimg.stats.labelled_levels import AnswerCell, CorrectedRate, LabelledLevel, rate_of_levels
 
-__all__ = ["CorrectedRate", "corrected_mean", "corrected_rate", "judge_weight"]
+__all__ = ["CorrectedRate", "corrected_rate", "estimate_corrected_mean", "judge_weight"]
 
 _IMAGINED = 0.5
 """Weight of the two imagined labels, the least and the largest score, that are added when a spread is estimated.
@@ -58,7 +59,7 @@ def corrected_rate(
     return rate_of_levels([LabelledLevel(1.0, *cells)], confidence)
 
 
-def corrected_mean(
+def estimate_corrected_mean(
     judge_scores: Sequence[float],
     labelled: Iterable[tuple[float, float]],
     confidence: float = 0.95,
@@ -71,11 +72,11 @@ def corrected_mean(
     and with one that always agrees the mean is that of its scores of all images.
     """
     normal = normal_quantile(confidence)
-    least, most = bounds
-    if not least < most:
-        raise FormalimgError(f"scores from {least} to {most} are not a range: give the least and the largest score")
-    scores = [_scaled(score, least, most) for score in judge_scores]
-    pairs = [(_scaled(judge, least, most), _scaled(human, least, most)) for judge, human in labelled]
+    least, highest = bounds
+    if not least < highest:
+        raise FormalimgError(f"scores from {least} to {highest} are not a range: give the least and the largest score")
+    scores = [_rescale(score, least, highest) for score in judge_scores]
+    pairs = [(_rescale(judge, least, highest), _rescale(human, least, highest)) for judge, human in labelled]
     total, n = len(scores), len(pairs)
     if not 0 < n <= total:
         raise FormalimgError(f"{n} labels were given for {total} images: give at least one, of this run only")
@@ -93,7 +94,7 @@ def corrected_mean(
     spread = smooth * (1 - smooth)
     trials = spread / variance * (normal / student_quantile(confidence, max(1, n - 2))) ** 2
     low, high = jeffreys_interval(mean * trials, trials, confidence)
-    scale = most - least
+    scale = highest - least
     return CorrectedRate(
         least + scale * mean,
         least + scale * min(low, mean),
@@ -114,10 +115,12 @@ def judge_weight(pairs: Sequence[tuple[float, float]]) -> float:
     return min(1.0, max(0.0, together / spread)) if spread else 0.0
 
 
-def _scaled(score: float, least: float, most: float) -> float:
-    if not (isfinite(score) and least <= score <= most):
-        raise FormalimgError(f"the score {score!r} does not lie between {least} and {most}: give the bounds of scores")
-    return (score - least) / (most - least)
+def _rescale(score: float, least: float, highest: float) -> float:
+    if not (isfinite(score) and least <= score <= highest):
+        raise FormalimgError(
+            f"the score {score!r} does not lie between {least} and {highest}: give the bounds of scores"
+        )
+    return (score - least) / (highest - least)
 
 
 def _validate_pair(pair: tuple[bool, bool]) -> tuple[bool, bool]:

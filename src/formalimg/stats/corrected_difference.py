@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from math import fsum, sqrt
 from typing import NamedTuple
 
-from formalimg.stats.comparison import MeanError, PairedDifference, paired_estimate
+from formalimg.stats.comparison import MeanError, PairedDifference, estimate_paired_difference
 from formalimg.stats.intervals import student_p
 
 _MIN_LABELS = 2
@@ -34,7 +34,7 @@ class PairedItem(NamedTuple):
     probability: float = 1.0  # how likely the item was to be labelled in both runs
 
 
-def corrected_difference(
+def estimate_corrected_difference(
     items: Sequence[PairedItem], levels: Sequence[int] | None = None, *, confidence: float = 0.95
 ) -> PairedDifference | None:
     """Return the mean difference of two runs, corrected by labels."""
@@ -47,7 +47,7 @@ def corrected_difference(
     shares = {
         level: 1 / len(chosen) if levels is None else 1 / (len(counts) * count) for level, count in counts.items()
     }
-    strata = [_Stratum.of(those, shares) for those in _strata(chosen)]
+    strata = [_Stratum.of(stratum_items, shares) for stratum_items in _split_strata(chosen)]
     weight = _judge_weight(strata)
     judge = fsum(shares[item.level] * item.judge for item in chosen)
     estimate = weight * judge + fsum(stratum.share * stratum.remainder(weight) for stratum in strata)
@@ -56,7 +56,7 @@ def corrected_difference(
     # Two imagined items, as far away as the farthest: few labels that all agree do not show the spread.
     farthest = max(stratum.farthest(weight) for stratum in strata) or 1.0
     error = MeanError(sqrt(variance + 2 * farthest**2 / (labelled * (labelled + 1))), freedom)
-    return paired_estimate(
+    return estimate_paired_difference(
         max(-1.0, min(1.0, estimate)),
         error,
         student_p(abs(estimate) / error.value, freedom),
@@ -67,7 +67,7 @@ def corrected_difference(
     )
 
 
-def _strata(items: Sequence[PairedItem]) -> list[list[PairedItem]]:
+def _split_strata(items: Sequence[PairedItem]) -> list[list[PairedItem]]:
     """Return the items level by level; levels with too few labelled items are joined with the next."""
     strata: list[list[PairedItem]] = [[]]
     for level in sorted({item.level for item in items}):
@@ -105,15 +105,15 @@ class _Stratum(NamedTuple):
         share = fsum(shares[item.level] for item in items)
         judge_mean = fsum(shares[item.level] * item.judge for item in items) / share
         drawn = fsum(shares[item.level] / item.probability for item in items if item.people is not None)
-        labelled, others = [], []
+        labelled, unlabelled = [], []
         for item in items:
             own_part = shares[item.level] * (item.judge - judge_mean)
             if item.people is None:
-                others.append(own_part)
+                unlabelled.append(own_part)
                 continue
             of_labels = shares[item.level] / item.probability / drawn
             labelled.append(_LabelledItem(of_labels, item.people, item.judge_where_labelled, own_part))
-        return cls(share, tuple(labelled), tuple(others))
+        return cls(share, tuple(labelled), tuple(unlabelled))
 
     def remainder(self, weight: float) -> float:
         """Return the mean of people's differences that the judge's do not predict."""

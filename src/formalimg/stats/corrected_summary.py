@@ -10,7 +10,7 @@ from typing import NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.stats.intervals import EffectiveCount, design_effect, validate_confidence
 from formalimg.stats.labelled_levels import AnswerCell, CorrectedRate, LabelledLevel, rate_of_levels
-from formalimg.stats.observations import Generalizability, Observation, PassCount, tally
+from formalimg.stats.observations import Generalizability, Observation, PassCount, tally_items
 from formalimg.stats.summary import all_levels, held_level, highest_level, validate_bands, validate_epsilon
 
 
@@ -48,38 +48,42 @@ def summarize_corrected(
     validate_confidence(confidence)
     if epsilon is not None:
         validate_epsilon(epsilon)
-    chosen = {name: sorted(those) for name, those in validate_bands(bands).items()}
-    seen = list(observations)
-    tally(Observation(one.item, one.level, one.passed) for one in seen)
-    by_level: dict[int, list[LabelledObservation]] = {level: [] for level in sorted({one.level for one in seen})}
-    for one in seen:
+    chosen = {name: sorted(band_levels) for name, band_levels in validate_bands(bands).items()}
+    kept_observations = list(observations)
+    tally_items(
+        Observation(observation.item, observation.level, observation.passed) for observation in kept_observations
+    )
+    by_level: dict[int, list[LabelledObservation]] = {
+        level: [] for level in sorted({observation.level for observation in kept_observations})
+    }
+    for one in kept_observations:
         if one.human not in (True, False, None):  # what merely counts as true is not a label
             raise FormalimgError(f"the label of item {one.item!r} is {one.human!r}: give True, False or None")
         if one.passed is not None:
             by_level[one.level].append(one)
     total = sum(map(len, by_level.values()))
     weights = {level: len(images) / total for level, images in by_level.items() if images}
-    rates = {level: _combined({level: 1.0}, by_level, confidence) for level in by_level}
+    rates = {level: _combine_levels({level: 1.0}, by_level, confidence) for level in by_level}
     return CorrectedSummary(
         rates,
-        _combined(weights, by_level, confidence),
+        _combine_levels(weights, by_level, confidence),
         {
-            name: _combined(dict.fromkeys(sorted(those), 1 / len(those)), by_level, confidence)
-            for name, those in chosen.items()
+            name: _combine_levels(dict.fromkeys(sorted(band_levels), 1 / len(band_levels)), by_level, confidence)
+            for name, band_levels in chosen.items()
         },
-        None if epsilon is None else _generalizability(epsilon, rates, chosen, confidence),
-        sum(one.human is not None for images in by_level.values() for one in images),
+        None if epsilon is None else _corrected_generalizability(epsilon, rates, chosen, confidence),
+        sum(observation.human is not None for images in by_level.values() for observation in images),
         confidence,
     )
 
 
-def _combined(
+def _combine_levels(
     weights: Mapping[int, float], by_level: Mapping[int, Sequence[LabelledObservation]], confidence: float
 ) -> CorrectedRate | None:
     """Return the corrected rate of levels with these weights; None where one has no images, or none has labels."""
     if not all(by_level.get(level) for level in weights):
         return None
-    levels = [_labelled_level(weight, by_level[level]) for level, weight in weights.items()]
+    levels = [_build_labelled_level(weight, by_level[level]) for level, weight in weights.items()]
     if not sum(level.labels for level in levels):
         return None
     images = [by_level[level] for level in weights]
@@ -87,8 +91,8 @@ def _combined(
     return rate_of_levels(levels, confidence, image_effect=image_effect, label_effect=label_effect)
 
 
-def _labelled_level(weight: float, images: Iterable[LabelledObservation]) -> LabelledLevel:
-    counts = Counter((one.passed, one.human) for one in images)
+def _build_labelled_level(weight: float, images: Iterable[LabelledObservation]) -> LabelledLevel:
+    counts = Counter((observation.passed, observation.human) for observation in images)
     yes, no = (
         AnswerCell(
             sum(counts[answer, human] for human in (True, False, None)),
@@ -107,7 +111,7 @@ def _design_effects(
 
     It is the variance of the corrected rate when items are drawn, divided by the variance when single images are.
     """
-    items = Counter(one.item for those in images for one in those)
+    items = Counter(observation.item for level_images in images for observation in level_images)
     if not items or max(items.values()) == 1:
         return 1.0, 1.0
     moved: dict[str, float] = dict.fromkeys(items, 0.0)
@@ -126,26 +130,26 @@ def _design_effects(
             by *= level.weight / level.images
             moved[one.item] += by
             alone += by * by
-    together = fsum(each * each for each in moved.values())
+    together = fsum(change * change for change in moved.values())
     effect = max(1.0, together / alone) if alone else 1.0
     # Labels that all agree do not show how alike the images of an item are; the design effect allows for that.
     return effect, max(effect, design_effect(Counter(PassCount(agreed[item], n) for item, n in labelled.items())))
 
 
-def _generalizability(
+def _corrected_generalizability(
     epsilon: float,
     rates: Mapping[int, CorrectedRate | None],
     bands: Mapping[str, Sequence[int]],
     confidence: float,
 ) -> Generalizability:
     """Return G_ε by the corrected rates, with the rule of `stats.generalization` for its interval."""
-    found = {level: rates.get(level) for level in all_levels(rates, bands)}
-    value = held_level({level: None if rate is None else rate.estimate for level, rate in found.items()}, epsilon)
-    if value is None or not any(found.values()):
+    measured = {level: rates.get(level) for level in all_levels(rates, bands)}
+    value = held_level({level: None if rate is None else rate.estimate for level, rate in measured.items()}, epsilon)
+    if value is None or not any(measured.values()):
         return Generalizability(epsilon, None, None, None)
-    low = held_level({level: 0.0 if rate is None else rate.low for level, rate in found.items()}, epsilon) or 0
+    low = held_level({level: 0.0 if rate is None else rate.low for level, rate in measured.items()}, epsilon) or 0
     counts = {
         level: None if rate is None else EffectiveCount(rate.estimate * rate.effective_labels, rate.effective_labels)
-        for level, rate in found.items()
+        for level, rate in measured.items()
     }
     return Generalizability(epsilon, value, min(low, value), max(value, highest_level(counts, epsilon, confidence)))

@@ -40,14 +40,20 @@ class KnownPairs(NamedTuple):
     left_out: int
 
 
-def known_pairs(pairs: ScorePairs, names: Sequence[Hashable] | None) -> KnownPairs:
+def keep_known_pairs(pairs: ScorePairs, names: Sequence[Hashable] | None) -> KnownPairs:
     """Return the pairs in which no score is missing."""
-    given = list(pairs)
-    named = zip(item_ids(len(given), names), given, strict=True)
-    both = [(name, (float(one), float(other))) for name, (one, other) in named if one is not None and other is not None]
-    if not all(isfinite(score) for _, pair in both for score in pair):
+    given_pairs = list(pairs)
+    named = zip(item_ids(len(given_pairs), names), given_pairs, strict=True)
+    known_pairs = [
+        (name, (float(first), float(second)))
+        for name, (first, second) in named
+        if first is not None and second is not None
+    ]
+    if not all(isfinite(score) for _, pair in known_pairs for score in pair):
         raise FormalimgError("a correlation can be taken of numbers only: give None where a score is missing")
-    return KnownPairs([pair for _, pair in both], [name for name, _ in both], len(given) - len(both))
+    return KnownPairs(
+        [pair for _, pair in known_pairs], [name for name, _ in known_pairs], len(given_pairs) - len(known_pairs)
+    )
 
 
 def pearson(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hashable] | None = None) -> Correlation:
@@ -64,9 +70,9 @@ def pearson(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hash
         FormalimgError: if a score is not a number, or the confidence is invalid.
     """
     width = normal_quantile(confidence)
-    both, names, left_out = known_pairs(pairs, items)
+    both, names, left_out = keep_known_pairs(pairs, items)
     n = len(both)
-    r = _r(both)
+    r = _pearson_r(both)
     if r is None:
         return Correlation(None, None, n, left_out)
     if items is not None:
@@ -79,15 +85,15 @@ def pearson(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hash
     return Correlation(r, Interval(tanh(atanh(r) - reach), tanh(atanh(r) + reach)), n, left_out)
 
 
-def _r(both: list[tuple[float, float]]) -> float | None:
-    if len(both) < 3 or any(len(set(side)) < 2 for side in zip(*both, strict=True)):
+def _pearson_r(known_pairs: list[tuple[float, float]]) -> float | None:
+    if len(known_pairs) < 3 or any(len(set(side)) < 2 for side in zip(*known_pairs, strict=True)):
         return None
-    middle, other_middle = (fsum(side) / len(side) for side in zip(*both, strict=True))
-    apart = [(one - middle, other - other_middle) for one, other in both]
-    spread = sqrt(fsum(one * one for one, _ in apart)) * sqrt(fsum(other * other for _, other in apart))
+    middle, other_middle = (fsum(side) / len(side) for side in zip(*known_pairs, strict=True))
+    apart = [(first - middle, second - other_middle) for first, second in known_pairs]
+    spread = sqrt(fsum(first * first for first, _ in apart)) * sqrt(fsum(second * second for _, second in apart))
     if not 0 < spread < inf:  # differences that are too small or too large for floats
         return None
-    return max(-1.0, min(1.0, fsum(one * other for one, other in apart) / spread))
+    return max(-1.0, min(1.0, fsum(first * second for first, second in apart) / spread))
 
 
 class _Sums(NamedTuple):
@@ -101,15 +107,15 @@ class _Sums(NamedTuple):
     products: float = 0.0
 
     def add(self, pair: tuple[float, float], weight: float = 1.0) -> _Sums:
-        one, other = pair
-        own = (1.0, one, other, one * one, other * other, one * other)
-        return _Sums(*(mine + weight * theirs for mine, theirs in zip(self, own, strict=True)))
+        first, second = pair
+        powers = (1.0, first, second, first * first, second * second, first * second)
+        return _Sums(*(mine + weight * theirs for mine, theirs in zip(self, powers, strict=True)))
 
-    def minus(self, other: _Sums) -> _Sums:
-        return _Sums(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
+    def minus(self, subtrahend: _Sums) -> _Sums:
+        return _Sums(*(mine - theirs for mine, theirs in zip(self, subtrahend, strict=True)))
 
-    def plus(self, other: _Sums) -> _Sums:
-        return _Sums(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
+    def plus(self, addend: _Sums) -> _Sums:
+        return _Sums(*(mine + theirs for mine, theirs in zip(self, addend, strict=True)))
 
     def spread(self) -> tuple[float, float, float]:
         """Return the squared deviations from the means of the level, first, second, and their products."""
@@ -149,55 +155,67 @@ def within_level_correlation(
             invalid.
     """
     validate_confidence(confidence)
-    given = list(pairs)
-    names = item_ids(len(given), items)
-    if len(levels) != len(given):
-        raise FormalimgError(f"{len(given)} cases have {len(levels)} levels: name a level for each case")
-    both, places, left_out = known_pairs(given, list(zip(names, levels, strict=True)))
-    kept = [place for place in places if isinstance(place, tuple)]
-    middles = _means(both, [level for _, level in kept])
+    given_pairs = list(pairs)
+    names = item_ids(len(given_pairs), items)
+    if len(levels) != len(given_pairs):
+        raise FormalimgError(f"{len(given_pairs)} cases have {len(levels)} levels: name a level for each case")
+    both, places, left_out = keep_known_pairs(given_pairs, list(zip(names, levels, strict=True)))
+    kept_names = [name for name in places if isinstance(name, tuple)]
+    middles = _level_means(both, [level for _, level in kept_names])
     centred = [
-        (one - middles[level][0], other - middles[level][1])
-        for (one, other), (_, level) in zip(both, kept, strict=True)
+        (first - middles[level][0], second - middles[level][1])
+        for (first, second), (_, level) in zip(both, kept_names, strict=True)
     ]
     yes_no = all(score in (0.0, 1.0) for pair in both for score in pair)
     sums: _Levels = {}
-    own: dict[Hashable, _Levels] = {}
+    sums_of_item: dict[Hashable, _Levels] = {}
     # Yes and no as they are, because unseen cases are added to them; scores around the mean, which saves digits.
-    for (name, level), pair in zip(kept, both if yes_no else centred, strict=True):
+    for (name, level), pair in zip(kept_names, both if yes_no else centred, strict=True):
         sums[level] = sums.get(level, _Sums()).add(pair)
-        mine = own.setdefault(name, {})
+        mine = sums_of_item.setdefault(name, {})
         mine[level] = mine.get(level, _Sums()).add(pair)
-    value = _pooled(sums) if len(both) > 2 else None
-    if value is None or len(own) < MIN_ITEMS:
+    value = _pooled_r(sums) if len(both) > 2 else None
+    if value is None or len(sums_of_item) < MIN_ITEMS:
         return Correlation(value, None, len(both), left_out)
-    groups = len(sums) * len(own) / sum(map(len, own.values()))  # levels an item could be of, where it has several
-    degrees = round(len(own) - groups)
+    groups = (
+        len(sums) * len(sums_of_item) / sum(map(len, sums_of_item.values()))
+    )  # levels an item could be of, where it has several
+    degrees = round(len(sums_of_item) - groups)
     if yes_no:
         limits = unseen_limits(
-            value, lambda upper: _limit(sums, own, degrees, confidence, upper, _unseen_cases(sums, own, upper))
+            value,
+            lambda upper: _interval_limit(
+                sums, sums_of_item, degrees, confidence, upper, _unseen_cases(sums, sums_of_item, upper)
+            ),
         )
         return Correlation(value, limits, len(both), left_out)
-    without = _without_each(sums, own.values())
+    without = _without_each(sums, sums_of_item.values())
     return Correlation(value, jackknife_interval(value, without, degrees, confidence), len(both), left_out)
 
 
-def _means(both: Sequence[tuple[float, float]], levels: Sequence[Hashable]) -> dict[Hashable, tuple[float, float]]:
+def _level_means(
+    known_pairs: Sequence[tuple[float, float]], levels: Sequence[Hashable]
+) -> dict[Hashable, tuple[float, float]]:
     by_level: dict[Hashable, list[tuple[float, float]]] = {}
-    for level, pair in zip(levels, both, strict=True):
+    for level, pair in zip(levels, known_pairs, strict=True):
         by_level.setdefault(level, []).append(pair)
     return {
-        level: (fsum(one for one, _ in own) / len(own), fsum(other for _, other in own) / len(own))
-        for level, own in by_level.items()
+        level: (
+            fsum(first for first, _ in level_pairs) / len(level_pairs),
+            fsum(second for _, second in level_pairs) / len(level_pairs),
+        )
+        for level, level_pairs in by_level.items()
     }
 
 
-def _pooled(sums: _Levels) -> float | None:
+def _pooled_r(sums: _Levels) -> float | None:
     """Return the pooled correlation; None where one side does not vary within any level."""
-    return _correlation(*(fsum(side) for side in zip(*(level.spread() for level in sums.values()), strict=True)))
+    return _correlation_of_sums(
+        *(fsum(side) for side in zip(*(level.spread() for level in sums.values()), strict=True))
+    )
 
 
-def _correlation(first: float, second: float, products: float) -> float | None:
+def _correlation_of_sums(first: float, second: float, products: float) -> float | None:
     if not min(first, second) > _LINE * max(first, second, 1e-280):
         return None
     return max(-1.0, min(1.0, products / sqrt(first) / sqrt(second)))
@@ -205,30 +223,40 @@ def _correlation(first: float, second: float, products: float) -> float | None:
 
 def _without_each(sums: _Levels, items: Iterable[_Levels]) -> Iterable[WithoutItem]:
     """Yield the pooled correlation without each item; equal items are computed once."""
-    spreads = {level: those.spread() for level, those in sums.items()}
+    spreads = {level: level_sums.spread() for level, level_sums in sums.items()}
     whole = [fsum(side) for side in zip(*spreads.values(), strict=True)]
-    for kind, times in Counter(tuple(own.items()) for own in items).items():
+    for kind, times in Counter(tuple(item_sums.items()) for item_sums in items).items():
         change = [0.0, 0.0, 0.0]
         for level, mine in kind:
             for at, (after, before) in enumerate(zip(sums[level].minus(mine).spread(), spreads[level], strict=True)):
                 change[at] += after - before
-        yield WithoutItem(_correlation(*(one + other for one, other in zip(whole, change, strict=True))), times)
+        yield WithoutItem(
+            _correlation_of_sums(*(first + second for first, second in zip(whole, change, strict=True))), times
+        )
 
 
-def _limit(
-    sums: _Levels, own: dict[Hashable, _Levels], degrees: int, confidence: float, upper: bool, unseen: Sequence[_Levels]
+def _interval_limit(
+    sums: _Levels,
+    sums_of_item: dict[Hashable, _Levels],
+    degrees: int,
+    confidence: float,
+    upper: bool,
+    unseen: Sequence[_Levels],
 ) -> float:
     more = dict(sums)
     for item in unseen:
-        more = {level: those.plus(item[level]) for level, those in more.items()}
-    value = _pooled(more) or 0.0
-    without = _without_each(more, [*own.values(), *unseen])
+        more = {level: level_sums.plus(item[level]) for level, level_sums in more.items()}
+    value = _pooled_r(more) or 0.0
+    without = _without_each(more, [*sums_of_item.values(), *unseen])
     return jackknife_limit(value, without, degrees, confidence, upper=upper)
 
 
-def _unseen_cases(sums: _Levels, own: dict[Hashable, _Levels], upper: bool) -> list[_Levels]:
+def _unseen_cases(sums: _Levels, sums_of_item: dict[Hashable, _Levels], upper: bool) -> list[_Levels]:
     """Return two unseen items, spread over the levels by their size: such that agree for the upper limit."""
     cases = fsum(level.n for level in sums.values())
-    weight = UNSEEN * cases / len(own)
+    weight = UNSEEN * cases / len(sums_of_item)
     answers = ((0.0, 0.0), (1.0, 1.0)) if upper else ((0.0, 1.0), (1.0, 0.0))
-    return [{level: _Sums().add(pair, weight * those.n / cases) for level, those in sums.items()} for pair in answers]
+    return [
+        {level: _Sums().add(pair, weight * level_sums.n / cases) for level, level_sums in sums.items()}
+        for pair in answers
+    ]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.stats.intervals import normal_quantile, student_quantile
 from formalimg.stats.majority_labels import majority_labels
-from formalimg.stats.planning import smallest
+from formalimg.stats.planning import find_smallest
 from formalimg.stats.variance_components import AnswerSpread
 
 _MOST = 10_000_000
@@ -52,25 +52,25 @@ class Design(NamedTuple):
 def power_of(design: Design, goal: Goal, spread: AnswerSpread, levels: int = 1) -> float:
     """Return how often the test of a design finds the difference."""
     if not design.labelled:
-        return _paired_power(spread.judge.difference_variance(design.images), design, goal)
+        return _power_of_pairs(spread.judge.difference_variance(design.images), design, goal)
     if not design.has_judge:
         labels = majority_labels(spread.people, design.raters)
-        shown = goal._replace(difference=labels.gain * goal.difference)
-        return _paired_power(labels.components.difference_variance(design.images), design, shown)
-    return _corrected_power(design, goal, spread, levels)
+        scaled_goal = goal._replace(difference=labels.gain * goal.difference)
+        return _power_of_pairs(labels.components.difference_variance(design.images), design, scaled_goal)
+    return _power_with_correction(design, goal, spread, levels)
 
 
-def judged_design(goal: Goal, spread: AnswerSpread, images: int) -> Design:
+def plan_judged_design(goal: Goal, spread: AnswerSpread, images: int) -> Design:
     """Return the smallest design of the judge alone."""
     return _smallest_design(lambda items: Design(items, images), 2, _MOST, goal, spread)
 
 
-def labelled_design(goal: Goal, spread: AnswerSpread, images: int, raters: int) -> Design:
+def plan_labelled_design(goal: Goal, spread: AnswerSpread, images: int, raters: int) -> Design:
     """Return the smallest design of people alone."""
     return _smallest_design(lambda items: Design(items, images, items, raters, False), 2, _MOST, goal, spread)
 
 
-def corrected_design(
+def plan_corrected_design(
     goal: Goal, spread: AnswerSpread, items: int, images: int, raters: int, levels: int = 1
 ) -> Design | None:
     """Return the design of so many judged items with the fewest labelled ones; None if labels on all are not enough."""
@@ -98,10 +98,10 @@ def _smallest_design(
     build: Callable[[int], Design], low: int, high: int, goal: Goal, spread: AnswerSpread, levels: int = 1
 ) -> Design:
     require_goal(goal)
-    return build(smallest(lambda size: power_of(build(size), goal, spread, levels) >= goal.power, low, high))
+    return build(find_smallest(lambda size: power_of(build(size), goal, spread, levels) >= goal.power, low, high))
 
 
-def _paired_power(variance: float, design: Design, goal: Goal) -> float:
+def _power_of_pairs(variance: float, design: Design, goal: Goal) -> float:
     """Return the power of the sign-flip test, whose null variance is the mean square of the differences.
 
     The test is exact and the sum of differences moves in steps of two images, half of which it loses on average.
@@ -114,7 +114,7 @@ def _paired_power(variance: float, design: Design, goal: Goal) -> float:
     return sum(_normal_tail((edge + side * shift) / sqrt(variance)) for side in (-1, 1))
 
 
-def _corrected_power(design: Design, goal: Goal, spread: AnswerSpread, levels: int) -> float:
+def _power_with_correction(design: Design, goal: Goal, spread: AnswerSpread, levels: int) -> float:
     """Return the power of the corrected difference with the best weight, and its allowance for few labels."""
     labelled, freedom = design.labelled, design.labelled - levels - 1
     if freedom < 1:

@@ -65,19 +65,21 @@ def drift_evidence(second_pass: AnchorLook, looks: Sequence[AnchorLook]) -> Drif
         FormalimgError: if more answers changed than were asked for.
     """
     values = [1.0, *drift_e_values(second_pass, looks)]
-    return DriftEvidence(values[-1], max(values), _share(second_pass), _share(looks[-1]) if looks else None)
+    return DriftEvidence(
+        values[-1], max(values), _changed_share(second_pass), _changed_share(looks[-1]) if looks else None
+    )
 
 
 def drift_e_values(second_pass: AnchorLook, looks: Iterable[AnchorLook]) -> Iterator[float]:
     """Yield the e-value after each look, as looks come."""
-    before = [_checked(second_pass)]
+    before = [_validate_look(second_pass)]
     for look in looks:
-        asked, changed = _checked(look)
-        before.append(AnchorLook(before[-1].asked + asked, before[-1].changed + changed))
+        answers, changed = _validate_look(look)
+        before.append(AnchorLook(before[-1].asked + answers, before[-1].changed + changed))
         yield _e_value(before)
 
 
-def _checked(look: AnchorLook) -> AnchorLook:
+def _validate_look(look: AnchorLook) -> AnchorLook:
     if not 0 <= look.changed <= look.asked:
         raise FormalimgError(f"{look.changed} of {look.asked} changed answers is not a count: check the looks")
     return look
@@ -101,8 +103,8 @@ def change_points(looks: int) -> list[int]:
 def _log_ratio(early: AnchorLook, late: AnchorLook) -> float:
     """Return the log likelihood of a rise, averaged, over the largest one without a rise."""
     if late.changed * early.asked > early.changed * late.asked or not early.asked:
-        both = AnchorLook(early.asked + late.asked, early.changed + late.changed)
-        without = _log_largest(both)
+        pooled = AnchorLook(early.asked + late.asked, early.changed + late.changed)
+        without = _log_largest(pooled)
     else:
         without = _log_largest(early) + _log_largest(late)
     return _log_average(early, NOISE) + _log_average(late, DRIFTED) - without
@@ -122,5 +124,5 @@ def _log_beta(a: float, b: float) -> float:
     return lgamma(a) + lgamma(b) - lgamma(a + b)
 
 
-def _share(look: AnchorLook) -> float | None:
+def _changed_share(look: AnchorLook) -> float | None:
     return look.changed / look.asked if look.asked else None

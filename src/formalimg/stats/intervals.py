@@ -23,7 +23,7 @@ from math import exp, expm1, fsum, inf, isfinite, lgamma, log, log1p, pi, sqrt
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.observations import Interval, PassCounts, total
+from formalimg.stats.observations import Interval, PassCounts, total_counts
 
 MIN_ITEMS_TO_RESAMPLE = 5
 """With at least this many items per level, bootstrap intervals have their nominal coverage."""
@@ -90,7 +90,7 @@ def log_binomial_tail(successes: float, n: float, log_p: float) -> float:
     """
     if successes == n:
         return n * log_p
-    return _log_probability(successes, n, log_p) + log(_continued_fraction(successes, n, log_p))
+    return _log_probability(successes, n, log_p) + log(_evaluate_continued_fraction(successes, n, log_p))
 
 
 def _log_lower_limit(successes: float, n: float, chance: float) -> float:
@@ -103,7 +103,7 @@ def _log_lower_limit(successes: float, n: float, chance: float) -> float:
     below, above = _LOG_MIN_FLOAT, 0.0
     log_p = log(successes / max(n, successes + 0.5))
     for _ in range(200):
-        continued = _continued_fraction(successes, n, log_p)
+        continued = _evaluate_continued_fraction(successes, n, log_p)
         excess = _log_probability(successes, n, log_p) + log(continued) - log(chance)
         below, above = (below, log_p) if excess > 0 else (log_p, above)
         step = excess * continued / successes
@@ -128,12 +128,12 @@ def _log_probability(successes: float, n: float, log_p: float) -> float:
         - _stirling_error(successes)
         - _stirling_error(failures)
         + log(n / (2 * pi * successes * failures)) / 2
-        - _deviance(successes, n * p)
-        - _deviance(failures, n * q)
+        - _binomial_deviance(successes, n * p)
+        - _binomial_deviance(failures, n * q)
     )
 
 
-def _deviance(count: float, expected: float) -> float:
+def _binomial_deviance(count: float, expected: float) -> float:
     if expected == 0:  # so far out that the probability is below all floats
         return -count * _LOG_MIN_FLOAT
     ratio = (count - expected) / expected
@@ -148,7 +148,7 @@ def _stirling_error(x: float) -> float:
     return (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * square)) / square) / square) / x
 
 
-def _continued_fraction(successes: float, n: float, log_p: float) -> float:
+def _evaluate_continued_fraction(successes: float, n: float, log_p: float) -> float:
     """Return P(`successes` or more) / P(exactly `successes`).
 
     The continued fraction of the incomplete beta function, evaluated from its front (Lentz's way).
@@ -209,14 +209,14 @@ class EffectiveCount(NamedTuple):
     counted: float
 
 
-def clustered_interval(kinds: PassCounts, confidence: float) -> Interval:
+def item_clustered_interval(kinds: PassCounts, confidence: float) -> Interval:
     """Return the confidence interval of a rate, clustered by item: the exact interval of the effective counts."""
     return binomial_interval(*effective_count(kinds), confidence)
 
 
 def effective_count(kinds: PassCounts) -> EffectiveCount:
     """Return the counts divided by the design effect."""
-    passed, counted = total(kinds)
+    passed, counted = total_counts(kinds)
     effect = design_effect(kinds)
     return EffectiveCount(passed / effect, counted / effect)
 
@@ -230,7 +230,7 @@ def design_effect(kinds: PassCounts) -> float:
     """
     if all(kind.counted == 1 for kind in kinds):
         return 1.0
-    passed, counted = total(kinds)
+    passed, counted = total_counts(kinds)
     pseudo_images = counted / sum(kinds.values())
     images = counted + 2 * pseudo_images
     rate = (passed + pseudo_images) / images
@@ -241,11 +241,11 @@ def design_effect(kinds: PassCounts) -> float:
 
 def effective_items(kinds: PassCounts) -> float:
     """Return the effective number of items: their number, if all have equally many images."""
-    _, counted = total(kinds)
+    _, counted = total_counts(kinds)
     return counted**2 / sum(items * kind.counted**2 for kind, items in kinds.items())
 
 
-def pooled_interval(mean: float, levels: Sequence[PassCounts], confidence: float) -> Interval:
+def interval_of_pooled_levels(mean: float, levels: Sequence[PassCounts], confidence: float) -> Interval:
     """Return the exact interval of the mean rate of levels, as if each had as few items as the smallest.
 
     All images of an item count as one: few items cannot tell how alike their images are.
@@ -283,7 +283,9 @@ def mean_interval(
     for name, value in zip(names, measured, strict=True):
         apart[name] = apart.get(name, 0.0) + value - mean
     # The mean moves by the sum of what an item's values are apart from it; with one value each this is sd / sqrt(n).
-    error = sqrt(fsum(each * each for each in apart.values()) * len(apart) / (len(apart) - 1)) / len(measured)
+    error = sqrt(fsum(deviation * deviation for deviation in apart.values()) * len(apart) / (len(apart) - 1)) / len(
+        measured
+    )
     if error <= _ROUNDING * max(map(abs, measured)):
         return None
     return Interval(mean - width * error, mean + width * error)
@@ -313,7 +315,7 @@ def fraction_interval(
     apart: dict[Hashable, float] = {}
     for name, value in zip(names, measured, strict=True):
         apart[name] = apart.get(name, 0.0) + value - mean
-    spread = imagined**2 * (mean**2 + (1 - mean) ** 2) + fsum(each * each for each in apart.values())
+    spread = imagined**2 * (mean**2 + (1 - mean) ** 2) + fsum(deviation * deviation for deviation in apart.values())
     trials = n * (n + 2 * imagined) * mean * (1 - mean) / spread
     return binomial_interval(min(total / n, 1.0) * trials, trials, confidence)
 

@@ -41,14 +41,18 @@ def level_spreads(items: Sequence[PairedItem]) -> dict[int, LevelSpread]:
     by_level: dict[int, list[PairedItem]] = {}
     for item in items:
         by_level.setdefault(item.level, []).append(item)
-    of_judge = {level: _variance([item.judge for item in own]) for level, own in by_level.items()}
-    labelled = {level: [item for item in own if item.people is not None] for level, own in by_level.items()}
+    of_judge = {
+        level: _sample_variance([item.judge for item in level_items]) for level, level_items in by_level.items()
+    }
+    labelled = {
+        level: [item for item in level_items if item.people is not None] for level, level_items in by_level.items()
+    }
     weight = _judge_weight(labelled, of_judge)
     spreads = {}
     for level, own in labelled.items():
-        left = [(item.people or 0.0) - weight * item.judge_where_labelled for item in own]
+        residuals = [(item.people or 0.0) - weight * item.judge_where_labelled for item in own]
         guess = (_GUESSED_SPREAD + of_judge[level]) / 2
-        rest = (_GUESS_LABELS * guess + len(left) * _variance(left)) / (_GUESS_LABELS + len(left))
+        rest = (_GUESS_LABELS * guess + len(residuals) * _sample_variance(residuals)) / (_GUESS_LABELS + len(residuals))
         spreads[level] = LevelSpread(weight**2 * of_judge[level], rest)
     return spreads
 
@@ -57,16 +61,18 @@ def _judge_weight(labelled: Mapping[int, Sequence[PairedItem]], of_judge: Mappin
     """Return the slope of people's differences on the judge's within levels, from 0 to 1."""
     guess = _GUESS_LABELS * fsum(of_judge.values()) / max(1, len(of_judge))
     together, spread = _GUESSED_WEIGHT * guess, guess
-    for own in labelled.values():
-        if own:
-            judge = fsum(item.judge_where_labelled for item in own) / len(own)
-            people = fsum(item.people or 0.0 for item in own) / len(own)
-            together += fsum((item.judge_where_labelled - judge) * ((item.people or 0.0) - people) for item in own)
-            spread += fsum((item.judge_where_labelled - judge) ** 2 for item in own)
+    for level_items in labelled.values():
+        if level_items:
+            judge = fsum(item.judge_where_labelled for item in level_items) / len(level_items)
+            people = fsum(item.people or 0.0 for item in level_items) / len(level_items)
+            together += fsum(
+                (item.judge_where_labelled - judge) * ((item.people or 0.0) - people) for item in level_items
+            )
+            spread += fsum((item.judge_where_labelled - judge) ** 2 for item in level_items)
     return min(1.0, max(0.0, together / spread)) if spread else _GUESSED_WEIGHT
 
 
-def _variance(values: Sequence[float]) -> float:
+def _sample_variance(values: Sequence[float]) -> float:
     if len(values) < 2:
         return 0.0
     mean = fsum(values) / len(values)
@@ -88,14 +94,14 @@ def allocate_items(
         scale, count = weights.get(level, 0.0) ** 2 * spreads.get(level, _GUESSED_SPREAD), counts[level]
         return count >= _MIN_LABELS, -scale / (count * (count + 1)) if count else -2 * scale
 
-    left = dict(free)
-    queue = [(priority(level), level) for level in left if left[level]]
+    remaining = dict(free)
+    queue = [(priority(level), level) for level in remaining if remaining[level]]
     heapify(queue)
-    for _ in range(min(more, sum(left.values()))):
+    for _ in range(min(more, sum(remaining.values()))):
         _, level = heappop(queue)
         counts[level] += 1
-        left[level] -= 1
-        if left[level]:
+        remaining[level] -= 1
+        if remaining[level]:
             heappush(queue, (priority(level), level))
     return {level: counts[level] - labelled.get(level, 0) for level in free}
 

@@ -39,20 +39,20 @@ def jackknife_limit(
     value: float, without: Iterable[WithoutItem], degrees: int, confidence: float, *, upper: bool
 ) -> float:
     """Return one limit of a correlation."""
-    left = [(_fisher(one.value or 0.0), one.items) for one in without]
-    items = sum(times for _, times in left)
-    middle = fsum(z * times for z, times in left) / items
-    spread = fsum(times * (z - middle) ** 2 for z, times in left)
+    transformed = [(_fisher_z(estimate.value or 0.0), estimate.items) for estimate in without]
+    items = sum(times for _, times in transformed)
+    middle = fsum(z * times for z, times in transformed) / items
+    spread = fsum(times * (z - middle) ** 2 for z, times in transformed)
     reach = student_quantile(confidence, max(1, degrees)) * sqrt(spread * (items - 1) / items)
-    return tanh(_fisher(value) + (reach if upper else -reach))
+    return tanh(_fisher_z(value) + (reach if upper else -reach))
 
 
 def jackknife_interval(
     value: float, without: Iterable[WithoutItem], degrees: int, confidence: float
 ) -> Interval | None:
     """Return the interval of a correlation; None where leaving out items changes nothing, as where it is 1 or −1."""
-    left = list(without)
-    low, high = (jackknife_limit(value, left, degrees, confidence, upper=upper) for upper in (False, True))
+    estimates = list(without)
+    low, high = (jackknife_limit(value, estimates, degrees, confidence, upper=upper) for upper in (False, True))
     return Interval(min(low, value), max(high, value)) if low < high and 1 - abs(value) >= _LINE else None
 
 
@@ -61,5 +61,5 @@ def unseen_limits(value: float, limit: Callable[[bool], float]) -> Interval:
     return Interval(max(-1.0, min(limit(False), value)), min(1.0, max(limit(True), value)))
 
 
-def _fisher(value: float) -> float:
+def _fisher_z(value: float) -> float:
     return atanh(max(-_LAST_BELOW_ONE, min(_LAST_BELOW_ONE, value)))

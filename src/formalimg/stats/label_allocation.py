@@ -31,12 +31,12 @@ def allocate_labels(
     cells: Mapping[tuple[int, bool], int],
     labels: int,
     *,
-    known: Mapping[tuple[int, bool], tuple[int, int]] | None = None,
+    cells_known: Mapping[tuple[int, bool], tuple[int, int]] | None = None,
     confidence: float = 0.95,
 ) -> LabelAllocation:
     """Return how many further labels each cell should get, so that the corrected Overall rate is most precise."""
     validate_confidence(confidence)
-    so_far = dict.fromkeys(cells, (0, 0)) | dict(known or {})
+    so_far = dict.fromkeys(cells, (0, 0)) | dict(cells_known or {})
     for cell, (yes, done) in so_far.items():
         if not 0 <= yes <= done <= cells.get(cell, 0):
             raise FormalimgError(
@@ -44,25 +44,27 @@ def allocate_labels(
                 f"{'passed' if cell[1] else 'failed'}: give labels of this run only"
             )
     labelled = {cell: done for cell, (_, done) in so_far.items()}
-    left = sum(cells.values()) - sum(labelled.values())
-    if not 0 <= labels <= left:
-        raise FormalimgError(f"{labels} labels were asked for, of {left} images without one: ask for {left} or fewer")
+    unlabelled = sum(cells.values()) - sum(labelled.values())
+    if not 0 <= labels <= unlabelled:
+        raise FormalimgError(
+            f"{labels} labels were asked for, of {unlabelled} images without one: ask for {unlabelled} or fewer"
+        )
     if not sum(cells.values()):
         raise FormalimgError("there are no images to label: give the number of images of each level and answer")
-    rates = {cell: _guess(cell[1], *so_far[cell]) for cell in cells}
-    queue = [(_priority(cells[cell], rates[cell], labelled[cell]), cell) for cell in cells]
+    rates = {cell: _guess_rate(cell[1], *so_far[cell]) for cell in cells}
+    queue = [(_labelling_priority(cells[cell], rates[cell], labelled[cell]), cell) for cell in cells]
     queue = [(priority, cell) for priority, cell in queue if labelled[cell] < cells[cell]]
     heapify(queue)
     for _ in range(labels):
         _, cell = heappop(queue)
         labelled[cell] += 1
         if labelled[cell] < cells[cell]:
-            heappush(queue, (_priority(cells[cell], rates[cell], labelled[cell]), cell))
-    given = {cell: labelled[cell] - so_far[cell][1] for cell in cells}
-    return LabelAllocation(given, _half_width(cells, rates, labelled, confidence))
+            heappush(queue, (_labelling_priority(cells[cell], rates[cell], labelled[cell]), cell))
+    new_labels = {cell: labelled[cell] - so_far[cell][1] for cell in cells}
+    return LabelAllocation(new_labels, _half_width(cells, rates, labelled, confidence))
 
 
-def _priority(images: int, rate: float, labels: int) -> tuple[bool, float]:
+def _labelling_priority(images: int, rate: float, labels: int) -> tuple[bool, float]:
     """Return what the cell with the least of gets the next label: too few so far, then how much one more narrows."""
     scale = images**2 * rate * (1 - rate)
     return labels >= _LEAST, -scale / (labels * (labels + 1)) if labels else -2 * scale
@@ -85,11 +87,11 @@ def _half_width(
         )
         if yes.images + no.images:
             levels.append(LabelledLevel((yes.images + no.images) / sum(cells.values()), yes, no))
-    found = rate_of_levels(levels, confidence)
-    return (found.high - found.low) / 2
+    estimate = rate_of_levels(levels, confidence)
+    return (estimate.high - estimate.low) / 2
 
 
-def _guess(passed: bool, yes: int, labels: int) -> float:
+def _guess_rate(passed: bool, yes: int, labels: int) -> float:
     """Return the share of the cell that people pass, as far as it is known."""
     prior = 1 - _GUESSED_ERROR if passed else _GUESSED_ERROR
     return (yes + _GUESS_WEIGHT * prior) / (labels + _GUESS_WEIGHT)

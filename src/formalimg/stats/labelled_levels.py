@@ -94,8 +94,8 @@ def rate_of_levels(
     of an answer are in such cells, nothing is known of them: the interval allows for all of them to pass, or none.
     """
     answers = (
-        _answer([(level.weight * level.judge_yes.images / level.images, level.judge_yes) for level in levels]),
-        _answer([(level.weight * level.judge_no.images / level.images, level.judge_no) for level in levels]),
+        _answer_rate([(level.weight * level.judge_yes.images / level.images, level.judge_yes) for level in levels]),
+        _answer_rate([(level.weight * level.judge_no.images / level.images, level.judge_no) for level in levels]),
     )
     normal = normal_quantile(confidence)
     below, above, variance = [], [], []
@@ -109,69 +109,69 @@ def rate_of_levels(
     for level in levels:
         if not (level.judge_yes.images and level.judge_no.images):
             continue  # nothing tells what people would say of the other answer
-        gain = level.weight * (_drawn(level.judge_yes, answers[0]) - _drawn(level.judge_no, answers[1]))
+        gain = level.weight * (_draw_rate(level.judge_yes, answers[0]) - _draw_rate(level.judge_no, answers[1]))
         share, images = level.judge_yes.images / level.images, level.images / image_effect
-        low, high = _wilson(share, images, normal)
+        low, high = _wilson_interval(share, images, normal)
         fewer, more = (low, high) if gain > 0 else (high, low)
         below.append((gain * (share - fewer)) ** 2)
         above.append((gain * (more - share)) ** 2)
         variance.append(gain**2 * share * (1 - share) / images)
     unknown = fsum(answer.unknown for answer in answers)
     variance.append(unknown**2 / 4)
-    known = fsum(answer.weight * answer.rate for answer in answers)
+    known_sum = fsum(answer.weight * answer.rate for answer in answers)
     smooth = fsum(answer.weight * answer.smooth for answer in answers) + unknown / 2
     return CorrectedRate(
-        min(1.0, known + unknown / 2),
-        max(0.0, known - sqrt(fsum(below))),
-        min(1.0, known + unknown + sqrt(fsum(above))),
+        min(1.0, known_sum + unknown / 2),
+        max(0.0, known_sum - sqrt(fsum(below))),
+        min(1.0, known_sum + unknown + sqrt(fsum(above))),
         sum(level.labels for level in levels),
         smooth * (1 - smooth) / fsum(variance),
         fsum(level.weight * level.judge_yes.images / level.images for level in levels),
     )
 
 
-def _answer(cells: Sequence[tuple[float, AnswerCell]]) -> _AnswerRate:
+def _answer_rate(cells: Sequence[tuple[float, AnswerCell]]) -> _AnswerRate:
     everything = fsum(weight for weight, _ in cells)
     cells_used, unknown = _stand_in(cells)
-    weight = fsum(each.weight for each in cells_used)
+    weight = fsum(used.weight for used in cells_used)
     if not weight:
         return _AnswerRate(0.0, everything, 0.5, 0.5, 0.0)
-    rate = min(1.0, fsum(each.weight * each.rate for each in cells_used) / weight)
+    rate = min(1.0, fsum(used.weight * used.rate for used in cells_used) / weight)
     if len(cells_used) == 1:
         labels = cells_used[0].cell.labels
         return _AnswerRate(weight, unknown, rate, (rate * labels + 0.5) / (labels + 1), labels)
-    evenly = weight**2 / fsum(each.weight**2 / each.cell.labels for each in cells_used)
+    evenly = weight**2 / fsum(used.weight**2 / used.cell.labels for used in cells_used)
     smooth = (rate * evenly + 0.5) / (evenly + 1)
     spread = 0.0
     for each in cells_used:
-        own = (each.rate * evenly + 0.5) / (evenly + 1)
-        drawn = (each.cell.labels * own + _TOWARDS_ALL * smooth) / (each.cell.labels + _TOWARDS_ALL)
+        smoothed = (each.rate * evenly + 0.5) / (evenly + 1)
+        drawn = (each.cell.labels * smoothed + _TOWARDS_ALL * smooth) / (each.cell.labels + _TOWARDS_ALL)
         spread += each.weight**2 * drawn * (1 - drawn) / each.cell.labels
     return _AnswerRate(weight, unknown, rate, smooth, weight**2 * smooth * (1 - smooth) / spread)
 
 
 def _stand_in(cells: Sequence[tuple[float, AnswerCell]]) -> tuple[list[_WeightedCell], float]:
     """Return the cells with labels, which stand for those without, and the weight that they do not stand for."""
-    labelled = [place for place, (_, cell) in enumerate(cells) if cell.labels]
-    weights = {place: cells[place][0] for place in labelled}
-    lacking = [place for place, (weight, cell) in enumerate(cells) if weight and not cell.labels]
-    unknown = fsum(cells[place][0] for place in lacking)
+    labelled = [index for index, (_, cell) in enumerate(cells) if cell.labels]
+    weights = {index: cells[index][0] for index in labelled}
+    lacking = [index for index, (weight, cell) in enumerate(cells) if weight and not cell.labels]
+    unknown = fsum(cells[index][0] for index in lacking)
     if unknown <= fsum(weights.values()):
         for place in lacking:
-            distance = min(abs(place - other) for other in labelled)
-            nearest = [other for other in labelled if abs(place - other) == distance]
+            distance = min(abs(place - neighbour) for neighbour in labelled)
+            nearest = [neighbour for neighbour in labelled if abs(place - neighbour) == distance]
             for other in nearest:
                 weights[other] += cells[place][0] / len(nearest)
         unknown = 0.0
-    return [_WeightedCell(weight, cells[place][1]) for place, weight in weights.items()], unknown
+    return [_WeightedCell(weight, cells[index][1]) for index, weight in weights.items()], unknown
 
 
-def _drawn(cell: AnswerCell, answer: _AnswerRate) -> float:
+def _draw_rate(cell: AnswerCell, answer: _AnswerRate) -> float:
     """Return the rate of a cell, drawn towards that of all levels by two labels."""
     return (cell.passed + 2 * answer.smooth) / (cell.labels + 2)
 
 
-def _wilson(rate: float, n: float, normal: float) -> Interval:
+def _wilson_interval(rate: float, n: float, normal: float) -> Interval:
     """Return Wilson's interval of a rate. There are many images, so that it need not be as careful as for labels."""
     square = normal * normal
     middle = (rate + square / (2 * n)) / (1 + square / n)

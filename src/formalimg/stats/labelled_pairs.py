@@ -37,14 +37,17 @@ def pair_labelled(
     chances = _label_chances(first, second, by_item=by_item)
     pairs = {}
     for name in names:
-        here, there = first[name], second[name]
-        judge = _mean(here) - _mean(there)
-        first_labels, second_labels = _labelled_means(here), _labelled_means(there)
+        first_images, second_images = first[name], second[name]
+        judge = _mean_judge_score(first_images) - _mean_judge_score(second_images)
+        first_labels, second_labels = _mean_labels(first_images), _mean_labels(second_images)
         if first_labels is None or second_labels is None:
-            pairs[name] = PairedItem(here[0].level, judge)
+            pairs[name] = PairedItem(first_images[0].level, judge)
         else:
-            people, shown = (own - other for own, other in zip(first_labels, second_labels, strict=True))
-            pairs[name] = PairedItem(here[0].level, judge, people, shown, chances[name])
+            people, judged = (
+                first_label - second_label
+                for first_label, second_label in zip(first_labels, second_labels, strict=True)
+            )
+            pairs[name] = PairedItem(first_images[0].level, judge, people, judged, chances[name])
     return pairs
 
 
@@ -53,7 +56,11 @@ def _has_common_draw(
 ) -> bool:
     """Return whether most of the items that are labelled in one run are labelled in the other too."""
     labelled = [
-        {name for name, images in run.items() if any(it.people is not None and not it.is_assumed for it in images)}
+        {
+            name
+            for name, images in run.items()
+            if any(image.people is not None and not image.is_assumed for image in images)
+        }
         for run in (first, second)
     ]
     return 2 * len(labelled[0] & labelled[1]) >= min(map(len, labelled))
@@ -75,13 +82,17 @@ def _with_expected_labels(run: Mapping[str, Sequence[LabelledImage]]) -> dict[st
         if image.people is not None:
             return image
         answer = round(image.judge)
-        known = [it.people for it in images if it.people is not None and round(it.judge) == answer]
-        like = known or of_level.get((image.level, answer)) or [it.people for it in images if it.people is not None]
+        rated_alike = [image.people for image in images if image.people is not None and round(image.judge) == answer]
+        like = (
+            rated_alike
+            or of_level.get((image.level, answer))
+            or [image.people for image in images if image.people is not None]
+        )
         return image._replace(people=fsum(like) / len(like))
 
     return {
         name: [expected(image, images) for image in images]
-        if any(it.people is not None and not it.is_assumed for it in images)
+        if any(image.people is not None and not image.is_assumed for image in images)
         else [*images]
         for name, images in run.items()
     }
@@ -100,12 +111,15 @@ def _label_chances(
     runs = (first, second)
     names = first.keys() & second.keys()
     assumed = [{name for name in names if all(image.is_assumed for image in run[name])} for run in runs]
-    labelled = [{name for name in names if _labelled_means(run[name]) is not None} for run in runs]
+    labelled = [{name for name in names if _mean_labels(run[name]) is not None} for run in runs]
     chances = dict.fromkeys(names, 1.0)
-    for run, of_run, known in zip(runs, labelled, assumed, strict=True):
+    for run, of_run, assumed_images in zip(runs, labelled, assumed, strict=True):
         drawn = labelled[0] & labelled[1] if by_item else of_run
         cells = {
-            name: (run[name][0].level, None if by_item else "assumed" if name in known else _pass_share(run[name]))
+            name: (
+                run[name][0].level,
+                None if by_item else "assumed" if name in assumed_images else _pass_share(run[name]),
+            )
             for name in names
         }
         sizes, counts = Counter(cells.values()), Counter(cells[name] for name in drawn)
@@ -121,20 +135,20 @@ def _pass_share(images: Sequence[LabelledImage]) -> float:
     return sum(round(image.judge) for image in images) / len(images)
 
 
-def _mean(images: Sequence[LabelledImage]) -> float:
+def _mean_judge_score(images: Sequence[LabelledImage]) -> float:
     return fsum(image.judge for image in images) / len(images)
 
 
-def _labelled_means(images: Sequence[LabelledImage]) -> tuple[float, float] | None:
+def _mean_labels(images: Sequence[LabelledImage]) -> tuple[float, float] | None:
     """Return what people and the judge say of an item: labelled images stand for those without a label."""
     drawn = [image for image in images if not image.is_assumed]
     labelled = [image for image in drawn if image.people is not None]
     if drawn and not labelled:
         return None
     assumed = [image for image in images if image.is_assumed]
-    each = len(drawn) / len(labelled) if labelled else 0.0
-    people = each * fsum(image.people or 0.0 for image in labelled) + fsum(image.judge for image in assumed)
-    judge = each * fsum(image.judge for image in labelled) + fsum(image.judge for image in assumed)
+    labels_per_image = len(drawn) / len(labelled) if labelled else 0.0
+    people = labels_per_image * fsum(image.people or 0.0 for image in labelled) + fsum(image.judge for image in assumed)
+    judge = labels_per_image * fsum(image.judge for image in labelled) + fsum(image.judge for image in assumed)
     return people / len(images), judge / len(images)
 
 
@@ -144,13 +158,13 @@ def pair_groups(items: Mapping[str, PairedItem]) -> dict[str, PairedItem]:
     for name, item in items.items():
         groups.setdefault(group_of(name), []).append(item)
     means = {}
-    for name, own in groups.items():
-        judge = fsum(item.judge for item in own) / len(own)
-        labelled = [item for item in own if item.people is not None]
+    for name, members in groups.items():
+        judge = fsum(item.judge for item in members) / len(members)
+        labelled = [item for item in members if item.people is not None]
         if labelled:
             people = fsum(item.people or 0.0 for item in labelled) / len(labelled)
-            shown = fsum(item.judge_where_labelled for item in labelled) / len(labelled)
-            means[name] = PairedItem(0, judge, people, shown, max(item.probability for item in labelled))
+            judged_mean = fsum(item.judge_where_labelled for item in labelled) / len(labelled)
+            means[name] = PairedItem(0, judge, people, judged_mean, max(item.probability for item in labelled))
         else:
             means[name] = PairedItem(0, judge)
     return means

@@ -56,24 +56,26 @@ def majority_labels(rating: Components, raters: int) -> MajorityLabels:
     of_cell = _latent_correlation(rating.prompt + rating.prompt_model, threshold)
     of_image = _latent_correlation(rating.prompt + rating.model_variance(), threshold)
     labels = _label_chances(threshold, of_image, raters)
-    mean, squares = _weighted_mean(labels), _weighted_mean(labels**2)
-    coefficients = _coefficients(labels)
-    prompt, cell = (_series(coefficients, part / of_image if of_image else 0.0) for part in (of_prompt, of_cell))
+    mean, squares = _mean_by_weight(labels), _mean_by_weight(labels**2)
+    coefficients = _series_coefficients(labels)
+    prompt, cell = (_series_sum(coefficients, part / of_image if of_image else 0.0) for part in (of_prompt, of_cell))
     image = squares - mean**2
     components = Components(prompt, cell - prompt, image - cell, 0.0, mean - squares)
-    return MajorityLabels(components, _slope(threshold, of_image, raters) / _slope(threshold, of_image, 1))
+    return MajorityLabels(
+        components, _logistic_slope(threshold, of_image, raters) / _logistic_slope(threshold, of_image, 1)
+    )
 
 
 def _latent_correlation(covariance: float, threshold: float) -> float:
     """Return the correlation of two latent values whose answers have this covariance."""
     import numpy as np
 
-    x, _ = _grid()
-    coefficients = _coefficients((x + threshold > 0).astype(np.float64))
+    x, _ = _integration_grid()
+    coefficients = _series_coefficients((x + threshold > 0).astype(np.float64))
     low, high = 0.0, 0.999
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        low, high = (middle, high) if _series(coefficients, middle) < covariance else (low, middle)
+        low, high = (middle, high) if _series_sum(coefficients, middle) < covariance else (low, middle)
     return low
 
 
@@ -81,7 +83,7 @@ def _label_chances(threshold: float, of_image: float, raters: int) -> NDArray[np
     """Return how likely most raters accept an image, by its standardized latent value."""
     import numpy as np
 
-    x, _ = _grid()
+    x, _ = _integration_grid()
     accepts = _normal_cdf((threshold + sqrt(of_image) * x) / sqrt(1 - of_image))
     chances = np.zeros_like(accepts)
     for yes in range(raters // 2 + 1, raters + 1):
@@ -89,24 +91,24 @@ def _label_chances(threshold: float, of_image: float, raters: int) -> NDArray[np
     return chances
 
 
-def _slope(threshold: float, of_image: float, raters: int) -> float:
+def _logistic_slope(threshold: float, of_image: float, raters: int) -> float:
     """Return how much the rate of labels rises with the latent mean."""
     step = 0.01
-    above, below = (_weighted_mean(_label_chances(threshold + sign * step, of_image, raters)) for sign in (1, -1))
+    above, below = (_mean_by_weight(_label_chances(threshold + sign * step, of_image, raters)) for sign in (1, -1))
     return above - below
 
 
-def _series(coefficients: NDArray[np.float64], correlation: float) -> float:
+def _series_sum(coefficients: NDArray[np.float64], correlation: float) -> float:
     import numpy as np
 
     return float(np.sum(coefficients[1:] ** 2 * correlation ** np.arange(1, len(coefficients))))
 
 
-def _coefficients(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _series_coefficients(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the coefficients of a function on the grid by normalized Hermite polynomials."""
     import numpy as np
 
-    x, weights = _grid()
+    x, weights = _integration_grid()
     weighted = weights * values
     before, polynomial = np.zeros_like(x), np.ones_like(x)
     coefficients = np.empty(_TERMS)
@@ -116,12 +118,12 @@ def _coefficients(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return coefficients
 
 
-def _weighted_mean(values: NDArray[np.float64]) -> float:
-    return float(_grid()[1] @ values)
+def _mean_by_weight(values: NDArray[np.float64]) -> float:
+    return float(_integration_grid()[1] @ values)
 
 
 @cache
-def _grid() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _integration_grid() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return points and the weights of a standard normal value there."""
     import numpy as np
 
@@ -133,5 +135,5 @@ def _grid() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _normal_cdf(values: NDArray[np.float64]) -> NDArray[np.float64]:
     import numpy as np
 
-    x, weights = _grid()
+    x, weights = _integration_grid()
     return np.interp(values, x, np.cumsum(weights) - weights / 2)

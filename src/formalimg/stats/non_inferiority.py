@@ -60,8 +60,8 @@ class GateDecision(NamedTuple):
 
     def samples(self, present: int, noise_share: float) -> int | None:
         """Return how many images of each item would tell instead."""
-        left = 0.0 if self.growth is None else 1 / self.growth - (1 - noise_share)
-        needed = ceil(present * noise_share / left) if left > 0 else 0
+        noise_left = 0.0 if self.growth is None else 1 / self.growth - (1 - noise_share)
+        needed = ceil(present * noise_share / noise_left) if noise_left > 0 else 0
         return max(needed, present + 1) if 0 < needed <= _MAX_SAMPLES else None
 
 
@@ -76,15 +76,15 @@ def decide_gate(
     """Decide whether a new run is no worse than a baseline by more than a margin."""
     if not 0 < margin < 1:
         raise FormalimgError(f"a margin of {100 * margin:g} points cannot be tested: give one above 0 and below 100")
-    worst, best = (_with_least_error(each or difference, margin) for each in (worst, best))
+    worst, best = (_with_least_error(bound or difference, margin) for bound in (worst, best))
     if difference.estimate is None or worst.estimate is None or best.estimate is None:
         raise FormalimgError("the runs have no item in common with verdicts in both: finish and judge both runs")
-    low, high = _bound(worst, alpha, -1), _bound(best, alpha, 1)
+    low, high = _confidence_bound(worst, alpha, -1), _confidence_bound(best, alpha, 1)
     outcome: GateOutcome = "pass" if low > -margin else "worse" if high < -margin else "cannot tell"
     growth, is_open = None, False
     if outcome == "cannot tell":
         is_open = worst.estimate <= -margin <= best.estimate and worst.estimate < best.estimate
-        growth = _growth(worst, worst.estimate + margin) or _growth(best, -margin - best.estimate)
+        growth = _growth_factor(worst, worst.estimate + margin) or _growth_factor(best, -margin - best.estimate)
     return GateDecision(outcome, difference.estimate, low, high, margin, alpha, difference.items, growth, is_open)
 
 
@@ -113,14 +113,14 @@ def _with_least_error(difference: PairedDifference, margin: float) -> PairedDiff
     return difference._replace(error=difference.error._replace(value=max(difference.error.value, least)))
 
 
-def _bound(difference: PairedDifference, alpha: float, side: int) -> float:
+def _confidence_bound(difference: PairedDifference, alpha: float, side: int) -> float:
     if difference.estimate is None or difference.error is None or difference.error.value == inf:
         return float(side)
     width = student_quantile(1 - 2 * alpha, difference.error.freedom) * difference.error.value
     return max(-1.0, min(1.0, difference.estimate + side * width))
 
 
-def _growth(difference: PairedDifference, distance: float) -> float | None:
+def _growth_factor(difference: PairedDifference, distance: float) -> float | None:
     """Return how many times as much data tells that a difference lies so far from the margin."""
     if distance <= 0 or difference.error is None or difference.error.value == inf:
         return None

@@ -132,7 +132,7 @@ PassCounts: TypeAlias = Mapping[PassCount, int]
 """Number of items per pass count. Items with the same count are interchangeable."""
 
 
-def tally(observations: Iterable[Observation]) -> dict[int, dict[str, ItemTally]]:
+def tally_items(observations: Iterable[Observation]) -> dict[int, dict[str, ItemTally]]:
     """Count the images of each item, by level and item; levels are sorted."""
     level_of: dict[str, int] = {}
     tallies: dict[str, ItemTally] = {}
@@ -157,11 +157,15 @@ def tally(observations: Iterable[Observation]) -> dict[int, dict[str, ItemTally]
 
 def pass_counts(tallies: Iterable[ItemTally], missing: MissingPolicy) -> PassCounts:
     """Return the number of items per pass count, in an order that does not depend on the order of items."""
-    counts = Counter(PassCount(each.passed, each.counted(missing)) for each in tallies if each.counted(missing))
+    counts = Counter(
+        PassCount(item_tally.passed, item_tally.counted(missing))
+        for item_tally in tallies
+        if item_tally.counted(missing)
+    )
     return dict(sorted(counts.items()))
 
 
-def total(kinds: PassCounts) -> PassCount:
+def total_counts(kinds: PassCounts) -> PassCount:
     """Return the sum of all pass counts."""
     return PassCount(
         sum(kind.passed * items for kind, items in kinds.items()),

@@ -47,7 +47,7 @@ def sign_flip_test(differences: Sequence[float], *, resamples: int = RESAMPLES, 
         raise FormalimgError("a difference is not a number: leave out items that one of the runs has no number for")
     if resamples < 1:
         raise FormalimgError(f"{resamples} resamples are none: use {RESAMPLES}")
-    sizes = Counter(sorted(abs(each) for each in differences if each))
+    sizes = Counter(sorted(abs(difference) for difference in differences if difference))
     observed = abs(sum(sorted(differences)))  # sorted, so that the order of items does not matter
     if not sizes or observed <= _ROUNDING * max(sizes):
         return 1.0
@@ -55,10 +55,10 @@ def sign_flip_test(differences: Sequence[float], *, resamples: int = RESAMPLES, 
     if steps is not None and len(steps) == 1:
         return _binomial_p(steps, observed, sizes)
     if sizes.total() <= _MAX_ENUMERATED:
-        return _enumerated_p(sizes, observed)
+        return _enumerate_p(sizes, observed)
     if steps is not None and sizes.total() * sum(size * n for size, n in steps.items()) <= _MAX_CONVOLUTION:
-        return _convolved_p(steps, round(observed * max(steps) / max(sizes)))
-    return _drawn_p(sizes, observed, resamples, seed)
+        return _convolve_p(steps, round(observed * max(steps) / max(sizes)))
+    return _sample_p(sizes, observed, resamples, seed)
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
@@ -81,7 +81,7 @@ def _as_steps(sizes: Mapping[float, int]) -> dict[int, int] | None:
     smallest = min(sizes)
     for parts in range(1, _MAX_DENOMINATOR + 1):
         multiples = [size * parts / smallest for size in sizes]
-        if all(abs(it - round(it)) <= _ROUNDING * it for it in multiples):
+        if all(abs(multiple - round(multiple)) <= _ROUNDING * multiple for multiple in multiples):
             steps: Counter[int] = Counter()
             for it, n in zip(multiples, sizes.values(), strict=True):
                 steps[round(it)] += n
@@ -96,7 +96,7 @@ def _binomial_p(steps: Mapping[int, int], observed: float, sizes: Mapping[float,
     return min(1.0, 2 * exp(log_binomial_tail(more, n, log(0.5))))
 
 
-def _enumerated_p(sizes: Mapping[float, int], observed: float) -> float:
+def _enumerate_p(sizes: Mapping[float, int], observed: float) -> float:
     import numpy as np
 
     sums = np.zeros(1)
@@ -106,19 +106,19 @@ def _enumerated_p(sizes: Mapping[float, int], observed: float) -> float:
     return float(np.mean(np.abs(sums) >= observed * (1 - _ROUNDING)))
 
 
-def _convolved_p(steps: Mapping[int, int], observed: int) -> float:
+def _convolve_p(steps: Mapping[int, int], observed: int) -> float:
     """Add up the exact distribution of the sum of positive differences, one size after the other."""
     import numpy as np
 
-    found = np.ones(1)
+    distribution = np.ones(1)
     for size, n in sorted(steps.items(), reverse=True):
-        longer = np.zeros(len(found) + size * n)
+        longer = np.zeros(len(distribution) + size * n)
         for positive, chance in enumerate(_binomial_chances(n)):
-            longer[positive * size : positive * size + len(found)] += chance * found
-        found = longer
+            longer[positive * size : positive * size + len(distribution)] += chance * distribution
+        distribution = longer
     # The sum is twice the positive part minus all; the distribution is symmetric.
-    at_least = (len(found) - 1 + observed) // 2
-    return min(1.0, 2 * float(found[at_least:].sum()))
+    at_least = (len(distribution) - 1 + observed) // 2
+    return min(1.0, 2 * float(distribution[at_least:].sum()))
 
 
 def _binomial_chances(n: int) -> NDArray[np.float64]:
@@ -129,20 +129,20 @@ def _binomial_chances(n: int) -> NDArray[np.float64]:
     return chances
 
 
-def _drawn_p(sizes: Mapping[float, int], observed: float, resamples: int, seed: int) -> float:
+def _sample_p(sizes: Mapping[float, int], observed: float, resamples: int, seed: int) -> float:
     import numpy as np
 
     generator = np.random.default_rng(seed)
     sums = np.zeros(resamples)
     for size, n in sizes.items():
         # A single difference is a coin; of several of one size, only the number of positive ones matters.
-        positive = _coins(generator, resamples) if n == 1 else generator.binomial(n, 0.5, size=resamples)
+        positive = _flip_coins(generator, resamples) if n == 1 else generator.binomial(n, 0.5, size=resamples)
         sums += size * (2.0 * positive - n)
     reached = int(np.count_nonzero(np.abs(sums) >= observed * (1 - _ROUNDING)))
     return (reached + 1) / (resamples + 1)
 
 
-def _coins(generator: np.random.Generator, count: int) -> NDArray[np.uint8]:
+def _flip_coins(generator: np.random.Generator, count: int) -> NDArray[np.uint8]:
     import numpy as np
 
     return np.unpackbits(np.frombuffer(generator.bytes(-(-count // 8)), np.uint8))[:count]

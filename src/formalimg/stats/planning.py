@@ -24,7 +24,7 @@ def images_for_width(width: float, *, rate: float = 0.5, confidence: float = 0.9
         low, high = binomial_interval(rate * images, images, confidence)
         return max(rate - low, high - rate) <= width
 
-    return smallest(is_enough, 1, _MOST)
+    return find_smallest(is_enough, 1, _MOST)
 
 
 def items_for_difference(width: float, *, discordant: float, confidence: float = 0.95) -> int:
@@ -43,8 +43,8 @@ def labels_for_width(cells: Mapping[tuple[int, bool], int], width: float, *, con
     def is_enough(labels: int) -> bool:
         return allocate_labels(cells, labels, confidence=confidence).half_width <= width
 
-    least, most = 2 * len(cells), sum(cells.values())
-    return smallest(is_enough, min(least, most), most) if is_enough(most) else None
+    least, upper = 2 * len(cells), sum(cells.values())
+    return find_smallest(is_enough, min(least, upper), upper) if is_enough(upper) else None
 
 
 def require_width(width: float) -> None:
@@ -55,7 +55,7 @@ def require_width(width: float) -> None:
         )
 
 
-def smallest(is_enough: Callable[[int], bool], low: int, high: int) -> int:
+def find_smallest(is_enough: Callable[[int], bool], low: int, high: int) -> int:
     """Return the smallest number from low to high that is enough, if all above one that is enough are; else high."""
     while low < high:
         middle = (low + high) // 2

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 from formalimg.errors import FormalimgError
 from formalimg.stats.agreement import BinaryAnswer, validate_answers
 from formalimg.stats.bootstrap import Estimate, bootstrap_estimate, group_items, item_ids
-from formalimg.stats.intervals import BootstrapConfig, bootstrap_config, clustered_interval, validate_confidence
-from formalimg.stats.observations import Interval, PassCount, total
+from formalimg.stats.intervals import BootstrapConfig, bootstrap_config, item_clustered_interval, validate_confidence
+from formalimg.stats.observations import Interval, PassCount, total_counts
 
 if TYPE_CHECKING:
     from formalimg.stats.bootstrap import Draws, Statistic
@@ -97,19 +97,25 @@ def classification(
     """
     config = bootstrap_config(confidence, resamples, seed)
     cases = validate_answers(pairs)
-    named = _named(cases, items)
-    kinds = _confusions(named)
-    whole = _confusion([case for _, case in named])
+    named = _name_cases(cases, items)
+    kinds = _confusion_per_item(named)
+    whole = _count_confusion([case for _, case in named])
     return Classification(
         whole,
         len(named),
         len(cases) - len(named),
-        _share(kinds, lambda it: PassCount(it.true_positives + it.true_negatives, sum(it)), confidence),
-        _share(kinds, lambda it: PassCount(it.true_positives, it.true_positives + it.false_positives), confidence),
-        _share(kinds, _sensitivity, confidence),
-        _share(kinds, _specificity, confidence),
-        _estimate(kinds, _f1, config),
-        _estimate(kinds, _balanced_accuracy, config),
+        _proportion(
+            kinds, lambda counts: PassCount(counts.true_positives + counts.true_negatives, sum(counts)), confidence
+        ),
+        _proportion(
+            kinds,
+            lambda counts: PassCount(counts.true_positives, counts.true_positives + counts.false_positives),
+            confidence,
+        ),
+        _proportion(kinds, _count_sensitivity, confidence),
+        _proportion(kinds, _count_specificity, confidence),
+        _bootstrap_metric(kinds, _f1_draws, config),
+        _bootstrap_metric(kinds, _accuracy_draws, config),
     )
 
 
@@ -122,27 +128,31 @@ def sensitivity_specificity(
     """Return how often a judge finds what is true, and how often it rejects what is not."""
     validate_confidence(confidence)
     cases = validate_answers(pairs)
-    kinds = _confusions(_named(cases, items))
+    kinds = _confusion_per_item(_name_cases(cases, items))
     n = sum(sum(kind) * count for kind, count in kinds.items())
     return SensitivitySpecificity(
         n,
         len(cases) - n,
-        _share(kinds, lambda it: PassCount(it.true_positives + it.false_positives, sum(it)), confidence),
-        _share(kinds, lambda it: PassCount(it.true_positives + it.false_negatives, sum(it)), confidence),
-        _share(kinds, _sensitivity, confidence),
-        _share(kinds, _specificity, confidence),
+        _proportion(
+            kinds, lambda counts: PassCount(counts.true_positives + counts.false_positives, sum(counts)), confidence
+        ),
+        _proportion(
+            kinds, lambda counts: PassCount(counts.true_positives + counts.false_negatives, sum(counts)), confidence
+        ),
+        _proportion(kinds, _count_sensitivity, confidence),
+        _proportion(kinds, _count_specificity, confidence),
     )
 
 
-def _sensitivity(counts: Confusion) -> PassCount:
+def _count_sensitivity(counts: Confusion) -> PassCount:
     return PassCount(counts.true_positives, counts.true_positives + counts.false_negatives)
 
 
-def _specificity(counts: Confusion) -> PassCount:
+def _count_specificity(counts: Confusion) -> PassCount:
     return PassCount(counts.true_negatives, counts.true_negatives + counts.false_positives)
 
 
-def _named(
+def _name_cases(
     cases: Sequence[tuple[BinaryAnswer, BinaryAnswer]], items: Sequence[Hashable] | None
 ) -> list[tuple[Hashable, tuple[bool, bool]]]:
     """Return the cases with both a truth and an answer, each with its item."""
@@ -153,32 +163,32 @@ def _named(
     ]
 
 
-def _confusions(named: Sequence[tuple[Hashable, tuple[bool, bool]]]) -> Counter[Confusion]:
+def _confusion_per_item(named: Sequence[tuple[Hashable, tuple[bool, bool]]]) -> Counter[Confusion]:
     """Count the items by their confusion matrix."""
     kinds: Counter[Confusion] = Counter()
     for answers, count in group_items(named).items():
-        kinds[_confusion(answers)] += count
+        kinds[_count_confusion(answers)] += count
     return kinds
 
 
-def _confusion(cases: Iterable[tuple[bool, bool]]) -> Confusion:
+def _count_confusion(cases: Iterable[tuple[bool, bool]]) -> Confusion:
     counts = Counter(cases)
     return Confusion(counts[True, True], counts[False, True], counts[True, False], counts[False, False])
 
 
-def _share(kinds: Mapping[_Counts, int], count: Callable[[_Counts], PassCount], confidence: float) -> Proportion:
+def _proportion(kinds: Mapping[_Counts, int], count: Callable[[_Counts], PassCount], confidence: float) -> Proportion:
     """Return a share of cases with its clustered interval."""
     counts: Counter[PassCount] = Counter()
     for kind, items in kinds.items():
         if count(kind).counted:
             counts[count(kind)] += items
-    happened, n = total(counts)
+    happened, n = total_counts(counts)
     if not n:
         return Proportion(0, 0, None, None)
-    return Proportion(happened, n, happened / n, clustered_interval(dict(sorted(counts.items())), confidence))
+    return Proportion(happened, n, happened / n, item_clustered_interval(dict(sorted(counts.items())), confidence))
 
 
-def _estimate(kinds: _Kinds, statistic: Callable[[Draws], Draws], config: BootstrapConfig) -> Estimate:
+def _bootstrap_metric(kinds: _Kinds, statistic: Callable[[Draws], Draws], config: BootstrapConfig) -> Estimate:
     """Return a statistic of the confusion matrix with its bootstrap interval.
 
     Unseen are a false positive and a false negative for the lower end, a true positive and a true negative for the
@@ -189,7 +199,7 @@ def _estimate(kinds: _Kinds, statistic: Callable[[Draws], Draws], config: Bootst
     size = max(map(sum, kinds))
     return bootstrap_estimate(
         kinds,
-        lambda shown: _of_sums(shown, statistic),
+        lambda draws: _of_sums(draws, statistic),
         [Confusion(0, size, 0, 0), Confusion(0, 0, size, 0)],
         [Confusion(size, 0, 0, 0), Confusion(0, 0, 0, size)],
         config,
@@ -204,17 +214,17 @@ def _of_sums(kinds: Sequence[tuple[int, ...]], statistic: Callable[[Draws], Draw
     return lambda drawn: statistic(drawn @ counts)
 
 
-def _f1(counts: Draws) -> Draws:
+def _f1_draws(counts: Draws) -> Draws:
     tp, fp, fn, _ = counts.T
-    return _ratio(2 * tp, 2 * tp + fp + fn)
+    return _ratio_draws(2 * tp, 2 * tp + fp + fn)
 
 
-def _balanced_accuracy(counts: Draws) -> Draws:
+def _accuracy_draws(counts: Draws) -> Draws:
     tp, fp, fn, tn = counts.T
-    return (_ratio(tp, tp + fn) + _ratio(tn, tn + fp)) / 2
+    return (_ratio_draws(tp, tp + fn) + _ratio_draws(tn, tn + fp)) / 2
 
 
-def _ratio(part: Draws, whole: Draws) -> Draws:
+def _ratio_draws(part: Draws, whole: Draws) -> Draws:
     import numpy as np
 
     return np.asarray(np.divide(part, whole, out=np.full_like(whole, np.nan), where=whole > 0))
@@ -259,12 +269,12 @@ def detection(
         before = by_item.get(name, DetectionCounts(0, 0, 0))
         by_item[name] = DetectionCounts(*map(sum, zip(before, entry, strict=True)))
     # Images without objects and without findings carry no information, and must not narrow an interval.
-    kinds = dict(sorted(Counter(it for it in by_item.values() if it.found or it.objects).items()))
+    kinds = dict(sorted(Counter(counts for counts in by_item.values() if counts.found or counts.objects).items()))
     whole = DetectionCounts(*(sum(kind[at] * count for kind, count in kinds.items()) for at in range(3)))
     return Detection(
         whole,
-        _share(kinds, lambda it: PassCount(it.matched, it.found), confidence),
-        _share(kinds, lambda it: PassCount(it.matched, it.objects), confidence),
+        _proportion(kinds, lambda counts: PassCount(counts.matched, counts.found), confidence),
+        _proportion(kinds, lambda counts: PassCount(counts.matched, counts.objects), confidence),
         _detection_estimate(kinds, config) if kinds else Estimate(None, None),
     )
 
@@ -273,9 +283,9 @@ def _detection_estimate(kinds: Mapping[DetectionCounts, int], config: BootstrapC
     """Return F1 with its bootstrap interval; unseen is an image in which all is wrong, or all is right."""
     size = max(max(kind.found, kind.objects) for kind in kinds)
     worst, best = [DetectionCounts(0, size, size)], [DetectionCounts(size, size, size)]
-    return bootstrap_estimate(kinds, lambda shown: _of_sums(shown, _detection_f1), worst, best, config)
+    return bootstrap_estimate(kinds, lambda draws: _of_sums(draws, _detection_f1), worst, best, config)
 
 
 def _detection_f1(counts: Draws) -> Draws:
-    matched, found, objects = counts.T
-    return _ratio(2 * matched, found + objects)
+    matched, detections, objects = counts.T
+    return _ratio_draws(2 * matched, detections + objects)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from math import atanh, fsum, sqrt, tanh
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from formalimg.stats.correlation import Correlation, ScorePairs, known_pairs, pearson
+from formalimg.stats.correlation import Correlation, ScorePairs, keep_known_pairs, pearson
 from formalimg.stats.intervals import normal_quantile, validate_confidence
 from formalimg.stats.jackknife import MIN_ITEMS, WithoutItem, jackknife_interval
 from formalimg.stats.observations import Interval
@@ -61,7 +61,7 @@ def spearman(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Has
         FormalimgError: if a score is not a number, or the confidence is invalid.
     """
     validate_confidence(confidence)
-    both, names, left_out = known_pairs(pairs, items)
+    both, names, left_out = keep_known_pairs(pairs, items)
     ranked = [average_ranks(side) for side in zip(*both, strict=True)]
     value = pearson(list(zip(*ranked, strict=True)), confidence).value
     if value is None:
@@ -87,13 +87,13 @@ def kendall(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hash
     items on.
     """
     validate_confidence(confidence)
-    both, names, left_out = known_pairs(pairs, items)
+    both, names, left_out = keep_known_pairs(pairs, items)
     value = None
     if len(both) > 2:
         import numpy as np
 
-        one, other = np.array(both).T
-        value = _tau(sum((_orders(one, other, case) for case in range(len(both))), np.zeros(3)))
+        first, second = np.array(both).T
+        value = _tau_b(sum((_pair_orders(first, second, case) for case in range(len(both))), np.zeros(3)))
     if value is None:
         return Correlation(None, None, len(both), left_out)
     return Correlation(value, _item_interval(value, both, names, confidence, _taus_without), len(both), left_out)
@@ -108,13 +108,15 @@ class RankCorrelations(NamedTuple):
 
 def rank_correlations(pairs: ScorePairs, *, items: Sequence[Hashable], confidence: float = 0.95) -> RankCorrelations:
     """Return both rank correlations of the scores of images, with intervals clustered by item."""
-    given = list(pairs)
-    return RankCorrelations(spearman(given, confidence, items=items), kendall(given, confidence, items=items))
+    given_pairs = list(pairs)
+    return RankCorrelations(
+        spearman(given_pairs, confidence, items=items), kendall(given_pairs, confidence, items=items)
+    )
 
 
 def _item_interval(
     value: float,
-    both: Sequence[tuple[float, float]],
+    known_pairs: Sequence[tuple[float, float]],
     names: Sequence[Hashable],
     confidence: float,
     without: WithoutItems,
@@ -126,40 +128,42 @@ def _item_interval(
     if len(numbers) < MIN_ITEMS:
         return None
     item_of = np.array([numbers[name] for name in names])
-    one, other = np.array(both).T
-    left = (WithoutItem(found, 1) for found in without(one, other, item_of))
-    return jackknife_interval(value, left, len(numbers) - 1, confidence)
+    first, second = np.array(known_pairs).T
+    estimates = (WithoutItem(estimate, 1) for estimate in without(first, second, item_of))
+    return jackknife_interval(value, estimates, len(numbers) - 1, confidence)
 
 
-def _rhos_without(one: Floats, other: Floats, item_of: Ints) -> Iterator[float | None]:
+def _rhos_without(first: Floats, second: Floats, item_of: Ints) -> Iterator[float | None]:
     """Yield Spearman's correlation without each item; ranks fall by what was left out below them."""
     import numpy as np
 
-    ranks = [np.array(average_ranks(side.tolist())) for side in (one, other)]
+    ranks = [np.array(average_ranks(side.tolist())) for side in (first, second)]
     for item in range(int(item_of.max()) + 1):
-        kept = item_of != item
+        is_other_item = item_of != item
         apart = []
-        for side, whole in zip((one, other), ranks, strict=True):
-            gone = side[~kept][:, None]
+        for side, whole in zip((first, second), ranks, strict=True):
+            gone = side[~is_other_item][:, None]
             fewer = whole - (gone < side).sum(axis=0) - (gone == side).sum(axis=0) / 2
-            apart.append(fewer[kept] - fewer[kept].mean() if kept.any() else fewer[kept])
+            apart.append(
+                fewer[is_other_item] - fewer[is_other_item].mean() if is_other_item.any() else fewer[is_other_item]
+            )
         spread = float((apart[0] @ apart[0]) * (apart[1] @ apart[1]))
         yield float(apart[0] @ apart[1]) / sqrt(spread) if spread > 0 else None
 
 
-def _taus_without(one: Floats, other: Floats, item_of: Ints) -> Iterator[float | None]:
+def _taus_without(first: Floats, second: Floats, item_of: Ints) -> Iterator[float | None]:
     """Yield tau-b without each item: less the pairs of its cases with all, among which those of its own come twice."""
     import numpy as np
 
-    orders = np.array([_orders(one, other, case) for case in range(len(one))])
+    orders = np.array([_pair_orders(first, second, case) for case in range(len(first))])
     whole = orders.sum(axis=0)
     for item in range(int(item_of.max()) + 1):
         mine = np.flatnonzero(item_of == item)
-        among = sum((_orders(one[mine], other[mine], case) for case in range(len(mine))), np.zeros(3))
-        yield _tau(whole - 2 * orders[mine].sum(axis=0) + among)
+        among = sum((_pair_orders(first[mine], second[mine], case) for case in range(len(mine))), np.zeros(3))
+        yield _tau_b(whole - 2 * orders[mine].sum(axis=0) + among)
 
 
-def _orders(one: Floats, other: Floats, case: int) -> Floats:
+def _pair_orders(one: Floats, other: Floats, case: int) -> Floats:
     """Return how a case is ordered among all: pairs ranked alike less others, and pairs untied on either side."""
     import numpy as np
 
@@ -167,7 +171,7 @@ def _orders(one: Floats, other: Floats, case: int) -> Floats:
     return np.array([first @ second, np.count_nonzero(first), np.count_nonzero(second)], dtype=np.float64)
 
 
-def _tau(orders: Floats) -> float | None:
+def _tau_b(orders: Floats) -> float | None:
     alike, first, second = map(float, orders)
     return max(-1.0, min(1.0, alike / sqrt(first) / sqrt(second))) if first and second else None
 
@@ -184,9 +188,9 @@ def rank_agreement(levels: Mapping[int, ScorePairs], confidence: float = 0.95) -
         FormalimgError: if a score is not a number, or the confidence is invalid.
     """
     by_level = {level: spearman(pairs, confidence) for level, pairs in sorted(levels.items())}
-    known = [(found.value, found.n) for found in by_level.values() if found.value is not None]
-    if not known:
+    known_levels = [(rho.value, rho.n) for rho in by_level.values() if rho.value is not None]
+    if not known_levels:
         return RankAgreement(by_level, None, 0, len(by_level))
-    mean = fsum(value for value, _ in known) / len(known)
-    interval = _bonett_wright(mean, min(n for _, n in known), confidence)
-    return RankAgreement(by_level, mean, len(known), len(by_level) - len(known), interval)
+    mean = fsum(value for value, _ in known_levels) / len(known_levels)
+    interval = _bonett_wright(mean, min(n for _, n in known_levels), confidence)
+    return RankAgreement(by_level, mean, len(known_levels), len(by_level) - len(known_levels), interval)

@@ -91,16 +91,16 @@ def cronbach_alpha(
     low, high = min(scores), max(scores)
     split = [tuple(high if column % 2 == odd else low for column in range(raters)) for odd in (0, 1)]
     alike = [(low,) * raters, (high,) * raters]
-    each = _objects_per_item(n, kinds)
-    found = bootstrap_estimate(
+    copies = _objects_per_item(n, kinds)
+    estimate = bootstrap_estimate(
         kinds,
         _alpha_of_sums,
-        [(it,) * each for it in split],
-        [(it,) * each for it in alike],
+        [(unit,) * copies for unit in split],
+        [(unit,) * copies for unit in alike],
         config,
         _unseen_weight(scores),
     )
-    return Reliability(found.value, _enough(found.interval, kinds), n, left_out)
+    return Reliability(estimate.value, _require_enough_items(estimate.interval, kinds), n, left_out)
 
 
 def _objects_per_item(objects: int, kinds: Mapping[_Items, int]) -> int:
@@ -112,7 +112,7 @@ def _unseen_weight(ratings: Iterable[float | str]) -> float:
     return 1.0 if len(set(ratings)) <= 2 else _UNSEEN_ON_SCALE
 
 
-def _enough(interval: Interval | None, kinds: Mapping[_Items, int]) -> Interval | None:
+def _require_enough_items(interval: Interval | None, kinds: Mapping[_Items, int]) -> Interval | None:
     return interval if sum(kinds.values()) >= MIN_ITEMS_TO_RESAMPLE else None
 
 
@@ -187,16 +187,16 @@ def krippendorff_alpha(
         return Reliability(None, None, n, left_out)
     kinds = group_items(units)
     split, alike = _unseen_units([unit for _, unit in units], scale)
-    each = _objects_per_item(n, kinds)
-    found = bootstrap_estimate(
+    copies = _objects_per_item(n, kinds)
+    estimate = bootstrap_estimate(
         kinds,
-        lambda shown: _alpha_of_pairs(shown, scale),
-        [(split,) * each],
-        [(it,) * each for it in alike],
+        lambda draws: _alpha_of_pairs(draws, scale),
+        [(split,) * copies],
+        [(unit,) * copies for unit in alike],
         config,
         1.0 if scale == "nominal" else _unseen_weight(rating for _, unit in units for rating in unit),
     )
-    return Reliability(found.value, _enough(found.interval, kinds), n, left_out)
+    return Reliability(estimate.value, _require_enough_items(estimate.interval, kinds), n, left_out)
 
 
 def _unseen_units(units: Sequence[_Unit], scale: RatingScale) -> tuple[_Unit, list[_Unit]]:
@@ -206,7 +206,9 @@ def _unseen_units(units: Sequence[_Unit], scale: RatingScale) -> tuple[_Unit, li
     """
     counts = Counter[float | str](rating for unit in units for rating in unit)
     sizes = Counter(map(len, units))
-    size = min(sizes, key=lambda one: (-sizes[one], one))  # of several that are as frequent, not whichever comes first
+    size = min(
+        sizes, key=lambda length: (-sizes[length], length)
+    )  # of several that are as frequent, not whichever comes first
     order = sorted(counts, key=lambda value: (counts[value] if scale == "nominal" else 0, value))
     low, high = order[0], order[-1]
 
@@ -256,9 +258,9 @@ def _alpha_of_pairs(kinds: Sequence[Sequence[_Unit]], scale: RatingScale) -> Sta
             places = _interval_places(values) if scale == "interval" else _rank_places(ratings)
             apart = sizes * (places**2 @ counts.T) - (places @ counts.T) ** 2
             by_chance = n * (ratings * places**2).sum(axis=1) - (ratings * places).sum(axis=1) ** 2
-        seen = (drawn[:, kind_of] * (apart / (sizes - 1))).sum(axis=1)
+        disagreement = (drawn[:, kind_of] * (apart / (sizes - 1))).sum(axis=1)
         varies = (ratings > 0).sum(axis=1) > 1
-        share = np.divide(seen * (n - 1), by_chance, out=np.full_like(seen, np.nan), where=varies)
+        share = np.divide(disagreement * (n - 1), by_chance, out=np.full_like(disagreement, np.nan), where=varies)
         return np.asarray(1 - share)
 
     return alpha

@@ -37,11 +37,11 @@ def spent_by(share: float, alpha: float) -> float:
     return alpha * expm1(-GAMMA * min(1.0, share)) / expm1(-GAMMA)
 
 
-def look_sizes(total: int, every: int) -> tuple[int, ...]:
+def look_sizes(total: int, step: int) -> tuple[int, ...]:
     """Return after how many images to look: every so many, and once all of them are there."""
-    if total < 1 or every < 1:
-        raise FormalimgError(f"{total} images cannot be looked at every {every}: give 1 or more of both")
-    return (*range(every, total, every), total)
+    if total < 1 or step < 1:
+        raise FormalimgError(f"{total} images cannot be looked at every {step}: give 1 or more of both")
+    return (*range(step, total, step), total)
 
 
 @lru_cache(maxsize=4096)
@@ -62,9 +62,9 @@ def bounds_of_trials(trials: Sequence[int], shares: Sequence[float], rate: float
 
     undecided: NDArray[np.float64] = np.ones(1)  # the chance of so many successes with no bound crossed before
     bounds: list[int] = []
-    spent, seen = 0.0, 0
+    spent, looked_at = 0.0, 0
     for count, share in zip(trials, shares, strict=True):
-        undecided = np.convolve(undecided, _binomial(count - seen, rate))
+        undecided = np.convolve(undecided, _binomial_pmf(count - looked_at, rate))
         tails = np.cumsum(undecided[::-1])
         crossing = int(np.searchsorted(tails, spent_by(share, alpha) - spent, side="right"))
         bound = len(undecided) - crossing
@@ -73,7 +73,7 @@ def bounds_of_trials(trials: Sequence[int], shares: Sequence[float], rate: float
             undecided = undecided[:bound]
         # Where nothing can cross, the bound is out of reach for all that is still undecided.
         bounds.append(bound)
-        seen = count
+        looked_at = count
         if not len(undecided):
             return (*bounds, *(0 for _ in trials[len(bounds) :]))
     return tuple(bounds)
@@ -85,18 +85,18 @@ def chance_to_cross(looks: tuple[int, ...], bounds: Sequence[int], rate: float) 
 
     undecided: NDArray[np.float64] = np.ones(1)
     found: list[float] = []
-    crossed, seen = 0.0, 0
+    crossed, looked_at = 0.0, 0
     for look, bound in zip(looks, bounds, strict=True):
-        undecided = np.convolve(undecided, _binomial(look - seen, rate))
+        undecided = np.convolve(undecided, _binomial_pmf(look - looked_at, rate))
         crossed += float(undecided[bound:].sum())
         undecided = undecided[:bound]
         found.append(crossed)
-        seen = look
+        looked_at = look
     return tuple(found)
 
 
 @lru_cache(maxsize=4096)
-def repeated_interval(
+def interval_after_looks(
     looks: tuple[int, ...], passed: tuple[int, ...], total: int, confidence: float = 0.95
 ) -> Interval:
     """Return the interval of a rate that may be read at every look: all rates that no look so far has refuted.
@@ -135,7 +135,7 @@ def _require_rising(looks: tuple[int, ...], total: int) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _binomial(n: int, rate: float) -> NDArray[np.float64]:
+def _binomial_pmf(n: int, rate: float) -> NDArray[np.float64]:
     """Return the chances of 0 to n successes, built trial by trial, which loses no digits."""
     import numpy as np
 

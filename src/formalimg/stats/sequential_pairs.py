@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from formalimg.errors import FormalimgError
 from formalimg.stats.intervals import binomial_interval, log_binomial_tail, validate_confidence
 from formalimg.stats.observations import Interval
-from formalimg.stats.sequential import bounds_of_trials, look_sizes, repeated_interval, smallest_kept
+from formalimg.stats.sequential import bounds_of_trials, interval_after_looks, look_sizes, smallest_kept
 
 PairedDecision: TypeAlias = Literal["better", "worse", "hopeless", "undecided", "going on"]
 """What a look decides about the new model: better or worse than the other, not to be told apart with the items that are
@@ -107,8 +107,8 @@ class PairedTest:
         """How many items have to be scored for both models before the next look; None if the test has ended."""
         if self._looks and self._looks[-1].decision != "going on":
             return None
-        seen = self._looks[-1].counted if self._looks else 0
-        return next(size for size in self.design.looks if size > seen)
+        counted = self._looks[-1].counted if self._looks else 0
+        return next(size for size in self.design.looks if size > counted)
 
     def look(self, wins: int, losses: int, counted: int, *, exhausted: bool = False) -> PairedLook:
         """Look at the comparison."""
@@ -120,13 +120,13 @@ class PairedTest:
         new = counted - last.counted
         if wins < last.wins or losses < last.losses or wins + losses - last.wins - last.losses > new:
             raise FormalimgError(f"{wins} wins and {losses} losses on {counted} items cannot be: count them again")
-        found = PairedLook(
+        look = PairedLook(
             counted, wins, losses, "undecided" if exhausted or counted == self.design.items else "going on"
         )
         if new:
-            found = found._replace(decision=self._decide(found))
-        self._looks.append(found)
-        return found
+            look = look._replace(decision=self._decide(look))
+        self._looks.append(look)
+        return look
 
     def result(self) -> PairedResult:
         """Return what is known by now."""
@@ -142,9 +142,9 @@ class PairedTest:
         if not self._looks or self._looks[-1].decision not in ("better", "worse"):
             return False
         *before, last = self._looks
-        fewest, most = sorted((last.wins, last.losses))
-        worst = last._replace(wins=most, losses=fewest + missing)
-        return most >= self._bounds([*before, worst], 0.5, (1 - self.design.confidence) / 2)[-1]
+        fewest, more = sorted((last.wins, last.losses))
+        worst = last._replace(wins=more, losses=fewest + missing)
+        return more >= self._bounds([*before, worst], 0.5, (1 - self.design.confidence) / 2)[-1]
 
     def _decide(self, look: PairedLook) -> PairedDecision:
         looks = [*self._looks, look]
@@ -158,14 +158,14 @@ class PairedTest:
 
     def _chance_left(self, look: PairedLook, alpha: float) -> float:
         """Return about the chance to separate the models with the items that are left, in the likelier direction."""
-        seen = look.wins + look.losses
-        often = binomial_interval(seen, look.counted, _STILL_BELIEVED).high
-        left = ceil(often * (self.design.items - look.counted))
-        needed = _wins_needed(seen + left, alpha)
+        discordant = look.wins + look.losses
+        often = binomial_interval(discordant, look.counted, _STILL_BELIEVED).high
+        remaining = ceil(often * (self.design.items - look.counted))
+        needed = _wins_needed(discordant + remaining, alpha)
         chances = []
         for successes in (look.wins, look.losses):
-            share = binomial_interval(successes, seen, _STILL_BELIEVED).high if seen else 1.0
-            chances.append(_at_least(needed - successes, left, share))
+            share = binomial_interval(successes, discordant, _STILL_BELIEVED).high if discordant else 1.0
+            chances.append(_at_least(needed - successes, remaining, share))
         return max(chances)
 
     def _interval(self, difference: float) -> Interval:
@@ -177,22 +177,22 @@ class PairedTest:
         looks = list({look.counted: look for look in self._looks if look.counted}.values())
         alpha = (1 - self.design.confidence) / 2
         last = looks[-1]
-        seen = last.wins + last.losses
-        often = repeated_interval(
+        discordant = last.wins + last.losses
+        often = interval_after_looks(
             tuple(look.counted for look in looks),
             tuple(look.wins + look.losses for look in looks),
             self.design.items,
             self.design.confidence,
         )
-        share = seen / last.counted
-        if not seen:
+        share = discordant / last.counted
+        if not discordant:
             return Interval(-often.high, often.high)
 
         def fewest_share(of_wins: bool) -> float:
-            found = [look.wins if of_wins else look.losses for look in looks]
-            return smallest_kept(lambda rate: any(map(int.__ge__, found, self._bounds(looks, rate, alpha))))
+            counts = [look.wins if of_wins else look.losses for look in looks]
+            return smallest_kept(lambda rate: any(map(int.__ge__, counts, self._bounds(looks, rate, alpha))))
 
-        lean = (last.wins - last.losses) / seen
+        lean = (last.wins - last.losses) / discordant
         low, high = 2 * fewest_share(True) - 1, 1 - 2 * fewest_share(False)
         return Interval(
             -_outer_end(-difference, share, -lean, -low, often), _outer_end(difference, share, lean, high, often)

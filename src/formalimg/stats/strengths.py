@@ -86,29 +86,31 @@ def bradley_terry(
     validate_confidence(confidence)
     if not outcomes:
         return None
-    names = sorted({name for it in outcomes for name in it[:2]})
+    names = sorted({name for outcome in outcomes for name in outcome[:2]})
     _require_connected(outcomes, names)
     import numpy as np  # here, so that commands without numbers start faster
 
-    place = {name: number for number, name in enumerate(names)}
-    first = np.array([place[it.first] for it in outcomes])
-    second = np.array([place[it.second] for it in outcomes])
-    result = np.array([it.result for it in outcomes], dtype=float)
+    index = {name: number for number, name in enumerate(names)}
+    first = np.array([index[outcome.first] for outcome in outcomes])
+    second = np.array([index[outcome.second] for outcome in outcomes])
+    result = np.array([outcome.result for outcome in outcomes], dtype=float)
     design = np.zeros((len(outcomes), len(names)))
     design[np.arange(len(outcomes)), first] = 1
     design[np.arange(len(outcomes)), second] = -1
     has_ties = bool((result == 0).any())
-    fitted = _fit(design, result, prior, has_ties=has_ties)
+    fitted = _fit_strengths(design, result, prior, has_ties=has_ties)
     strengths, log_tie = fitted[:-1] - fitted[:-1].mean(), fitted[-1]
-    clusters = _clusters(outcomes)
-    covariance = _covariance(design, result, fitted, clusters, prior, has_ties=has_ties)
+    clusters = _cluster_ids(outcomes)
+    covariance = _cluster_covariance(design, result, fitted, clusters, prior, has_ties=has_ties)
     tie = float(np.exp(log_tie)) if has_ties else 0.0
     count = int(clusters.max()) + 1
     reach = student_quantile(confidence, count - 1) if count >= _MIN_CLUSTERS else None
-    ranks = _ranks(strengths, covariance, confidence, count)
+    ranks = _rank_ranges(strengths, covariance, confidence, count)
     found = []
-    for name, at in place.items():
-        own = [it.result if it.first == name else -it.result for it in outcomes if name in it[:2]]
+    for name, at in index.items():
+        results = [
+            outcome.result if outcome.first == name else -outcome.result for outcome in outcomes if name in outcome[:2]
+        ]
         spread = None if reach is None else reach * sqrt(max(covariance[at, at], 0.0))
         value = float(strengths[at])
         found.append(
@@ -118,37 +120,39 @@ def bradley_terry(
                 None if spread is None else Interval(value - spread, value + spread),
                 _win_rate(at, strengths, tie),
                 ranks[at],
-                own.count(1),
-                own.count(0),
-                own.count(-1),
+                results.count(1),
+                results.count(0),
+                results.count(-1),
             )
         )
-    found.sort(key=lambda it: (-it.strength, it.model))
+    found.sort(key=lambda rating: (-rating.strength, rating.model))
     return BradleyTerry(tuple(found), tie, len(outcomes), count, confidence)
 
 
 def _require_connected(outcomes: Sequence[PairOutcome], names: Sequence[str]) -> None:
     group = {name: {name} for name in names}
-    for it in outcomes:
-        if it.first == it.second:
-            raise FormalimgError(f"{it.first} is compared with itself: compare two models")
-        if group[it.first] is not group[it.second]:
-            joint = group[it.first] | group[it.second]
+    for outcome in outcomes:
+        if outcome.first == outcome.second:
+            raise FormalimgError(f"{outcome.first} is compared with itself: compare two models")
+        if group[outcome.first] is not group[outcome.second]:
+            joint = group[outcome.first] | group[outcome.second]
             group |= dict.fromkeys(joint, joint)
     if len(group[names[0]]) < len(names):
-        other = next(name for name in names if name not in group[names[0]])
-        raise FormalimgError(f"nothing connects {names[0]} and {other}: compare them, or both with a third")
+        unreached = next(name for name in names if name not in group[names[0]])
+        raise FormalimgError(f"nothing connects {names[0]} and {unreached}: compare them, or both with a third")
 
 
-def _clusters(outcomes: Sequence[PairOutcome]) -> NDArray[np.int64]:
+def _cluster_ids(outcomes: Sequence[PairOutcome]) -> NDArray[np.int64]:
     import numpy as np
 
     number: dict[Hashable, int] = {}
-    keys = [("alone", place) if it.item is None else ("item", it.item) for place, it in enumerate(outcomes)]
+    keys = [
+        ("alone", index) if outcome.item is None else ("item", outcome.item) for index, outcome in enumerate(outcomes)
+    ]
     return np.array([number.setdefault(key, len(number)) for key in keys])
 
 
-def _probabilities(apart: Floats, log_tie: float, *, has_ties: bool) -> tuple[Floats, Floats, Floats]:
+def _outcome_probabilities(apart: Floats, log_tie: float, *, has_ties: bool) -> tuple[Floats, Floats, Floats]:
     """Return the probabilities of a win, a tie and a loss, for differences in strength."""
     import numpy as np
 
@@ -165,49 +169,51 @@ def _with_prior(design: Floats, result: Floats, prior: float, *, has_ties: bool)
     results = [1.0, -1.0, 0.0] if has_ties else [1.0, -1.0]
     models = design.shape[1]
     rows = np.concatenate([design, *[np.eye(models)] * len(results)])
-    said = np.concatenate([result, np.repeat(results, models)])
+    outcomes = np.concatenate([result, np.repeat(results, models)])
     weights = np.concatenate([np.ones(len(result)), np.full(len(results) * models, prior / len(results))])
-    return rows, said, weights
+    return rows, outcomes, weights
 
 
-def _gradients(rows: Floats, said: Floats, at: Floats, *, has_ties: bool) -> tuple[Floats, Floats]:
+def _log_likelihood_gradients(rows: Floats, outcomes: Floats, at: Floats, *, has_ties: bool) -> tuple[Floats, Floats]:
     """Return the gradient of the log likelihood of each comparison, and the parts of its negative Hessian."""
     import numpy as np
 
-    win, tie, loss = _probabilities(rows @ at[:-1], float(at[-1]), has_ties=has_ties)
-    by_model = rows * ((said - (win - loss)) / 2)[:, None]
-    by_tie = (said == 0) - tie if has_ties else np.zeros(len(said))
+    win, tie, loss = _outcome_probabilities(rows @ at[:-1], float(at[-1]), has_ties=has_ties)
+    by_model = rows * ((outcomes - (win - loss)) / 2)[:, None]
+    by_tie = (outcomes == 0) - tie if has_ties else np.zeros(len(outcomes))
     variances = np.stack([(win + loss - (win - loss) ** 2) / 4, -tie * (win - loss) / 2, tie * (1 - tie)])
     return np.column_stack([by_model, by_tie]), variances
 
 
-def _information(rows: Floats, variances: Floats, weights: Floats) -> Floats:
+def _fisher_information(rows: Floats, variances: Floats, weights: Floats) -> Floats:
     import numpy as np
 
-    own, both, ties = variances * weights
-    corner = rows.T @ both
-    return np.block([[rows.T @ (rows * own[:, None]), corner[:, None]], [corner[None, :], np.array([[ties.sum()]])]])
+    strength_product, tie_product, ties = variances * weights
+    corner = rows.T @ tie_product
+    return np.block(
+        [[rows.T @ (rows * strength_product[:, None]), corner[:, None]], [corner[None, :], np.array([[ties.sum()]])]]
+    )
 
 
-def _log_likelihood(rows: Floats, said: Floats, weights: Floats, at: Floats, *, has_ties: bool) -> float:
+def _log_likelihood(rows: Floats, outcomes: Floats, weights: Floats, at: Floats, *, has_ties: bool) -> float:
     import numpy as np
 
-    win, tie, loss = _probabilities(rows @ at[:-1], float(at[-1]), has_ties=has_ties)
-    chance = np.select([said > 0, said < 0], [win, loss], tie)
+    win, tie, loss = _outcome_probabilities(rows @ at[:-1], float(at[-1]), has_ties=has_ties)
+    chance = np.select([outcomes > 0, outcomes < 0], [win, loss], tie)
     return float(weights @ np.log(np.maximum(chance, 1e-300)))
 
 
-def _fit(design: Floats, result: Floats, prior: float, *, has_ties: bool) -> Floats:
+def _fit_strengths(design: Floats, result: Floats, prior: float, *, has_ties: bool) -> Floats:
     """Return strengths and the logarithm of the tie parameter, by Newton's method with halved steps."""
     import numpy as np
 
-    rows, said, weights = _with_prior(design, result, prior, has_ties=has_ties)
+    rows, outcomes, weights = _with_prior(design, result, prior, has_ties=has_ties)
     at = np.zeros(design.shape[1] + 1)
-    best = _log_likelihood(rows, said, weights, at, has_ties=has_ties)
+    best = _log_likelihood(rows, outcomes, weights, at, has_ties=has_ties)
     for _ in range(_MAX_STEPS):
-        gradients, variances = _gradients(rows, said, at, has_ties=has_ties)
-        step = np.linalg.pinv(_information(rows, variances, weights), hermitian=True) @ (weights @ gradients)
-        while (reached := _log_likelihood(rows, said, weights, at + step, has_ties=has_ties)) < best - _TOLERANCE:
+        gradients, variances = _log_likelihood_gradients(rows, outcomes, at, has_ties=has_ties)
+        step = np.linalg.pinv(_fisher_information(rows, variances, weights), hermitian=True) @ (weights @ gradients)
+        while (reached := _log_likelihood(rows, outcomes, weights, at + step, has_ties=has_ties)) < best - _TOLERANCE:
             step /= 2
         at, best = at + step, max(best, reached)
         if np.abs(step).max() < _TOLERANCE:
@@ -215,35 +221,35 @@ def _fit(design: Floats, result: Floats, prior: float, *, has_ties: bool) -> Flo
     return at
 
 
-def _covariance(
+def _cluster_covariance(
     design: Floats, result: Floats, fitted: Floats, clusters: NDArray[np.int64], prior: float, *, has_ties: bool
 ) -> Floats:
     """Return the covariance of the centred strengths, with all comparisons of an item together."""
     import numpy as np
 
-    rows, said, weights = _with_prior(design, result, prior, has_ties=has_ties)
-    gradients, variances = _gradients(rows, said, fitted, has_ties=has_ties)
-    inverse = np.linalg.pinv(_information(rows, variances, weights), hermitian=True)
+    rows, outcomes, weights = _with_prior(design, result, prior, has_ties=has_ties)
+    gradients, variances = _log_likelihood_gradients(rows, outcomes, fitted, has_ties=has_ties)
+    inverse = np.linalg.pinv(_fisher_information(rows, variances, weights), hermitian=True)
     count = int(clusters.max()) + 1
     sums = np.zeros((count, gradients.shape[1]))
     np.add.at(sums, clusters, gradients[: len(clusters)])
-    found = inverse @ (sums.T @ sums) @ inverse * (count / max(count - 1, 1))
+    covariance = inverse @ (sums.T @ sums) @ inverse * (count / max(count - 1, 1))
     models = design.shape[1]
     centre = np.eye(models) - 1 / models
-    centred: Floats = centre @ found[:models, :models] @ centre
+    centred: Floats = centre @ covariance[:models, :models] @ centre
     return centred
 
 
-def _ranks(strengths: Floats, covariance: Floats, confidence: float, clusters: int) -> list[RankRange]:
+def _rank_ranges(strengths: Floats, covariance: Floats, confidence: float, clusters: int) -> list[RankRange]:
     models = len(strengths)
     behind, ahead = [0] * models, [0] * models
     if clusters >= _MIN_CLUSTERS:
         reach = student_quantile(1 - (1 - confidence) / comb(models, 2), clusters - 1)
-        for one, other in combinations(range(models), 2):
-            apart = float(strengths[one] - strengths[other])
-            variance = float(covariance[one, one] + covariance[other, other] - 2 * covariance[one, other])
+        for first, second in combinations(range(models), 2):
+            apart = float(strengths[first] - strengths[second])
+            variance = float(covariance[first, first] + covariance[second, second] - 2 * covariance[first, second])
             if abs(apart) > reach * sqrt(max(variance, 0.0)) + _TOLERANCE:
-                better, worse = (one, other) if apart > 0 else (other, one)
+                better, worse = (first, second) if apart > 0 else (second, first)
                 behind[worse] += 1
                 ahead[better] += 1
     return [RankRange(1 + more, models - fewer) for more, fewer in zip(behind, ahead, strict=True)]
@@ -253,5 +259,5 @@ def _win_rate(at: int, strengths: Floats, tie: float) -> float:
     import numpy as np
 
     apart = np.delete(strengths[at] - strengths, at)
-    win, drawn, _ = _probabilities(apart, float(np.log(tie)) if tie else 0.0, has_ties=tie > 0)
+    win, drawn, _ = _outcome_probabilities(apart, float(np.log(tie)) if tie else 0.0, has_ties=tie > 0)
     return float((win + drawn / 2).mean())

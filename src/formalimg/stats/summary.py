@@ -28,11 +28,11 @@ from formalimg.stats.intervals import (
     EffectiveCount,
     binomial_interval,
     bootstrap_config,
-    clustered_interval,
     effective_count,
     effective_items,
+    interval_of_pooled_levels,
+    item_clustered_interval,
     log_binomial_tail,
-    pooled_interval,
 )
 from formalimg.stats.observations import (
     Band,
@@ -44,8 +44,8 @@ from formalimg.stats.observations import (
     Rate,
     Summary,
     pass_counts,
-    tally,
-    total,
+    tally_items,
+    total_counts,
 )
 
 if TYPE_CHECKING:
@@ -79,18 +79,20 @@ def summarize(
     """
     validate_missing(missing)
     config = bootstrap_config(confidence, resamples, seed)
-    tallies = tally(observations)
-    everything = [each for items in tallies.values() for each in items.values()]
+    tallies = tally_items(observations)
+    everything = [tally for items in tallies.values() for tally in items.values()]
     if missing == "error":
         _reject_missing(everything)
-    levels = {level: _rate(items.values(), missing, confidence) for level, items in tallies.items()}
+    levels = {level: _level_rate(items.values(), missing, confidence) for level, items in tallies.items()}
     kinds = {level: pass_counts(items.values(), missing) for level, items in tallies.items()}
-    drawn = cache(partial(_resampled, kinds, config))  # a level may be in several bands
+    drawn = cache(partial(_resample_level, kinds, config))  # a level may be in several bands
     return Summary(
         levels,
-        _rate(everything, missing, confidence),
-        {name: _band(chosen, levels, kinds, config, drawn) for name, chosen in validate_bands(bands).items()},
-        None if epsilon is None else _generalizability(epsilon, levels, kinds, validate_bands(bands), confidence),
+        _level_rate(everything, missing, confidence),
+        {name: _band_rate(chosen, levels, kinds, config, drawn) for name, chosen in validate_bands(bands).items()},
+        None
+        if epsilon is None
+        else _generalizability_estimate(epsilon, levels, kinds, validate_bands(bands), confidence),
         missing,
         confidence,
     )
@@ -113,30 +115,30 @@ def validate_bands(bands: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, .
 def mean_of_levels(levels: Iterable[int], values: Mapping[int, float | None]) -> float | None:
     """Return the mean rate of these levels; None where one of them has none."""
     rates = [values.get(level) for level in levels]
-    known = [rate for rate in rates if rate is not None]
-    return sum(known) / len(known) if len(known) == len(rates) else None
+    known_rates = [rate for rate in rates if rate is not None]
+    return sum(known_rates) / len(known_rates) if len(known_rates) == len(rates) else None
 
 
 def all_levels(observed: Iterable[int], bands: Mapping[str, Sequence[int]]) -> range:
     """Return every level from the lowest to the highest that was observed or belongs to a band."""
-    known = {*observed, *(level for levels in bands.values() for level in levels)}
-    return range(min(known), max(known) + 1) if known else range(0)
+    expected_levels = {*observed, *(level for levels in bands.values() for level in levels)}
+    return range(min(expected_levels), max(expected_levels) + 1) if expected_levels else range(0)
 
 
-def _rate(tallies: Iterable[ItemTally], missing: MissingPolicy, confidence: float) -> Rate:
+def _level_rate(tallies: Iterable[ItemTally], missing: MissingPolicy, confidence: float) -> Rate:
     items = list(tallies)
     kinds = pass_counts(items, missing)
-    passed, counted = total(kinds)
+    passed, counted = total_counts(kinds)
     return Rate(
         sum(item.passed for item in items),
         sum(item.scored for item in items),
         sum(item.expected for item in items),
         passed / counted if counted else None,
-        clustered_interval(kinds, confidence) if counted else None,
+        item_clustered_interval(kinds, confidence) if counted else None,
     )
 
 
-def _band(
+def _band_rate(
     chosen: tuple[int, ...],
     rates: Mapping[int, Rate],
     kinds: Mapping[int, PassCounts],
@@ -149,21 +151,21 @@ def _band(
     coverage = sum(rate.scored for rate in present) / expected if expected else 0.0
     if value is None:
         return Band(chosen, None, None, coverage)
-    shown = {level: kinds[level] for level in chosen}
-    if min(map(effective_items, shown.values())) < MIN_ITEMS_TO_RESAMPLE:
-        return Band(chosen, value, pooled_interval(value, list(shown.values()), config.confidence), coverage)
+    counts = {level: kinds[level] for level in chosen}
+    if min(map(effective_items, counts.values())) < MIN_ITEMS_TO_RESAMPLE:
+        return Band(chosen, value, interval_of_pooled_levels(value, list(counts.values()), config.confidence), coverage)
     from formalimg.stats.bootstrap import band_interval  # here, because a run of few items is too small for it
 
-    return Band(chosen, value, band_interval({level: drawn(level) for level in shown}, value, config), coverage)
+    return Band(chosen, value, band_interval({level: drawn(level) for level in counts}, value, config), coverage)
 
 
-def _resampled(kinds: Mapping[int, PassCounts], config: BootstrapConfig, level: int) -> LevelDraws:
+def _resample_level(kinds: Mapping[int, PassCounts], config: BootstrapConfig, level: int) -> LevelDraws:
     from formalimg.stats.bootstrap import resample_level
 
     return resample_level(level, kinds[level], config)
 
 
-def _generalizability(
+def _generalizability_estimate(
     epsilon: float,
     rates: Mapping[int, Rate],
     kinds: Mapping[int, PassCounts],
@@ -173,16 +175,16 @@ def _generalizability(
     validate_epsilon(epsilon)
     levels = all_levels(rates, bands)
     value = held_level({level: rates[level].value if level in rates else None for level in levels}, epsilon)
-    known = {level: effective_count(those) for level, those in kinds.items() if those}
-    if value is None or not known:
+    effective = {level: effective_count(level_kinds) for level, level_kinds in kinds.items() if level_kinds}
+    if value is None or not effective:
         return Generalizability(epsilon, None, None, None)
-    low, high = generalizability_interval({level: known.get(level) for level in levels}, epsilon, confidence)
+    low, high = generalizability_interval({level: effective.get(level) for level in levels}, epsilon, confidence)
     return Generalizability(epsilon, value, low, high)
 
 
 def _reject_missing(tallies: Iterable[ItemTally]) -> None:
     items = list(tallies)
-    expected, unscored = sum(each.expected for each in items), sum(each.expected - each.scored for each in items)
+    expected, unscored = sum(tally.expected for tally in items), sum(tally.expected - tally.scored for tally in items)
     if unscored:
         raise FormalimgError(
             f"{unscored} of {expected} images have no verdict: resume the run to get them, or choose to leave them "
@@ -219,7 +221,7 @@ def missing_bounds(
     Raises:
         FormalimgError: if an observation or an argument is invalid.
     """
-    tallies = tally(observations)
+    tallies = tally_items(observations)
     counts = {
         level: (
             sum(item.passed for item in items.values()),
@@ -278,15 +280,15 @@ def generalizability(rates: Mapping[int, float], epsilon: float) -> int:
 
 def held_level(rates: Mapping[int, float | None], epsilon: float) -> int | None:
     """Return G_ε where the rates of some levels are unknown: None if it depends on one of them."""
-    held = 0
+    held_level = 0
     for level in sorted(rates):
         rate = rates[level]
         if rate is None:
             return None
         if rate < epsilon - TOLERANCE:
-            return held
-        held = level
-    return held
+            return held_level
+        held_level = level
+    return held_level
 
 
 def validate_epsilon(epsilon: float) -> float:
@@ -303,28 +305,30 @@ def generalizability_interval(
 
     Levels without a rate count as lost for the lower end and as held for the upper one.
     """
-    lows = {level: 0.0 if seen is None else binomial_interval(*seen, confidence).low for level, seen in levels.items()}
+    lows = {
+        level: 0.0 if count is None else binomial_interval(*count, confidence).low for level, count in levels.items()
+    }
     return held_level(lows, epsilon) or 0, highest_level(levels, epsilon, confidence)
 
 
 def highest_level(levels: Mapping[int, EffectiveCount | None], epsilon: float, confidence: float) -> int:
     """Return the highest plausible G_ε: the highest level for which it is not refuted that all up to it are held."""
     chance = (1 - confidence) / 2
-    highest, known, pooled, smallest = 0, 0, EffectiveCount(0.0, 0.0), 1.0
+    highest, known_counts, pooled, smallest = 0, 0, EffectiveCount(0.0, 0.0), 1.0
     for level in sorted(levels):
-        seen = levels[level]
-        if seen is not None:
-            known += 1
-            pooled = EffectiveCount(pooled.passed + seen.passed, pooled.counted + seen.counted)
-            smallest = min(smallest, _p_value_of_so_few(seen, epsilon))
-        one_refutes = smallest * max(1, known) <= chance / 2
+        count = levels[level]
+        if count is not None:
+            known_counts += 1
+            pooled = EffectiveCount(pooled.passed + count.passed, pooled.counted + count.counted)
+            smallest = min(smallest, _p_value_of_so_few(count, epsilon))
+        one_refutes = smallest * max(1, known_counts) <= chance / 2
         if not one_refutes and _p_value_of_so_few(pooled, epsilon) > chance / 2:
             highest = level
     return highest
 
 
-def _p_value_of_so_few(seen: EffectiveCount, epsilon: float) -> float:
+def _p_value_of_so_few(count: EffectiveCount, epsilon: float) -> float:
     """Return the probability of so few passes or fewer at a rate of ε; 1 if the observed rate is ε or more."""
-    if seen.passed >= (epsilon - TOLERANCE) * seen.counted:
+    if count.passed >= (epsilon - TOLERANCE) * count.counted:
         return 1.0
-    return exp(log_binomial_tail(seen.counted - seen.passed, seen.counted, log1p(-epsilon))) if epsilon < 1 else 0.0
+    return exp(log_binomial_tail(count.counted - count.passed, count.counted, log1p(-epsilon))) if epsilon < 1 else 0.0

@@ -34,7 +34,7 @@ class TippingPoint(NamedTuple):
     false_fail: float | None  # it fails so many more of the right images of the other model; None as above
 
 
-def tipping_point(leader: float, other: float, errors: ErrorRates = NO_ERRORS) -> TippingPoint | None:
+def tipping_point(leader: float, follower: float, errors: ErrorRates = NO_ERRORS) -> TippingPoint | None:
     """Return what would explain the difference between two pass rates of models that are equally good.
 
     A judge passes the right images but for its false fails, and some wrong ones: rate = good (1 - false_fail) + (1 -
@@ -42,18 +42,18 @@ def tipping_point(leader: float, other: float, errors: ErrorRates = NO_ERRORS) -
     rate of one model by the gap times the share of wrong, or of right images.
     """
     power = 1 - errors.false_pass - errors.false_fail
-    if leader <= other or power <= 0:
+    if leader <= follower or power <= 0:
         return None
-    good_by_other = min(1.0, max(0.0, (other - errors.false_pass) / power))
+    good_by_other = min(1.0, max(0.0, (follower - errors.false_pass) / power))
     good_by_leader = min(1.0, max(0.0, (leader - errors.false_pass) / power))
-    difference = leader - other
+    difference = leader - follower
     return TippingPoint(
-        _gap(difference, 1 - good_by_other, 1 - errors.false_pass),
-        _gap(difference, good_by_leader, 1 - errors.false_fail),
+        _rate_gap(difference, 1 - good_by_other, 1 - errors.false_pass),
+        _rate_gap(difference, good_by_leader, 1 - errors.false_fail),
     )
 
 
-def _gap(difference: float, share: float, largest: float) -> float | None:
+def _rate_gap(difference: float, share: float, largest: float) -> float | None:
     """Return the gap among this share of images that explains a difference; None if it exceeds the largest one."""
     is_enough = difference <= share * largest + _ROUNDING
     return min(largest, difference / share) if is_enough and share > 0 else None

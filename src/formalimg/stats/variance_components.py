@@ -69,8 +69,8 @@ class AnswerSpread(NamedTuple):
 
     def observed_correlation(self, images: float = 1, raters: float = 1) -> float:
         """Return the correlation of the judge's difference with that of so many raters of each image."""
-        both = self.people.difference_variance(images, raters) * self.judge.difference_variance(images)
-        return self.covariance(images) / sqrt(both) if both else 0.0
+        variance = self.people.difference_variance(images, raters) * self.judge.difference_variance(images)
+        return self.covariance(images) / sqrt(variance) if variance else 0.0
 
 
 DEFAULT_SPREAD = AnswerSpread(
@@ -90,14 +90,14 @@ all of them.
 
 def estimate_components(models: Sequence[ItemAnswers], prior: Components) -> Components:
     """Return the variance components of answers about models on the same items."""
-    cells = _answered_cells(models)
+    cells = _cells_with_answers(models)
     all_cells = [cell for row in cells for cell in row]
     within = _mean_variance([answer.value for answer in image] for cell in all_cells for image in cell)
     between = _mean_variance([_image_mean(image) for image in cell] for cell in all_cells)
     rows = [[_cell_mean(cell) for cell in row] for row in cells]
     pairs = list(combinations(rows, 2))
-    single = _mean(_variance([x - y for x, y in zip(*pair, strict=True)]) for pair in pairs) / 2
-    prompt = _mean((_variance(x) + _variance(y)) / 2 for x, y in pairs) - single
+    single = _mean_of(_variance_of([x - y for x, y in zip(*pair, strict=True)]) for pair in pairs) / 2
+    prompt = _mean_of((_variance_of(x) + _variance_of(y)) / 2 for x, y in pairs) - single
 
     noise = prior.rater + prior.rest
     if within is not None:
@@ -106,19 +106,19 @@ def estimate_components(models: Sequence[ItemAnswers], prior: Components) -> Com
         rest = between * noise / (noise + prior.image)
     else:
         rest = single * noise / (noise + prior.model_variance())
-    of_cell = rest * _mean(_mean(1 / len(image) for image in cell) / len(cell) for cell in all_cells)
+    of_cell = rest * _mean_of(_mean_of(1 / len(image) for image in cell) / len(cell) for cell in all_cells)
     if between is not None:
-        image = max(0.0, between - rest * _mean(1 / len(image) for cell in all_cells for image in cell))
+        image = max(0.0, between - rest * _mean_of(1 / len(image) for cell in all_cells for image in cell))
     else:
         image = max(0.0, single - of_cell) * prior.image / prior.model_variance()
-    prompt_model = max(0.0, single - of_cell - image * _mean(1 / len(cell) for cell in all_cells))
+    prompt_model = max(0.0, single - of_cell - image * _mean_of(1 / len(cell) for cell in all_cells))
     rater = min(rest, max(0.0, _rater_variance(models)))
     return Components(max(0.0, prompt), prompt_model, image, rater, rest - rater)
 
 
 def estimate_correlation(judge: Sequence[ItemAnswers], people: Sequence[ItemAnswers], spread: AnswerSpread) -> float:
     """Return the correlation of the judge's differences with those of people, if there were any number of raters."""
-    both = [
+    components = [
         {
             item: [(verdict, image) for verdict, image in zip(verdicts[item], images, strict=True) if verdict and image]
             for item, images in ratings.items()
@@ -126,13 +126,15 @@ def estimate_correlation(judge: Sequence[ItemAnswers], people: Sequence[ItemAnsw
         for verdicts, ratings in zip(judge, people, strict=True)
     ]
     first, second = (
-        _answered_cells([{item: [pair[side] for pair in cell] for item, cell in model.items()} for model in both])
+        _cells_with_answers(
+            [{item: [pair[side] for pair in cell] for item, cell in model.items()} for model in components]
+        )
         for side in (0, 1)
     )
     differences = [[_cell_mean(x) - _cell_mean(y) for x, y in zip(*cells, strict=True)] for cells in (first, second)]
     together = [x + y for x, y in zip(*differences, strict=True)]
-    covariance = (_variance(together) - sum(map(_variance, differences))) / 2
-    images = 1 / _mean(1 / len(cell) for row in first for cell in row)
+    covariance = (_variance_of(together) - sum(map(_variance_of, differences))) / 2
+    images = 1 / _mean_of(1 / len(cell) for row in first for cell in row)
     possible = spread._replace(correlation=1.0).covariance(images)
     return max(0.0, min(1.0, covariance / possible)) if possible else 0.0
 
@@ -140,7 +142,7 @@ def estimate_correlation(judge: Sequence[ItemAnswers], people: Sequence[ItemAnsw
 _Cell: TypeAlias = Sequence[Sequence[BinaryAnswer]]
 
 
-def _answered_cells(models: Sequence[ItemAnswers]) -> list[list[_Cell]]:
+def _cells_with_answers(models: Sequence[ItemAnswers]) -> list[list[_Cell]]:
     """Return for each model the answered images of each item, of the items that are answered for all models."""
     answered = [
         {item: answers for item, images in model.items() if (answers := [image for image in images if image])}
@@ -155,27 +157,27 @@ def _answered_cells(models: Sequence[ItemAnswers]) -> list[list[_Cell]]:
 
 
 def _image_mean(image: Sequence[BinaryAnswer]) -> float:
-    return _mean(answer.value for answer in image)
+    return _mean_of(answer.value for answer in image)
 
 
 def _cell_mean(cell: _Cell) -> float:
-    return _mean(map(_image_mean, cell))
+    return _mean_of(map(_image_mean, cell))
 
 
-def _mean(values: Iterable[float]) -> float:
+def _mean_of(values: Iterable[float]) -> float:
     numbers = list(values)
     return fsum(numbers) / len(numbers)
 
 
-def _variance(values: Sequence[float]) -> float:
-    mean = _mean(values)
+def _variance_of(values: Sequence[float]) -> float:
+    mean = _mean_of(values)
     return fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
 def _mean_variance(groups: Iterable[Sequence[float]]) -> float | None:
     """Return the mean variance of the groups of two or more; None if there are none."""
-    variances = [_variance(group) for group in groups if len(group) > 1]
-    return _mean(variances) if variances else None
+    variances = [_variance_of(group) for group in groups if len(group) > 1]
+    return _mean_of(variances) if variances else None
 
 
 def _rater_variance(models: Sequence[ItemAnswers]) -> float:
@@ -183,13 +185,13 @@ def _rater_variance(models: Sequence[ItemAnswers]) -> float:
     by_rater: dict[str, dict[str, list[float]]] = {}
     for model in models:
         answers = [(item, answer) for item, images in model.items() for image in images for answer in image]
-        mean = _mean(answer.value for _, answer in answers)
+        mean = _mean_of(answer.value for _, answer in answers)
         for item, answer in answers:
             if answer.rater:
                 by_rater.setdefault(answer.rater, {}).setdefault(item, []).append(answer.value - mean)
     products = count = 0.0
     for items in by_rater.values():
         sums, sizes = [fsum(values) for values in items.values()], [len(values) for values in items.values()]
-        products += fsum(sums) ** 2 - fsum(each * each for each in sums)
+        products += fsum(sums) ** 2 - fsum(term * term for term in sums)
         count += sum(sizes) ** 2 - sum(size * size for size in sizes)
     return products / count if count else 0.0
