@@ -141,7 +141,7 @@ class SdkClient(Generic[Client]):
             )
         if (served := served_error(error)) is not None:
             return served
-        if isinstance(error, self._library.APITimeoutError):
+        if isinstance(error, self._library.APITimeoutError) and not _is_refused(error):
             return CallError("unavailable", f"{self._endpoint.url} did not answer in time")
         if isinstance(error, self._library.APIConnectionError):
             why = one_line(str(error.__cause__ or error)) or "no reason given"
@@ -155,6 +155,14 @@ class SdkClient(Generic[Client]):
             code = error.get("code") if isinstance(error, dict) else None
             status = code if isinstance(code, int) and 400 <= code < 600 else 502
             raise _with_usage(error_from_response(_error_response(status, content, {}), self._endpoint), content)
+
+
+def _is_refused(error: BaseException) -> bool:
+    """Whether a connection was refused: with aiohttp, the SDKs report that as a timeout."""
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, ConnectionRefusedError):
+        cause = cause.__cause__
+    return cause is not None
 
 
 def _error_response(status: int, body: object, headers: Mapping[str, str]) -> ErrorResponse:
