@@ -285,10 +285,11 @@ def api_list(*, linked: bool = False) -> str:
         lines += ["", f"## {title}", ""]
         lines += [f"- {linked_name(name)}: {_summary(getattr(formalimg, name))}" for name in names]
     lines += ["", "## Packages", ""]
-    for package in PACKAGES:
-        path = _package_page_path(package)
-        name = f"`{path.stem}`"
-        lines.append(f"- {f'[{name}](api/{path.name})' if linked else name}: {_summary(import_module(path.stem))}")
+    paths = [_package_page_path(package) for package in PACKAGES]
+    if linked:
+        lines += [f"- [`{path.stem}`](api/{path.name}): {_summary(import_module(path.stem))}" for path in paths]
+    else:
+        lines.append(f"{', '.join(f'`{path.stem}`' for path in paths)}; `help()` describes each.")
     lines += ["", "Other packages are internal: their names may change without notice."]
     return "\n".join(lines) + "\n"
 
