@@ -3,7 +3,8 @@
     python -m tools.docs_reference
 
 `commands.md` and `api.md` are stored as lists, so that they can be read without a site. The site extends the first by
-every option and links the second to pages of names; `tools.docs_hooks` asks for them. Those are not stored.
+every option, links the second to pages of names, and lists the tags of odd records; `tools.docs_hooks` asks for them.
+Those are not stored.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import Any
 import typer
 
 import formalimg
+from formalimg.benchmarks.odd_records import ODD_TAGS
 from formalimg.cli.commands import COMMANDS, app
 from tools.docs_images.pages import SHOTS, Shot
 
@@ -28,6 +30,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 COMMAND_LIST, API_LIST = Path("reference/commands.md"), Path("reference/api.md")
 API, SCREENS = Path("reference/api"), Path("reference/screens.md")
 ARCHITECTURE = Path("explanation/architecture.md")
+DATA = Path("reference/data.md")
+TAG_LIST = "<!-- tags of odd records: the site lists them here -->"
 
 GUIDES: Mapping[str, tuple[str, ...]] = {
     "run": ("guides/score-a-checkpoint.md", "guides/runs.md", "guides/conditions.md", "guides/adaptive.md"),
@@ -135,7 +139,15 @@ def site_version(page: Path, markdown: str) -> str:
     """Return the text of a stored page as the site shows it."""
     if page == COMMAND_LIST:
         return f"{command_list(linked=True)}\n{command_details()}"
+    if page == DATA:
+        return markdown.replace(TAG_LIST, odd_tag_table())
     return api_list(linked=True) if page == API_LIST else markdown
+
+
+def odd_tag_table() -> str:
+    """Return the table of all tags of odd records."""
+    rows = (f"| `{tag}` | {meaning} |" for tag, meaning in ODD_TAGS.items())
+    return "\n".join(["| tag | meaning, and how such records are handled |", "| --- | --- |", *rows])
 
 
 def _counted_core() -> str:
@@ -273,10 +285,11 @@ def api_list(*, linked: bool = False) -> str:
         lines += ["", f"## {title}", ""]
         lines += [f"- {linked_name(name)}: {_summary(getattr(formalimg, name))}" for name in names]
     lines += ["", "## Packages", ""]
-    for package in PACKAGES:
-        path = _package_page_path(package)
-        name = f"`{path.stem}`"
-        lines.append(f"- {f'[{name}](api/{path.name})' if linked else name}: {_summary(import_module(path.stem))}")
+    paths = [_package_page_path(package) for package in PACKAGES]
+    if linked:
+        lines += [f"- [`{path.stem}`](api/{path.name}): {_summary(import_module(path.stem))}" for path in paths]
+    else:
+        lines.append(f"{', '.join(f'`{path.stem}`' for path in paths)}; `help()` describes each.")
     lines += ["", "Other packages are internal: their names may change without notice."]
     return "\n".join(lines) + "\n"
 

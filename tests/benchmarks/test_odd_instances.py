@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools.docs_reference import DATA, DOCS, site_version
 
 from formalimg.benchmarks.formal.published import write_published
 from formalimg.benchmarks.items_file import write_items
@@ -226,5 +227,5 @@ def test_no_change_to_a_single_published_file_keeps_the_others_from_being_read(t
 
 
 def test_the_docs_explain_every_tag() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reference" / "data.md").read_text(encoding="utf-8")
+    page = site_version(DATA, (DOCS / DATA).read_text(encoding="utf-8"))
     assert all(f"| `{tag}` | {meaning} |" in page for tag, meaning in ODD_TAGS.items())

@@ -1,6 +1,7 @@
 """Truth of drawn scenes: witnesses pass, and whatever is changed in one makes exactly the expected parts fail.
 
-What is expected is computed here, from the table in docs/explanation/drawings.md, not by the code that is tested.
+What is expected is computed here, from the tables in docs/explanation/drawings.md and docs/reference/suites/natural.md,
+not by the code that is tested.
 """
 
 from __future__ import annotations
