@@ -131,10 +131,15 @@ def test_broken_links_and_pages_that_nobody_finds_fail_the_build(tmp_path: Path)
     (tmp_path / "docs" / "index.md").write_text("# A\n\n[b](b.md), [c](#c), [d](../d.py).\n", encoding="utf-8")
     (tmp_path / "docs" / "lost.md").write_text("# Lost\n\nNothing leads here:\n- a list\n", encoding="utf-8")
     settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[0]
-    for name in ("docs_dir: docs", "[tools/docs_hooks.py]", "[assets/site.css]"):
+    here = {
+        "docs_dir: docs": f"docs_dir: {tmp_path / 'docs'}",
+        "[tools/docs_hooks.py]": f"[{ROOT / 'tools' / 'docs_hooks.py'}]",
+        "[assets/theme.css, assets/site.css]": "[]",
+        "[assets/site.js]": "[]",
+    }
+    for name, replacement in here.items():
         assert name in settings
-    settings = settings.replace("docs_dir: docs", f"docs_dir: {tmp_path / 'docs'}").replace("[assets/site.css]", "[]")
-    settings = settings.replace("[tools/docs_hooks.py]", f"[{ROOT / 'tools' / 'docs_hooks.py'}]")
+        settings = settings.replace(name, replacement)
     (tmp_path / "mkdocs.yml").write_text(f"{settings}\nnav:\n  - index.md\n", encoding="utf-8")
     built = build(tmp_path / "site", "--config-file", str(tmp_path / "mkdocs.yml"))
     assert built.returncode != 0
