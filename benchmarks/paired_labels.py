@@ -94,8 +94,8 @@ def dsg_source(folder: Path, answers: str, size: int) -> Source:
 class Shown(NamedTuple):
     """What a report shows of one repetition: differences by themselves and for all pairs at once, and rates."""
 
-    single: dict[tuple[int, int], PairedDifference]
-    pairs: dict[tuple[int, int], PairedDifference]
+    single: dict[tuple[str, str], PairedDifference]
+    pairs: dict[tuple[str, str], PairedDifference]
     rates: dict[str, tuple[float, float]]
     announced: dict[tuple[str, str], float]
 
@@ -141,13 +141,13 @@ def simulate(source: Source, labels: int, more: int, repetitions: int) -> None:
         stages[1].append(report(source, frame, images, grown)[0])
     for title, all_shown in zip((f"{labels} items", f"+ {more} more"), stages, strict=True):
         by_pair, widths, announced, certain = [], [], [], 0
-        holds: dict[tuple[int, int], list[bool]] = {}
-        for pair in combinations(range(len(source.runs)), 2):
-            truth = source.rates[source.runs[pair[0]]] - source.rates[source.runs[pair[1]]]
+        holds: dict[tuple[str, str], list[bool]] = {}
+        for pair in combinations(source.runs, 2):
+            truth = source.rates[pair[0]] - source.rates[pair[1]]
             holds[pair] = [_holds(shown.pairs[pair], truth) for shown in all_shown]
             by_pair.append(fmean(_holds(shown.single[pair], truth) for shown in all_shown))
             widths += [_half_width(shown.pairs[pair]) for shown in all_shown]
-            announced += [shown.announced[source.runs[pair[0]], source.runs[pair[1]]] for shown in all_shown]
+            announced += [shown.announced[pair] for shown in all_shown]
             certain += sum(is_significant(shown.pairs[pair]) for shown in all_shown)
         by_run = [
             fmean(shown.rates[run][0] <= source.rates[run] <= shown.rates[run][1] for shown in all_shown)

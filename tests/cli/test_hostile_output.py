@@ -15,7 +15,7 @@ import pytest
 
 from formalimg.cli.commands import configure_logging
 from formalimg.cli.streams import VisibleFormatter
-from formalimg.human_eval.study_export import RaterSummary
+from formalimg.human_eval.agreement.attention import RaterSummary
 from tests.support.command import formalimg
 from tests.support.sizes import only_in_full
 
@@ -109,7 +109,7 @@ def test_names_of_raters_are_shown_and_nothing_else(tmp_path: Path, monkeypatch:
     named = RaterSummary(name, finished=1, of=2, checks=0, checks_passed=0, seconds=60.0, median_seconds=None)
     (tmp_path / "study.toml").touch()
     monkeypatch.setattr("formalimg.human_eval.records.read_study", lambda place: place)
-    monkeypatch.setattr("formalimg.human_eval.study_export.summarize_raters", lambda study: [named])
+    monkeypatch.setattr("formalimg.human_eval.records.summarize_raters", lambda study: [named])
     done = formalimg("annotate", str(tmp_path), "--status")
     assert done.code == 0
     assert "\\x1b[2J[red]ann[/red]" in done.out

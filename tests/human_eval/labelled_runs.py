@@ -8,8 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from formalimg.human_eval.protocol import AnswerValue, RatingStep
-from formalimg.human_eval.study import Study
-from formalimg.human_eval.tasks import RatingTask
+from formalimg.human_eval.study import RatingTask, Study
 from formalimg.judges.base import LoadedImage
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute

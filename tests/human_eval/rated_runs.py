@@ -9,9 +9,8 @@ from pathlib import Path
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec, RequestedConcept
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.human_eval.protocol import AnswerValue, RatingProtocol, RatingStep
-from formalimg.human_eval.study import Study, open_study
+from formalimg.human_eval.study import RatingTask, Study, open_study
 from formalimg.human_eval.study_builder import create_study
-from formalimg.human_eval.tasks import RatingTask
 from formalimg.judges.base import LoadedImage
 from formalimg.models.base import Generated, ImageRequest, ImageResult, Refused
 from formalimg.runs.config import RunConfig

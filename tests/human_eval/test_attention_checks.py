@@ -12,15 +12,14 @@ import pytest
 
 from formalimg.benchmarks.questions.spec import QuestionSpec, whole_question
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.attention_checks import check_item, is_unrelated
+from formalimg.human_eval.agreement.attention import RaterSummary
+from formalimg.human_eval.attention_checks import is_unrelated, ready_made_check
 from formalimg.human_eval.manifest import read_study_manifest
 from formalimg.human_eval.protocol import AnswerValue, RatingProtocol, RatingStep
-from formalimg.human_eval.records import read_study
-from formalimg.human_eval.rules import StudyRules, allowed_misses, excluded_raters, needed_checks, usual_checks
-from formalimg.human_eval.study import open_study
+from formalimg.human_eval.records import read_study, summarize_raters
+from formalimg.human_eval.rules import StudyRules, find_excluded, max_misses, min_checks, usual_checks
+from formalimg.human_eval.study import RatingTask, open_study
 from formalimg.human_eval.study_builder import create_study
-from formalimg.human_eval.study_export import RaterSummary, summarize_raters
-from formalimg.human_eval.tasks import RatingTask
 from formalimg.runs.reader import StoredRun
 from formalimg.types import Item
 from tests.human_eval.compared_runs import images_by_token
@@ -49,7 +48,7 @@ def _kept(checks: int, allowed: int, passes: float) -> float:
 def test_the_fewest_checks_that_tell_clickers_from_careful_raters(
     protocol: RatingProtocol, passes: float, checks: int, allowed: int
 ) -> None:
-    assert (needed_checks(protocol), allowed_misses(checks)) == (checks, allowed)
+    assert (min_checks(protocol), max_misses(checks)) == (checks, allowed)
     rules = StudyRules().settled(protocol, checks)
     assert (rules.checks, rules.allowed) == (checks, allowed)
     assert rules.clickers_kept == pytest.approx(_kept(checks, allowed, passes))
@@ -75,7 +74,7 @@ def test_who_has_not_finished_is_measured_by_all_checks() -> None:
     rules = StudyRules().settled("likert", 6)
 
     def is_excluded(done: int, passed: int) -> bool:
-        return bool(excluded_raters([RaterSummary("r", 9, 20, done, passed, 9, 9.0)], rules))
+        return bool(find_excluded([RaterSummary("r", 9, 20, done, passed, 9, 9.0)], rules))
 
     assert not is_excluded(1, 0)
     assert is_excluded(2, 0)
@@ -126,7 +125,7 @@ def _require_clickers_go(
     )
     rules = read_study_manifest(made.folder).rules
     assert rules is not None
-    assert rules.checks == made.checks == needed_checks(protocol)
+    assert rules.checks == made.checks == min_checks(protocol)
     chance = random.Random(protocol)
     asked = {item.id: item.prompt for item in items}
     prompts = {token: asked[item] for token, (_, item) in images_by_token(made.folder).items()}
@@ -184,22 +183,22 @@ def test_one_prompt_alone_has_no_checks_in_pairs(tmp_path: Path) -> None:
 def test_prompts_of_checks_ask_for_what_no_other_prompt_names() -> None:
     chance = random.Random(1)
     zebra = replace(_worded_items(1)[0], prompt="Zebras on a piano, with a train and an UMBRELLA")
-    drawn = {item.prompt for _ in range(400) if (item := check_item(zebra, (), chance)) is not None}
+    drawn = {item.prompt for _ in range(400) if (item := ready_made_check(zebra, (), chance)) is not None}
     assert len(drawn) >= 19
     assert not any(word in prompt for prompt in drawn for word in ("zebra", "piano", "locomotive", "parasol"))
     used: set[str] = set()
     for _ in range(len(drawn)):
-        item = check_item(zebra, used, chance)
+        item = ready_made_check(zebra, used, chance)
         assert item is not None
         assert item.id not in used
         used.add(item.id)
     everything = replace(zebra, prompt=" ".join(item.prompt for item in _all_check_items()))
-    assert check_item(everything, (), chance) is None
+    assert ready_made_check(everything, (), chance) is None
 
 
 def _all_check_items() -> list[Item[object]]:
     plain, chance = _worded_items(1)[0], random.Random(2)
-    found = {item.id: item for _ in range(1_000) if (item := check_item(plain, (), chance)) is not None}
+    found = {item.id: item for _ in range(1_000) if (item := ready_made_check(plain, (), chance)) is not None}
     return [*found.values()]
 
 

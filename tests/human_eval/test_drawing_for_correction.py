@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.correction_sample import CorrectionSample
-from formalimg.human_eval.labels import human_labels
+from formalimg.human_eval.correction import CorrectionSample
 from formalimg.human_eval.manifest import read_study_manifest
+from formalimg.human_eval.ratings import human_labels
 from formalimg.human_eval.records import read_study
 from formalimg.human_eval.study import open_study
 from formalimg.human_eval.study_builder import NewStudy, create_study
-from formalimg.human_eval.study_growth import add_images, finish_growth
+from formalimg.human_eval.study_extension import add_images, finish_growth
 from formalimg.runs.reader import open_run
 from tests.human_eval.labelled_runs import is_right, lenient_run, rate_truly, said_yes
 from tests.human_eval.rated_runs import opened

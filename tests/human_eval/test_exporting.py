@@ -12,14 +12,13 @@ import pytest
 from formalimg.benchmarks.cfworld.calibration import calibrate_gate
 from formalimg.benchmarks.cfworld.human_scores import study_human_scores
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.human_ratings import read_human_scores, read_labels, read_votes
+from formalimg.human_eval.agreement.rating_files import load_label_file, load_score_file, read_votes
 from formalimg.human_eval.protocol import AnswerValue, RatingStep
 from formalimg.human_eval.ratings import human_ratings
 from formalimg.human_eval.records import read_study
-from formalimg.human_eval.study import open_study
+from formalimg.human_eval.study import RatingTask, open_study
 from formalimg.human_eval.study_builder import create_study
 from formalimg.human_eval.study_export import export_study
-from formalimg.human_eval.tasks import RatingTask
 from tests.human_eval.rated_runs import (
     SEEN,
     concept_items,
@@ -128,7 +127,7 @@ def test_scores_are_read_back_and_compared_with_the_judge(tmp_path: Path) -> Non
             for rater in ("rater-1", "rater-2"):
                 take(study, rater, lambda task, step: given[step.name])
         export_study(tmp_path / "study", tmp_path / "out")
-        ratings = read_human_scores(tmp_path / "out" / "scores.csv")
+        ratings = load_score_file(tmp_path / "out" / "scores.csv").require_valid()
         assert {(it.question, it.value) for it in ratings} == {(1, 0.9), (2, 0.07)}
         assert len(ratings) == 12
         found = study_human_scores(tmp_path / "out" / "scores.csv", runs)
@@ -147,7 +146,7 @@ def test_labels_are_what_the_gate_is_calibrated_with(tmp_path: Path) -> None:
         with open_study(tmp_path / "study") as study:
             take(study, ME, lambda task, step: scores[task.words.split()[-1].strip(".")][0] >= 0.4)
         export_study(tmp_path / "study", tmp_path / "out")
-        labels = read_labels(tmp_path / "out" / "labels.csv")
+        labels = load_label_file(tmp_path / "out" / "labels.csv").require_valid()
         assert {it.item: it.value for it in labels} == {
             item.id: float(scores[item.id][0] >= 0.4) for item in items if item.level == 1
         }

@@ -18,14 +18,13 @@ from formalimg.benchmarks.registry import suite
 from formalimg.cli.commands import app
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
-from formalimg.human_eval.correction_sample import ItemSample
-from formalimg.human_eval.item_correction import ItemFrame, draw_items, draw_more_items
-from formalimg.human_eval.labels import human_labels
+from formalimg.human_eval.item_correction import ItemFrame, ItemSample, draw_items, draw_more_items
 from formalimg.human_eval.manifest import read_study_manifest
+from formalimg.human_eval.ratings import human_labels
 from formalimg.human_eval.records import read_study
 from formalimg.human_eval.study import open_study
 from formalimg.human_eval.study_builder import NewStudy, create_study
-from formalimg.human_eval.study_growth import add_images, finish_growth
+from formalimg.human_eval.study_extension import add_images, finish_growth
 from formalimg.runs.execution import judge_run
 from formalimg.stats.corrected_difference import estimate_corrected_difference
 from formalimg.stats.corrected_summary import LabelledObservation, summarize_corrected
@@ -254,14 +253,14 @@ def test_the_stored_probabilities_are_those_of_the_draw() -> None:
 
 def test_differences_and_rates_hold_the_truth_after_a_growth() -> None:
     """Where more items are drawn is decided by the labels; intervals hold the truth in 93 % of cases all the same."""
-    held, rates, count = Counter[tuple[int, int]](), Counter[str](), tries(80, 1000)
+    held, rates, count = Counter[tuple[str, str]](), Counter[str](), tries(80, 1000)
     for frame, sample, images in _draws(count, 30, 40, 30):
         said = {(it.run, it.item, 0): images[it][1] for row in sample.items for it in frame.items[row.item]}
         for pair, items in frame.pairs(said).items():
             found = estimate_corrected_difference(items, frame.levels)
             assert found is not None
             assert found.interval is not None
-            truth = RATES[NAMES[pair[0]]] - RATES[NAMES[pair[1]]]
+            truth = RATES[pair[0]] - RATES[pair[1]]
             held[pair] += found.interval.low <= truth <= found.interval.high
         for run in NAMES:
             seen = [

@@ -9,8 +9,7 @@ import pytest
 
 from formalimg.human_eval.protocol import AnswerError
 from formalimg.human_eval.records import read_study
-from formalimg.human_eval.study import Study, open_study
-from formalimg.human_eval.tasks import RatingTask
+from formalimg.human_eval.study import RatingTask, Study, open_study
 from tests.human_eval.rated_runs import concept_items, small_study, take
 
 ME = "rater-1"

@@ -13,19 +13,18 @@ import pytest
 
 from formalimg.benchmarks.registry import suite_names
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.human_ratings import read_votes
+from formalimg.human_eval.agreement.attention import RaterSummary
+from formalimg.human_eval.agreement.rating_files import read_votes
 from formalimg.human_eval.agreement.studies import study_human_ratings
 from formalimg.human_eval.agreement.vote_study import VoteStudy
-from formalimg.human_eval.instructions import instructions_for
 from formalimg.human_eval.manifest import read_study_manifest
-from formalimg.human_eval.protocol import AnswerError, RatingProtocol
+from formalimg.human_eval.protocol import AnswerError, RatingProtocol, instructions_for
 from formalimg.human_eval.ratings import human_ratings
-from formalimg.human_eval.records import read_study
-from formalimg.human_eval.recruitment import write_recruitment
-from formalimg.human_eval.rules import StudyRules, excluded_raters, usual_checks
+from formalimg.human_eval.records import read_study, summarize_raters
+from formalimg.human_eval.rules import StudyRules, find_excluded, usual_checks
 from formalimg.human_eval.study import open_study
 from formalimg.human_eval.study_builder import create_study
-from formalimg.human_eval.study_export import RaterSummary, export_study, summarize_raters
+from formalimg.human_eval.study_export import export_study, write_recruitment
 from formalimg.runs.reader import StoredRun
 from tests.human_eval.rated_runs import concept_items, opened, rated_run, take
 
@@ -73,13 +72,13 @@ def test_rules_exclude_as_stated() -> None:
         rater("fast", 3, 3, 0.4),
         rater("nothing done", 0, 0, None),
     ]
-    assert excluded_raters(raters, None) == ()
-    assert [it.rater for it in excluded_raters(raters, StudyRules(0.34))] == ["two of three"]
-    assert dict(excluded_raters(raters, StudyRules(0.34, 1.0))) == {
+    assert find_excluded(raters, None) == {}
+    assert [*find_excluded(raters, StudyRules(0.34))] == ["two of three"]
+    assert find_excluded(raters, StudyRules(0.34, 1.0)) == {
         "two of three": "missed 2 of 3 attention checks",
         "fast": "median of 0.4 s for an image",
     }
-    assert [it.rater for it in excluded_raters(raters, StudyRules(0))] == ["one of three", "two of three"]
+    assert [*find_excluded(raters, StudyRules(0))] == ["one of three", "two of three"]
     for wrong in ((1.1, 0), (float("nan"), 0), (0.3, -1), (0.3, float("nan"))):
         with pytest.raises(FormalimgError):
             StudyRules(*wrong)

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.human_eval.agreement.human_ratings import read_votes
+from formalimg.human_eval.agreement.rating_files import read_votes
 from formalimg.human_eval.agreement.vote_study import study_votes
 from formalimg.human_eval.protocol import AnswerValue, RatingStep
 from formalimg.human_eval.records import read_study
-from formalimg.human_eval.study import open_study
+from formalimg.human_eval.study import RatingTask, open_study
 from formalimg.human_eval.study_builder import create_study
 from formalimg.human_eval.study_export import export_study
-from formalimg.human_eval.tasks import RatingTask
 from formalimg.runs.reader import StoredRun
 from tests.human_eval.rated_runs import concept_items, opened, take
 from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_run

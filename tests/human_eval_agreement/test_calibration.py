@@ -21,7 +21,7 @@ from formalimg.benchmarks.cfworld.calibration import GateCalibration, calibrate_
 from formalimg.benchmarks.cfworld.scores import ScoreProfile
 from formalimg.cli.calibrate import calibrate_command
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.human_ratings import RatingsError, read_labels
+from formalimg.human_eval.agreement.rating_files import RatingsError, load_label_file
 from formalimg.human_eval.agreement.thresholds import LabelledScore, at_thresholds, best_threshold
 from formalimg.runs.reader import open_run
 from formalimg.stats.intervals import clopper_pearson
@@ -52,7 +52,7 @@ def labels(tmp_path: Path) -> Path:
 def _calibrated(labels: Path, *folders: Path, profile: ScoreProfile = "paper") -> GateCalibration:
     with ExitStack() as opened:
         runs = [opened.enter_context(closing(open_run(each))) for each in folders]
-        return calibrate_gate(read_labels(labels), runs, profile=profile)
+        return calibrate_gate(load_label_file(labels).require_valid(), runs, profile=profile)
 
 
 def test_accuracy_and_f1_by_hand(folder: Path, labels: Path) -> None:
@@ -114,7 +114,7 @@ def test_labels_that_make_no_sense_beside_the_runs_are_refused_together(folder: 
 def test_bad_rows_are_named_by_line(tmp_path: Path) -> None:
     (tmp_path / "labels.csv").write_text("model,item,label\nrun,a,1\nrun,a,0.5\n,a,1\nrun,a\n")
     with pytest.raises(RatingsError) as caught:
-        read_labels(tmp_path / "labels.csv")
+        load_label_file(tmp_path / "labels.csv").require_valid()
     assert [finding.split(":")[1] for finding in caught.value.findings] == ["3", "4", "5"]
     for text, expected in (
         ("model,item\n", "no column label"),
@@ -123,7 +123,7 @@ def test_bad_rows_are_named_by_line(tmp_path: Path) -> None:
     ):
         (tmp_path / "labels.csv").write_text(text)
         with pytest.raises(RatingsError, match=expected):
-            read_labels(tmp_path / "labels.csv")
+            load_label_file(tmp_path / "labels.csv").require_valid()
 
 
 def test_scores_of_several_judges_or_other_suites_are_not_mixed(folder: Path, labels: Path, tmp_path: Path) -> None:

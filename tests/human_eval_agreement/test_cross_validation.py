@@ -13,9 +13,8 @@ import pytest
 from formalimg.benchmarks.cfworld.calibration import calibrate_gate
 from formalimg.benchmarks.cfworld.calibration_tables import calibration_text
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.cross_validation import FOLDS, cross_validate
-from formalimg.human_eval.agreement.human_ratings import Rating
-from formalimg.human_eval.agreement.thresholds import LabelledScore, best_threshold
+from formalimg.human_eval.agreement.rating_files import Rating
+from formalimg.human_eval.agreement.thresholds import FOLDS, LabelledScore, best_threshold, cross_validate
 from formalimg.runs.reader import open_run
 from tests.human_eval_agreement.counterfactual_runs import scored_item, scored_run
 from tests.support.sizes import tries

@@ -22,8 +22,8 @@ from formalimg.benchmarks.cfworld.spec import Dimension
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.consistency import HumanScoreStudy
-from formalimg.human_eval.agreement.human_ratings import RatingsError, read_human_scores
-from formalimg.human_eval.agreement.score_gap import ScorePair, score_gap
+from formalimg.human_eval.agreement.rating_files import RatingsError, load_score_file
+from formalimg.human_eval.agreement.score_agreement import ScorePair, score_gap
 from formalimg.runs.reader import open_run
 from formalimg.stats.intervals import clopper_pearson
 from tests.human_eval_agreement.concept_runs import PlannedJudge, concept_item, concept_run
@@ -77,7 +77,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _studied(folder: Path, tmp_path: Path, text: str = PEOPLE, profile: ScoreProfile = "paper") -> HumanScoreStudy:
     (tmp_path / "scores.csv").write_text(text)
     with closing(open_run(folder)) as run:
-        return study_human_scores(read_human_scores(tmp_path / "scores.csv"), [run], profile=profile)
+        return study_human_scores(load_score_file(tmp_path / "scores.csv").require_valid(), [run], profile=profile)
 
 
 def test_differences_by_hand(folder: Path, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_what_is_no_score_from_0_to_1_is_refused(tmp_path: Path, text: str) -> N
         f'model,item,question,rater,score\nrun,b-l2,1,ann,"{text}"\n', encoding="utf-8"
     )
     with pytest.raises(RatingsError, match="write a number from 0 to 1"):
-        read_human_scores(tmp_path / "scores.csv")
+        load_score_file(tmp_path / "scores.csv").require_valid()
 
 
 def test_each_of_several_runs_is_what_it_is_alone(folder: Path, tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_each_of_several_runs_is_what_it_is_alone(folder: Path, tmp_path: Path) 
     others = [line.replace("run,", "other,", 1).replace(",0.6\n", ",0.9\n") for line in lines]
     (tmp_path / "scores.csv").write_text("".join([head, *lines, *others]))
     with closing(open_run(folder)) as one, closing(open_run(other)) as two:
-        both = study_human_scores(read_human_scores(tmp_path / "scores.csv"), [one, two])
+        both = study_human_scores(load_score_file(tmp_path / "scores.csv").require_valid(), [one, two])
     alone = {
         "run": _studied(folder, tmp_path, "".join([head, *lines])),
         "other": _studied(other, tmp_path, "".join([head, *others])),

@@ -7,7 +7,7 @@ import pytest
 from formalimg.benchmarks import registry
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.own_studies import StudyName, find_study
+from formalimg.human_eval.agreement.study_tables import StudyName, find_study
 
 
 @pytest.mark.parametrize(

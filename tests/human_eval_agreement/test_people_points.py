@@ -13,8 +13,8 @@ from statistics import variance
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.human_ratings import LikertRating, RatingsError, VotesError, read_likert_ratings
 from formalimg.human_eval.agreement.rater_agreement import Case, CaseInfo, build_panel, cronbach_of_ratings
+from formalimg.human_eval.agreement.rating_files import LikertRating, RatingsError, VotesError, load_likert_file
 from formalimg.human_eval.agreement.studies import HumanRatings, human_study_text, study_human_ratings
 from formalimg.human_eval.agreement.vote_study import study_likert
 from formalimg.runs.reader import StoredRun, open_run
@@ -223,10 +223,10 @@ def test_every_form_tells_the_same(runs: list[StoredRun]) -> None:
 def test_mistakes_are_told(runs: list[StoredRun], tmp_path: Path) -> None:
     table = tmp_path / "likert.csv"
     table.write_text("model,item,rater,rating,question\none,a1,ann,5,all\none,a2,ann,4,\n")
-    assert [it.points for it in read_likert_ratings(table)] == [5, 4]
+    assert [it.points for it in load_likert_file(table).require_valid()] == [5, 4]
     table.write_text("model,item,rater,rating,question\none,a1,ann,6,all\none,a2,ann,4,1\n")
     with pytest.raises(RatingsError, match="the rating is '6': write 1, 2, 3, 4 or 5") as caught:
-        read_likert_ratings(table)
+        load_likert_file(table).require_valid()
     assert len(caught.value.findings) == 2
     with pytest.raises(VotesError, match="ann votes twice"):
         study_likert([LikertRating("one", "a1", 0, "ann", 5)] * 2, runs)

@@ -16,10 +16,9 @@ from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.protocol import AnswerValue, RatingProtocol, RatingStep
 from formalimg.human_eval.ratings import human_ratings
-from formalimg.human_eval.study import open_study
+from formalimg.human_eval.study import RatingTask, open_study
 from formalimg.human_eval.study_builder import create_study
 from formalimg.human_eval.study_export import export_study
-from formalimg.human_eval.tasks import RatingTask
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute
 from tests.human_eval.rated_runs import SEEN, concept_items, formula_items, grounded_run, opened, rated_run, take

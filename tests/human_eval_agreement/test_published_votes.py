@@ -11,7 +11,7 @@ from pathlib import Path
 
 from formalimg import load
 from formalimg.benchmarks.conceptmix.spec import CATEGORIES, ConceptSpec
-from formalimg.human_eval.agreement.human_ratings import Vote
+from formalimg.human_eval.agreement.rating_files import Vote
 from formalimg.human_eval.agreement.vote_study import study_votes
 from formalimg.runs.reader import open_run
 from formalimg.types import Item

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.human_eval.agreement.studies import agreement_text, human_study_tables
+from formalimg.human_eval.agreement.studies import agreement_text, tables_of_study
 from formalimg.human_eval.agreement.vote_study import VoteStudy
 from formalimg.reports.tables.format import cell_text
 from formalimg.stats.agreement import Consistency
@@ -192,7 +192,7 @@ def test_alpha_and_the_measured_judge_are_told(study: VoteStudy) -> None:
     assert float(whole["rank correlation of runs", "2"]["value"]) == pytest.approx(sqrt(3) / 2)
     assert whole["mean rank correlation of runs", ""]["n"] == "1"
     assert study.whole is not None
-    _, measured, relied, ranked, *_ = human_study_tables(study)
+    _, measured, relied, ranked, *_ = tables_of_study(study)
     (alpha,) = [row for row in _texts(relied) if row[0] == "Krippendorff's, whole images"]
     assert alpha[1].startswith("0.192 (")
     assert alpha[2:] == ("10", "0")
@@ -212,14 +212,14 @@ def test_unscored_verdicts_and_ties_are_told_apart(tmp_path: Path) -> None:
     rows = [f"one,{item},{who},{vote}" for item, votes in said.items() for who, vote in zip("ab", votes, strict=True)]
     study = studied({"one": folder}, "\n".join(["model,item,rater,vote", *rows]), tmp_path)
     assert study.unscored == {"not understood": 3}
-    first, measured, *_ = human_study_tables(study)
+    first, measured, *_ = tables_of_study(study)
     cells = {row[0]: row[1] for row in _texts(measured)}
     assert (cells["left out, no majority"], cells["left out, no verdict"]) == ("2", "2")
     assert "Images without a verdict of the judge: 3 (not understood 3)." in first.notes[0]
 
 
 def test_results_come_first_and_details_last(study: VoteStudy) -> None:
-    tables = human_study_tables(study)
+    tables = tables_of_study(study)
     titles = [table.title for table in tables]
     assert titles[:2] == ["Judge and raters: whole images", "Judge accuracy against the majority of raters"]
     places = [table.placement for table in tables]
@@ -234,7 +234,7 @@ def test_results_come_first_and_details_last(study: VoteStudy) -> None:
 
 def test_a_study_begins_with_what_a_reader_needs(study: VoteStudy) -> None:
     """How often they agree, in which direction the judge errs, and whether it sees more than the level."""
-    rows = {row[0]: row[1] for row in _texts(human_study_tables(study)[0])}
+    rows = {row[0]: row[1] for row in _texts(tables_of_study(study)[0])}
     assert list(rows) == ["agreement", "direction", "within levels"]
     assert rows["agreement"].startswith("77.8 % (34.8–98.2) of 9 images")
     assert rows["direction"].startswith(

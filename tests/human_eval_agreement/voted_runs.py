@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec
-from formalimg.human_eval.agreement.human_ratings import read_votes
+from formalimg.human_eval.agreement.rating_files import read_votes
 from formalimg.human_eval.agreement.vote_study import VoteStudy, study_votes
 from formalimg.runs.reader import open_run
 from formalimg.types import Item

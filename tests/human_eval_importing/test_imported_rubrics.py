@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.importing.rubric_tables import read_rating, read_rubrics
+from formalimg.human_eval.importing.rubric_runs import read_rating, read_rubrics
 from formalimg.runs.reader import Judged, open_run
 from formalimg.types import Unscored, Verdict
 from tests.support.command import formalimg

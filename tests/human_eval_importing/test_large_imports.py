@@ -12,10 +12,10 @@ import pytest
 from formalimg._util import record_files
 from formalimg.benchmarks.loader import load
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.importing import rating_tables
+from formalimg.human_eval.importing import rating_studies
 from formalimg.human_eval.importing.answer_files import read_answers
 from formalimg.human_eval.importing.answer_runs import ImportedRuns, import_answers
-from formalimg.human_eval.importing.rating_tables import read_ratings
+from formalimg.human_eval.importing.rating_studies import read_ratings
 from formalimg.types import Item
 
 _HEADS = "model,item,sample,question_id,question,answer\n"
@@ -74,7 +74,7 @@ def test_too_many_images_are_refused_before_anything_is_written(tmp_path: Path, 
 
 
 def test_too_many_ratings_and_values_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rating_tables, "_MAX_RATINGS", 10)
+    monkeypatch.setattr(rating_studies, "_MAX_RATINGS", 10)
     records = [{"item": "a", "rater": f"{number}", "rating": 3} for number in range(11)]
     (tmp_path / "ratings.jsonl").write_text("\n".join(map(json.dumps, records)))
     with pytest.raises(FormalimgError, match="has more than 10 ratings: split it"):

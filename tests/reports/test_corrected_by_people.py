@@ -16,9 +16,8 @@ from typer.testing import CliRunner
 from formalimg.cli.commands import app
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.protocol import RatingStep
-from formalimg.human_eval.study import open_study
+from formalimg.human_eval.study import RatingTask, open_study
 from formalimg.human_eval.study_builder import NewStudy, create_study
-from formalimg.human_eval.tasks import RatingTask
 from formalimg.runs.execution import judge_run
 from formalimg.types import Verdict
 from tests.human_eval.labelled_runs import is_right, lenient_run, rate_truly, true_rate

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.human_eval.agreement.human_ratings import Vote
+from formalimg.human_eval.agreement.rating_files import Vote
 from formalimg.human_eval.agreement.vote_study import study_votes
 from formalimg.reports.comparison import compare
 from formalimg.reports.report import render

@@ -268,8 +268,8 @@ def test_the_command_keeps_images_on_a_store_and_the_others_read_them(tmp_path: 
 
 def test_the_viewer_and_studies_show_what_lies_on_a_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("starlette", reason="pip install 'formalimg[web]'")
-    from formalimg.human_eval.rateable_images import rateable_images
-    from formalimg.human_eval.tasks import read_image
+    from formalimg.human_eval.study import read_image
+    from formalimg.human_eval.study_builder import rateable_images
     from tests.web.sites import visitor
 
     monkeypatch.setenv("FORMALIMG_CACHE", str(tmp_path / "cache"))

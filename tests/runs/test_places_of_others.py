@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.tasks import read_image
+from formalimg.human_eval.study import read_image
 from formalimg.reports.report_images import make_thumbnail
 from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.image_store import RunFolderImage, is_image_name

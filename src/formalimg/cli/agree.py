@@ -130,29 +130,29 @@ def agree_command(
     chosen = judges or (() if judge is None else (judge,))
     if ratings:
         from formalimg.human_eval.agreement.studies import (
-            human_study_table,
             human_study_text,
+            study_table,
         )  # here, so that other commands start faster
 
         studies_of_ratings = compare_with_ratings(runs, chosen, ratings, exclude_inattentive, iou, profile, rule)
         write_output(
-            form, out, lambda: human_study_text(studies_of_ratings, form), lambda: human_study_table(studies_of_ratings)
+            form, out, lambda: human_study_text(studies_of_ratings, form), lambda: study_table(studies_of_ratings)
         )
         _draw(studies_of_ratings, figures, formats)
     elif scores:
-        from formalimg.human_eval.agreement.consistency_tables import human_scores_table, human_scores_text
+        from formalimg.human_eval.agreement.consistency import human_scores_table, human_scores_text
 
         found = compare_with_scores(runs, chosen, scores, profile)
         write_output(form, out, lambda: human_scores_text(found, form), lambda: human_scores_table(found))
         _draw(found, figures, formats)
     else:
-        from formalimg.human_eval.agreement.studies import agreement_table, agreement_text
+        from formalimg.human_eval.agreement.studies import agreement_text, study_table
 
         studies: list[JudgeAgreement | JudgeScoreAgreement | VoteStudy] = [
             *(compare_judge_pairs(runs, judges, profile) if judges or not votes else []),
             *(compare_with_votes(runs, chosen, votes) if votes else []),
         ]
-        write_output(form, out, lambda: agreement_text(studies, form), lambda: agreement_table(studies))
+        write_output(form, out, lambda: agreement_text(studies, form), lambda: study_table(studies))
         _draw(studies, figures, formats)
 
 

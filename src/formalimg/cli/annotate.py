@@ -280,7 +280,7 @@ def _show_links(study: Study, address: str, addresses: Mapping[str, str]) -> Non
 
 
 def _write_links(study: Study, addresses: Mapping[str, str], out: Path) -> None:
-    from formalimg.human_eval.recruitment import write_recruitment
+    from formalimg.human_eval.study_export import write_recruitment
 
     for path in write_recruitment(addresses, study.completion_codes(), out):
         echo(path)
@@ -290,8 +290,8 @@ def _show_status(place: Path, export: Path | None, leave_out: list[str]) -> None
     from rich.table import Table
     from rich.text import Text
 
-    from formalimg.human_eval.records import read_study
-    from formalimg.human_eval.study_export import export_study, summarize_raters
+    from formalimg.human_eval.records import read_study, summarize_raters
+    from formalimg.human_eval.study_export import export_study
 
     raters = summarize_raters(read_study(place))
     table = Table(box=None, pad_edge=False)

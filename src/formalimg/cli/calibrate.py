@@ -53,7 +53,7 @@ def calibrate_command(
 
     Raters label whether a factual image is recognisable; the gate should open for exactly those images.
     """
-    from formalimg.human_eval.agreement.own_studies import find_study  # here, so that other commands start faster
+    from formalimg.human_eval.agreement.study_tables import find_study  # here, so that other commands start faster
     from formalimg.runs.manifest import profile_of_judges
 
     formats = figure_formats(figures, figures_as)

@@ -16,7 +16,7 @@ from formalimg.cli.streams import echo, print_data, print_table
 from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
-    from formalimg.human_eval.agreement.own_studies import OwnStudy
+    from formalimg.human_eval.agreement.study_tables import OwnStudy
     from formalimg.types import ChatModel
 
 _BETWEEN_STEPS = 100
@@ -70,7 +70,7 @@ def captions_command(
 
     With a model and --out, run the same command again to resume. Exit code 1 if some captions remain unanswered.
     """
-    from formalimg.human_eval.agreement.own_studies import find_study  # here, so that other commands start faster
+    from formalimg.human_eval.agreement.study_tables import find_study  # here, so that other commands start faster
 
     if model is None and (model_options or prompts or dry_run):
         raise FormalimgError("-M, --prompts and --dry-run are for a chat model: name it with --model")

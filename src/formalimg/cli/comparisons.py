@@ -139,7 +139,7 @@ def read_human_ratings(
     if not ratings and not labels:
         return SaidByPeople([], {})
     from formalimg.human_eval.agreement.image_labels import merge_labels, read_image_labels
-    from formalimg.human_eval.labels import human_labels
+    from formalimg.human_eval.ratings import human_labels
 
     studies: list[HumanStudy] = []
     found: list[dict[Path, RunLabels]] = []
@@ -193,7 +193,7 @@ def _rated_runs(ratings: Path) -> set[str]:
 
 def _runs_by_judge(runs: list[Path], judges: Sequence[str]) -> Iterator[list[StoredRun]]:
     """Yield the runs opened with the last judge; or once with each of the judges that are named."""
-    from formalimg.human_eval.agreement.run_judges import find_judge
+    from formalimg.human_eval.agreement.judge_agreement import find_judge
     from formalimg.runs.reader import open_run
 
     for name in judges or (None,):
@@ -206,6 +206,6 @@ def _runs_by_judge(runs: list[Path], judges: Sequence[str]) -> Iterator[list[Sto
 
 
 def _judge_pair(run: StoredRun, judges: tuple[str, str]) -> tuple[Identity, Identity]:
-    from formalimg.human_eval.agreement.run_judges import find_judge
+    from formalimg.human_eval.agreement.judge_agreement import find_judge
 
     return find_judge(run, judges[0]), find_judge(run, judges[1])

@@ -58,7 +58,7 @@ def diagnose_command(
 
     Compares changed rules, rare pairs of objects, and prompts without names.
     """
-    from formalimg.human_eval.agreement.own_studies import find_study  # here, so that other commands start faster
+    from formalimg.human_eval.agreement.study_tables import find_study  # here, so that other commands start faster
     from formalimg.runs.manifest import profile_of_judges
 
     form = output_format(format, out, "a diagnosis")

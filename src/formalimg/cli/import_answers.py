@@ -131,8 +131,7 @@ def import_ratings_command(
 
     Raters become rater-1, rater-2 and so on.
     """
-    from formalimg.human_eval.importing.rating_studies import import_ratings
-    from formalimg.human_eval.importing.rating_tables import read_ratings
+    from formalimg.human_eval.importing.rating_studies import import_ratings, read_ratings
     from formalimg.runs.reader import open_run
 
     with ExitStack() as stack:
@@ -185,8 +184,7 @@ def import_rubrics_command(
     Each judge at each temperature becomes a judge of the run, for `agree --judges`. N/A is no part of a verdict, and an
     image without ratings is unscored.
     """
-    from formalimg.human_eval.importing.rubric_runs import import_rubrics
-    from formalimg.human_eval.importing.rubric_tables import read_rubrics
+    from formalimg.human_eval.importing.rubric_runs import import_rubrics, read_rubrics
     from formalimg.scoring.prompt_items import read_prompt_items
 
     names = [name for name in (part.strip() for part in criteria.split(",")) if name]

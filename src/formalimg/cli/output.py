@@ -84,7 +84,7 @@ def write_output(
 @contextmanager
 def open_runs(folders: Sequence[Path], judge: str | None) -> Iterator[list[StoredRun]]:
     """Open run folders with the judge of this name or number; None for the last judge of each."""
-    from formalimg.human_eval.agreement.run_judges import find_judge
+    from formalimg.human_eval.agreement.judge_agreement import find_judge
     from formalimg.runs.reader import open_run
 
     with ExitStack() as opened:

@@ -131,7 +131,7 @@ def report_command(
 ) -> None:
     """Compare runs: pass rates, confidence intervals, and what could not be scored."""
     from formalimg._util.io import atomic_write
-    from formalimg.human_eval.agreement.studies import human_study_table
+    from formalimg.human_eval.agreement.studies import study_table
     from formalimg.judges.certificates.certificate import read_certificate
     from formalimg.reports.comparison import compare
     from formalimg.reports.formats import format_of
@@ -190,7 +190,7 @@ def report_command(
     elif form == "terminal":
         print_table(terminal_table(comparison, details=details))
         if studies and details:
-            print_table(human_study_table(studies))
+            print_table(study_table(studies))
         print_next("report", runs, "--format html" if details else "--details")
     else:
         print_data(render(comparison, form, studied=studies))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from formalimg.human_eval.manifest import StudyConfig
     from formalimg.human_eval.protocol import RatingProtocol
     from formalimg.human_eval.rules import StudyRules
-    from formalimg.human_eval.study_growth import GrownStudy
+    from formalimg.human_eval.study_extension import GrownStudy
 
 RATERS = 5
 """Raters per image in the study of the FormalImg paper, for studies that replicate it."""
@@ -75,9 +75,9 @@ def study_pages(
 def create_or_resume(place: Path, config: StudyConfig, page: StudyPages, *, for_correction: bool) -> Mapping[str, str]:
     """Create the study and return its links; none if it exists already with the same configuration."""
     from formalimg import __version__
-    from formalimg.human_eval.correction import correction_protocol
     from formalimg.human_eval.manifest import read_study_manifest, require_same_config
-    from formalimg.human_eval.rules import needed_checks
+    from formalimg.human_eval.protocol import rating_rules
+    from formalimg.human_eval.rules import min_checks
     from formalimg.human_eval.study_builder import create_study
     from formalimg.runs.reader import open_run
 
@@ -94,7 +94,7 @@ def create_or_resume(place: Path, config: StudyConfig, page: StudyPages, *, for_
         runs = [opened.enter_context(closing(open_run(folder))) for folder in config.runs]
         protocol = config.protocol
         if for_correction and protocol is None and runs:
-            protocol = correction_protocol(runs[0].manifest.suite)
+            protocol = rating_rules(runs[0].manifest.suite).label
         if protocol is None:
             raise FormalimgError("choose how raters judge: --protocol likert, questions, scores, boxes or ab")
         labels = (config.labels or LABELS) if for_correction else None
@@ -119,7 +119,7 @@ def create_or_resume(place: Path, config: StudyConfig, page: StudyPages, *, for_
         echo(_precision_line(made.precision, labels or 0))
     if made.draw is not None:
         echo(_items_line(made.draw, labels or 0))
-    if config.checks is None and made.checks < needed_checks(protocol):
+    if config.checks is None and made.checks < min_checks(protocol):
         echo(_few_checks_line(page.rules.settled(protocol, made.checks), protocol))
     if for_correction and per_image == 1 and config.per_image is None:
         echo(_ONE_RATER)
@@ -138,10 +138,10 @@ def _precision_line(precision: LabelPrecision, asked: int) -> str:
 
 def _few_checks_line(rules: StudyRules, protocol: RatingProtocol) -> str:
     """Return how many raters who answer at random stay in a study with too few attention checks."""
-    from formalimg.human_eval.rules import needed_checks
+    from formalimg.human_eval.rules import min_checks
 
     share = f"{100 * rules.clickers_kept:.0f} %" if rules.checks else "all"
-    needed = needed_checks(protocol)
+    needed = min_checks(protocol)
     return (
         f"The study is too small for {needed} attention checks a rater: with {rules.checks} checks {share} of clickers "
         "(who answer at random) stay"
@@ -178,7 +178,7 @@ def default_study_name(runs: Sequence[Path], suffix: str) -> str:
 
 def grow_study(place: Path, more: int | None) -> None:
     """Add images to the study, if asked to, and those of an interrupted command in any case; say what it changes."""
-    from formalimg.human_eval.study_growth import add_images, finish_growth
+    from formalimg.human_eval.study_extension import add_images, finish_growth
 
     if more is None:
         late = finish_growth(place)

@@ -1,21 +1,76 @@
-"""Images drawn for human labels that correct a judge: how many of each level and judge answer, and how wide that is."""
+"""Images drawn at random for human labels that correct a judge, more of those cells where labels tell most."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
-from formalimg.human_eval.correction_sample import CellKey, CorrectionSample
-from formalimg.human_eval.protocol import RatingProtocol, rating_rules
-from formalimg.runs.manifest import RunManifest
 from formalimg.stats.label_allocation import allocate_labels
 
-Labelled = Mapping[CellKey, tuple[int, int]]
+CellKey: TypeAlias = tuple[int, bool]
+"""The images of a level that the judge passed, or that it failed."""
+
+CellLabels: TypeAlias = Mapping[CellKey, tuple[int, int]]
 """Labels so far of each cell: how many say yes, and how many there are."""
+
+
+class SampleCell(NamedTuple):
+    """Images of one level with the same answer of the judge, and how many of them were drawn at random."""
+
+    level: int
+    judge: bool
+    images: int
+    drawn: int
+
+
+class DrawnImage(NamedTuple):
+    """An image that was drawn: its cell, the probability by now, and with which batch it came, from 1."""
+
+    item: str
+    sample: int
+    level: int
+    judge: bool
+    probability: float
+    batch: int
+
+
+@dataclass(frozen=True)
+class CorrectionSample:
+    """The images of a correction study of one run."""
+
+    judge: str  # the judge whose answers decided how many images of each cell were drawn
+    labels: int  # how many images were asked for when the study was created
+    cells: tuple[SampleCell, ...]  # all cells with a judged image
+    images: tuple[DrawnImage, ...]  # the drawn images
+
+    @property
+    def batches(self) -> int:
+        """How often images were drawn."""
+        return max((image.batch for image in self.images), default=0)
+
+    def images_of(self, run: int) -> set[tuple[str, int]]:
+        """Return item and sample of each drawn image of a run, by its place in the study."""
+        return set() if run else {(image.item, image.sample) for image in self.images}
+
+    def grown(self, sizes: Mapping[CellKey, int], more: Sequence[tuple[str, int, CellKey]]) -> CorrectionSample:
+        """Return the sample with a further batch of images, and the probabilities that follow."""
+        rows = [(image.item, image.sample, (image.level, image.judge), image.batch) for image in self.images]
+        rows += [(*row, self.batches + 1) for row in more]
+        counts = Counter(cell for _, _, cell, _ in rows)
+        return CorrectionSample(
+            self.judge,
+            self.labels,
+            tuple(SampleCell(*cell, sizes[cell], counts[cell]) for cell in sorted(sizes)),
+            tuple(
+                DrawnImage(item, sample, *cell, round(counts[cell] / sizes[cell], 9), batch)
+                for item, sample, cell, batch in rows
+            ),
+        )
 
 
 class LabelPrecision(NamedTuple):
@@ -26,18 +81,6 @@ class LabelPrecision(NamedTuple):
     others: Mapping[int, float]  # the same for other numbers of labels
 
 
-def correction_protocol(suite_name: str) -> RatingProtocol:
-    """Return the protocol that gives each image of a suite one label: the one that asks about the image as a whole."""
-    return rating_rules(suite_name).label
-
-
-def judge_of_run(manifest: RunManifest, folder: object) -> str:
-    """Return the name of the judge of a run."""
-    if manifest.judge is None:
-        raise FormalimgError(f"nobody has judged the images of {folder}: use `formalimg judge`, then draw images")
-    return manifest.judge.name
-
-
 def draw_first(
     images: Mapping[Candidate, bool], labels: int, judge: str, rng: random.Random
 ) -> tuple[list[Candidate], CorrectionSample, LabelPrecision]:
@@ -46,80 +89,78 @@ def draw_first(
         raise FormalimgError("no image has a verdict: judge the run with `formalimg judge`, then draw images")
     if labels < 1:
         raise FormalimgError(f"{labels} labels correct nothing: ask for at least 1, such as 100")
-    cells = cell_counts(images)
-    wanted = min(labels, len(images))
-    chosen = _draw(images, allocate_labels(cells, wanted).cells, rng)
-    sample = CorrectionSample(judge, labels, (), ()).grown(cells, _keys(chosen, images))
-    return chosen, sample, _precision(cells, wanted)
+    cells = count_cells(images)
+    target = min(labels, len(images))
+    chosen = _draw_cells(images, allocate_labels(cells, target).cells, rng)
+    sample = CorrectionSample(judge, labels, (), ()).grown(cells, _sample_rows(chosen, images))
+    alternatives = sorted({max(1, target // 2), min(len(images), 2 * target)} - {target})
+    half_widths = {number: allocate_labels(cells, number).half_width for number in (target, *alternatives)}
+    return chosen, sample, LabelPrecision(target, half_widths.pop(target), half_widths)
 
 
 def draw_more(
     images: Mapping[Candidate, bool],
     sample: CorrectionSample,
-    known: Labelled,
+    labels: CellLabels,
     more: int,
     reserved: Sequence[Candidate],
     rng: random.Random,
 ) -> tuple[list[Candidate], CorrectionSample, LabelPrecision]:
     """Draw further images where they narrow the corrected Overall interval most."""
-    drawn = {(it.item, it.sample): it.judge for it in sample.images}
-    said = {(it.item, it.sample): answer for it, answer in images.items()}
-    if any(said.get(image) != answer for image, answer in drawn.items()):
+    previous = {(image.item, image.sample): image.judge for image in sample.images}
+    answers = {(image.item, image.sample): answer for image, answer in images.items()}
+    if any(answers.get(image) != answer for image, answer in previous.items()):
         raise FormalimgError(
             f"the judge's answers are not those of {sample.judge} by which images were drawn: make a new study"
         )
-    left = {it: answer for it, answer in images.items() if (it.item, it.sample) not in drawn and it not in reserved}
-    if not left:
+    free = {
+        image: answer
+        for image, answer in images.items()
+        if (image.item, image.sample) not in previous and image not in reserved
+    }
+    if not free:
         raise FormalimgError("every judged image is in the study already: let raters answer")
-    cells = cell_counts(images)
-    free = cell_counts(left)
-    taken = Counter((it.level, it.judge) for it in sample.images)
-    expected = {cell: _expected(known.get(cell, (0, 0)), taken[cell]) for cell in cells}
+    cells, free_cells = count_cells(images), count_cells(free)
+    counts = Counter((image.level, image.judge) for image in sample.images)
+    expected = {cell: _extrapolate_labels(labels.get(cell, (0, 0)), counts[cell]) for cell in cells}
     # Reserved images count as labelled in the allocation alone, so that nothing is allocated to them.
-    blocked = {cell: cells[cell] - free.get(cell, 0) for cell in cells}
-    padded = {cell: _expected(expected[cell], blocked[cell]) for cell in cells}
-    wanted = min(more, len(left))
-    further = allocate_labels(cells, wanted, cells_known=padded).cells
-    after = {cell: _expected(expected[cell], expected[cell][1] + further.get(cell, 0)) for cell in cells}
-    chosen = _draw(left, further, rng)
-    labelled = sum(count for _, count in known.values())
+    padded = {cell: _extrapolate_labels(expected[cell], cells[cell] - free_cells.get(cell, 0)) for cell in cells}
+    target = min(more, len(free))
+    further = allocate_labels(cells, target, cells_known=padded).cells
+    after = {cell: _extrapolate_labels(expected[cell], expected[cell][1] + further.get(cell, 0)) for cell in cells}
+    chosen = _draw_cells(free, further, rng)
     precision = LabelPrecision(
-        len(sample.images) + wanted,
+        len(sample.images) + target,
         allocate_labels(cells, 0, cells_known=after).half_width,
-        {labelled: allocate_labels(cells, 0, cells_known=known).half_width},
+        {count_labels(labels): allocate_labels(cells, 0, cells_known=labels).half_width},
     )
-    return chosen, sample.grown(cells, _keys(chosen, images)), precision
+    return chosen, sample.grown(cells, _sample_rows(chosen, images)), precision
 
 
-def cell_counts(images: Mapping[Candidate, bool]) -> dict[CellKey, int]:
+def count_cells(images: Mapping[Candidate, bool]) -> dict[CellKey, int]:
     """Return the number of images by level and judge answer."""
-    return dict(sorted(Counter((it.level, answer) for it, answer in images.items()).items()))
+    return dict(sorted(Counter((image.level, answer) for image, answer in images.items()).items()))
 
 
-def _expected(labels: tuple[int, int], count: int) -> tuple[int, int]:
+def count_labels(labels: CellLabels) -> int:
+    """Return the number of labels in all cells."""
+    return sum(count for _, count in labels.values())
+
+
+def _extrapolate_labels(labels: tuple[int, int], count: int) -> tuple[int, int]:
     """Return the labels that this many images will have, if further ones say yes as often as those so far."""
-    yes, known = labels
-    return yes + round((count - known) * (yes + 0.5) / (known + 1)), count
+    yes, number = labels
+    return yes + round((count - number) * (yes + 0.5) / (number + 1)), count
 
 
-def _precision(cells: Mapping[CellKey, int], labels: int) -> LabelPrecision:
-    total = sum(cells.values())
-    others = sorted({max(1, labels // 2), min(total, 2 * labels)} - {labels})
-    return LabelPrecision(
-        labels,
-        allocate_labels(cells, labels).half_width,
-        {number: allocate_labels(cells, number).half_width for number in others},
-    )
-
-
-def _draw(images: Mapping[Candidate, bool], counts: Mapping[CellKey, int], rng: random.Random) -> list[Candidate]:
+def _draw_cells(images: Mapping[Candidate, bool], counts: Mapping[CellKey, int], rng: random.Random) -> list[Candidate]:
     chosen: list[Candidate] = []
     for cell in sorted(counts):
-        there = sorted(it for it, answer in images.items() if (it.level, answer) == cell)
-        chosen += rng.sample(there, counts[cell])
+        members = sorted(image for image, answer in images.items() if (image.level, answer) == cell)
+        chosen += rng.sample(members, counts[cell])
     rng.shuffle(chosen)
     return chosen
 
 
-def _keys(chosen: Sequence[Candidate], images: Mapping[Candidate, bool]) -> list[tuple[str, int, CellKey]]:
-    return [(it.item, it.sample, (it.level, images[it])) for it in sorted(chosen)]
+def _sample_rows(chosen: Sequence[Candidate], images: Mapping[Candidate, bool]) -> list[tuple[str, int, CellKey]]:
+    return [(image.item, image.sample, (image.level, images[image])) for image in sorted(chosen)]

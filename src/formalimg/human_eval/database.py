@@ -1,4 +1,4 @@
-"""Storage of a rating study: `ratings.sqlite`, its schema, and the creation of a study folder."""
+"""Storage of a rating study: `ratings.sqlite`, how its values are checked, and the creation of a study folder."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cache, lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Any, NamedTuple
+
+from pydantic import TypeAdapter, ValidationError
 
 from formalimg._util.databases import (
     OpenMode,
@@ -26,18 +30,15 @@ from formalimg._util.databases import (
     readers_mode,
     require_our_schema,
 )
+from formalimg._util.strict_json import MAX_NAME, stored_json, stored_number, stored_text, wrong_value
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.assignment import Candidate
-from formalimg.human_eval.correction_sample import CorrectionSample, ItemSample
+from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
+from formalimg.human_eval.assignment import Candidate, PlannedTask
 from formalimg.human_eval.manifest import SCHEMA, SCHEMAS, RatedRun, StudyManifest, write_study_manifest
-from formalimg.human_eval.protocol import AnswerValue, RatingProtocol, steps_for
-from formalimg.human_eval.rules import StudyRules
+from formalimg.human_eval.protocol import PREFERENCES, AnswerValue, RatingProtocol, RatingStep, steps_for
 from formalimg.runs.reader import StoredRun
-from formalimg.stats.agreement import ComplianceRule
-from formalimg.types import Item
-
-if TYPE_CHECKING:
-    from formalimg.human_eval.rateable_images import RateableImage
+from formalimg.scenes.objects import SceneError
+from formalimg.scenes.scene import Scene
 
 RATINGS_FILE = "ratings.sqlite"
 _BUSY_TIMEOUT = 30
@@ -45,135 +46,122 @@ _BUSY_TIMEOUT = 30
 _CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 _CODE_LENGTH = 10
 _DAMAGED = "the file is damaged: restore it from a copy"
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z", re.ASCII)
 
 
-def create_database(folder: Path) -> UntrustedConnection:
-    """Create the database of a new study."""
-    with rating_errors(folder):
-        connection = open_untrusted(folder / RATINGS_FILE, "rwc", timeout=_BUSY_TIMEOUT)
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.executescript(f"BEGIN; {_tables(SCHEMA)} PRAGMA user_version = {SCHEMA}; COMMIT;")
-        return connection
+class RateableImage(NamedTuple):
+    """An existing image of a run."""
+
+    item: str  # identify it
+    sample: int
+    level: int
+    file: str  # its path inside the run folder, with slashes
+    sha256: str  # the digest of its bytes
+    # the scene that the judge found, in the grounding format; None if not needed or not found
+    grounded: dict[str, object] | None
+    score: float | None = None  # the score that the last judge gave; None if unscored
+    passed: bool | None = None  # its answer; None if unscored
 
 
 def open_for_answers(folder: Path) -> UntrustedConnection:
     """Open the database for answers. Every statement is on disk before it returns, so that no answer is lost."""
-    return _opened(folder, "rw", ("PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"))
+    return _open_database(folder, "rw", ("PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"))
 
 
 def open_for_reading(folder: Path) -> UntrustedConnection:
     """Open the database read-only; raters may go on answering meanwhile."""
-    return _opened(folder, readers_mode(folder / RATINGS_FILE), ("PRAGMA query_only = ON",))
+    return _open_database(folder, readers_mode(folder / RATINGS_FILE), ("PRAGMA query_only = ON",))
 
 
 def rating_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Turn SQLite errors into user errors."""
-    return database_errors(
-        folder / RATINGS_FILE,
-        full="free some space, then continue; no answer is lost",
-        damaged=_DAMAGED,
-    )
+    full = "free some space, then continue; no answer is lost"
+    return database_errors(folder / RATINGS_FILE, full=full, damaged=_DAMAGED)
 
 
-def _opened(folder: Path, mode: OpenMode, settings: Sequence[str]) -> UntrustedConnection:
+def _open_database(folder: Path, mode: OpenMode, settings: Sequence[str]) -> UntrustedConnection:
     file = folder / RATINGS_FILE
     if not os.path.lexists(file):
         raise FormalimgError(f"{folder} is not a study: it has no {RATINGS_FILE}")
-    with rating_errors(folder):
+    with rating_errors(folder), contextlib.ExitStack() as on_error:
         connection = open_untrusted(file, mode, timeout=_BUSY_TIMEOUT)
-        try:
-            for setting in settings:
-                connection.execute(setting)
-            _require_schema(connection, folder)
-        except BaseException:
-            connection.close()
-            raise
+        on_error.callback(connection.close)
+        for setting in settings:
+            connection.execute(setting)
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version not in SCHEMAS:
+            raise FormalimgError(
+                f"{file} has schema {version}, this version of formalimg reads {' and '.join(map(str, SCHEMAS))}: use "
+                "the version that made it, or make a new study"
+            )
+        require_our_schema(connection, file, _read_schema(version), _DAMAGED)
+        on_error.pop_all()
         return connection
 
 
-def _require_schema(connection: UntrustedConnection, folder: Path) -> None:
-    file = folder / RATINGS_FILE
-    (found,) = connection.execute("PRAGMA user_version").fetchone()
-    if found not in SCHEMAS:
-        raise FormalimgError(
-            f"{file} has schema {found}, this version of formalimg reads {' and '.join(map(str, SCHEMAS))}: use the "
-            "version that made it, or make a new study"
-        )
-    require_our_schema(connection, file, _tables(found), _DAMAGED)
-
-
-def _tables(schema: int) -> str:
-    name = "schema.sql" if schema == SCHEMA else f"schema-{schema}.sql"
+@cache
+def _read_schema(version: int) -> str:
+    name = "schema.sql" if version == SCHEMA else f"schema-{version}.sql"
     return (files("formalimg.human_eval") / name).read_text(encoding="utf-8")
 
 
-def completion_code() -> str:
-    """Return a new completion code: short enough to be typed, too long to be guessed, without look-alikes."""
-    return "".join(secrets.choice(_CODE_LETTERS) for _ in range(_CODE_LENGTH))
+def adapt_query(query: str, schema: int) -> str:
+    """Return a query for this schema; studies of schema 1 have no second image."""
+    return query if schema > 1 else query.replace("tasks.other", "NULL")
 
 
-class PlannedTask(NamedTuple):
-    """A task of a rater: an image beside the prompt of an item; of another item, if it is an attention check.
-
-    Two images stand side by side, the other one on the right; in an attention check one of them is of another item.
-    """
-
-    rater: int
-    image: Candidate
-    words: Item[object]
-    is_check: bool
-    other: Candidate | None = None
+def current_time() -> str:
+    """Return the current time as it is stored."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-@dataclass(frozen=True)
-class StudyPlan:
-    """The content of a new study; see `create_study`. Tasks are in the order in which each rater sees them."""
-
-    protocol: RatingProtocol
-    runs: Sequence[StoredRun]
-    chosen: Sequence[Candidate]
-    images: Mapping[Candidate, RateableImage]
-    without_image: Mapping[str, int]
-    tasks: Sequence[PlannedTask]
-    links: Mapping[str, str]
-    per_image: int
-    levels: tuple[int, ...]
-    per_level: int
-    checks: float
-    seed: int
-    made_with: str
-    borderline: bool = False
-    correction: CorrectionSample | ItemSample | None = None
-    # the answer to each task, where they were given elsewhere and each task has one step; else None
-    answers: Sequence[AnswerValue] | None = None
-    imported: str = ""  # where they come from, in words; else empty
-    instructions: bool = False
-    completion_url: str = ""
-    rules: StudyRules | None = None
-    rule: ComplianceRule | Literal[""] = ""
-
-
-def write_study(plan: StudyPlan, folder: Path) -> Path:
-    """Write a study into a new folder and return the folder."""
-    if folder.exists():
-        raise FormalimgError(f"{folder} already exists: choose another folder for the study")
+@lru_cache(4096)
+def parse_steps(text: str) -> tuple[RatingStep, ...]:
+    """Parse the steps of a task from JSON."""
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
-    except OSError as error:
-        raise FormalimgError(f"cannot create a study in {folder}: {error.strerror}") from error
+        steps = _steps_type().validate_json(text, strict=True)
+    except ValidationError:
+        raise wrong_value("steps", text) from None
+    if not steps or len({step.name for step in steps}) < len(steps):
+        raise wrong_value("steps", text)
+    return steps
+
+
+@cache
+def _steps_type() -> TypeAdapter[tuple[RatingStep, ...]]:
+    return TypeAdapter(tuple[RatingStep, ...])
+
+
+def parse_answer(text: object) -> AnswerValue:
+    """Parse an answer from JSON."""
+    value = stored_json(text, "value", object)
+    if isinstance(value, bool | dict) or value == CANNOT_TELL or value in PREFERENCES:
+        return value
+    return stored_number(value, "value", 0, 5)
+
+
+def parse_scene(text: object) -> dict[str, Any] | None:
+    """Parse the scene that a grounder saw from JSON; None if there is none."""
+    if text is None:
+        return None
+    table: dict[str, Any] = stored_json(text, "grounded", dict)
     try:
-        with rating_errors(folder), closing(create_database(partial)) as database:
-            database.execute("BEGIN")
-            _write_tables(plan, database)
-            database.execute("COMMIT")
-        write_study_manifest(_manifest(plan, folder), partial)
-        partial.rename(folder)
-    except OSError as error:
-        raise FormalimgError(f"cannot create a study in {folder}: {error.strerror}") from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-    return folder
+        Scene.from_json(table)
+    except SceneError:
+        raise wrong_value("grounded", table) from None
+    return table
+
+
+def stored_name(value: object, column: str) -> str:
+    """Return a name of the database."""
+    return stored_text(value, column, MAX_NAME)
+
+
+def stored_time(text: object) -> str:
+    """Return a time of the database, in UTC."""
+    if not isinstance(text, str) or not _TIME.fullmatch(text):
+        raise wrong_value("at", text)
+    return text
 
 
 def link_digest(link: str) -> str:
@@ -183,118 +171,108 @@ def link_digest(link: str) -> str:
 
 def images_digest(images: Iterable[tuple[str, int, str]]) -> str:
     """Return the digest of images: item, sample and digest of the bytes of each."""
-    lines = [json.dumps(image) for image in sorted(images)]
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return hashlib.sha256("\n".join(json.dumps(image) for image in sorted(images)).encode()).hexdigest()
 
 
-def _write_tables(plan: StudyPlan, database: sqlite3.Connection) -> None:
-    database.executemany(
-        "INSERT INTO raters VALUES (?, ?, ?, ?)",
-        [
-            (number, name, link_digest(link), completion_code())
-            for number, (name, link) in enumerate(plan.links.items(), 1)
-        ],
-    )
-    of_tasks = [image for task in plan.tasks for image in (task.image, task.other) if image is not None]
-    shown = list(dict.fromkeys([*sorted(plan.chosen), *of_tasks]))
-    ids = write_tasks(database, shown, plan.images, plan.tasks, plan.protocol)
-    if plan.answers is not None:
-        _write_answers(plan, ids, database)
+def describe_run(
+    run: StoredRun, study: Path, images: Mapping[Candidate, RateableImage], chosen: Sequence[Candidate], missing: int
+) -> RatedRun:
+    """Return the entry of a run in the manifest of a study."""
+    folder, name = run.folder.resolve(), run.folder.resolve().name
+    with contextlib.suppress(ValueError):  # on another drive
+        folder = Path(os.path.relpath(folder, study.resolve()))  # so that both can be moved together
+    rated = [(image.item, image.sample, images[image].sha256) for image in chosen if image.run == name]
+    identity = (run.manifest.model.name, run.manifest.items_digest)
+    return RatedRun(name, folder.as_posix(), *identity, len(rated), images_digest(rated), missing)
+
+
+def write_study(
+    folder: Path,
+    manifest: StudyManifest,
+    images: Mapping[Candidate, RateableImage],
+    chosen: Sequence[Candidate],
+    tasks: Sequence[PlannedTask],
+    answers: Sequence[AnswerValue] = (),
+) -> dict[str, str]:
+    """Write a study into a new folder, and return the secret part of each rater's link.
+
+    Tasks are in the order in which each rater sees them. Answers, if any, were given elsewhere: one to each task, which
+    has one step. All are stored with the time of writing, because it is not known when they were given.
+    """
+    if folder.exists():
+        raise FormalimgError(f"{folder} already exists: choose another folder for the study")
+    links = {f"rater-{number}": secrets.token_urlsafe(24) for number in range(1, manifest.raters + 1)}
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    except OSError as error:
+        raise FormalimgError(f"cannot create a study in {folder}: {error.strerror}") from error
+    try:
+        file = partial / RATINGS_FILE
+        with rating_errors(folder), closing(open_untrusted(file, "rwc", timeout=_BUSY_TIMEOUT)) as database:
+            database.execute("PRAGMA journal_mode = WAL")
+            database.executescript(f"BEGIN; {_read_schema(SCHEMA)} PRAGMA user_version = {SCHEMA}; COMMIT;")
+            database.execute("BEGIN")
+            for number, (name, link) in enumerate(links.items(), 1):
+                # Short enough to be typed, too long to be guessed, without look-alikes.
+                code = "".join(secrets.choice(_CODE_LETTERS) for _ in range(_CODE_LENGTH))
+                database.execute("INSERT INTO raters VALUES (?, ?, ?, ?)", (number, name, link_digest(link), code))
+            of_tasks = [image for task in tasks for image in (task.image, task.other) if image is not None]
+            ids = write_tasks(database, [*sorted(chosen), *of_tasks], images, tasks, manifest.protocol)
+            for id_, task, answer in zip(ids, tasks, answers, strict=True) if answers else ():
+                (step,) = steps_for(task.words, manifest.protocol)
+                row = (id_, step.name, json.dumps(answer), current_time())
+                database.execute("INSERT INTO answers (task, step, value, seconds, at) VALUES (?, ?, ?, 0.0, ?)", row)
+                database.execute("INSERT INTO finished VALUES (?, ?)", (id_, row[-1]))
+            database.execute("COMMIT")
+        write_study_manifest(manifest, partial)
+        partial.rename(folder)
+    except OSError as error:
+        raise FormalimgError(f"cannot create a study in {folder}: {error.strerror}") from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return links
 
 
 def write_tasks(
     database: sqlite3.Connection,
-    shown: Sequence[Candidate],
+    new_images: Sequence[Candidate],
     images: Mapping[Candidate, RateableImage],
     tasks: Sequence[PlannedTask],
     protocol: RatingProtocol,
 ) -> list[str]:
-    """Add images and tasks to a study, and return the ids of the tasks; a rater's new tasks come last."""
-    tokens = {image: secrets.token_urlsafe(12) for image in shown}
-    place = {image: number for number, image in enumerate(images)}
+    """Add images and tasks to a study, and return the ids of the tasks; a rater's new tasks come last.
+
+    `images` are all that can be rated, in their order.
+    """
+    tokens = {image: secrets.token_urlsafe(12) for image in dict.fromkeys(new_images)}
+    image_positions = {image: number for number, image in enumerate(images)}
     for image, token in tokens.items():
-        it = images[image]
-        grounded = None if it.grounded is None else json.dumps(it.grounded, ensure_ascii=False)
+        source = images[image]
+        grounded = None if source.grounded is None else json.dumps(source.grounded, ensure_ascii=False)
+        source_row = (image.run, source.item, source.sample, source.level, source.file, source.sha256)
         database.execute(
             "INSERT INTO pictures VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (token, place[image], image.run, it.item, it.sample, it.level, it.file, it.sha256, grounded),
+            (token, image_positions[image], *source_row, grounded),
         )
-    asked = {tuple(text): number for number, *text in database.execute("SELECT number, item, words, steps FROM asked")}
-    position = dict(database.execute("SELECT rater, max(position) FROM tasks GROUP BY rater").fetchall())
-    written: dict[int, str] = {}
+    texts = {tuple(text): number for number, *text in database.execute("SELECT number, item, words, steps FROM asked")}
+    positions = dict(database.execute("SELECT rater, max(position) FROM tasks GROUP BY rater").fetchall())
+    steps_of_items: dict[int, str] = {}
     ids: list[str] = []
     for task in tasks:
-        if id(task.words) not in written:  # the caller holds on to all items
+        if id(task.words) not in steps_of_items:  # the caller holds on to all items
             steps = [asdict(step) for step in steps_for(task.words, protocol)]
-            written[id(task.words)] = json.dumps(steps, ensure_ascii=False)
-        text = (task.words.id, task.words.prompt, written[id(task.words)])
-        if text not in asked:
-            asked[text] = len(asked) + 1
-            database.execute("INSERT INTO asked VALUES (?, ?, ?, ?)", (asked[text], *text))
-        position[task.rater] = position.get(task.rater, 0) + 1
-        own = secrets.token_urlsafe(12)
+            steps_of_items[id(task.words)] = json.dumps(steps, ensure_ascii=False)
+        text = (task.words.id, task.words.prompt, steps_of_items[id(task.words)])
+        if text not in texts:
+            texts[text] = len(texts) + 1
+            database.execute("INSERT INTO asked VALUES (?, ?, ?, ?)", (texts[text], *text))
+        positions[task.rater] = positions.get(task.rater, 0) + 1
+        ids.append(secrets.token_urlsafe(12))
+        row = (ids[-1], task.rater, positions[task.rater], tokens[task.image], texts[text], task.is_check)
         database.execute(
-            "INSERT INTO tasks (id, rater, position, picture, asked, is_check) VALUES (?, ?, ?, ?, ?, ?)",
-            (own, task.rater, position[task.rater], tokens[task.image], asked[text], task.is_check),
+            "INSERT INTO tasks (id, rater, position, picture, asked, is_check) VALUES (?, ?, ?, ?, ?, ?)", row
         )
-        if task.other is not None:
-            database.execute("UPDATE tasks SET other = ? WHERE id = ?", (tokens[task.other], own))
-        ids.append(own)
+        if task.other is not None:  # studies of schema 1 have no such column
+            database.execute("UPDATE tasks SET other = ? WHERE id = ?", (tokens[task.other], ids[-1]))
     return ids
-
-
-def _write_answers(plan: StudyPlan, ids: Sequence[str], database: sqlite3.Connection) -> None:
-    """Write answers that were given elsewhere: all at the time of writing, because it is not known when."""
-    at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    for own, task, answer in zip(ids, plan.tasks, plan.answers or (), strict=True):
-        (step,) = steps_for(task.words, plan.protocol)
-        database.execute(
-            "INSERT INTO answers (task, step, value, seconds, at) VALUES (?, ?, ?, 0.0, ?)",
-            (own, step.name, json.dumps(answer), at),
-        )
-        database.execute("INSERT INTO finished VALUES (?, ?)", (own, at))
-
-
-def _manifest(plan: StudyPlan, folder: Path) -> StudyManifest:
-    return StudyManifest(
-        plan.protocol,
-        plan.runs[0].manifest.suite,
-        len(plan.links),
-        plan.per_image,
-        plan.levels,
-        plan.per_level,
-        plan.checks,
-        plan.seed,
-        datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        plan.made_with,
-        tuple(_rated(plan, run, folder) for run in plan.runs),
-        plan.borderline,
-        plan.correction,
-        plan.imported,
-        plan.instructions,
-        plan.completion_url,
-        plan.rules,
-        plan.rule,
-    )
-
-
-def _rated(plan: StudyPlan, run: StoredRun, folder: Path) -> RatedRun:
-    name = run.folder.resolve().name
-    chosen = [image for image in plan.chosen if image.run == name]
-    return RatedRun(
-        name,
-        _way(folder, run.folder),
-        run.manifest.model.name,
-        run.manifest.items_digest,
-        len(chosen),
-        images_digest((it.item, it.sample, plan.images[it].sha256) for it in chosen),
-        plan.without_image[name],
-    )
-
-
-def _way(study: Path, run: Path) -> str:
-    """Return the path from the study to the run, so that both can be moved together."""
-    try:
-        return Path(os.path.relpath(run.resolve(), study.resolve())).as_posix()
-    except ValueError:  # on another drive
-        return run.resolve().as_posix()

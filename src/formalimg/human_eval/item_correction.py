@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
-from formalimg.human_eval.correction_sample import ItemSample
 from formalimg.stats.comparison import PairedDifference, adjust_for_all, is_significant
 from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
 from formalimg.stats.intervals import student_quantile
@@ -28,8 +27,64 @@ MIN_ITEMS = 3
 ImageLabels = Mapping[tuple[str, str, int], bool]
 """Whether people pass an image, by run, item and sample."""
 
-RunPairs = Mapping[tuple[int, int], Sequence[PairedItem]]
-"""The items of each pair of runs, by their places in the study."""
+RunPairs = Mapping[tuple[str, str], Sequence[PairedItem]]
+"""The items of each pair of runs, by their names."""
+
+
+class SampledLevel(NamedTuple):
+    """Items of one level, and how many of them were drawn at random."""
+
+    level: int
+    items: int
+    drawn: int
+
+
+class SampledItem(NamedTuple):
+    """An item that was drawn for all runs of a study."""
+
+    item: str
+    sample: int  # which of its images is labelled, of every run the same
+    level: int
+    probability: float  # how likely the item was drawn, by now
+    batch: int  # with which batch it came, from 1
+    runs: tuple[int, ...]  # the runs that have this image, by their place in the study
+
+
+@dataclass(frozen=True)
+class ItemSample:
+    """The items of a study that corrects several runs and the differences between them."""
+
+    labels: int  # how many items were asked for when the study was created
+    levels: tuple[SampledLevel, ...]  # all levels with an item that can be labelled
+    items: tuple[SampledItem, ...]  # the drawn items
+
+    @property
+    def batches(self) -> int:
+        """How often items were drawn."""
+        return max((item.batch for item in self.items), default=0)
+
+    @property
+    def drawn(self) -> dict[int, int]:
+        """How many items of each level were drawn."""
+        return {level.level: level.drawn for level in self.levels}
+
+    def images_of(self, run: int) -> set[tuple[str, int]]:
+        """Return item and sample of each drawn image of a run, by its place in the study."""
+        return {(item.item, item.sample) for item in self.items if run in item.runs}
+
+    def grown(self, sizes: Mapping[int, int], more: Sequence[tuple[str, int, int, tuple[int, ...]]]) -> ItemSample:
+        """Return the sample with a further batch of items, and the probabilities that follow."""
+        rows = [(item.item, item.sample, item.level, item.runs, item.batch) for item in self.items]
+        rows += [(*row, self.batches + 1) for row in more]
+        counts = Counter(level for _, _, level, _, _ in rows)
+        return ItemSample(
+            self.labels,
+            tuple(SampledLevel(level, sizes[level], counts[level]) for level in sorted(sizes)),
+            tuple(
+                SampledItem(item, sample, level, round(counts[level] / sizes[level], 9), batch, runs)
+                for item, sample, level, runs, batch in rows
+            ),
+        )
 
 
 class PairOutlook(NamedTuple):
@@ -71,9 +126,9 @@ class ItemFrame:
     ) -> ItemFrame:
         """Build the frame of a study; the same seed chooses the same samples."""
         samples = 1 + max((image.sample for image in verdicts), default=0)
-        place = {name: number for number, name in enumerate(runs)}
+        position = {name: number for number, name in enumerate(runs)}
         items: dict[str, list[Candidate]] = {}
-        for image in sorted(verdicts, key=lambda image: (image.item, place[image.run])):
+        for image in sorted(verdicts, key=lambda image: (image.item, position[image.run])):
             if image.sample == (random.Random(f"{seed} {image.item}").randrange(samples) if samples > 1 else 0):
                 items.setdefault(image.item, []).append(image)
         return cls(tuple(runs), suite, verdicts, {item: tuple(images) for item, images in items.items()})
@@ -98,54 +153,47 @@ class ItemFrame:
 
     def pairs(self, labels: ImageLabels, *, of_one_sample: bool = False) -> RunPairs:
         """Return the items of each pair of runs with what the judge and people say of them."""
-        images = {image for own in self.items.values() for image in own} if of_one_sample else self.verdicts.keys()
-        by_run: list[dict[str, list[LabelledImage]]] = [{} for _ in self.runs]
-        place = {name: number for number, name in enumerate(self.runs)}
+        images = {image for group in self.items.values() for image in group} if of_one_sample else self.verdicts.keys()
+        by_run: dict[str, dict[str, list[LabelledImage]]] = {name: {} for name in self.runs}
         for image, verdict in self.verdicts.items():
             if verdict is not None and image in images:
                 label = labels.get((image.run, image.item, image.sample))
-                shown = LabelledImage(image.level, float(verdict), None if label is None else float(label))
-                by_run[place[image.run]].setdefault(image.item, []).append(shown)
+                labelled = LabelledImage(image.level, float(verdict), None if label is None else float(label))
+                by_run[image.run].setdefault(image.item, []).append(labelled)
         return {
-            (one, other): [*pair_labelled(by_run[one], by_run[other], by_item=True).values()]
-            for one, other in combinations(range(len(self.runs)), 2)
+            (first, second): [*pair_labelled(by_run[first], by_run[second], by_item=True).values()]
+            for first, second in combinations(self.runs, 2)
         }
-
-    def names(self, pair: tuple[int, int]) -> tuple[str, str]:
-        """Return the names of a pair of runs."""
-        return self.runs[pair[0]], self.runs[pair[1]]
 
 
 def draw_items(frame: ItemFrame, labels: int, rng: random.Random) -> ItemDraw:
     """Draw the items of a new study: at random within levels, more of those where the judge's differences vary more."""
-    wanted = min(labels, len(frame.items))
-    if wanted < MIN_ITEMS:
-        raise FormalimgError(f"{wanted} labelled items tell no difference: ask for at least {MIN_ITEMS}")
+    target = min(labels, len(frame.items))
+    if target < MIN_ITEMS:
+        raise FormalimgError(f"{target} labelled items tell no difference: ask for at least {MIN_ITEMS}")
     pairs = frame.pairs({})
     apart = next((pair for pair, items in pairs.items() if len(items) < MIN_ITEMS), None)
     if apart is not None:
-        one, other = frame.names(apart)
         raise FormalimgError(
-            f"{one} and {other} share fewer than {MIN_ITEMS} judged items: name runs of the same items"
+            f"{apart[0]} and {apart[1]} share fewer than {MIN_ITEMS} judged items: name runs of the same items"
         )
     spreads = {pair: level_spreads(items) for pair, items in frame.pairs({}, of_one_sample=True).items()}
-    order = _closest_first(frame, pairs)
-    others = sorted({max(MIN_ITEMS, wanted // 2), min(len(frame.items), 2 * wanted)} - {wanted})
+    order = _sort_pairs(frame, pairs)
+    alternatives = sorted({max(MIN_ITEMS, target // 2), min(len(frame.items), 2 * target)} - {target}) if order else []
     counts = {
-        number: _allocate(frame, [*spreads.values()], frame.sizes, {}, number)
-        for number in [wanted, *(others if order else ())]
+        number: _allocate_levels(frame, [*spreads.values()], frame.sizes, {}, number)
+        for number in (target, *alternatives)
     }
 
-    def half_width(pair: tuple[int, int], number: int) -> float:
-        sizes = _sizes(pairs[pair])
-        return difference_half_width(sizes, frame.weights, spreads[pair], counts[number], _confidence(pairs))
+    def half_width(pair: tuple[str, str], number: int) -> float:
+        return _half_width(frame, pairs, pair, spreads[pair], counts[number])
 
-    chosen = _draw(frame.items, counts[wanted], rng)
+    chosen = _draw_levels(frame.items, counts[target], rng)
     return ItemDraw(
         chosen,
-        ItemSample(labels, (), ()).grown(frame.sizes, _rows(chosen, frame)),
-        tuple(PairOutlook(*frame.names(pair), half_width(pair, wanted)) for pair in order),
-        {number: half_width(order[0], number) for number in others if order},
+        ItemSample(labels, (), ()).grown(frame.sizes, _sample_rows(chosen, frame)),
+        tuple(PairOutlook(*pair, half_width(pair, target)) for pair in order),
+        {number: half_width(order[0], number) for number in alternatives},
     )
 
 
@@ -158,50 +206,63 @@ def draw_more_items(
     rng: random.Random,
 ) -> ItemDraw:
     """Draw further items where they narrow those differences that are not certain yet; all of them if they are."""
-    drawn = {each.item for each in sample.items}
-    if {level.level: level.items for level in sample.levels} != frame.sizes or not drawn <= frame.items.keys():
+    previous = {item.item for item in sample.items}
+    if {level.level: level.items for level in sample.levels} != frame.sizes or not previous <= frame.items.keys():
         raise FormalimgError("the runs have other images than when items were drawn: make a new study")
-    left = {item: own for item, own in frame.items.items() if item not in drawn and not {*own} & {*reserved}}
-    if not left:
+    free = {
+        item: images for item, images in frame.items.items() if item not in previous and not {*images} & {*reserved}
+    }
+    if not free:
         raise FormalimgError("every item is in the study already: let raters answer")
     pairs = frame.pairs(labels)
     spreads = {pair: level_spreads(items) for pair, items in pairs.items()}
-    differences = _differences(frame, pairs)
-    uncertain = [pair for pair, found in differences.items() if found is None or not is_significant(found)]
-    free = Counter(own[0].level for own in left.values())
-    counts = _allocate(frame, [spreads[pair] for pair in uncertain or pairs], free, sample.drawn, min(more, len(left)))
-    chosen = _draw(left, counts, rng)
-    grown = sample.grown(frame.sizes, _rows(chosen, frame))
+    differences = _correct_differences(frame, pairs)
+    uncertain = [
+        pair for pair, difference in differences.items() if difference is None or not is_significant(difference)
+    ]
+    sizes = Counter(images[0].level for images in free.values())
+    target = min(more, len(free))
+    counts = _allocate_levels(frame, [spreads[pair] for pair in uncertain or pairs], sizes, sample.drawn, target)
+    chosen = _draw_levels(free, counts, rng)
+    grown = sample.grown(frame.sizes, _sample_rows(chosen, frame))
 
-    def outlook(pair: tuple[int, int]) -> PairOutlook:
-        def half_width(labelled: Mapping[int, int]) -> float:
-            sizes = _sizes(pairs[pair])
-            return difference_half_width(sizes, frame.weights, spreads[pair], labelled, _confidence(pairs))
+    def outlook(pair: tuple[str, str]) -> PairOutlook:
+        difference = differences[pair]
+        planned = _half_width(frame, pairs, pair, spreads[pair], grown.drawn)
+        if difference is None or difference.error is None:
+            return PairOutlook(*pair, planned)
+        now = student_quantile(_joint_confidence(pairs), difference.error.freedom) * difference.error.value
+        labelled = _count_levels([item for item in pairs[pair] if item.people is not None])
+        after = now * planned / _half_width(frame, pairs, pair, spreads[pair], labelled)
+        return PairOutlook(*pair, after, now, is_significant(difference))
 
-        found = differences[pair]
-        if found is None or found.error is None:
-            return PairOutlook(*frame.names(pair), half_width(grown.drawn))
-        now = student_quantile(_confidence(pairs), found.error.freedom) * found.error.value
-        labelled = _sizes([item for item in pairs[pair] if item.people is not None])
-        after = now * half_width(grown.drawn) / half_width(labelled)
-        return PairOutlook(*frame.names(pair), after, now, is_significant(found))
-
-    return ItemDraw(chosen, grown, tuple(map(outlook, _closest_first(frame, pairs))))
+    return ItemDraw(chosen, grown, tuple(map(outlook, _sort_pairs(frame, pairs))))
 
 
-def _confidence(pairs: RunPairs) -> float:
+def _joint_confidence(pairs: RunPairs) -> float:
     """Return the confidence of each interval with which all of them hold in 95 % of cases."""
     return 1 - (1 - CONFIDENCE) / len(pairs)
 
 
-def _differences(frame: ItemFrame, pairs: RunPairs) -> dict[tuple[int, int], PairedDifference | None]:
+def _half_width(
+    frame: ItemFrame,
+    pairs: RunPairs,
+    pair: tuple[str, str],
+    spreads: Mapping[int, LevelSpread],
+    labelled: Mapping[int, int],
+) -> float:
+    """Return the expected half width of the difference of a pair, with so many labelled items of each level."""
+    return difference_half_width(_count_levels(pairs[pair]), frame.weights, spreads, labelled, _joint_confidence(pairs))
+
+
+def _correct_differences(frame: ItemFrame, pairs: RunPairs) -> dict[tuple[str, str], PairedDifference | None]:
     """Return the corrected differences as a report decides by them; None where too few items are labelled."""
-    found = {pair: estimate_corrected_difference(items, frame.levels) for pair, items in pairs.items()}
-    known = {pair: difference for pair, difference in found.items() if difference is not None}
-    return {**found, **dict(zip(known, adjust_for_all([*known.values()]), strict=True))}
+    differences = {pair: estimate_corrected_difference(items, frame.levels) for pair, items in pairs.items()}
+    decided = {pair: difference for pair, difference in differences.items() if difference is not None}
+    return {**differences, **dict(zip(decided, adjust_for_all([*decided.values()]), strict=True))}
 
 
-def _allocate(
+def _allocate_levels(
     frame: ItemFrame,
     spreads: Sequence[Mapping[int, LevelSpread]],
     free: Mapping[int, int],
@@ -211,28 +272,28 @@ def _allocate(
     """Return how many items to draw of each level, for pairs with these spreads; of scores, as many as levels have."""
     mean = {}
     for level in frame.sizes:
-        own = [of_pair[level].rest for of_pair in spreads if level in of_pair]
-        mean[level] = 1.0 if frame.suite.has_scores or not own else fsum(own) / len(own)
+        rests = [by_level[level].rest for by_level in spreads if level in by_level]
+        mean[level] = 1.0 if frame.suite.has_scores or not rests else fsum(rests) / len(rests)
     return allocate_items(free, frame.weights, mean, drawn, count)
 
 
-def _closest_first(frame: ItemFrame, pairs: RunPairs) -> list[tuple[int, int]]:
+def _sort_pairs(frame: ItemFrame, pairs: RunPairs) -> list[tuple[str, str]]:
     """Return the pairs by the judge's difference, the smallest first; none for scores, whose errors are others."""
     if frame.suite.has_scores:
         return []
+    distances = {}
+    for pair, items in pairs.items():
+        sizes = _count_levels(items)
+        terms = (frame.weights.get(item.level, 0.0) * item.judge / sizes[item.level] for item in items)
+        distances[pair] = abs(fsum(terms))
+    return sorted(pairs, key=distances.__getitem__)  # pairs of equal distance stay in the order of the runs
 
-    def distance(items: Sequence[PairedItem]) -> float:
-        sizes = _sizes(items)
-        return abs(fsum(frame.weights.get(item.level, 0.0) * item.judge / sizes[item.level] for item in items))
 
-    return sorted(pairs, key=lambda pair: (distance(pairs[pair]), pair))
-
-
-def _sizes(items: Sequence[PairedItem]) -> Counter[int]:
+def _count_levels(items: Sequence[PairedItem]) -> Counter[int]:
     return Counter(item.level for item in items)
 
 
-def _draw(
+def _draw_levels(
     free: Mapping[str, tuple[Candidate, ...]], counts: Mapping[int, int], rng: random.Random
 ) -> list[tuple[Candidate, ...]]:
     chosen: list[tuple[Candidate, ...]] = []
@@ -242,7 +303,9 @@ def _draw(
     return chosen
 
 
-def _rows(chosen: Sequence[tuple[Candidate, ...]], frame: ItemFrame) -> list[tuple[str, int, int, tuple[int, ...]]]:
+def _sample_rows(
+    chosen: Sequence[tuple[Candidate, ...]], frame: ItemFrame
+) -> list[tuple[str, int, int, tuple[int, ...]]]:
     return [
         (images[0].item, images[0].sample, images[0].level, tuple(frame.runs.index(image.run) for image in images))
         for images in sorted(chosen)

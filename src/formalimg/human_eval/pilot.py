@@ -29,64 +29,62 @@ def read_pilot(suite: str, runs: Sequence[StoredRun], study: Path | None = None)
         if run.manifest.suite != suite:
             raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: name pilot runs of {suite}")
     _require_same_items(runs)
-    images = [_image_names(run) for run in runs]
-    if all(len(samples) < 2 for model in images for samples in model.values()):
+    passed = [_read_verdicts(run) for run in runs]
+    if all(len(samples) < 2 for items in passed for samples in items.values()):
         raise FormalimgError(
             "the pilot runs have one image per item: make two or more with `formalimg run --samples 2`"
         )
-    verdicts = [_verdicts(run, names) for run, names in zip(runs, images, strict=True)]
+    verdicts: list[ItemAnswers] = [
+        {item: [[BinaryAnswer("", float(yes))] for yes in samples.values()] for item, samples in items.items()}
+        for items in passed
+    ]
     spread = DEFAULT_SPREAD._replace(judge=estimate_components(verdicts, DEFAULT_SPREAD.judge))
     if study is None:
         return spread
     answers = _rater_answers(human_ratings(study, runs), runs, study)
     ratings = [
-        {item: [answers.get((number, item, sample), []) for sample in samples] for item, samples in names.items()}
-        for number, names in enumerate(images)
+        {item: [answers.get((number, item, sample), []) for sample in samples] for item, samples in items.items()}
+        for number, items in enumerate(passed)
     ]
     spread = spread._replace(people=estimate_components(ratings, DEFAULT_SPREAD.people))
     return spread._replace(correlation=estimate_correlation(verdicts, ratings, spread))
 
 
 def _require_same_items(runs: Sequence[StoredRun]) -> None:
-    first, *others = ({item.id: (item.level, item.prompt) for item in run.items.values()} for run in runs)
-    for other in others:
-        for name in first.keys() & other.keys():
-            if first[name] != other[name]:
+    first, *rest = ({item.id: (item.level, item.prompt) for item in run.items.values()} for run in runs)
+    for items in rest:
+        for name in first.keys() & items.keys():
+            if first[name] != items[name]:
                 raise FormalimgError(
                     f"item {name} is not the same in the pilot runs: name two runs over the same items"
                 )
 
 
-def _image_names(run: StoredRun) -> dict[str, list[int]]:
-    """Return the samples of each item that have a verdict."""
-    names: dict[str, list[int]] = {}
+def _read_verdicts(run: StoredRun) -> dict[str, dict[int, bool]]:
+    """Return whether each image with a verdict passes, by item and sample."""
+    verdicts: dict[str, dict[int, bool]] = {}
     for image in run.outcomes():
         if image.passed is not None:
-            names.setdefault(image.item, []).append(image.sample)
-    return names
-
-
-def _verdicts(run: StoredRun, names: dict[str, list[int]]) -> ItemAnswers:
-    passed = {(image.item, image.sample): bool(image.passed) for image in run.outcomes()}
-    return {
-        item: [[BinaryAnswer("", float(passed[item, sample]))] for sample in samples] for item, samples in names.items()
-    }
+            verdicts.setdefault(image.item, {})[image.sample] = image.passed
+    return verdicts
 
 
 def _rater_answers(
     ratings: HumanRatings, runs: Sequence[StoredRun], study: Path
 ) -> dict[tuple[int, str, int], list[BinaryAnswer]]:
     """Return whether each rater accepts each image as a whole, by run, item and sample."""
-    rows = [(vote.model, vote.item, vote.sample, vote.rater, vote.yes) for vote in ratings.votes if not vote.question]
+    rows = [
+        (vote.model, vote.item, vote.sample, vote.rater, vote.yes)
+        for vote in ratings.votes
+        if not vote.question and vote.yes is not None
+    ]
     rows += [
-        (it.model, it.item, it.sample, it.rater, it.points >= PASS_RATING)
-        for it in ratings.points
-        if it.points is not None
+        (rating.model, rating.item, rating.sample, rating.rater, rating.points >= PASS_RATING)
+        for rating in ratings.points
+        if rating.points is not None
     ]
     answers: dict[tuple[int, str, int], list[BinaryAnswer]] = {}
     for model, item, sample, rater, yes in rows:
-        if yes is None:
-            continue
         try:
             number = runs.index(find_run(model, runs))
         except UnmatchedRowError as error:

@@ -1,17 +1,20 @@
-"""Rating protocols: the questions raters are asked about an image, their order, and the validation of answers."""
+"""Rating protocols: the questions raters are asked about an image, the validation of answers, and the instructions."""
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, TypeAlias, TypeGuard
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
+
+from pydantic import ConfigDict, Field
 
 from formalimg._util.text import truncate
 from formalimg.benchmarks.formal.spec import FormulaSpec
-from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.benchmarks.registry import suite_names
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
@@ -26,25 +29,63 @@ images of one prompt is better."""
 StepKind: TypeAlias = Literal["likert", "yes or no", "score", "boxes", "preference"]
 """The type of an answer: 1 to 5, true or false, 0 to 1, a scene in the grounding format, or one of `PREFERENCES`."""
 
+AnswerValue: TypeAlias = bool | int | float | str | Mapping[str, object]
+"""An answer as plain data; see `StepKind` and `CANNOT_TELL`."""
+
 PASSING_SCORE = 0.5
 """An image passes with this mean score, or more."""
 
 PREFERENCES = ("left", "right", "tie")
 """Which of two images is better."""
 
+MAX_ANSWERS = 2_000
+"""Answers to all steps of an image, with those that were changed: all of them are kept."""
+
+MAX_SECONDS = 24 * 60 * 60
+"""Upper limit for the time of one answer: a day."""
+
+_MAX_OBJECTS = 1000
+
+
+class AnswerError(FormalimgError, ValueError):
+    """An invalid answer, or one at the wrong time; nothing was stored."""
+
+
+class OtherAnswersError(AnswerError):
+    """The answers on the rater's screen differ from the stored ones; nothing was stored."""
+
 
 @dataclass(frozen=True)
 class RatingStep:
     """One question about an image."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
     name: str  # the key of its answers
     kind: StepKind  # the type of an answer
     asks: str  # the question
     criteria: str = ""  # how to choose the answer
-    question: int | None = None  # the number of the item's question, from 1; None for the image as a whole
+    # the number of the item's question, from 1; None for the image as a whole
+    question: Annotated[int, Field(ge=1)] | None = None
     about: str = ""  # the category of the question, such as color or assessment; empty for the image as a whole
     once: bool = False  # it can be answered only once, and later steps are hidden until then
     cannot_tell: bool = False  # raters may answer that they cannot tell
+
+    def accepts(self, value: object) -> bool:
+        """Return whether an answer has the type and range of this step; stored ones may always be `CANNOT_TELL`."""
+        if value == CANNOT_TELL:
+            return self.kind != "boxes"
+        match self.kind:
+            case "preference":
+                return isinstance(value, str) and value in PREFERENCES
+            case "yes or no":
+                return isinstance(value, bool)
+            case "likert":
+                return type(value) is int and 1 <= value <= 5
+            case "score":
+                return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+            case "boxes":
+                return isinstance(value, Mapping)
 
 
 @dataclass(frozen=True)
@@ -65,39 +106,7 @@ class RatingRules:
 
 def rating_rules(suite: str) -> RatingRules:
     """Return how people rate images of a suite."""
-    return suite_of(suite).rating() or RatingRules()
-
-
-def visible_steps(steps: Sequence[RatingStep], answered: Collection[str]) -> tuple[RatingStep, ...]:
-    """Return the steps that are visible now: up to the first unanswered step that is answered only once."""
-    for number, step in enumerate(steps, 1):
-        if step.once and step.name not in answered:
-            return tuple(steps[:number])
-    return tuple(steps)
-
-
-MAX_ANSWERS = 2_000
-"""Answers to all steps of an image, with those that were changed: all of them are kept."""
-
-
-def why_not_now(steps: Sequence[RatingStep], answered: Collection[str], name: str, times: int = 0) -> str:
-    """Return why a step cannot be answered now, after so many answers about this image; empty if it can."""
-    if times >= MAX_ANSWERS:
-        return f"this image has {times:,} answers already: go on with the last ones"
-    shown = visible_steps(steps, answered)
-    step = next((step for step in steps if step.name == name), None)
-    if step is None:
-        return f"unknown step {name!r}: answer one of {', '.join(step.name for step in shown)}"
-    if step not in shown:
-        return f"answer {shown[-1].name} first: {name} comes after it"
-    if step.once and name in answered:
-        return f"{name} is already answered and cannot be changed: go on with the next step"
-    return ""
-
-
-def unanswered_steps(steps: Sequence[RatingStep], answered: Collection[str]) -> list[str]:
-    """Return the names of the steps without an answer."""
-    return [step.name for step in steps if step.name not in answered]
+    return get_suite(suite).rating() or RatingRules()
 
 
 def steps_for(item: Item[object], protocol: RatingProtocol) -> tuple[RatingStep, ...]:
@@ -113,135 +122,220 @@ def steps_for(item: Item[object], protocol: RatingProtocol) -> tuple[RatingStep,
     All but boxes can also be answered with `CANNOT_TELL`.
     """
     if protocol == "likert":
-        return (written_step("likert", "compliance"),)
+        return (whole_image_step("likert", "compliance"),)
     if protocol == "ab":
-        return (written_step("ab", "preference"),)
+        return (whole_image_step("ab", "preference"),)
     if protocol == "boxes" and isinstance(item.spec, FormulaSpec):
-        return (written_step("boxes", "boxes"),)
+        return (whole_image_step("boxes", "boxes"),)
     if steps := rating_rules(item.suite).steps(item, protocol):
         return steps
     raise FormalimgError(
-        f"item {item.id} of {item.suite} (level {item.level}) cannot be rated by {protocol}: {runs_for(protocol)}"
+        f"item {item.id} of {item.suite} (level {item.level}) cannot be rated by {protocol}: {suggest_runs(protocol)}"
     )
 
 
-def runs_for(protocol: RatingProtocol) -> str:
+def suggest_runs(protocol: RatingProtocol) -> str:
     """Return which runs to take for a protocol that is not for all."""
     offers = (rating_rules(name).offers.get(protocol) for name in suite_names())
     return f"take runs of {', or '.join(dict.fromkeys(runs for runs in offers if runs))}"
 
 
-def written_step(protocol: RatingProtocol, name: str, *, once: bool = False) -> RatingStep:
+def whole_image_step(protocol: RatingProtocol, name: str, *, once: bool = False) -> RatingStep:
     """Return a step about the image as a whole, in the words of `protocols.toml`."""
-    return RatingStep(name, **_texts()[protocol][name], once=once, cannot_tell=protocol != "boxes")
+    return RatingStep(name, **_read_texts("protocols")[protocol][name], once=once, cannot_tell=protocol != "boxes")
 
 
 @cache
-def _texts() -> dict[str, dict[str, dict[str, Any]]]:
-    return tomllib.loads((files("formalimg.human_eval") / "protocols.toml").read_text(encoding="utf-8"))
+def _read_texts(name: str) -> dict[str, Any]:
+    return tomllib.loads((files("formalimg.human_eval") / f"{name}.toml").read_text(encoding="utf-8"))
 
 
-AnswerValue: TypeAlias = bool | int | float | str | Mapping[str, object]
-"""An answer as plain data; see `StepKind` and `CANNOT_TELL`."""
-
-MAX_SECONDS = 24 * 60 * 60
-"""Upper limit for the time of one answer: a day."""
-
-_MAX_OBJECTS = 1000
-
-
-class AnswerError(FormalimgError, ValueError):
-    """An invalid answer, or one at the wrong time; nothing was stored."""
+def visible_steps(steps: Sequence[RatingStep], answered: Collection[str]) -> tuple[RatingStep, ...]:
+    """Return the steps that are visible now: up to the first unanswered step that is answered only once."""
+    for number, step in enumerate(steps, 1):
+        if step.once and step.name not in answered:
+            return tuple(steps[:number])
+    return tuple(steps)
 
 
-class OtherAnswersError(AnswerError):
-    """The answers on the rater's screen differ from the stored ones; nothing was stored."""
-
-
-def validate_answer(
-    step: RatingStep, value: object, suite: str, known: Collection[tuple[str, str]] = ()
-) -> AnswerValue:
-    """Validate an answer and return it as it is stored."""
-    if value == CANNOT_TELL and step.cannot_tell:
-        return CANNOT_TELL
-    answer_type = step.kind
-    match answer_type:
-        case "preference":
-            if isinstance(value, str) and value in PREFERENCES:
-                return value
-            wanted = "left, right or tie"
-        case "yes or no":
-            if isinstance(value, bool):
-                return value
-            wanted = "yes or no (true or false)"
-        case "likert":
-            if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 5:
-                return value
-            wanted = "a whole number from 1 to 5"
-        case "score":
-            if _is_number(value) and 0 <= value <= 1 and round(value, 2) == value:
-                return float(value) + 0.0  # -0.0 is 0
-            wanted = "a number from 0 to 1 with no more than two decimals"
-        case "boxes":
-            return _checked_scene(value, suite, known)
-    raise AnswerError(truncate(f"the answer to {step.name} is {value!r}: give {wanted}", 200, 100))
+def require_open_step(steps: Sequence[RatingStep], answered: Collection[str], name: str, answers: int) -> RatingStep:
+    """Return the step of this name, if it can be answered now, after so many answers about this image."""
+    visible = visible_steps(steps, answered)
+    step = next((step for step in steps if step.name == name), None)
+    if answers >= MAX_ANSWERS:
+        raise AnswerError(f"this image has {answers:,} answers already: go on with the last ones")
+    if step is None:
+        raise _refuse_answer(f"unknown step {name!r}: answer one of {', '.join(step.name for step in visible)}")
+    if step not in visible:
+        raise _refuse_answer(f"answer {visible[-1].name} first: {name} comes after it")
+    if step.once and name in answered:
+        raise _refuse_answer(f"{name} is already answered and cannot be changed: go on with the next step")
+    return step
 
 
 def require_finishable(
-    steps: Sequence[RatingStep], answers: Mapping[str, AnswerValue], seen: Mapping[str, object]
+    steps: Sequence[RatingStep], answers: Mapping[str, AnswerValue], screen: Mapping[str, object]
 ) -> None:
     """Refuse to finish a task with missing answers, or with other answers than on the rater's screen."""
-    missing = unanswered_steps(steps, answers)
-    if missing:
-        raise AnswerError(f"{missing[0]} has no answer yet: answer it, then finish the task")
-    if not all(step in answers and _is_same(answers[step], value) for step, value in seen.items()):
+    missing = next((step.name for step in steps if step.name not in answers), None)
+    if missing is not None:
+        raise AnswerError(f"{missing} has no answer yet: answer it, then finish the task")
+    if not all(step in answers and _is_same(answers[step], value) for step, value in screen.items()):
         raise OtherAnswersError("another window has answered differently: look again, then finish the task")
 
 
-def validate_seconds(seconds: object) -> float:
-    """Validate how long an answer took."""
-    if not _is_number(seconds) or not 0 <= seconds <= MAX_SECONDS:  # also refuses NaN
-        raise AnswerError(
-            truncate(f"the answer took {seconds!r} seconds: give a number from 0 to {MAX_SECONDS}", 200, 100)
-        )
-    return float(seconds)
-
-
-def _is_same(kept: AnswerValue, seen: object) -> bool:
-    if not isinstance(kept, Mapping):
-        return kept == seen
+def _is_same(stored: AnswerValue, value: object) -> bool:
+    if not isinstance(stored, Mapping):
+        return stored == value
     try:
-        return Scene.from_json(kept) == Scene.from_json(seen)  # pages may write the same boxes in another way
+        return Scene.from_json(stored) == Scene.from_json(value)  # pages may write the same boxes in another way
     except FormalimgError:
         return False
 
 
-def _is_number(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+_VALID_ANSWERS: Mapping[StepKind, str] = {
+    "preference": "left, right or tie",
+    "yes or no": "yes or no (true or false)",
+    "likert": "a whole number from 1 to 5",
+    "score": "a number from 0 to 1 with no more than two decimals",
+}
 
 
-def _checked_scene(value: object, suite: str, known: Collection[tuple[str, str]]) -> dict[str, object]:
+def validate_answer(
+    step: RatingStep, value: object, suite: str, allowed: Collection[tuple[str, str]] = ()
+) -> AnswerValue:
+    """Validate an answer and return it as it is stored.
+
+    `allowed` are labels and attributes beside those of the suite: those that a grounder used in this image.
+    """
+    if step.kind == "boxes":
+        return _validate_scene(value, suite, allowed)
+    is_valid = step.accepts(value) and (step.cannot_tell or value != CANNOT_TELL)
+    if is_valid and step.kind == "score" and isinstance(value, int | float):
+        is_valid, value = round(value, 2) == value, float(value) + 0.0  # -0.0 is 0
+    if not is_valid:
+        raise _refuse_answer(f"the answer to {step.name} is {value!r}: give {_VALID_ANSWERS[step.kind]}")
+    assert isinstance(value, bool | int | float | str)
+    return value
+
+
+def validate_seconds(seconds: object) -> float:
+    """Validate how long an answer took."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= MAX_SECONDS:
+        raise _refuse_answer(f"the answer took {seconds!r} seconds: give a number from 0 to {MAX_SECONDS}")
+    return float(seconds)
+
+
+def _validate_scene(value: object, suite: str, allowed: Collection[tuple[str, str]]) -> dict[str, object]:
     if isinstance(value, Mapping) and isinstance(value.get("objects"), list) and len(value["objects"]) > _MAX_OBJECTS:
         raise AnswerError(f"there are {len(value['objects'])} boxes: give no more than {_MAX_OBJECTS}")
     try:
         scene = Scene.from_json(value)
     except FormalimgError as error:
         raise AnswerError(truncate(f"invalid boxes: {error}", 300, 100)) from error
-    flat = next((obj for obj in scene.objects if not obj.box.area), None)
-    if flat is not None:
-        raise AnswerError(
-            truncate(f"the box {flat.box} of {flat.label} has no area: draw it around the object", 200, 99)
-        )
+    for obj in scene.objects:
+        if not obj.box.area:
+            raise _refuse_answer(f"the box {obj.box} of {obj.label} has no area: draw it around the object")
     for obj in scene.objects:
         for kind, word in (("class", obj.label), *obj.attributes()):
-            if (kind, word) not in known and not (kind != "class" and word == "other"):
-                _require_word(kind, word, suite)
+            if (kind, word) in allowed or (kind != "class" and word == "other"):
+                continue
+            words = vocabulary(get_suite(suite).vocabulary).words.get(kind, ())
+            if word not in words:
+                near = closest_match(word, words)
+                advice = f"did you mean {near!r}?" if near else "choose one of its words"
+                raise _refuse_answer(f"{suite} has no {kind} {word!r}: {advice}")
     return scene.to_json()
 
 
-def _require_word(kind: str, word: str, suite: str) -> None:
-    words = vocabulary(suite_of(suite).vocabulary).words.get(kind, ())
-    if word not in words:
-        near = closest_match(word, words)
-        advice = f"did you mean {near!r}?" if near else "choose one of its words"
-        raise AnswerError(truncate(f"{suite} has no {kind} {word!r}: {advice}", 200, 100))
+def _refuse_answer(reason: str) -> AnswerError:
+    return AnswerError(truncate(reason, 200, 100))
+
+
+class DrawnShape(NamedTuple):
+    """A shape of a drawn example, on a canvas of 100 by 75: its middle, its size and its colour."""
+
+    shape: Literal["circle", "square", "triangle", "star"]
+    color: str
+    x: float
+    y: float
+    size: float
+
+    @property
+    def points(self) -> str:
+        """The corners of a triangle, a square or a star, as in the attribute of an SVG polygon."""
+        half = self.size / 2
+        if self.shape == "square":
+            corners = [(-half, -half), (half, -half), (half, half), (-half, half)]
+        else:
+            count = 3 if self.shape == "triangle" else 10
+            radii = [half * (1 if self.shape == "triangle" or not number % 2 else 0.45) for number in range(count)]
+            angles = [2 * math.pi * number / count - math.pi / 2 for number in range(count)]
+            corners = [(r * math.cos(angle), r * math.sin(angle)) for r, angle in zip(radii, angles, strict=True)]
+        return " ".join(f"{self.x + dx:.1f},{self.y + dy:.1f}" for dx, dy in corners)
+
+
+class CountingExample(NamedTuple):
+    """An example of what counts: words, a picture, whether it does what the words say, and why."""
+
+    words: str
+    picture: tuple[DrawnShape, ...]
+    holds: bool
+    why: str
+
+
+class PracticeItem(NamedTuple):
+    """A picture to practise on."""
+
+    words: str  # the prompt
+    picture: tuple[DrawnShape, ...]  # the picture; the left one, where two are compared
+    beside: tuple[DrawnShape, ...]  # the right one; empty for a single picture
+    choices: tuple[tuple[AnswerValue, str], ...]  # the possible answers, with their labels
+    right: tuple[AnswerValue, ...]  # the answers that are right; others are explained
+    why: str  # the explanation that is shown after the answer
+
+
+class RaterInstructions(NamedTuple):
+    """What raters read before their first image."""
+
+    task: str
+    rules: tuple[str, ...]
+    examples: tuple[CountingExample, ...]
+    practice: tuple[PracticeItem, ...]
+
+
+_CHOICES: dict[RatingProtocol, tuple[tuple[AnswerValue, str], ...]] = {
+    "likert": tuple((point, str(point)) for point in range(1, 6)),
+    "questions": ((True, "Yes"), (False, "No")),
+    "scores": tuple((score, f"{score:g}") for score in (0.0, 0.25, 0.5, 0.75, 1.0)),
+    "ab": (("left", "Left"), ("tie", "Tie"), ("right", "Right")),
+    "boxes": (),
+}
+
+
+@cache
+def instructions_for(protocol: RatingProtocol, suite_name: str) -> RaterInstructions:
+    """Return the instructions of a protocol, with examples of what counts in the suite."""
+    table = _read_texts("instructions")["protocols"][protocol]
+    examples = (
+        CountingExample(row["words"], _parse_picture(row["picture"]), row["holds"], row["why"])
+        for row in rating_rules(suite_name).examples()
+    )
+    practice = (
+        PracticeItem(
+            *(row["words"], _parse_picture(row["picture"]), _parse_picture(row.get("beside", ()))),
+            *(_CHOICES[protocol], tuple(row["right"]), row["why"]),
+        )
+        for row in table.get("practice", ())
+    )
+    return RaterInstructions(table["task"], tuple(table["rules"]), tuple(examples), tuple(practice))
+
+
+def _parse_picture(shapes: Sequence[Sequence[Any]]) -> tuple[DrawnShape, ...]:
+    return tuple(DrawnShape(*shape) for shape in shapes)
+
+
+def example_texts(kind: str) -> Sequence[Mapping[str, Any]]:
+    """Return the examples of `instructions.toml` of what counts, for formulas, concepts, questions and so on."""
+    examples: Sequence[Mapping[str, Any]] = _read_texts("instructions")["kinds"][kind]
+    return examples

@@ -1,34 +1,38 @@
-"""Load human ratings from a study folder or a CSV file, checked against the rated runs."""
+"""Human ratings of runs, from a study folder or a CSV file, and the one label for each image that corrects a judge."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
+from typing import Literal
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterAttention, RaterAttentionSummary, exclude_inattentive
-from formalimg.human_eval.agreement.boxes import BoxCorrection
-from formalimg.human_eval.agreement.human_ratings import (
+from formalimg.human_eval.agreement.attention import RaterAttentionSummary, exclude_inattentive
+from formalimg.human_eval.agreement.boxes import BoxCorrection, BoxStudy
+from formalimg.human_eval.agreement.image_labels import DrawnBy, RunLabels, labels_of_ratings
+from formalimg.human_eval.agreement.judge_agreement import ImageName
+from formalimg.human_eval.agreement.preferences import Preference, PreferenceStudy
+from formalimg.human_eval.agreement.rating_files import (
+    CANNOT_TELL,
     LikertRating,
     Rating,
     Vote,
-    read_human_scores,
-    read_likert_ratings,
+    load_likert_file,
+    load_score_file,
     read_votes,
 )
-from formalimg.human_eval.agreement.preferences import Preference
-from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
-from formalimg.human_eval.agreement.studies import HumanRatings
+from formalimg.human_eval.agreement.studies import HumanRatings, HumanStudy, study_human_ratings
+from formalimg.human_eval.correction import CorrectionSample
 from formalimg.human_eval.database import images_digest
-from formalimg.human_eval.pairs import preferred_run
-from formalimg.human_eval.protocol import RatingStep
-from formalimg.human_eval.records import RatedTask, StudyRecord, read_study
-from formalimg.human_eval.study_export import summarize_raters
+from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
+from formalimg.human_eval.protocol import PASSING_SCORE
+from formalimg.human_eval.records import RatedTask, StudyRecord, read_study, summarize_raters
 from formalimg.runs.reader import StoredRun
 from formalimg.scenes.scene import Scene
-from formalimg.stats.agreement import ComplianceRule
+from formalimg.stats.agreement import ComplianceRule, complies, majority
 
 
 def human_ratings(
@@ -42,75 +46,56 @@ def human_ratings(
     if path.is_dir():
         study = read_study(path)
         _require_same_images(study, runs, path)
-        ratings = _from_study(_of_runs(study, runs), _conduct(study, exclude_inattentive))
+        names = {run.folder.resolve().name for run in runs}
+        study = replace(study, tasks=tuple(task for task in study.tasks if task.runs <= names))
+        ratings = _convert_tasks(study, _judge_attention(study, exclude_inattentive))
         return replace(ratings, rule=rule or study.manifest.label_rule)
     if exclude_inattentive is not None:
         raise FormalimgError(f"{path} has no attention checks: name the folder of the study instead")
-    return replace(_read(path), rule=rule or "majority")
+    return replace(_read_file(path), rule=rule or "majority")
 
 
-def _conduct(study: StudyRecord, max_missed: float | None) -> RaterAttentionSummary:
-    found = summarize_raters(study)
-    raters = tuple(RaterAttention(*it[:7], cannot_tell=it.cannot_tell) for it in found)
+def _judge_attention(study: StudyRecord, max_missed: float | None) -> RaterAttentionSummary:
+    raters = summarize_raters(study)
     rules = study.manifest.rules if max_missed is None else None
     if max_missed is not None:
         raters = exclude_inattentive(raters, max_missed)
-    elif rules is not None:
-        raters = tuple(
-            it._replace(left_out=bool(own.excluded), reason=own.excluded) for it, own in zip(raters, found, strict=True)
+    elif all(rater.left_out for rater in raters):
+        raise FormalimgError(
+            "the rules of the study exclude every rater: `formalimg agree --exclude-inattentive 1` counts them all "
+            "the same"
         )
-        if all(it.left_out for it in raters):
-            raise FormalimgError(
-                "the rules of the study exclude every rater: `formalimg agree --exclude-inattentive 1` counts them all "
-                "the same"
-            )
-    left_out = {it.rater for it in raters if it.left_out}
-    counted = [task for task in study.tasks if not task.is_check and task.rater not in left_out]
-    unfinished = sum(not task.finished for task in counted)
+    left_out = {rater.rater for rater in raters if rater.left_out}
+    unfinished = sum(not task.finished for task in study.tasks if not task.is_check and task.rater not in left_out)
     return RaterAttentionSummary(raters, unfinished, max_missed, rules.in_words() if rules else "")
 
 
-def _of_runs(study: StudyRecord, runs: Sequence[StoredRun]) -> StudyRecord:
-    """Return the study without images of other runs, and pairs with such images."""
-    names = {run.folder.resolve().name for run in runs}
-    tasks = [task for task in study.tasks if {task.run, task.other.run if task.other else task.run} <= names]
-    return replace(study, tasks=tuple(tasks))
-
-
-def _from_study(study: StudyRecord, conduct: RaterAttentionSummary) -> HumanRatings:
-    counted = [task for task in study.tasks if not task.is_check and task.rater not in conduct.left_out]
-    done = [task for task in counted if task.finished]
-    ratings = HumanRatings(attention=conduct)
+def _convert_tasks(study: StudyRecord, attention: RaterAttentionSummary) -> HumanRatings:
+    tasks = [task for task in study.tasks if not task.is_check and task.rater not in attention.left_out]
+    finished = [task for task in tasks if task.finished]
+    ratings = HumanRatings(attention=attention)
+    answers = [
+        ((task.run, task.item, task.sample, step.question, task.rater), task.answers[step.name].value)
+        for task in finished
+        for step in task.steps
+    ]
     match study.manifest.protocol:
         case "questions":
-            votes = [
-                Vote(task.run, task.item, task.sample, step.question, task.rater, _vote(given), 0)
-                for task in done
-                for step, given in _answers(task)
-            ]
+            votes = [Vote(*subject, None if value == CANNOT_TELL else value is True, 0) for subject, value in answers]
             return replace(ratings, votes=votes)
         case "scores":
-            scores = [
-                Rating(task.run, task.item, task.sample, step.question, task.rater, _number(given), 0)
-                for task in done
-                for step, given in _answers(task)
-                if given != CANNOT_TELL
-            ]
+            scores = [Rating(*subject, value, 0) for subject, value in answers if isinstance(value, int | float)]
             return replace(ratings, scores=scores)
         case "likert":
             points = [
-                LikertRating(
-                    task.run, task.item, task.sample, task.rater, _points(task), cannot_tell=_cannot_tell(task)
-                )
-                for task in counted
+                LikertRating(task.run, task.item, task.sample, task.rater, task.points, cannot_tell=task.cannot_tell)
+                for task in tasks
             ]
-            return replace(ratings, points=points if done else ())
+            return replace(ratings, points=points if finished else ())
         case "ab":
             preferences = [
-                Preference(
-                    *(task.item, task.sample, task.level, task.run, task.other.run, task.rater), preferred_run(task)
-                )
-                for task in done
+                Preference(task.item, task.sample, task.level, task.run, task.other.run, task.rater, task.preferred)
+                for task in finished
                 if task.other is not None
             ]
             return replace(ratings, preferences=preferences)
@@ -121,69 +106,131 @@ def _from_study(study: StudyRecord, conduct: RaterAttentionSummary) -> HumanRati
                     None if task.grounded is None else Scene.from_json(task.grounded),
                     Scene.from_json(task.answers["boxes"].value),
                 )
-                for task in done
+                for task in finished
             ]
             return replace(ratings, corrections=corrections)
 
 
-def _answers(task: RatedTask) -> list[tuple[RatingStep, object]]:
-    answers = task.answers
-    return [(step, answers[step.name].value) for step in task.steps]
-
-
-def _vote(given: object) -> bool | None:
-    return None if given == CANNOT_TELL else given is True
-
-
-def _cannot_tell(task: RatedTask) -> bool:
-    return bool(task.finished) and task.answers["compliance"].value == CANNOT_TELL
-
-
-def _points(task: RatedTask) -> int | None:
-    return int(_number(task.answers["compliance"].value)) if task.finished and not _cannot_tell(task) else None
-
-
-def _number(value: object) -> float:
-    assert isinstance(value, int | float)  # nothing else is ever stored
-    return value
-
-
 def _require_same_images(study: StudyRecord, runs: Sequence[StoredRun], path: Path) -> None:
     """Refuse runs that the study is not about, or whose images have been regenerated since."""
-    named = {run.folder.resolve().name: run for run in runs}
-    names = [rated.name for rated in study.manifest.runs]
-    if not named.keys() & {*names}:
+    by_name = {run.folder.resolve().name: run for run in runs}
+    names = [run.name for run in study.manifest.runs]
+    if not by_name.keys() & {*names}:
         raise FormalimgError(f"{path} is about {', '.join(names)}: name at least one of these runs")
+    tasks = [task for task in study.tasks if not task.is_check]
     for number, rated in enumerate(study.manifest.runs):
-        if rated.name not in named:
+        if rated.name not in by_name:
             continue
-        made = named[rated.name].made()
-        real = [task for task in study.tasks if not task.is_check]
-        shown = {(task.item, task.sample) for task in real if task.run == rated.name}
-        shown |= {task.other[1:] for task in real if task.other is not None and task.other.run == rated.name}
+        made = by_name[rated.name].made()
+        images = {(task.item, task.sample) for task in tasks if task.run == rated.name}
+        images |= {task.other[1:] for task in tasks if task.other is not None and task.other.run == rated.name}
         if study.manifest.correction is not None:  # an interrupted --more may have named images without tasks
-            shown = study.manifest.correction.images_of(number)
-        if images_digest((*it, made[it].sha256 if it in made else "") for it in shown) != rated.images_digest:
+            images = study.manifest.correction.images_of(number)
+        digests = ((*image, made[image].sha256 if image in made else "") for image in images)
+        if images_digest(digests) != rated.images_digest:
             raise FormalimgError(
-                f"the images of {named[rated.name].folder} are not those that raters saw in {path}: name the "
+                f"the images of {by_name[rated.name].folder} are not those that raters saw in {path}: name the "
                 "original run"
             )
 
 
-def _read(path: Path) -> HumanRatings:
+def _read_file(path: Path) -> HumanRatings:
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            heads = {cell.strip().lower() for cell in next(csv.reader(file), [])}
+            columns = {cell.strip().lower() for cell in next(csv.reader(file), [])}
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise FormalimgError(f"{path} is not a CSV table in UTF-8: {error}") from error
-    kinds = [head for head in ("vote", "score", "rating") if head in heads]
+    kinds = [column for column in ("vote", "score", "rating") if column in columns]
     match kinds:
         case ["vote"]:
             return HumanRatings(votes=read_votes(path))
         case ["score"]:
-            return HumanRatings(scores=read_human_scores(path))
+            return HumanRatings(scores=load_score_file(path).require_valid())
         case ["rating"]:
-            return HumanRatings(points=read_likert_ratings(path))
+            return HumanRatings(points=load_likert_file(path).require_valid())
     raise FormalimgError(f"{path} must have one of the columns vote, score or rating, and has {len(kinds)} of them")
+
+
+_DRAW = "draw a study with `formalimg annotate --for-correction`"
+_BORDERLINE = "{study} has images of borderline scores, which stand for no others: " + _DRAW
+_PREFERENCES = "{study} compares images in pairs, which labels none of them: " + _DRAW
+_BOXES = "{study} has corrected boxes, which are no labels of whole images: " + _DRAW
+
+
+def human_labels(
+    path: str | Path,
+    runs: Sequence[StoredRun],
+    exclude_inattentive: float | None = None,
+    profile: Literal["paper", "official-code"] = "paper",
+    study: HumanStudy | None = None,
+) -> dict[Path, RunLabels]:
+    """Return one label for each image that people rated, by the resolved folders of the runs.
+
+    Images of a study are a random sample of their runs, unless those with borderline scores were taken first: then the
+    labels are refused. Of a file this is unknown. `study` is the study of these ratings, where it was made before.
+    """
+    path = Path(path)
+    ratings = human_ratings(path, runs, exclude_inattentive)
+    study = study_human_ratings(ratings, runs, profile=profile) if study is None else study
+    if isinstance(study, BoxStudy | PreferenceStudy):
+        reason = (_BOXES if isinstance(study, BoxStudy) else _PREFERENCES).format(study=path)
+        return {run.folder.resolve(): RunLabels(str(path), refused=reason) for run in runs}
+    labels = labels_of_ratings(str(path), ratings, study, runs)
+    if not path.is_dir():
+        return labels
+    manifest = read_study_manifest(path)
+    if manifest.borderline:
+        reason = _BORDERLINE.format(study=path)
+        return {folder: replace(run_labels, refused=reason) for folder, run_labels in labels.items()}
+    by_item = not isinstance(manifest.correction, CorrectionSample) and not manifest.imported
+    absent = sorted({run.name for run in manifest.runs} - {run.folder.resolve().name for run in runs})
+    note = (f"{path} labels {', '.join(absent)} as well, which this report is not about.",) if absent else ()
+    drawn_by = None
+    if isinstance(manifest.correction, CorrectionSample):
+        sample = manifest.correction
+        verdicts = {ImageName(image.item, image.sample): image.judge for image in sample.images}
+        drawn_by = DrawnBy(sample.judge, verdicts, sum(cell.images for cell in sample.cells))
+    return {
+        folder: replace(
+            run_labels, assumed=False, drawn_by=drawn_by, drawn_by_item=by_item, notes=(*run_labels.notes, *note)
+        )
+        for folder, run_labels in labels.items()
+    }
+
+
+def image_labels(study: StudyRecord) -> Mapping[tuple[str, str, int], bool]:
+    """Return the label of each image whose ratings are all there, by run, item and sample; none for ties.
+
+    By scores, a mean of half or more passes. Raters whom the rules of the study exclude do not count.
+    """
+    excluded = {rater.rater for rater in summarize_raters(study) if rater.excluded}
+    by_image: dict[tuple[str, str, int], list[RatedTask]] = {}
+    for task in study.tasks:
+        if not task.is_check and task.rater not in excluded:
+            by_image.setdefault((task.run, task.item, task.sample), []).append(task)
+    labels = {
+        image: _combine_answers(tasks, study.manifest)
+        for image, tasks in by_image.items()
+        if all(task.finished for task in tasks)
+    }
+    return {image: label for image, label in labels.items() if label is not None}
+
+
+def _combine_answers(tasks: Sequence[RatedTask], manifest: StudyManifest) -> bool | None:
+    """Return the label of an image; by scores the mean counts, else the answer about the image as a whole."""
+    answers: list[float] = []
+    for task in tasks:
+        numbers = [answer.value for answer in task.answers.values() if isinstance(answer.value, int | float)]
+        if manifest.protocol == "scores":
+            answers += [fmean(numbers)] if numbers else []
+        elif isinstance(first := task.answers[task.steps[0].name].value, int | float):
+            answers.append(first)
+    if not answers:
+        return None
+    if manifest.protocol == "likert":
+        return complies([int(points) for points in answers], manifest.label_rule)
+    if manifest.protocol == "scores":
+        return fmean(answers) >= PASSING_SCORE
+    return majority(bool(answer) for answer in answers)

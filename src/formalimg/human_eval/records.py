@@ -1,4 +1,4 @@
-"""Answers of a rating study, read while raters may still be answering."""
+"""Answers of a rating study, read while raters may still be answering, and what they say about raters and images."""
 
 from __future__ import annotations
 
@@ -6,35 +6,40 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any, NamedTuple
 
-from formalimg._util.strict_json import (
-    MAX_NAME,
-    StoredValueError,
-    stored_integer,
-    stored_number,
-    stored_text,
-    wrong_value,
-)
+from formalimg._util.strict_json import StoredValueError, stored_integer, stored_number, stored_text, wrong_value
 from formalimg._util.text import truncate
+from formalimg.human_eval.agreement.attention import RaterSummary
 from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
-from formalimg.human_eval.database import open_for_reading, rating_errors
+from formalimg.human_eval.attention_checks import notices_mismatch
+from formalimg.human_eval.database import (
+    adapt_query,
+    open_for_reading,
+    parse_answer,
+    parse_scene,
+    parse_steps,
+    rating_errors,
+    stored_name,
+    stored_time,
+)
 from formalimg.human_eval.manifest import StudyManifest, read_study_manifest
-from formalimg.human_eval.protocol import MAX_SECONDS, AnswerValue, RatingStep
-from formalimg.human_eval.tasks import is_answer_of, parse_answer, parse_grounded, parse_steps, stored_time, with_other
+from formalimg.human_eval.protocol import MAX_SECONDS, AnswerValue, RatingProtocol, RatingStep
+from formalimg.human_eval.rules import find_excluded
 from formalimg.stats.agreement import ComplianceRule, complies
 
 _TASKS = """
     SELECT id, name, pictures.run, pictures.item, pictures.sample, pictures.level, pictures.grounded, asked.item, steps,
         is_check, finished.at, beside.run, beside.item, beside.sample
     FROM tasks JOIN raters ON raters.number = rater JOIN pictures ON pictures.token = picture
-    LEFT JOIN pictures AS beside ON beside.token = {other}
+    LEFT JOIN pictures AS beside ON beside.token = tasks.other
     JOIN asked ON asked.number = asked LEFT JOIN finished ON finished.task = id
     ORDER BY pictures.position, raters.number
 """
 
 
-class GivenAnswer(NamedTuple):
+class RaterAnswer(NamedTuple):
     """An answer: step, value, time it took in seconds, and when it was given (UTC)."""
 
     step: str
@@ -63,21 +68,43 @@ class RatedTask:
     words_of: str  # the item whose prompt was shown; another one for attention checks
     is_check: bool  # whether it is an attention check
     steps: tuple[RatingStep, ...]  # the questions
-    history: tuple[GivenAnswer, ...]  # all answers, in order
+    history: tuple[RaterAnswer, ...]  # all answers, in order
     finished: str  # when the rater finished it, in UTC; empty if unfinished
     grounded: object = None  # the scene to be corrected; None if there is none
     # the image on the right, where two are compared: the first is on the left. Else None
     other: OtherImage | None = None
 
     @property
-    def answers(self) -> dict[str, GivenAnswer]:
-        """Return the last answer to each step."""
+    def answers(self) -> dict[str, RaterAnswer]:
+        """The last answer to each step."""
         return {answer.step: answer for answer in self.history}
 
     @property
     def seconds(self) -> float:
-        """Return the total time of all answers, including those corrected later."""
+        """The total time of all answers, including those corrected later."""
         return sum(answer.seconds for answer in self.history)
+
+    @property
+    def points(self) -> int | None:
+        """The Likert rating; None if unfinished, or if the rater cannot tell."""
+        value = self.answers["compliance"].value if self.finished else None
+        return value if isinstance(value, int) else None
+
+    @property
+    def cannot_tell(self) -> bool:
+        """Whether the rater cannot give a Likert rating."""
+        return bool(self.finished) and self.points is None
+
+    @property
+    def preferred(self) -> str | None:
+        """The run whose image the rater prefers; empty for a tie, None if the rater cannot tell."""
+        value = str(self.answers["preference"].value)
+        return {"left": self.run, "right": self.other.run, "tie": ""}.get(value) if self.other else None
+
+    @property
+    def runs(self) -> set[str]:
+        """The runs of its images."""
+        return {self.run, self.other.run if self.other else self.run}
 
 
 @dataclass(frozen=True)
@@ -94,63 +121,84 @@ def read_study(folder: str | Path) -> StudyRecord:
     manifest = read_study_manifest(folder)
     with rating_errors(folder), closing(open_for_reading(folder)) as database:
         database.execute("BEGIN")  # both queries see the same moment
-        rows = database.execute(with_other(_TASKS, manifest.schema)).fetchall()
-        answers: dict[str, list[GivenAnswer]] = {}
-        for task, step, value, *when in database.execute(
+        rows = database.execute(adapt_query(_TASKS, manifest.schema)).fetchall()
+        history: dict[str, list[RaterAnswer]] = {}
+        for task_id, step, value, seconds, at in database.execute(
             "SELECT task, step, value, seconds, at FROM answers ORDER BY number"
         ):
-            answers.setdefault(stored_text(task, "task", MAX_NAME), []).append(_answer(step, value, *when))
-        tasks = tuple(_task(row, answers) for row in rows)
-        raters, runs = (
-            {f"rater-{number}" for number in range(1, manifest.raters + 1)},
-            {it.name for it in manifest.runs},
-        )
+            time = stored_number(seconds, "seconds", 0, MAX_SECONDS)
+            answer = RaterAnswer(stored_name(step, "step"), parse_answer(value), time, stored_time(at))
+            history.setdefault(stored_name(task_id, "task"), []).append(answer)
+        tasks = tuple(_parse_task(row, history) for row in rows)
+        raters = {f"rater-{number}" for number in range(1, manifest.raters + 1)}
+        runs = {run.name for run in manifest.runs}
         for task in tasks:
-            shown = {task.run, task.other.run if task.other else task.run}
-            if task.rater not in raters or not shown <= runs:
+            if task.rater not in raters or not task.runs <= runs:
                 raise wrong_value("rater, run", (task.rater, task.run))
         return StudyRecord(manifest, tasks)
 
 
-def _answer(step: object, value: object, seconds: object, at: object) -> GivenAnswer:
-    return GivenAnswer(
-        stored_text(step, "step", MAX_NAME),
-        parse_answer(value),
-        stored_number(seconds, "seconds", 0, MAX_SECONDS),
-        stored_time(at),
-    )
-
-
-def _task(row: Sequence[Any], said: dict[str, list[GivenAnswer]]) -> RatedTask:
-    id_, rater, run, item, sample, level, grounded, words_of, steps, is_check, finished, *other = row
-    asked, history = parse_steps(stored_text(steps, "steps")), tuple(said.get(stored_text(id_, "id", MAX_NAME), ()))
-    kinds = {step.name: step.kind for step in asked}
+def _parse_task(row: Sequence[Any], answers: dict[str, list[RaterAnswer]]) -> RatedTask:
+    id_, rater, run, item, sample, level, grounded, words_of, steps, is_check, finished, *second_image = row
+    steps, history = parse_steps(stored_text(steps, "steps")), tuple(answers.get(stored_name(id_, "id"), ()))
+    by_name = {step.name: step for step in steps}
     for answer in history:
-        if not is_answer_of(kinds.get(answer.step), answer.value):
+        if answer.step not in by_name or not by_name[answer.step].accepts(answer.value):
             raise wrong_value("value", answer.value)
-    done = "" if finished is None else stored_time(finished)
-    if done and kinds.keys() != {answer.step for answer in history}:
+    finished = "" if finished is None else stored_time(finished)
+    if finished and by_name.keys() != {answer.step for answer in history}:
         raise StoredValueError(f"the finished task {truncate(ascii(id_), 40, 20)} lacks answers")
     return RatedTask(
-        stored_text(rater, "name", MAX_NAME),
-        stored_text(run, "run", MAX_NAME),
-        stored_text(item, "item", MAX_NAME),
-        stored_integer(sample, "sample"),
+        stored_name(rater, "name"),
+        *_parse_image(run, item, sample),
         stored_integer(level, "level"),
-        stored_text(words_of, "item", MAX_NAME),
+        stored_name(words_of, "item"),
         bool(stored_integer(is_check, "is_check", 0, 1)),
-        asked,
+        steps,
         history,
-        done,
-        parse_grounded(grounded),
-        None if other[0] is None else _other(*other),
+        finished,
+        parse_scene(grounded),
+        None if second_image[0] is None else OtherImage(*_parse_image(*second_image)),
     )
 
 
-def _other(run: object, item: object, sample: object) -> OtherImage:
-    return OtherImage(
-        stored_text(run, "run", MAX_NAME), stored_text(item, "item", MAX_NAME), stored_integer(sample, "sample")
+def _parse_image(run: object, item: object, sample: object) -> tuple[str, str, int]:
+    return stored_name(run, "run"), stored_name(item, "item"), stored_integer(sample, "sample")
+
+
+def summarize_raters(study: StudyRecord) -> tuple[RaterSummary, ...]:
+    """Summarize each rater, in the order of their numbers."""
+    by_rater: dict[str, list[RatedTask]] = {f"rater-{number}": [] for number in range(1, study.manifest.raters + 1)}
+    for task in study.tasks:
+        by_rater[task.rater].append(task)
+    summaries = [_summarize_rater(rater, tasks, study.manifest.protocol) for rater, tasks in by_rater.items()]
+    reasons = find_excluded(summaries, study.manifest.rules)
+    return tuple(
+        summary._replace(excluded=reasons.get(summary.rater, ""), left_out=summary.rater in reasons)
+        for summary in summaries
     )
+
+
+def _summarize_rater(rater: str, tasks: Sequence[RatedTask], protocol: RatingProtocol) -> RaterSummary:
+    finished = [task for task in tasks if task.finished]
+    checks = [task for task in finished if task.is_check]
+    values = [answer.value for task in finished if not task.is_check for answer in task.answers.values()]
+    return RaterSummary(
+        rater,
+        len(finished),
+        len(tasks),
+        len(checks),
+        sum(_passes_check(task, protocol) for task in checks),
+        round(sum(task.seconds for task in tasks), 3),
+        round(median(task.seconds for task in finished), 3) if finished else None,
+        cannot_tell=values.count(CANNOT_TELL),
+    )
+
+
+def _passes_check(task: RatedTask, protocol: RatingProtocol) -> bool:
+    if protocol == "ab":  # the image of the item must be preferred over that of another one
+        return task.answers["preference"].value == ("left" if task.item == task.words_of else "right")
+    return notices_mismatch(protocol, task.steps, {name: answer.value for name, answer in task.answers.items()})
 
 
 class Compliance(NamedTuple):
@@ -166,12 +214,12 @@ class Compliance(NamedTuple):
 
     @property
     def mean(self) -> float | None:
-        """Return the mean rating; None if there are none."""
+        """The mean rating; None if there are none."""
         return sum(self.ratings) / len(self.ratings) if self.ratings else None
 
     @property
     def passed(self) -> bool | None:
-        """Return whether it passes by the rule; None while ratings are missing, and for a tie."""
+        """Whether it passes by the rule; None while ratings are missing, and for a tie."""
         return None if not self.ratings or len(self.ratings) < self.wanted else complies(self.ratings, self.rule)
 
 
@@ -182,17 +230,11 @@ def mean_ratings(tasks: Sequence[RatedTask], rule: ComplianceRule) -> list[Compl
         if not task.is_check:
             by_image.setdefault((task.run, task.item, task.sample, task.level), []).append(task)
     return [
-        Compliance(*image, tuple(points), len(those) - sum(_cannot_tell(task) for task in those), rule)
-        for image, those in by_image.items()
-        for points in [[_points(task) for task in those if task.finished and not _cannot_tell(task)]]
+        Compliance(
+            *image,
+            tuple(task.points for task in ratings if task.points is not None),
+            sum(not task.cannot_tell for task in ratings),
+            rule,
+        )
+        for image, ratings in by_image.items()
     ]
-
-
-def _cannot_tell(task: RatedTask) -> bool:
-    return bool(task.finished) and task.answers["compliance"].value == CANNOT_TELL
-
-
-def _points(task: RatedTask) -> int:
-    points = task.answers["compliance"].value
-    assert isinstance(points, int)  # nothing else is ever stored
-    return points

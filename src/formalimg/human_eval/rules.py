@@ -10,9 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import ceil, comb, fsum
-from typing import NamedTuple, Protocol
+from typing import Annotated
+
+from pydantic import Field
 
 from formalimg.errors import FormalimgError
+from formalimg.human_eval.agreement.attention import RaterSummary
 from formalimg.human_eval.protocol import RatingProtocol
 
 CHECKS = 0.05
@@ -38,13 +41,15 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class StudyRules:
-    """Who is excluded from the results of a study; `[rules]` in `study.toml`."""
+    """Who is excluded from the results of a study; `[rules]` in `study.toml`, by the aliases."""
 
     # raters who missed more than this share of their attention checks are excluded; None to choose it by the number
     # of checks when the study is made
-    max_missed: float | None = None
-    min_seconds: float = 0.0  # raters whose median time for an image is shorter are excluded; 0 for no such rule
-    checks: int = 0  # attention checks of each rater, at least; 0 in studies that do not say it
+    max_missed: Annotated[float | None, Field(alias="max_missed_checks")] = None
+    # raters whose median time for an image is shorter are excluded; 0 for no such rule
+    min_seconds: Annotated[float, Field(alias="min_median_seconds")] = 0.0
+    # attention checks of each rater, at least; 0 in studies that do not say it
+    checks: Annotated[int, Field(alias="checks_per_rater")] = 0
     guess_chance: float = 0.0  # how likely a random answer passes a check; 0 in studies that do not say it
 
     def __post_init__(self) -> None:
@@ -58,10 +63,10 @@ class StudyRules:
     def settled(self, protocol: RatingProtocol, checks: int) -> StudyRules:
         """Return the rules of a study of so many checks: how many may be missed, unless that is stated."""
         chance = _GUESS_CHANCES[protocol] if checks else 0.0
-        if self.max_missed is not None or not checks:
-            return replace(self, max_missed=self.max_missed or 0.0, checks=checks, guess_chance=chance)
-        # Rounded up, so that the share times the number of checks is not below the number.
-        share = ceil(1e4 * allowed_misses(checks) / checks) / 1e4
+        share = self.max_missed or 0.0
+        if self.max_missed is None and checks:
+            # Rounded up, so that the share times the number of checks is not below the number.
+            share = ceil(1e4 * max_misses(checks) / checks) / 1e4
         return replace(self, max_missed=share, checks=checks, guess_chance=chance)
 
     @property
@@ -91,19 +96,6 @@ class StudyRules:
             f"{100 * self.careful_kept:.1f} %."
         )
 
-    def lines(self) -> list[str]:
-        """Return the table `[rules]` of `study.toml`."""
-        lines = [
-            "# Stated before the first answer, and applied by `formalimg agree`, `report --human` and --export.",
-            "[rules]",
-            f"max_missed_checks = {self.max_missed or 0.0!r}",
-            f"min_median_seconds = {self.min_seconds!r}",
-        ]
-        if self.checks:
-            lines[1:1] = [f"# {self.in_words()}"]
-            lines += [f"checks_per_rater = {self.checks}", f"guess_chance = {self.guess_chance!r}"]
-        return lines
-
 
 def _pass_share(checks: int, allowed: int, chance: float) -> float:
     """Return how likely somebody who passes each check with this chance misses no more than allowed."""
@@ -112,15 +104,15 @@ def _pass_share(checks: int, allowed: int, chance: float) -> float:
     )
 
 
-def allowed_misses(checks: int) -> int:
+def max_misses(checks: int) -> int:
     """Return how many of these checks may be missed: as few as careful raters need."""
     return next(allowed for allowed in range(checks + 1) if _pass_share(checks, allowed, 1 - _CARELESS) >= MIN_CAREFUL)
 
 
-def needed_checks(protocol: RatingProtocol) -> int:
+def min_checks(protocol: RatingProtocol) -> int:
     """Return the least number of checks by which raters who answer at random are told from careful ones."""
     checks, chance = 1, _GUESS_CHANCES[protocol]
-    while _pass_share(checks, allowed_misses(checks), chance) > MAX_CLICKERS:
+    while _pass_share(checks, max_misses(checks), chance) > MAX_CLICKERS:
         checks += 1
     return checks
 
@@ -131,67 +123,22 @@ def usual_checks(images: int, protocol: RatingProtocol) -> int:
     As many as tell careful raters from others, at most one for two images in a short study, and one in twenty tasks.
     """
     return max(
-        ceil(images * CHECKS / (1 - CHECKS) - _ROUNDING), min(needed_checks(protocol), ceil(images / _IMAGES_PER_CHECK))
+        ceil(images * CHECKS / (1 - CHECKS) - _ROUNDING), min(min_checks(protocol), ceil(images / _IMAGES_PER_CHECK))
     )
 
 
-def parse_rules(table: object) -> StudyRules:
-    """Return the rules in a table of `study.toml`."""
-    names = ("max_missed_checks", "min_median_seconds", "checks_per_rater", "guess_chance")
-    values = []
-    for name in names:
-        # Studies that were made before checks were counted have no number of them.
-        value = table.get(name, 0 if name in names[2:] else None) if isinstance(table, dict) else None
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            raise KeyError(f"rules.{name}")
-        values.append(float(value))
-    if values[2] != int(values[2]):
-        raise KeyError("rules.checks_per_rater")
-    try:
-        return StudyRules(values[0], values[1], int(values[2]), values[3])
-    except FormalimgError:
-        raise KeyError("rules") from None
-
-
-class RaterConduct(Protocol):
-    """What rules look at: see `RaterSummary`."""
-
-    @property
-    def rater(self) -> str:
-        """The pseudonym."""
-
-    @property
-    def checks(self) -> int:
-        """Number of finished attention checks."""
-
-    @property
-    def checks_passed(self) -> int:
-        """Number of passed ones."""
-
-    @property
-    def median_seconds(self) -> float | None:
-        """Median time of a finished task; None if there is none."""
-
-
-class Exclusion(NamedTuple):
-    """A rater who is excluded, and why."""
-
-    rater: str
-    reason: str
-
-
-def excluded_raters(raters: Iterable[RaterConduct], rules: StudyRules | None) -> tuple[Exclusion, ...]:
-    """Return who is excluded by the rules; nobody without rules. Raters without a check, or an answer, stay.
+def find_excluded(raters: Iterable[RaterSummary], rules: StudyRules | None) -> dict[str, str]:
+    """Return why raters are excluded by the rules; nobody without rules. Raters without a check, or an answer, stay.
 
     Where the number of checks is stated, it counts for raters who have not finished too.
     """
     if rules is None:
-        return ()
-    found = []
-    for it in raters:
-        missed = it.checks - it.checks_passed
-        if it.checks and missed > (rules.max_missed or 0.0) * max(it.checks, rules.checks) + _ROUNDING:
-            found.append(Exclusion(it.rater, f"missed {missed} of {it.checks} attention checks"))
-        elif it.median_seconds is not None and it.median_seconds < rules.min_seconds:
-            found.append(Exclusion(it.rater, f"median of {it.median_seconds:g} s for an image"))
-    return tuple(found)
+        return {}
+    reasons = {}
+    for rater in raters:
+        missed = rater.checks - rater.checks_passed
+        if rater.checks and missed > (rules.max_missed or 0.0) * max(rater.checks, rules.checks) + _ROUNDING:
+            reasons[rater.rater] = f"missed {missed} of {rater.checks} attention checks"
+        elif rater.median_seconds is not None and rater.median_seconds < rules.min_seconds:
+            reasons[rater.rater] = f"median of {rater.median_seconds:g} s for an image"
+    return reasons

@@ -1,29 +1,27 @@
-"""Creation of a rating study: choice of images, assignment to raters, order, and attention checks."""
+"""Creation of rating studies: of the images of runs, or of ratings that were given elsewhere."""
 
 from __future__ import annotations
 
 import random
-import secrets
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.benchmarks.registry import suite
+from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.assignment import Candidate, assign_images, checks_per_rater, choose_images
-from formalimg.human_eval.attention_checks import check_item, unrelated_item
-from formalimg.human_eval.correction import LabelPrecision, draw_first, judge_of_run
-from formalimg.human_eval.correction_sample import CorrectionSample, ItemSample
-from formalimg.human_eval.database import PlannedTask, StudyPlan, write_study
-from formalimg.human_eval.item_correction import ItemDraw, ItemFrame, draw_items
-from formalimg.human_eval.pairs import image_pairs, plan_pairs
-from formalimg.human_eval.protocol import RatingProtocol, steps_for
-from formalimg.human_eval.rateable_images import RateableImage, rateable_images
-from formalimg.human_eval.rules import CHECKS, StudyRules, usual_checks
+from formalimg.human_eval.assignment import Candidate, PlannedTask, RunItems, choose_images, plan_images, plan_pairs
+from formalimg.human_eval.correction import CorrectionSample, LabelPrecision, draw_first
+from formalimg.human_eval.database import RateableImage, describe_run, write_study
+from formalimg.human_eval.item_correction import ItemDraw, ItemFrame, ItemSample, draw_items
+from formalimg.human_eval.manifest import StudyManifest
+from formalimg.human_eval.protocol import RatingProtocol, steps_for, suggest_runs
+from formalimg.human_eval.rules import CHECKS, StudyRules
 from formalimg.runs.manifest import require_images
 from formalimg.runs.plan import question_key
 from formalimg.runs.reader import StoredRun
+from formalimg.scenes.objects import SceneError
+from formalimg.scenes.scene import Scene
 from formalimg.stats.agreement import ComplianceRule
 from formalimg.types import Item
 
@@ -46,15 +44,6 @@ class NewStudy(NamedTuple):
     # the items, and how precise the differences will be, for a study that corrects several runs
     draw: ItemDraw | None = None
     checks: int = 0  # number of attention checks of each rater
-
-
-@dataclass(frozen=True)
-class _Candidates:
-    """Items and images that can be shown."""
-
-    items: Mapping[tuple[str, str], Item[object]]
-    images: Mapping[Candidate, RateableImage]
-    without: Mapping[str, int]
 
 
 def create_study(
@@ -110,134 +99,124 @@ def create_study(
         FormalimgError: if the folder exists, the runs do not belong together or cannot be rated by this protocol, or
             there are too few or too many raters, or too few images.
     """
-    require_together(runs)
+    _require_together(runs)
     if labels is not None:
-        _require_correctable(runs, protocol, per_level, borderline=borderline)
+        _require_correctable(protocol, is_random=per_level is None and not borderline)
     if protocol == "boxes":
         if checks:
             raise FormalimgError("the protocol boxes has no attention checks: leave them out")
         checks = 0.0
-    there = _gather(runs, protocol, levels)
+    items, images, missing = _gather_images(runs, protocol, levels)
     rng = random.Random(seed)
-    preferred = _borderline(there, runs) if borderline else frozenset[Candidate]()
-    candidates = [it for it in there.images if not borderline or per_level is not None or it in preferred]
     sample: CorrectionSample | ItemSample | None = None
     precision, draw = None, None
     if labels is None:
+        preferred = _find_borderline(images, runs) if borderline else frozenset[Candidate]()
+        candidates = [image for image in images if not borderline or per_level is not None or image in preferred]
         chosen = choose_images(candidates, per_level, rng, preferred)
     elif len(runs) == 1:
-        judge = judge_of_run(runs[0].manifest, runs[0].folder)
-        chosen, sample, precision = draw_first(judged_images(there.images), labels, judge, rng)
+        chosen, sample, precision = draw_first(select_judged(images), labels, judge_of_run(runs[0]), rng)
     else:
-        draw = draw_items(item_frame(runs, there.images, seed), labels, rng)
-        chosen, sample = [image for images in draw.items for image in images], draw.sample
+        draw = draw_items(build_item_frame(runs, images, seed), labels, rng)
+        chosen, sample = [image for unit in draw.items for image in unit], draw.sample
     if not chosen:
         raise FormalimgError("there are no images to rate: generate some first, or choose other levels")
     for image in chosen:
-        steps_for(there.items[image.run, image.item], protocol)  # raises if the protocol does not apply
+        steps_for(items[image.run, image.item], protocol)  # raises if the protocol does not apply
     if protocol == "ab":
-        planned, each = _plan_pairs(chosen, there, raters, per_image, checks, rng)
+        tasks, fewest_checks = plan_pairs(chosen, items, raters, per_image, checks, rng)
     else:
         units = draw.items if draw else [(image,) for image in chosen]
-        planned, each = _plan_images(units, there, raters, per_image, checks, protocol, rng)
-    idle = sum(not own for own in planned)
+        tasks, fewest_checks = plan_images(units, images, items, raters, per_image, checks, protocol, rng)
+    idle = sum(not share for share in tasks)
     if idle:
         raise FormalimgError(f"{idle} of {raters} raters would have no images: use fewer raters, or more images")
-    tasks = [task for own in planned for task in own]
-    links = {f"rater-{number}": secrets.token_urlsafe(24) for number in range(1, raters + 1)}
-    plan = StudyPlan(
-        protocol,
-        runs,
-        chosen,
-        there.images,
-        there.without,
-        tasks,
-        links,
-        per_image,
-        tuple(sorted(levels or ())),
-        per_level or 0,
-        (CHECKS if each else 0.0) if checks is None else float(checks),
-        seed,
-        made_with,
-        borderline,
-        sample,
-        rules=rules and rules.settled(protocol, each),
-        rule=rule if protocol == "likert" else "",
+    path = Path(folder)
+    manifest = StudyManifest(
+        protocol=protocol,
+        suite=runs[0].manifest.suite,
+        raters=raters,
+        per_image=per_image,
+        levels=tuple(sorted(levels or ())),
+        per_level=per_level or 0,
+        checks=(CHECKS if fewest_checks else 0.0) if checks is None else float(checks),
+        seed=seed,
+        created=_current_second(),
+        made_with=made_with,
+        runs=tuple(describe_run(run, path, images, chosen, missing[run.folder.resolve().name]) for run in runs),
+        borderline=borderline,
+        correction=sample,
         instructions=instructions,
         completion_url=completion_url,
+        rules=rules and rules.settled(protocol, fewest_checks),
+        rule=rule if protocol == "likert" else "",
     )
-    return NewStudy(write_study(plan, Path(folder)), links, precision, draw, each)
+    links = write_study(path, manifest, images, chosen, [task for share in tasks for task in share])
+    return NewStudy(path, links, precision, draw, fewest_checks)
 
 
-def _plan_images(
-    units: Sequence[tuple[Candidate, ...]],
-    there: _Candidates,
-    raters: int,
-    per_image: int,
-    checks: float | None,
-    protocol: RatingProtocol,
-    rng: random.Random,
-) -> tuple[list[list[PlannedTask]], int]:
-    """Return the tasks of each rater, in their order, and how many of them are attention checks at least.
-
-    The images of a unit go to the same raters: who is strict is then strict with all of them.
-    """
-    chosen = [image for unit in units for image in unit]
-    shares = [[image for unit in own for image in unit] for own in assign_images(units, raters, per_image, rng)]
-    most = max(map(len, shares))
-    wanted = usual_checks(most, protocol) if checks is None else checks_per_rater(most, checks)
-    words = list({image.item: there.items[image.run, image.item] for image in sorted(chosen)}.values())
-    found, fewest = [], wanted
-    for rater, share in enumerate(shares, 1):
-        shown = [PlannedTask(rater, it, there.items[it.run, it.item], False) for it in share]
-        own = _checks(share, there, words, wanted, protocol, rng)
-        if len(own) < wanted and checks is not None:
-            raise FormalimgError(_TOO_FEW_CHECKS.format(wanted, "s" * (wanted > 1), len(own)))
-        fewest = min(fewest, len(own))
-        shown += [PlannedTask(rater, *check, True) for check in own]
-        rng.shuffle(shown)
-        found.append(_rated_first(shown))
-    return found, fewest
-
-
-_TOO_FEW_CHECKS = (
-    "{} attention check{} must have as many images beside prompts that certainly do not match, and there are {}: ask "
-    "for fewer checks, or leave the option out"
-)
-
-
-def _rated_first(shown: list[PlannedTask]) -> list[PlannedTask]:
-    """Return the tasks in an order in which an image is rated before an attention check shows it once more."""
-    place = {task.image: number for number, task in enumerate(shown) if not task.is_check}
-    for number, task in enumerate(shown):
-        rated = place.get(task.image, -1)
-        if task.is_check and rated > number:
-            shown[number], shown[rated] = shown[rated], shown[number]
-            place[task.image] = number
-    return shown
-
-
-def _plan_pairs(
-    chosen: Sequence[Candidate],
-    there: _Candidates,
-    raters: int,
-    per_image: int,
-    checks: float | None,
-    rng: random.Random,
-) -> tuple[list[list[PlannedTask]], int]:
-    pairs = image_pairs(chosen)
-    most = -(-len(pairs) * per_image // raters)
-    wanted = usual_checks(most, "ab") if checks is None else checks_per_rater(most, checks)
-    planned, fewest = plan_pairs(pairs, there.items, raters, per_image, wanted, rng)
-    if fewest < wanted and checks is not None:
-        raise FormalimgError(_TOO_FEW_CHECKS.format(wanted, "s" * (wanted > 1), fewest))
-    return planned, fewest
-
-
-def _require_correctable(
-    runs: Sequence[StoredRun], protocol: RatingProtocol, per_level: int | None, *, borderline: bool
+def write_rated_study(
+    folder: Path,
+    runs: Sequence[StoredRun],
+    ratings: Mapping[tuple[str, str, int], Mapping[str, int]],
+    source: str,
+    made_with: str = "",
 ) -> None:
-    if per_level is not None or borderline:
+    """Write a study of Likert ratings that were given elsewhere, by run, item and sample, and by rater.
+
+    Raters become `rater-1` and so on, in the order of their names: a study does not know who they are.
+    """
+    rated = [run for run in runs if any(name == run.folder.resolve().name for name, *_ in ratings)]
+    if not rated:
+        raise FormalimgError("no image of these runs has a rating: name the rated runs")
+    _require_together(rated)
+    raters = sorted({rater for by_rater in ratings.values() for rater in by_rater})
+    images: dict[Candidate, RateableImage] = {}
+    missing: dict[str, int] = {}
+    tasks: list[PlannedTask] = []
+    answers: list[int] = []
+    for run in rated:
+        name, made = run.folder.resolve().name, run.made()
+        items = {item.id: item for item in run.suite_items()}
+        outcomes = run.outcomes()
+        missing[name] = sum((outcome.item, outcome.sample) not in made for outcome in outcomes)
+        for outcome in outcomes:
+            item, sample, level = outcome.item, outcome.sample, outcome.level
+            by_rater = ratings.get((name, item, sample))
+            if by_rater is None or (item, sample) not in made:
+                continue
+            image = Candidate(name, item, sample, level)
+            digest = made[item, sample].sha256
+            images[image] = RateableImage(item, sample, level, f"images/{digest[:16]}.webp", digest, None)
+            for number, rater in enumerate(raters, 1):
+                if rater in by_rater:
+                    tasks.append(PlannedTask(number, image, items[item], False))
+                    answers.append(by_rater[rater])
+    chosen = list(images)
+    manifest = StudyManifest(
+        protocol="likert",
+        suite=rated[0].manifest.suite,
+        raters=len(raters),
+        per_image=max(map(len, ratings.values())),
+        levels=(),
+        per_level=0,
+        checks=0.0,
+        seed=0,
+        created=_current_second(),
+        made_with=made_with,
+        runs=tuple(describe_run(run, folder, images, chosen, missing[run.folder.resolve().name]) for run in rated),
+        imported=source,
+        rule="majority",
+    )
+    write_study(folder, manifest, images, chosen, tasks, answers)
+
+
+def _current_second() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _require_correctable(protocol: RatingProtocol, *, is_random: bool) -> None:
+    if not is_random:
         raise FormalimgError("images that correct a judge are drawn at random: leave out --per-level and --borderline")
     if protocol == "ab":
         raise FormalimgError("which of two images is better is no label: use --protocol likert")
@@ -245,104 +224,113 @@ def _require_correctable(
         raise FormalimgError("boxes are no labels of whole images: use --protocol likert")
 
 
-def judged_images(images: Mapping[Candidate, RateableImage]) -> dict[Candidate, bool]:
-    """Return the images that the judge answered for, with its answers."""
-    return {it: image.passed for it, image in images.items() if image.passed is not None}
-
-
-def item_frame(runs: Sequence[StoredRun], images: Mapping[Candidate, RateableImage], seed: int) -> ItemFrame:
-    """Return the items of several runs, from which those to be labelled are drawn."""
-    asked: dict[str, str] = {}
-    for run in runs:
-        judge_of_run(run.manifest, run.folder)
-        for item in run.suite_items():
-            if asked.setdefault(item.id, question_key(item)) != question_key(item):
-                raise FormalimgError(
-                    f"item {item.id} of {run.folder} is not that of {runs[0].folder}: name runs of the same items"
-                )
-    names = [run.folder.resolve().name for run in runs]
-    verdicts = {candidate: image.passed for candidate, image in images.items()}
-    return ItemFrame.of(names, suite(runs[0].manifest.suite), verdicts, seed)
-
-
-def require_together(runs: Sequence[StoredRun]) -> None:
-    """Check that a study can be about these runs."""
+def _require_together(runs: Sequence[StoredRun]) -> None:
+    """Refuse runs of several suites, of one name, or that hold layouts."""
     suites = sorted({run.manifest.suite for run in runs})
     if len(suites) != 1:
         raise FormalimgError(
             f"a study is about runs of one suite, not of {', '.join(suites) or 'none'}: name such runs"
         )
     names = [run.folder.resolve().name for run in runs]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise FormalimgError(f"two of the runs are called {twice}, which makes them ambiguous: rename a folder")
+    duplicate = next((name for name in names if names.count(name) > 1), None)
+    if duplicate is not None:
+        raise FormalimgError(f"two of the runs are called {duplicate}, which makes them ambiguous: rename a folder")
     layouts = next((run for run in runs if run.manifest.task != "image"), None)
     if layouts is not None:
         raise FormalimgError(f"{layouts.folder} holds layouts, not images: name runs with images")
 
 
-def _gather(runs: Sequence[StoredRun], protocol: RatingProtocol, levels: Collection[int] | None) -> _Candidates:
+def _gather_images(
+    runs: Sequence[StoredRun], protocol: RatingProtocol, levels: Collection[int] | None
+) -> tuple[RunItems, dict[Candidate, RateableImage], dict[str, int]]:
+    """Return items and images that can be shown, and how many images of each run are missing."""
     items: dict[tuple[str, str], Item[object]] = {}
     images: dict[Candidate, RateableImage] = {}
-    without: dict[str, int] = {}
+    missing: dict[str, int] = {}
     for run in runs:
         require_images(run.manifest, run.folder)
         name = run.folder.resolve().name
         items |= {(name, item.id): item for item in run.suite_items()}
-        found, missing = rateable_images(run, levels, grounded=protocol == "boxes")
-        images |= {Candidate(name, it.item, it.sample, it.level): it for it in found}
-        without[name] = missing
-    there = {candidate.level for candidate in images}
-    absent = sorted(set(levels or ()) - there)
+        rateable, missing[name] = rateable_images(run, levels, grounded=protocol == "boxes")
+        images |= {Candidate(name, image.item, image.sample, image.level): image for image in rateable}
+    absent = sorted({*(levels or ())} - {candidate.level for candidate in images})
     if absent:
         raise FormalimgError(f"there are no images of level {absent[0]}: ask for other levels")
-    return _Candidates(items, images, without)
+    return items, images, missing
 
 
-def _borderline(there: _Candidates, runs: Sequence[StoredRun]) -> frozenset[Candidate]:
+def rateable_images(
+    run: StoredRun, levels: Collection[int] | None, *, grounded: bool
+) -> tuple[list[RateableImage], int]:
+    """Return the existing images of these levels, and the number of planned images that are missing."""
+    made = run.made()
+    images: list[RateableImage] = []
+    missing = 0
+    for judged in run.judged():
+        outcome = judged.outcome
+        if levels is not None and outcome.level not in levels:
+            continue
+        before = made.get((outcome.item, outcome.sample))
+        if before is None or judged.image is None:
+            missing += 1
+            continue
+        if not judged.image.is_file():
+            raise FormalimgError(f"{judged.image} is missing: run `formalimg run --no-judge` to make it again")
+        scene = judged.verdict.evidence.get("scene") if grounded else None
+        try:
+            scene = None if scene is None else Scene.from_json(scene).to_json()
+        except SceneError as error:
+            raise FormalimgError(
+                f"the stored scene of {judged.image} is invalid ({error}): judge the run again"
+            ) from error
+        image = (outcome.item, outcome.sample, outcome.level, f"images/{judged.image.name}", before.sha256)
+        images.append(RateableImage(*image, scene, outcome.score, outcome.passed))
+    if grounded and images and not any(image.grounded is not None for image in images):
+        raise FormalimgError(
+            f"no grounder has judged the images of {run.folder}: {suggest_runs('boxes')} that a grounder has judged"
+        )
+    return images, missing
+
+
+def _find_borderline(images: Mapping[Candidate, RateableImage], runs: Sequence[StoredRun]) -> frozenset[Candidate]:
     """Return the images with a borderline score."""
     for run in runs:
         name = run.folder.resolve().name
-        if all(image.score is None for candidate, image in there.images.items() if candidate.run == name):
+        if all(image.score is None for candidate, image in images.items() if candidate.run == name):
             raise FormalimgError(f"no judge has scored the images of {run.folder}: judge the run first")
     low, high = BORDERLINE[0] - _ROUNDING, BORDERLINE[1] + _ROUNDING
-    found = [it for it, image in there.images.items() if image.score is not None and low <= image.score <= high]
-    if not found:
+    borderline = frozenset(
+        candidate for candidate, image in images.items() if image.score is not None and low <= image.score <= high
+    )
+    if not borderline:
         raise FormalimgError(
             f"no image has a score from {BORDERLINE[0]} to {BORDERLINE[1]}: leave --borderline out, or name other runs"
         )
-    return frozenset(found)
+    return borderline
 
 
-def _checks(
-    share: Sequence[Candidate],
-    there: _Candidates,
-    words: Sequence[Item[object]],
-    wanted: int,
-    protocol: RatingProtocol,
-    rng: random.Random,
-) -> list[tuple[Candidate, Item[object]]]:
-    """Return images, each with a prompt that does not match: first those that the rater does not see otherwise.
+def judge_of_run(run: StoredRun) -> str:
+    """Return the name of the judge of a run."""
+    if run.manifest.judge is None:
+        raise FormalimgError(f"nobody has judged the images of {run.folder}: use `formalimg judge`, then draw images")
+    return run.manifest.judge.name
 
-    By Likert ratings any prompt will do: where none of the study is known not to match, it is one of ours.
-    """
-    if not wanted:
-        return []
-    spare = sorted(set(there.images) - set(share))
-    rng.shuffle(spare)
-    again = sorted(share)
-    rng.shuffle(again)
-    found: dict[Candidate, Item[object]] = {}
-    for image in [*spare, *again]:
-        other = unrelated_item(there.items[image.run, image.item], words, protocol, rng)
-        if other is not None:
-            found[image] = other
-            if len(found) == wanted:
-                return [*found.items()]
-    for image in [*spare, *again] if protocol == "likert" else ():
-        if image in found or len(found) == wanted:
-            continue
-        other = check_item(there.items[image.run, image.item], {item.id for item in found.values()}, rng)
-        if other is not None:
-            found[image] = other
-    return [*found.items()]
+
+def select_judged(images: Mapping[Candidate, RateableImage]) -> dict[Candidate, bool]:
+    """Return the images that the judge answered for, with its answers."""
+    return {candidate: image.passed for candidate, image in images.items() if image.passed is not None}
+
+
+def build_item_frame(runs: Sequence[StoredRun], images: Mapping[Candidate, RateableImage], seed: int) -> ItemFrame:
+    """Return the items of several runs, from which those to be labelled are drawn."""
+    questions: dict[str, str] = {}
+    for run in runs:
+        judge_of_run(run)
+        for item in run.suite_items():
+            if questions.setdefault(item.id, question_key(item)) != question_key(item):
+                raise FormalimgError(
+                    f"item {item.id} of {run.folder} is not that of {runs[0].folder}: name runs of the same items"
+                )
+    names = [run.folder.resolve().name for run in runs]
+    verdicts = {candidate: image.passed for candidate, image in images.items()}
+    return ItemFrame.of(names, get_suite(runs[0].manifest.suite), verdicts, seed)

@@ -19,9 +19,9 @@ _NUMBERS = ("value", "low", "high", "n", "left_out", "kappa", "kappa_low", "kapp
 
 def rating_tables(study: HumanStudy) -> tuple[Table, ...]:
     """Return the tables of a study; its results first."""
-    from formalimg.human_eval.agreement.studies import human_study_tables  # here, so that other reports are made faster
+    from formalimg.human_eval.agreement.studies import tables_of_study  # here, so that other reports are made faster
 
-    return tuple(human_study_tables(study))
+    return tuple(tables_of_study(study))
 
 
 def rating_lines(study: HumanStudy) -> Iterator[dict[str, object]]:

@@ -14,7 +14,7 @@ from formalimg.types import Benchmark, Item, RunRecord, Table
 if TYPE_CHECKING:
     from formalimg.benchmarks.authoring.task import Authoring
     from formalimg.benchmarks.export.sheets import Datasheet
-    from formalimg.human_eval.agreement.own_studies import OwnStudy, StudyName
+    from formalimg.human_eval.agreement.study_tables import OwnStudy, StudyName
     from formalimg.human_eval.protocol import RatingRules
     from formalimg.models.folder.layouts import ImageLayout
     from formalimg.reports.comparison_model import Comparison, HowCounted, Section, SeenRun

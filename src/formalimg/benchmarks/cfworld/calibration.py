@@ -11,18 +11,18 @@ from formalimg.benchmarks.cfworld.image_scores import group_scores
 from formalimg.benchmarks.cfworld.scores import ScoreProfile
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.cross_validation import CrossValidation, cross_validate
-from formalimg.human_eval.agreement.human_ratings import Rating, load_label_file
 from formalimg.human_eval.agreement.rated_images import RatedImage, match_ratings, one_judge
-from formalimg.human_eval.agreement.rating_files import RatingFile
+from formalimg.human_eval.agreement.rating_files import Rating, RatingFile, load_label_file
 from formalimg.human_eval.agreement.thresholds import (
     MEASURES,
     BestThreshold,
+    CrossValidation,
     LabelledScore,
     ThresholdResult,
     all_thresholds,
     at_thresholds,
     best_threshold,
+    cross_validate,
 )
 from formalimg.reports.figures.svg import Figure
 from formalimg.runs.manifest import Identity

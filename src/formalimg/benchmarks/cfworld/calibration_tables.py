@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from formalimg.benchmarks.cfworld.calibration import GateCalibration
-from formalimg.human_eval.agreement.cross_validation import FOLDS, CrossValidation
 from formalimg.human_eval.agreement.study_tables import (
     StudyFormat,
     build_table,
@@ -17,7 +16,7 @@ from formalimg.human_eval.agreement.study_tables import (
     similar_names_note,
     study_csv_text,
 )
-from formalimg.human_eval.agreement.thresholds import BestThreshold, ThresholdResult
+from formalimg.human_eval.agreement.thresholds import FOLDS, BestThreshold, CrossValidation, ThresholdResult
 from formalimg.reports.tables.format import NOTHING, count_noun
 from formalimg.reports.tables.model import Column, Number
 from formalimg.reports.tables.terminal import render_terminal

@@ -14,11 +14,10 @@ from formalimg.benchmarks.cfworld.spec import DIMENSIONS, CounterfactualSpec
 from formalimg.benchmarks.odd_records import plain_tags
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.consistency import HumanScoreStudy, ImageScores, ScoreGaps, summarize_rater_scores
-from formalimg.human_eval.agreement.human_ratings import Rating, load_score_file
 from formalimg.human_eval.agreement.rated_images import MatchedRatings, RatedImage, match_ratings, one_judge
 from formalimg.human_eval.agreement.rater_agreement import natural_sort
-from formalimg.human_eval.agreement.rating_files import RatingFile
-from formalimg.human_eval.agreement.score_gap import ScoreGap, ScorePair, score_gap
+from formalimg.human_eval.agreement.rating_files import Rating, RatingFile, load_score_file
+from formalimg.human_eval.agreement.score_agreement import ScoreGap, ScorePair, score_gap
 from formalimg.stats.correlation import within_level_correlation
 from formalimg.types import RunRecord
 

@@ -12,14 +12,15 @@ from formalimg.benchmarks.cfworld.image_scores import counterfactual_specs, scor
 from formalimg.benchmarks.cfworld.scores import ScoreProfile
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS, CounterfactualSpec
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.judge_agreement import count_scored, question_keys
-from formalimg.human_eval.agreement.run_judges import judge_of, two_judges
+from formalimg.human_eval.agreement.judge_agreement import judge_of, question_keys, two_judges
 from formalimg.human_eval.agreement.score_agreement import (
     JudgeScoreAgreement,
+    JudgeScoreDifference,
     QuestionScores,
     ScoreDisagreement,
+    count_scored,
+    score_difference,
 )
-from formalimg.human_eval.agreement.score_gap import JudgeScoreDifference, score_difference
 from formalimg.runs.manifest import Identity
 from formalimg.stats.agreement import Consistency, consistency
 from formalimg.stats.correlation import within_level_correlation

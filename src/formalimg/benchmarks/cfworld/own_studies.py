@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from formalimg.human_eval.agreement.own_studies import OwnStudy, StudyName
+from formalimg.human_eval.agreement.study_tables import OwnStudy, StudyName
 
 
 def find_own_study(name: StudyName) -> OwnStudy | None:
@@ -10,14 +10,14 @@ def find_own_study(name: StudyName) -> OwnStudy | None:
     match name:
         case "human scores":
             from formalimg.benchmarks.cfworld.human_scores import study_human_scores
-            from formalimg.human_eval.agreement.consistency_tables import human_scores_table, human_scores_text
+            from formalimg.human_eval.agreement.consistency import human_scores_table, human_scores_text
 
             return OwnStudy(study_human_scores, human_scores_text, human_scores_table)
         case "judge scores":
             from formalimg.benchmarks.cfworld.judge_scores import compare_scores
-            from formalimg.human_eval.agreement.studies import agreement_table, agreement_text
+            from formalimg.human_eval.agreement.studies import agreement_text, study_table
 
-            return OwnStudy(compare_scores, agreement_text, agreement_table)
+            return OwnStudy(compare_scores, agreement_text, study_table)
         case "calibrate":
             from formalimg.benchmarks.cfworld.calibration import calibrate_gate
             from formalimg.benchmarks.cfworld.calibration_tables import calibration_table, calibration_text

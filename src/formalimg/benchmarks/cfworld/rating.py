@@ -7,8 +7,7 @@ from typing import Any
 
 from formalimg.benchmarks.cfworld.spec import CounterfactualSpec
 from formalimg.benchmarks.odd_records import plain_tags
-from formalimg.human_eval.instructions import written_examples
-from formalimg.human_eval.protocol import RatingProtocol, RatingRules, RatingStep, written_step
+from formalimg.human_eval.protocol import RatingProtocol, RatingRules, RatingStep, example_texts, whole_image_step
 from formalimg.types import Item
 
 
@@ -16,7 +15,7 @@ def _steps(item: Item[Any], protocol: RatingProtocol) -> tuple[RatingStep, ...]:
     if not isinstance(item.spec, CounterfactualSpec):
         return ()
     if protocol == "questions" and item.level == 1:
-        return (written_step("questions", "recognisable"),)
+        return (whole_image_step("questions", "recognisable"),)
     if protocol == "scores":
         return tuple(
             RatingStep(f"question {number}", "score", it.question, it.criteria, number, it.dimension, cannot_tell=True)
@@ -35,7 +34,7 @@ def _is_unrelated(shown: Item[Any], asked: Item[Any], protocol: RatingProtocol) 
 
 
 RULES = RatingRules(
-    partial(written_examples, "counterfactual"),
+    partial(example_texts, "counterfactual"),
     label="scores",
     offers={"questions": "level 1 of cf-world", "scores": "cf-world whose items have questions"},
     steps=_steps,

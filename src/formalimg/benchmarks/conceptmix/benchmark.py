@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from formalimg.benchmarks.export.sheets import Datasheet
     from formalimg.benchmarks.synthesis import Synthesis
     from formalimg.drawing.scene import DrawnScene
-    from formalimg.human_eval.agreement.own_studies import OwnStudy, StudyName
+    from formalimg.human_eval.agreement.study_tables import OwnStudy, StudyName
     from formalimg.human_eval.protocol import RatingRules
     from formalimg.judges.clause_sentences import SceneSentence
     from formalimg.judges.known_drawings import KnownDrawing

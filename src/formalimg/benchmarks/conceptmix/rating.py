@@ -6,8 +6,7 @@ from functools import partial
 from typing import Any
 
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec
-from formalimg.human_eval.instructions import written_examples
-from formalimg.human_eval.protocol import RatingProtocol, RatingRules, RatingStep, written_step
+from formalimg.human_eval.protocol import RatingProtocol, RatingRules, RatingStep, example_texts, whole_image_step
 from formalimg.types import Item
 
 
@@ -18,7 +17,7 @@ def _steps(item: Item[Any], protocol: RatingProtocol) -> tuple[RatingStep, ...]:
         RatingStep(f"question {number}", "yes or no", concept.question, "", number, concept.category, cannot_tell=True)
         for number, concept in enumerate(item.spec.concepts, 1)
     )
-    return (written_step("questions", "alignment", once=True), *questions)
+    return (whole_image_step("questions", "alignment", once=True), *questions)
 
 
 def _is_unrelated(shown: Item[Any], asked: Item[Any], protocol: RatingProtocol) -> bool:
@@ -34,7 +33,7 @@ def _objects(spec: ConceptSpec) -> set[str]:
 
 
 RULES = RatingRules(
-    partial(written_examples, "concepts"),
+    partial(example_texts, "concepts"),
     label="questions",
     offers={"questions": "conceptmix"},
     steps=_steps,

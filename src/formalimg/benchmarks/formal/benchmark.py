@@ -148,10 +148,9 @@ class FormulaBenchmark(Benchmark):
 
     def rating(self) -> RatingRules:
         """Return how people rate its images."""
-        from formalimg.human_eval.instructions import written_examples
-        from formalimg.human_eval.protocol import RatingRules
+        from formalimg.human_eval.protocol import RatingRules, example_texts
 
-        return RatingRules(partial(written_examples, "formula"), offers={"boxes": "knolling or natural"})
+        return RatingRules(partial(example_texts, "formula"), offers={"boxes": "knolling or natural"})
 
     # --- models and rewards
 

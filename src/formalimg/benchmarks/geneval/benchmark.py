@@ -128,10 +128,9 @@ class GenEval(Benchmark):
 
     def rating(self) -> RatingRules:
         """Return how people rate its images."""
-        from formalimg.human_eval.instructions import written_examples
-        from formalimg.human_eval.protocol import RatingRules
+        from formalimg.human_eval.protocol import RatingRules, example_texts
 
-        return RatingRules(partial(written_examples, "objects"))
+        return RatingRules(partial(example_texts, "objects"))
 
     def subjects(self, run: RunRecord) -> set[str]:
         """Return the classes that its items ask for."""

@@ -102,10 +102,9 @@ class QuestionBenchmark(Benchmark):
 
     def rating(self) -> RatingRules:
         """Return how people rate its images."""
-        from formalimg.human_eval.instructions import written_examples
-        from formalimg.human_eval.protocol import RatingRules
+        from formalimg.human_eval.protocol import RatingRules, example_texts
 
-        return RatingRules(partial(written_examples, "questions"))
+        return RatingRules(partial(example_texts, "questions"))
 
     # --- models and rewards
 

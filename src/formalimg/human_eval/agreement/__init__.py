@@ -5,7 +5,7 @@ from formalimg._util.lazy import lazy_exports
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from formalimg.human_eval.agreement.boxes import BoxCorrection, study_boxes
-    from formalimg.human_eval.agreement.human_ratings import LikertRating, read_votes
+    from formalimg.human_eval.agreement.rating_files import LikertRating, read_votes
     from formalimg.human_eval.agreement.studies import HumanRatings, study_human_ratings
     from formalimg.human_eval.agreement.thresholds import LabelledScore, at_thresholds, best_threshold
     from formalimg.human_eval.agreement.vote_study import study_votes

@@ -1,22 +1,36 @@
-"""Accuracy of a grounder against boxes that raters corrected: precision, recall, F1 (FormalImg, appendix)."""
+"""Studies of corrected boxes: precision, recall and F1 of a grounder, and agreement of raters (FormalImg, appendix)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import fsum
 from typing import NamedTuple
 
+from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterAttentionSummary
+from formalimg.human_eval.agreement.attention import RaterAttentionSummary, attention_table
 from formalimg.human_eval.agreement.rater_agreement import natural_sort
+from formalimg.human_eval.agreement.study_tables import (
+    build_headline,
+    build_table,
+    by_level,
+    count_columns,
+    figure_row,
+    format_percent,
+    interval_note,
+    number,
+)
 from formalimg.judges.iou import MIN_OVERLAP, Match, match
+from formalimg.reports.tables.format import NOTHING, count_noun, format_value
+from formalimg.reports.tables.model import Cell, Column, Placement
 from formalimg.scenes.objects import SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.stats.agreement import consistency
 from formalimg.stats.bootstrap import Estimate
 from formalimg.stats.precision_recall import DetectionCounts, Proportion, detection
+from formalimg.types import Table
 
 
 class BoxCorrection(NamedTuple):
@@ -107,6 +121,7 @@ class BoxStudy:
 
 _ATTRIBUTES = ("color", "material", "shape", "state")
 _EMPTY = Scene.of([])
+_MAX_CLASSES = 10
 
 
 class _ComparedBoxes(NamedTuple):
@@ -118,8 +133,8 @@ class _ComparedBoxes(NamedTuple):
 
     def of_class(self, label: str) -> _ComparedBoxes:
         return self._replace(
-            correction=self.correction._replace(corrected=_only(self.correction.corrected, label)),
-            found=_only(self.found, label),
+            correction=self.correction._replace(corrected=_select_class(self.correction.corrected, label)),
+            found=_select_class(self.found, label),
             matches=[pair for pair in self.matches if pair.truth.label == label],
         )
 
@@ -149,106 +164,199 @@ def study_boxes(
     """
     if not corrections:
         raise FormalimgError("nobody has corrected boxes yet: let raters answer first")
-    keys = [(it.image, it.rater) for it in corrections]
-    duplicate = next((key for key in keys if keys.count(key) > 1), None) if len(set(keys)) < len(keys) else None
+    keys = [(correction.image, correction.rater) for correction in corrections]
+    duplicate = next((key for key in keys if keys.count(key) > 1), None) if len({*keys}) < len(keys) else None
     if duplicate is not None:
         (run, item, sample), rater = duplicate
         raise FormalimgError(f"{rater} corrects item {item}, sample {sample}, of {run} twice: keep one correction")
-    compared = [_compared(it, iou) for it in sorted(corrections, key=lambda it: (it.image, it.rater))]
+    compared = [
+        _ComparedBoxes(correction, scene, match(correction.corrected, scene, iou))
+        for correction in sorted(corrections, key=lambda correction: (correction.image, correction.rater))
+        for scene in [_EMPTY if correction.found is None else correction.found]
+    ]
 
-    def boxes(chosen: Iterable[_ComparedBoxes]) -> BoxAccuracy:
-        return _boxes(list(chosen), confidence)
+    def measure(chosen: Iterable[_ComparedBoxes]) -> BoxAccuracy:
+        return _measure_boxes(list(chosen), confidence)
 
-    raters = natural_sort(it.rater for it in corrections)
-    labels = sorted(
-        {obj.label for it in compared for scene in (it.correction.corrected, it.found) for obj in scene.objects}
-    )
-    by_class = {label: boxes(it.of_class(label) for it in compared) for label in labels}
-    between = _pairwise(corrections, raters, iou)
-    known = [f1 for one, other in combinations(raters, 2) if (f1 := between[one][other].f1) is not None]
+    raters = natural_sort(correction.rater for correction in corrections)
+    scenes = (scene for boxes in compared for scene in (boxes.correction.corrected, boxes.found))
+    labels = sorted({obj.label for scene in scenes for obj in scene.objects})
+    by_class = {label: measure(boxes.of_class(label) for boxes in compared) for label in labels}
+    between = _compare_raters(corrections, raters, iou)
+    f1s = [f1 for first, second in combinations(raters, 2) if (f1 := between[first][second].f1) is not None]
     return BoxStudy(
         suite,
         dict(judges or {}),
         iou,
         tuple(raters),
-        len({it.image for it in corrections}),
+        len({correction.image for correction in corrections}),
         len(corrections),
-        sum(it.found is None for it in corrections),
-        sum(it.found is not None and _same(it.found, it.corrected) for it in corrections),
-        boxes(compared),
+        sum(correction.found is None for correction in corrections),
+        sum(_is_unchanged(correction) for correction in corrections),
+        measure(compared),
         {
-            level: boxes(it for it in compared if it.correction.level == level)
-            for level in sorted({it.level for it in corrections})
+            level: measure(boxes for boxes in compared if boxes.correction.level == level)
+            for level in sorted({correction.level for correction in corrections})
         },
         {
-            run: boxes(it for it in compared if it.correction.run == run)
-            for run in sorted({it.run for it in corrections})
+            run: measure(boxes for boxes in compared if boxes.correction.run == run)
+            for run in sorted({correction.run for correction in corrections})
         },
-        dict(sorted(by_class.items(), key=lambda it: (it[1].f1.value or 0.0, it[0]))),
+        dict(sorted(by_class.items(), key=lambda pair: (pair[1].f1.value or 0.0, pair[0]))),
         between,
-        fsum(known) / len(known) if known else None,
+        fsum(f1s) / len(f1s) if f1s else None,
         confidence,
     )
 
 
-def _compared(correction: BoxCorrection, iou: float) -> _ComparedBoxes:
-    found = _EMPTY if correction.found is None else correction.found
-    return _ComparedBoxes(correction, found, match(correction.corrected, found, iou))
-
-
-def _boxes(compared: Sequence[_ComparedBoxes], confidence: float) -> BoxAccuracy:
-    counts = [DetectionCounts(len(it.matches), len(it.found), len(it.correction.corrected)) for it in compared]
-    found = detection(counts, items=[it.correction.image for it in compared], confidence=confidence)
+def _measure_boxes(compared: Sequence[_ComparedBoxes], confidence: float) -> BoxAccuracy:
+    counts = [
+        DetectionCounts(len(boxes.matches), len(boxes.found), len(boxes.correction.corrected)) for boxes in compared
+    ]
+    result = detection(counts, items=[boxes.correction.image for boxes in compared], confidence=confidence)
+    totals = result.counts
+    attributes = dict(_compare_attributes(compared, confidence))
     return BoxAccuracy(
-        found.counts.objects,
-        found.counts.found,
-        found.counts.matched,
-        found.precision,
-        found.recall,
-        found.f1,
-        dict(_attributes(compared, confidence)),
+        totals.objects, totals.found, totals.matched, result.precision, result.recall, result.f1, attributes
     )
 
 
-def _attributes(compared: Sequence[_ComparedBoxes], confidence: float) -> Iterable[tuple[str, Proportion]]:
-    matches = [(it.correction.image, pair) for it in compared for pair in it.matches]
+def _compare_attributes(compared: Sequence[_ComparedBoxes], confidence: float) -> Iterator[tuple[str, Proportion]]:
+    matches = [(boxes.correction.image, pair) for boxes in compared for pair in boxes.matches]
     for kind in _ATTRIBUTES:
-        values = [(_values(pair.truth, kind), _values(pair.found, kind)) for _, pair in matches]
-        if kind == "color" or any(one or other for one, other in values):
-            found = consistency(
-                [(one == other, True) for one, other in values],
+        values = [(_attribute_values(pair.truth, kind), _attribute_values(pair.found, kind)) for _, pair in matches]
+        if kind == "color" or any(truth or value for truth, value in values):
+            share = consistency(
+                [(truth == found, True) for truth, found in values],
                 items=[image for image, _ in matches],
                 confidence=confidence,
             )
-            yield kind, Proportion(found.equal, found.n, found.value, found.interval)
+            yield kind, Proportion(share.equal, share.n, share.value, share.interval)
 
 
-def _values(obj: SceneObject, kind: str) -> set[str]:
+def _attribute_values(obj: SceneObject, kind: str) -> set[str]:
     """Return the values of an attribute; one outside the vocabulary is none."""
-    return set(obj.values(kind)) - {"other"}
+    return {*obj.values(kind)} - {"other"}
 
 
-def _pairwise(
+def _compare_raters(
     corrections: Sequence[BoxCorrection], raters: Sequence[str], iou: float
 ) -> dict[str, dict[str, RaterBoxAgreement]]:
     scenes: dict[str, dict[tuple[str, str, int], Scene]] = {rater: {} for rater in raters}
-    for it in corrections:
-        scenes[it.rater][it.image] = it.corrected
-    found: dict[str, dict[str, RaterBoxAgreement]] = {rater: {} for rater in raters}
-    for first, second in combinations(raters, 2):
-        both = [(scene, scenes[second][it]) for it, scene in scenes[first].items() if it in scenes[second]]
-        one, other = (sum(map(len, side)) for side in zip(*both, strict=True)) if both else (0, 0)
-        matched = sum(len(match(mine, yours, iou)) for mine, yours in both)
-        f1 = 2 * matched / (one + other) if one + other else None
-        found[first][second] = RaterBoxAgreement(len(both), one, other, matched, f1)
-        found[second][first] = RaterBoxAgreement(len(both), other, one, matched, f1)
-    return {rater: {other: row[other] for other in raters if other != rater} for rater, row in found.items()}
+    for correction in corrections:
+        scenes[correction.rater][correction.image] = correction.corrected
+
+    def compare(first: str, second: str) -> RaterBoxAgreement:
+        pairs = [(scene, scenes[second][image]) for image, scene in scenes[first].items() if image in scenes[second]]
+        sizes = (sum(len(scene) for scene, _ in pairs), sum(len(scene) for _, scene in pairs))
+        matched = sum(len(match(scene, second_scene, iou)) for scene, second_scene in pairs)
+        return RaterBoxAgreement(len(pairs), *sizes, matched, 2 * matched / sum(sizes) if sum(sizes) else None)
+
+    upper = {(first, second): compare(first, second) for first, second in combinations(raters, 2)}
+    lower = {(second, first): pair._replace(one=pair.other, other=pair.one) for (first, second), pair in upper.items()}
+    matrix = upper | lower
+    return {rater: {second: matrix[rater, second] for second in raters if second != rater} for rater in raters}
 
 
-def _only(scene: Scene, label: str) -> Scene:
+def _select_class(scene: Scene, label: str) -> Scene:
     return Scene.of([obj for obj in scene.objects if obj.label == label])
 
 
-def _same(one: Scene, other: Scene) -> bool:
-    """Return whether two scenes have the same objects, in any order."""
-    return sorted(map(repr, one.objects)) == sorted(map(repr, other.objects))
+def _is_unchanged(correction: BoxCorrection) -> bool:
+    """Return whether a rater left the boxes as they were, in any order."""
+    if correction.found is None:
+        return False
+    return sorted(map(repr, correction.found.objects)) == sorted(map(repr, correction.corrected.objects))
+
+
+def box_study_tables(study: BoxStudy) -> Iterator[Table]:
+    """Yield the detection accuracy overall, by level and run, and by class; and the agreement of raters."""
+    level, intervals = get_suite(study.suite).level, interval_note(study.confidence)
+    overall = study.overall
+    between = NOTHING if study.between_mean is None else f"{100 * study.between_mean:.1f} %"
+    rows = [
+        ("agreement", f"F1 {format_percent(overall.f1)} over {count_noun(study.images, 'image')}"),
+        (
+            "direction",
+            f"{format_percent(overall.precision)} of what was found is there, {format_percent(overall.recall)} of what "
+            "is there was found",
+        ),
+        ("raters", f"F1 of two raters {between}: no grounder can be expected to do better"),
+    ]
+    note = f"Boxes match if they overlap by {study.iou:g} or more. Intervals are {100 * study.confidence:g} %."
+    yield build_headline("Grounder and raters", note, rows)
+    parts = {
+        **dict(by_level(study.by_level, level)),
+        **(study.by_run if len(study.by_run) > 1 else {}),
+        "all": overall,
+    }
+    title = "Boxes: found and corrected"
+    yield _build_accuracy_table(title, f"{_describe_study(study)} In percent, {intervals}.", parts, "result")
+    classes = dict(list(study.by_class.items())[:_MAX_CLASSES])
+    more = f"The {_MAX_CLASSES} with the lowest F1 of {len(study.by_class)}; the JSON holds all of them. "
+    note = f"{more if len(study.by_class) > _MAX_CLASSES else ''}In percent, {intervals}."
+    yield _build_accuracy_table("Boxes: by class", note, classes)
+    if len(study.raters) > 1:
+        mean = "No two raters corrected the same."
+        if study.between_mean is not None:
+            mean = f"Mean: {format_value(study.between_mean, 'percent')}, each pair weighing the same."
+        yield build_table(
+            "Boxes: pairwise agreement of raters",
+            f"F1 in percent, at the same overlap, over the images that both corrected. {mean}",
+            ("", *(Column(rater, "percent") for rater in study.raters)),
+            (
+                (rater, *(pairs[second].f1 if second in pairs else "" for second in study.raters))
+                for rater, pairs in study.between.items()
+            ),
+        )
+    if study.attention is not None:
+        yield attention_table(study.attention)
+
+
+def _describe_study(study: BoxStudy) -> str:
+    judges = ", ".join(sorted({*study.judges.values()})) or "not known"
+    note = (
+        f"{count_noun(study.corrections, 'correction')} of {count_noun(study.images, 'image')} by "
+        f"{count_noun(len(study.raters), 'rater')}, of which {study.unchanged} change nothing; the grounder is "
+        f"{judges}. Right: the same class, and boxes that overlap by {study.iou:g} (IoU)."
+    )
+    if study.refused:
+        note += f" In {study.refused} of them the grounder gave no boxes, so it found none of the objects."
+    return note
+
+
+def _build_accuracy_table(
+    title: str, note: str, parts: Mapping[str, BoxAccuracy], placement: Placement = "more"
+) -> Table:
+    kinds = list(dict.fromkeys(kind for boxes in parts.values() for kind in boxes.attributes))
+    columns = [Column(head, "percent") for head in ("precision", "recall", "F1", *kinds)]
+    rows: list[list[Cell]] = [
+        [
+            *(name, number(boxes.precision), number(boxes.recall), number(boxes.f1)),
+            *(number(boxes.attributes.get(kind)) for kind in kinds),
+            *(boxes.objects, boxes.found, boxes.matched),
+        ]
+        for name, boxes in parts.items()
+    ]
+    return build_table(title, note, ("", *columns, *count_columns("objects", "found", "right")), rows, placement)
+
+
+def box_study_rows(study: BoxStudy) -> Iterator[dict[str, object]]:
+    """Yield the CSV rows of a study of boxes, with all classes."""
+    parts: list[tuple[dict[str, object], BoxAccuracy]] = [({}, study.overall)]
+    for column, accuracies in (("level", study.by_level), ("run", study.by_run), ("kind", study.by_class)):
+        parts += [({column: name}, boxes) for name, boxes in accuracies.items()]
+    for part, boxes in parts:
+        shares: dict[str, Proportion | Estimate] = {
+            "precision": boxes.precision,
+            "recall": boxes.recall,
+            "F1": boxes.f1,
+        }
+        shares |= {f"{kind} accuracy": share for kind, share in boxes.attributes.items()}
+        for name, share in shares.items():
+            yield figure_row(name, share, of="boxes", **part)
+    for first, second in combinations(study.raters, 2):
+        pair = study.between[first][second]
+        names = {"figure": "F1 of two people", "of": "boxes", "first": first, "second": second}
+        yield {**names, "value": pair.f1, "n": pair.images}
+    yield {"figure": "mean F1 of two people", "of": "boxes", "value": study.between_mean}

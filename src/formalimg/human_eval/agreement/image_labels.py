@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import fsum
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from formalimg.benchmarks.registry import suite
+from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.consistency import HumanScoreStudy
-from formalimg.human_eval.agreement.human_ratings import LIKERT_RULES, LikertRating, Vote
+from formalimg.human_eval.agreement.consistency import HumanScoreStudy, ImageScores
 from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.human_eval.agreement.rated_images import UnmatchedRowError, find_run, require_unique_names
 from formalimg.human_eval.agreement.rating_files import (
+    LIKERT_RULES,
     BadRowError,
+    LikertRating,
     RatingColumns,
     RowIssue,
+    Vote,
     format_issues,
     parse_subject,
     read_rating_file,
@@ -63,99 +65,100 @@ class DrawnBy(NamedTuple):
 
 
 def labels_of_ratings(
-    source: str, ratings: HumanRatings, studied: HumanStudy, runs: Sequence[StoredRun]
+    source: str, ratings: HumanRatings, study: HumanStudy, runs: Sequence[StoredRun]
 ) -> dict[Path, RunLabels]:
     """Return the labels that human ratings give to the images of runs, by the resolved folders of the runs.
 
     Votes: what most raters say about the image as a whole. Likert ratings: the rule of the study, once all of them are
     there. Questions: also the fraction answered with yes by most. Scores: the joint score.
     """
-    found: dict[Path, RunLabels] = {}
+    by_folder: dict[Path, RunLabels] = {}
     for run in runs:
-        labels = _labels_of_run(source, ratings, studied, run, runs)
+        if isinstance(study, HumanScoreStudy):
+            labels = _labels_of_scores(source, [image for image in study.pairs if image.run == run.folder.name])
+        elif ratings.points:
+            points = [rating for rating in ratings.points if find_run(rating.model, runs) is run]
+            labels = _labels_of_points(source, points, ratings.rule)
+        else:
+            labels = _labels_of_votes(
+                source, [vote for vote in ratings.votes if find_run(vote.model, runs) is run], run
+            )
         if labels.passed or labels.scores:
-            found[run.folder.resolve()] = labels
-    return found
+            by_folder[run.folder.resolve()] = labels
+    return by_folder
 
 
-def _labels_of_run(
-    source: str, ratings: HumanRatings, studied: HumanStudy, run: StoredRun, runs: Sequence[StoredRun]
-) -> RunLabels:
-    if isinstance(studied, HumanScoreStudy):
-        own = [it for it in studied.pairs if it.run == run.folder.name]
-        scores = {ImageName(it.item, it.sample): it.human for it in own if it.human is not None}
-        return RunLabels(
-            source,
-            scores=scores,
-            rule="mean score of raters",
-            raters=_extent(len(it.by_rater) for it in own if it.human is not None),
-            notes=_counted(len(own) - len(scores), "not all questions are scored"),
-        )
-    if ratings.points:
-        points = [it for it in ratings.points if find_run(it.model, runs) is run]
-        return _likert_labels(source, points, ratings.rule)
-    return _vote_labels(source, [it for it in ratings.votes if find_run(it.model, runs) is run], run)
-
-
-def _likert_labels(source: str, points: Sequence[LikertRating], rule: ComplianceRule) -> RunLabels:
-    by_image: dict[ImageName, list[int | None]] = {}
-    for it in points:
-        own = by_image.setdefault(ImageName(it.item, it.sample), [])
-        if not it.cannot_tell:
-            own.append(it.points)
-    nobody = sum(not own for own in by_image.values())
-    done = {image: complies(own, rule) for image, own in by_image.items() if own and None not in own}
-    passed = {image: label for image, label in done.items() if label is not None}
-    notes = (
-        *_counted(len(by_image) - len(done) - nobody, "ratings are still to come"),
-        *_counted(len(done) - len(passed), "as many ratings of 4 or more as below"),
-        *_counted(nobody, "all raters cannot tell"),
+def _labels_of_scores(source: str, images: Sequence[ImageScores]) -> RunLabels:
+    scored = [image for image in images if image.human is not None]
+    return RunLabels(
+        source,
+        scores={ImageName(image.item, image.sample): image.human for image in scored if image.human is not None},
+        rule="mean score of raters",
+        raters=_find_extent(len(image.by_rater) for image in scored),
+        notes=_note_unlabelled(len(images) - len(scored), "not all questions are scored"),
     )
-    raters = _extent(len(by_image[image]) for image in passed)
+
+
+def _labels_of_points(source: str, points: Sequence[LikertRating], rule: ComplianceRule) -> RunLabels:
+    by_image: dict[ImageName, list[int | None]] = {}
+    for rating in points:
+        numbers = by_image.setdefault(ImageName(rating.item, rating.sample), [])
+        if not rating.cannot_tell:
+            numbers.append(rating.points)
+    nobody = sum(not numbers for numbers in by_image.values())
+    complete = {
+        image: complies(numbers, rule) for image, numbers in by_image.items() if numbers and None not in numbers
+    }
+    passed = {image: label for image, label in complete.items() if label is not None}
+    notes = (
+        *_note_unlabelled(len(by_image) - len(complete) - nobody, "ratings are still to come"),
+        *_note_unlabelled(len(complete) - len(passed), "as many ratings of 4 or more as below"),
+        *_note_unlabelled(nobody, "all raters cannot tell"),
+    )
+    raters = _find_extent(len(by_image[image]) for image in passed)
     return RunLabels(source, passed, rule=LIKERT_RULES[rule], raters=raters, notes=notes)
 
 
-def _vote_labels(source: str, votes: Sequence[Vote], run: StoredRun) -> RunLabels:
-    whole = _majorities((ImageName(it.item, it.sample), it.yes) for it in votes if it.question is None)
-    about = suite(run.manifest.suite)
-    asked = {item.id: len(about.vote_questions(item) or ()) for item in run.suite_items()}
-    by_question = _majorities(
-        ((ImageName(it.item, it.sample), it.question), it.yes) for it in votes if it.question is not None
+def _labels_of_votes(source: str, votes: Sequence[Vote], run: StoredRun) -> RunLabels:
+    whole = [(ImageName(vote.item, vote.sample), vote.yes) for vote in votes if vote.question is None]
+    labels = _find_majorities(whole)
+    passed = {image: yes for image, yes in labels.items() if yes is not None}
+    counts = Counter(image for image, yes in whole if yes is not None)
+    suite = get_suite(run.manifest.suite)
+    question_counts = {item.id: len(suite.vote_questions(item) or ()) for item in run.suite_items()}
+    by_question = _find_majorities(
+        ((ImageName(vote.item, vote.sample), vote.question), vote.yes) for vote in votes if vote.question is not None
     )
-    shown: dict[ImageName, list[bool]] = {}
+    answers: dict[ImageName, list[bool]] = {}
     for (image, _), yes in by_question.items():
         if yes is not None:
-            shown.setdefault(image, []).append(yes)
-    passed = {image: yes for image, yes in whole.items() if yes is not None}
-    votes_per_image = Counter(
-        ImageName(it.item, it.sample) for it in votes if it.question is None and it.yes is not None
-    )
+            answers.setdefault(image, []).append(yes)
     return RunLabels(
         source,
         passed,
-        {image: fsum(own) / len(own) for image, own in shown.items() if len(own) == asked.get(image.item)},
+        {image: fsum(yes) / len(yes) for image, yes in answers.items() if len(yes) == question_counts.get(image.item)},
         rule=_VOTE_RULE,
-        raters=_extent(votes_per_image[image] for image in passed),
-        notes=_counted(len(whole) - len(passed), "as many say yes as no, or all cannot tell"),
+        raters=_find_extent(counts[image] for image in passed),
+        notes=_note_unlabelled(len(labels) - len(passed), "as many say yes as no, or all cannot tell"),
     )
 
 
-def _majorities(votes: Iterable[tuple[CaseT, bool | None]]) -> dict[CaseT, bool | None]:
+def _find_majorities(votes: Iterable[tuple[CaseT, bool | None]]) -> dict[CaseT, bool | None]:
     by_case: dict[CaseT, list[bool]] = {}
     for case, yes in votes:
-        own = by_case.setdefault(case, [])
+        answers = by_case.setdefault(case, [])
         if yes is not None:
-            own.append(yes)
-    return {case: majority(own) for case, own in by_case.items()}
+            answers.append(yes)
+    return {case: majority(answers) for case, answers in by_case.items()}
 
 
-def _extent(numbers: Iterable[int]) -> tuple[int, int]:
+def _find_extent(numbers: Iterable[int]) -> tuple[int, int]:
     counts = tuple(numbers)
     return min(counts, default=0), max(counts, default=0)
 
 
-def _counted(images: int, why: str) -> tuple[str, ...]:
-    return (f"{images:,} rated image{'s' * (images != 1)} without a label: {why}.",) if images else ()
+def _note_unlabelled(images: int, reason: str) -> tuple[str, ...]:
+    return (f"{images:,} rated image{'s' * (images != 1)} without a label: {reason}.",) if images else ()
 
 
 class _LabelRow(NamedTuple):
@@ -178,65 +181,58 @@ def read_image_labels(path: str | Path, runs: Sequence[StoredRun]) -> dict[Path,
     issues = list(file.issues)
     votes: dict[Path, dict[ImageName, dict[str, bool]]] = {}
     unknown: list[RowIssue] = []
-    images = {run.folder: {ImageName(it.item, it.sample) for it in run.outcomes()} for run in runs}
+    images = {run.folder: {ImageName(image.item, image.sample) for image in run.outcomes()} for run in runs}
     for row in file.rows:
         try:
-            run = _run_of_row(row, runs)
+            run = _find_run_of_row(row, runs)
+            if row.image not in images[run.folder]:
+                raise UnmatchedRowError(f"{run.folder.name} has no sample {row.image.sample} of item {row.image.item}")
         except UnmatchedRowError as error:
             unknown.append(RowIssue(row.line, str(error)))
             continue
-        if row.image not in images[run.folder]:
-            wrong = f"{run.folder.name} has no sample {row.image.sample} of item {row.image.item}"
-            unknown.append(RowIssue(row.line, wrong))
-            continue
-        own = votes.setdefault(run.folder.resolve(), {}).setdefault(row.image, {})
-        if row.rater in own:
+        by_rater = votes.setdefault(run.folder.resolve(), {}).setdefault(row.image, {})
+        if row.rater in by_rater:
             issues.append(RowIssue(row.line, f"item {row.image.item} is labelled twice: the first label counts"))
             continue
-        own[row.rater] = row.yes
+        by_rater[row.rater] = row.yes
     if not votes:
-        first = format_issues([*issues, *unknown], str(path))
-        raise FormalimgError(first[0] if first else f"{path} has no labels: write one line for each image")
+        lines = format_issues([*issues, *unknown], str(path))
+        raise FormalimgError(lines[0] if lines else f"{path} has no labels: write one line for each image")
     notes = (
-        *_odd_lines(issues, str(path), "odd and left out"),
-        *_odd_lines(unknown, str(path), "of images that are not here"),
+        *_note_unused_lines(issues, str(path), "odd and left out"),
+        *_note_unused_lines(unknown, str(path), "of images that are not here"),
     )
-    found = {}
+    by_folder = {}
     for folder, by_image in votes.items():
-        decided = _majorities((image, yes) for image, own in by_image.items() for yes in own.values())
-        passed = {image: yes for image, yes in decided.items() if yes is not None}
-        split = _counted(len(decided) - len(passed), "as many say yes as no")
-        raters = _extent(len(by_image[image]) for image in passed)
-        found[folder] = RunLabels(str(path), passed, rule=_VOTE_RULE, raters=raters, notes=(*notes, *split))
-    return found
+        labels = _find_majorities((image, yes) for image, by_rater in by_image.items() for yes in by_rater.values())
+        passed = {image: yes for image, yes in labels.items() if yes is not None}
+        ties = _note_unlabelled(len(labels) - len(passed), "as many say yes as no")
+        raters = _find_extent(len(by_image[image]) for image in passed)
+        by_folder[folder] = RunLabels(str(path), passed, rule=_VOTE_RULE, raters=raters, notes=(*notes, *ties))
+    return by_folder
 
 
-def merge_labels(*found: Mapping[Path, RunLabels]) -> dict[Path, RunLabels]:
+def merge_labels(*sources: Mapping[Path, RunLabels]) -> dict[Path, RunLabels]:
     """Return labels of several sources together."""
     merged: dict[Path, RunLabels] = {}
-    for labels in found:
-        for folder, own in labels.items():
+    for source in sources:
+        for folder, labels in source.items():
             if folder in merged:
                 raise FormalimgError(
-                    f"{merged[folder].source} and {own.source} both label {folder.name}: give one of them"
+                    f"{merged[folder].source} and {labels.source} both label {folder.name}: give one of them"
                 )
-            merged[folder] = own
+            merged[folder] = labels
     return merged
 
 
-def refuse_labels(labels: Mapping[Path, RunLabels], why: str) -> dict[Path, RunLabels]:
-    """Return the labels marked as unfit to correct rates."""
-    return {folder: replace(own, refused=why) for folder, own in labels.items()}
-
-
-def _odd_lines(issues: Sequence[RowIssue], path: str, what: str) -> tuple[str, ...]:
+def _note_unused_lines(issues: Sequence[RowIssue], path: str, reason: str) -> tuple[str, ...]:
     if not issues:
         return ()
     lines = f"{len(issues):,} line{'s' * (len(issues) != 1)} of {path}"
-    return (f"{lines} {'is' if len(issues) == 1 else 'are'} {what}, the first: {format_issues(issues)[0]}.",)
+    return (f"{lines} {'is' if len(issues) == 1 else 'are'} {reason}, the first: {format_issues(issues)[0]}.",)
 
 
-def _run_of_row(row: _LabelRow, runs: Sequence[StoredRun]) -> StoredRun:
+def _find_run_of_row(row: _LabelRow, runs: Sequence[StoredRun]) -> StoredRun:
     if row.run:
         return find_run(row.run, runs)
     if len(runs) == 1:
@@ -248,6 +244,5 @@ def _parse_label(cells: Mapping[str, str], line: int) -> _LabelRow:
     text = cells["label"].lower()
     if text not in (*_YES, *_NO):
         raise BadRowError(f"the label is {cells['label']!r}: write yes or no, 1 or 0, pass or fail")
-    subject = parse_subject({"model": "", **cells})
-    run = cells.get("run") or cells.get("model") or ""
-    return _LabelRow(run, ImageName(subject.item, subject.sample), subject.rater, text in _YES, line)
+    _, item, sample, _, rater = parse_subject({"model": "", **cells})
+    return _LabelRow(cells.get("run") or cells.get("model") or "", ImageName(item, sample), rater, text in _YES, line)

@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.run_judges import judge_of, two_judges
-from formalimg.human_eval.agreement.score_gap import JudgeScoreDifference, score_difference
+from formalimg.human_eval.agreement.score_agreement import (
+    JudgeScoreDifference,
+    ScoredCounts,
+    count_scored,
+    score_difference,
+)
+from formalimg.human_eval.agreement.study_tables import MeanFraction
 from formalimg.runs.manifest import Identity
+from formalimg.runs.reader import StoredRun, open_run
 from formalimg.stats.agreement import Consistency, consistency
 from formalimg.stats.correlation import Correlation, within_level_correlation
 from formalimg.stats.intervals import mean_interval
 from formalimg.stats.observations import Interval, Observation, Rate
 from formalimg.stats.precision_recall import SensitivitySpecificity, sensitivity_specificity
 from formalimg.stats.summary import summarize
-from formalimg.types import Part, RunRecord, Verdict
-
-
-class MeanFraction(NamedTuple):
-    """The mean fraction of the requirements that images meet."""
-
-    value: float | None  # the mean over scored images; None if there are none
-    # its normal interval, clustered by item, clipped to 0 and 1; None where the spread is unknown
-    interval: Interval | None
-    n: int  # how many images were scored
-    left_out: int  # how many were not
+from formalimg.types import RunRecord, Verdict
 
 
 @dataclass(frozen=True)
@@ -40,21 +37,6 @@ class JudgeScores:
     full_mark_by_level: Mapping[int, Rate]
     fraction: MeanFraction  # the mean fraction of requirements met
     fraction_by_level: Mapping[int, MeanFraction]
-
-
-class ScoredCounts(NamedTuple):
-    """How many images both judges scored, only one of them, or neither."""
-
-    both: int
-    only_first: int
-    only_second: int
-    neither: int
-
-
-def count_scored(scored: Iterable[tuple[bool, bool]]) -> ScoredCounts:
-    """Count images by whether the first and the second judge scored them."""
-    counts = Counter(scored)
-    return ScoredCounts(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
 
 
 class Disagreement(NamedTuple):
@@ -83,7 +65,7 @@ class JudgeAgreement:
     passed: Consistency  # how often they agree on whether an image passes
     passed_by_level: Mapping[int, Consistency]
     # how often they agree on single questions. A question of an image that only one of them scored is left out, and
-    # counted; of images that neither scored, the questions are unknown here
+    # counted; of images that neither scored, the questions are unscored here
     questions: Consistency
     questions_by_kind: Mapping[str, Consistency]
     questions_by_level: Mapping[int, Consistency]
@@ -132,32 +114,29 @@ class ImageJudgment:
 
 def image_judgments(run: RunRecord) -> dict[ImageName, ImageJudgment]:
     """Return the verdict on each image of a run, in the order of items and samples."""
-    found = {}
+    judgments = {}
     for judged in run.judged():
         outcome, verdict = judged.outcome, judged.verdict
         parts = verdict.parts if isinstance(verdict, Verdict) else ()
-        found[ImageName(outcome.item, outcome.sample)] = ImageJudgment(
-            outcome.level, outcome.passed, outcome.score, _answers(parts), outcome.reason
+        keys = question_keys(part.name for part in parts)
+        answers = {
+            key: JudgeAnswer(part.score == 1, part.kind, part.reason, part.score)
+            for key, part in zip(keys, parts, strict=True)
+        }
+        judgments[ImageName(outcome.item, outcome.sample)] = ImageJudgment(
+            outcome.level, outcome.passed, outcome.score, answers, outcome.reason
         )
-    return found
+    return judgments
 
 
 def question_keys(texts: Iterable[str]) -> list[QuestionKey]:
     """Return the keys of questions with these texts; equal texts get different keys."""
-    seen = Counter[str]()
-    found = []
+    counts = Counter[str]()
+    keys = []
     for text in texts:
-        found.append(QuestionKey(text, seen[text]))
-        seen[text] += 1
-    return found
-
-
-def _answers(parts: Iterable[Part]) -> dict[QuestionKey, JudgeAnswer]:
-    questions = list(parts)
-    return {
-        key: JudgeAnswer(part.score == 1, part.kind, part.reason, part.score)
-        for key, part in zip(question_keys(part.name for part in questions), questions, strict=True)
-    }
+        keys.append(QuestionKey(text, counts[text]))
+        counts[text] += 1
+    return keys
 
 
 class _AnswerPair(NamedTuple):
@@ -171,21 +150,65 @@ class _AnswerPair(NamedTuple):
     second: bool | None
     first_reason: str = ""
     second_reason: str = ""
-    first_score: float | None = None
-    second_score: float | None = None
+    scores: tuple[float | None, float | None] = (None, None)
 
-    @property
-    def is_graded(self) -> bool:
-        """Whether an answer lies between no and yes."""
-        return any(score is not None and 0 < score < 1 for score in (self.first_score, self.second_score))
+
+@contextmanager
+def two_judges(
+    folder: str | Path, first: Identity | None = None, second: Identity | None = None
+) -> Iterator[tuple[StoredRun, StoredRun]]:
+    """Open a run twice, with two of its judges; None for the last two."""
+    with closing(open_run(folder)) as run:
+        judges = list(run.judges())
+        if first is None or second is None:
+            first, second = _pick_last_two(run)
+    for judge in (first, second):
+        if judge not in judges:
+            raise FormalimgError(f"{judge.name} has not judged {folder} with these settings: use StoredRun.judges()")
+    if first == second:
+        raise FormalimgError(f"{first.name} cannot be compared with itself: name two judges")
+    with closing(open_run(folder, first)) as first_run, closing(open_run(folder, second)) as second_run:
+        yield first_run, second_run
+
+
+def _pick_last_two(run: StoredRun) -> tuple[Identity, Identity]:
+    judges = run.judges()
+    if len(judges) < 2:
+        raise FormalimgError(
+            f"{run.folder} was judged by {judges[0].name if judges else 'nobody'}"
+            f"{' alone' if judges else ''}: give human --ratings of its images (`formalimg annotate` collects them) "
+            "or --votes, or let another judge look with `formalimg judge`"
+        )
+    return judges[-2], judges[-1]
+
+
+def judge_of(run: RunRecord) -> Identity:
+    """Return the judge of a run."""
+    if run.manifest.judge is None:
+        raise FormalimgError(f"nobody has judged {run.folder} yet: use `formalimg judge`")
+    return run.manifest.judge
+
+
+def find_judge(run: StoredRun, name: str) -> Identity:
+    """Return the judge of a run with this name, or with this number in the order in which they first judged."""
+    judges = run.judges()
+    names = ", ".join(f"{number} {judge.name}" for number, judge in enumerate(judges, 1)) or "nobody"
+    if name.isascii() and name.isdigit() and 1 <= int(name[:9]) <= len(judges):
+        return judges[int(name) - 1]
+    matches = [judge for judge in judges if judge.name == name]
+    if len(matches) > 1:
+        raise FormalimgError(f"several judges of {run.folder} are called {name}: name them by number; it has {names}")
+    if not matches:
+        raise FormalimgError(f"no judge of {run.folder} is called {name}: it has {names}")
+    return matches[0]
 
 
 def compare_judges(
     folder: str | Path, first: Identity | None = None, second: Identity | None = None, *, confidence: float = 0.95
 ) -> JudgeAgreement:
     """Compare two judges over the images of one run. Scores are compared by `Benchmark.study`."""
-    with two_judges(folder, first, second) as (one, other):
-        return compare_records(one, other, confidence=confidence)
+    with two_judges(folder, first, second) as runs:
+        return compare_records(*runs, confidence=confidence)
 
 
 def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 0.95) -> JudgeAgreement:
@@ -197,101 +220,92 @@ def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 
     by_first, by_second = image_judgments(first), image_judgments(second)
     if by_first.keys() != by_second.keys():
         raise FormalimgError(f"{first.folder} has grown meanwhile: compare the judges again")
+    judgments = [(image, judgment, by_second[image]) for image, judgment in by_first.items()]
     wholes = [
-        _AnswerPair(image, one.level, "", "", one.passed, by_second[image].passed) for image, one in by_first.items()
+        _AnswerPair(image, judgment.level, "", "", judgment.passed, second_judgment.passed)
+        for image, judgment, second_judgment in judgments
     ]
-    questions = [pair for image, one in by_first.items() for pair in _question_pairs(image, one, by_second[image])]
+    questions = [pair for row in judgments for pair in _pair_questions(*row)]
+    items = [pair.image.item for pair in wholes]
 
     def agreement(pairs: Iterable[_AnswerPair]) -> Consistency:
-        chosen = list(pairs)
-        answers = [(pair.first, pair.second) for pair in chosen]
-        return consistency(answers, items=[pair.image.item for pair in chosen], confidence=confidence)
+        pairs = list(pairs)
+        answers = [(pair.first, pair.second) for pair in pairs]
+        return consistency(answers, items=[pair.image.item for pair in pairs], confidence=confidence)
 
     def by_level(pairs: list[_AnswerPair]) -> dict[int, Consistency]:
         levels = sorted({pair.level for pair in pairs})
         return {level: agreement(pair for pair in pairs if pair.level == level) for level in levels}
 
-    kinds = sorted({pair.kind for pair in questions})
+    by_kind: dict[str, list[_AnswerPair]] = {}
+    for pair in questions:
+        by_kind.setdefault(pair.kind, []).append(pair)
     return JudgeAgreement(
         first.folder.name,
         first.manifest.suite,
-        _judge_scores(first, by_first, confidence),
-        _judge_scores(second, by_second, confidence),
+        _score_judge(first, by_first, confidence),
+        _score_judge(second, by_second, confidence),
         count_scored((pair.first is not None, pair.second is not None) for pair in wholes),
         agreement(wholes),
         by_level(wholes),
         agreement(questions),
-        {kind: agreement(pair for pair in questions if pair.kind == kind) for kind in kinds},
+        {kind: agreement(by_kind[kind]) for kind in sorted(by_kind)},
         by_level(questions),
-        tuple(_disagreements(wholes, questions)),
+        tuple(_find_disagreements(wholes, questions)),
         confidence,
-        sensitivity_specificity(
-            [(pair.second, pair.first) for pair in wholes],
-            items=[pair.image.item for pair in wholes],
-            confidence=confidence,
-        ),
+        sensitivity_specificity([(pair.second, pair.first) for pair in wholes], items=items, confidence=confidence),
         within_level_correlation(
             [(pair.first, pair.second) for pair in wholes],
             [pair.level for pair in wholes],
-            items=[pair.image.item for pair in wholes],
+            items=items,
             confidence=confidence,
         ),
-        _graded_differences(questions, confidence),
+        {
+            kind: score_difference([(*pair.scores, pair.image.item) for pair in pairs], confidence)
+            for kind, pairs in by_kind.items()
+            if any(score is not None and 0 < score < 1 for pair in pairs for score in pair.scores)
+        },
     )
 
 
-def _graded_differences(questions: Iterable[_AnswerPair], confidence: float) -> dict[str, JudgeScoreDifference]:
-    """Return the differences of the scores of graded answers, by kind; a kind is graded if one of its answers is."""
-    by_kind: dict[str, list[_AnswerPair]] = {}
-    for pair in questions:
-        by_kind.setdefault(pair.kind, []).append(pair)
-    return {
-        kind: score_difference([(it.first_score, it.second_score, it.image.item) for it in pairs], confidence)
-        for kind, pairs in by_kind.items()
-        if any(it.is_graded for it in pairs)
-    }
-
-
-def _question_pairs(image: ImageName, one: ImageJudgment, other: ImageJudgment) -> Iterable[_AnswerPair]:
-    for key in dict.fromkeys([*one.answers, *other.answers]):
-        first, second = one.answers.get(key), other.answers.get(key)
+def _pair_questions(image: ImageName, first: ImageJudgment, second: ImageJudgment) -> Iterator[_AnswerPair]:
+    for key in dict.fromkeys([*first.answers, *second.answers]):
+        answer, second_answer = first.answers.get(key), second.answers.get(key)
         yield _AnswerPair(
             image,
-            one.level,
+            first.level,
             key.text,
-            first.kind if first else second.kind if second else "",
-            first.holds if first else None,
-            second.holds if second else None,
-            first.reason if first else "",
-            second.reason if second else "",
-            first.score if first else None,
-            second.score if second else None,
+            answer.kind if answer else second_answer.kind if second_answer else "",
+            answer.holds if answer else None,
+            second_answer.holds if second_answer else None,
+            answer.reason if answer else "",
+            second_answer.reason if second_answer else "",
+            (answer.score if answer else None, second_answer.score if second_answer else None),
         )
 
 
-def _judge_scores(run: RunRecord, judgments: Mapping[ImageName, ImageJudgment], confidence: float) -> JudgeScores:
-    judge = judge_of(run)
-    observed = [Observation(image.item, judgment.level, judgment.passed) for image, judgment in judgments.items()]
-    summary = summarize(observed, bands={}, epsilon=None, confidence=confidence)
+def _score_judge(run: RunRecord, judgments: Mapping[ImageName, ImageJudgment], confidence: float) -> JudgeScores:
+    values = [Observation(image.item, judgment.level, judgment.passed) for image, judgment in judgments.items()]
+    summary = summarize(values, bands={}, epsilon=None, confidence=confidence)
 
     def fraction(level: int | None = None) -> MeanFraction:
-        chosen = {image: it for image, it in judgments.items() if level in (None, it.level)}
-        known = {image: it.score for image, it in chosen.items() if it.score is not None}
-        interval = mean_interval(known.values(), confidence, items=[image.item for image in known])
+        scores = {image: judgment.score for image, judgment in judgments.items() if level in (None, judgment.level)}
+        scored = {image: score for image, score in scores.items() if score is not None}
+        interval = mean_interval(scored.values(), confidence, items=[image.item for image in scored])
         if interval is not None:  # a normal interval may reach beyond what fractions can be
             interval = Interval(max(0.0, interval.low), min(1.0, interval.high))
-        mean = sum(known.values()) / len(known) if known else None
-        return MeanFraction(mean, interval, len(known), len(chosen) - len(known))
+        mean = sum(scored.values()) / len(scored) if scored else None
+        return MeanFraction(mean, interval, len(scored), len(scores) - len(scored))
 
-    by_level = {level: fraction(level) for level in summary.levels}
-    return JudgeScores(judge, summary.overall, summary.levels, fraction(), by_level)
+    fractions = {level: fraction(level) for level in summary.levels}
+    return JudgeScores(judge_of(run), summary.overall, summary.levels, fraction(), fractions)
 
 
-def _disagreements(wholes: list[_AnswerPair], questions: list[_AnswerPair]) -> Iterable[Disagreement]:
+def _find_disagreements(wholes: list[_AnswerPair], questions: list[_AnswerPair]) -> Iterator[Disagreement]:
     by_image: dict[ImageName, list[_AnswerPair]] = {pair.image: [pair] for pair in wholes}
     for pair in questions:
         by_image[pair.image].append(pair)
     for pairs in by_image.values():
-        for image, level, question, kind, first, second, first_reason, second_reason, *_ in pairs:
+        for image, level, question, kind, first, second, first_reason, second_reason, _ in pairs:
             if first is not None and second is not None and first != second:
                 yield Disagreement(*image, level, question, kind, first, second, first_reason, second_reason)

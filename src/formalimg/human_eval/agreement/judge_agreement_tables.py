@@ -2,107 +2,176 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
-from formalimg.benchmarks.registry import suite
-from formalimg.human_eval.agreement.headline_tables import answers_headline, scores_headline
-from formalimg.human_eval.agreement.judge_agreement import JudgeAgreement, ScoredCounts
-from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement, ScoreDisagreement
-from formalimg.human_eval.agreement.score_gap import NEAR, JudgeScoreDifference
+from formalimg.benchmarks.registry import suite as get_suite
+from formalimg.human_eval.agreement.judge_agreement import JudgeAgreement
+from formalimg.human_eval.agreement.score_agreement import (
+    NEAR,
+    JudgeScoreAgreement,
+    JudgeScoreDifference,
+    ScoredCounts,
+    ScoreDisagreement,
+)
 from formalimg.human_eval.agreement.study_tables import (
+    answers_headline,
     build_agreement_table,
     build_table,
     by_level,
     count_columns,
-    estimate_columns,
+    figure_row,
     interval_note,
     number,
+    scores_headline,
 )
 from formalimg.reports.tables.format import count_noun
 from formalimg.reports.tables.model import Cell, Column, Number
 from formalimg.runs.manifest import judge_names
+from formalimg.stats.bootstrap import Estimate
 from formalimg.stats.observations import PASS_THRESHOLD
 from formalimg.types import Table
 
 _MAX_SHOWN = 10
 
 
-def judge_agreement_tables(found: JudgeAgreement) -> Iterator[Table]:
+def judge_agreement_tables(study: JudgeAgreement) -> Iterator[Table]:
     """Yield the scores of a run by two judges, how often they agree, and where they do not."""
-    first, second = judge_names([found.first.judge, found.second.judge])
+    first, second = judge_names([study.first.judge, study.second.judge])
     names = f"1 is {first}, 2 is {second}."
-    level, intervals = suite(found.suite).level, interval_note(found.confidence)
-    if found.passed.n:
+    level, intervals = get_suite(study.suite).level, interval_note(study.confidence)
+    if study.passed.n:
         yield answers_headline(
-            f"{found.run}: two judges",
-            f"{names} Intervals are {100 * found.confidence:g} %, for other items of the same kind.",
-            found.passed,
-            found.direction,
-            found.within_levels,
-            who=("1", "2"),
+            f"{study.run}: two judges",
+            f"{names} Intervals are {100 * study.confidence:g} %, for other items of the same kind.",
+            study.passed,
+            study.direction,
+            study.within_levels,
+            names=("1", "2"),
             unit="image",
-            name="judges",
+            table="judges",
         )
-    scores = (found.first, found.second)
+    scores = (study.first, study.second)
     heads = ("full mark 1", "full mark 2", "fraction 1", "fraction 2")
     yield build_table(
-        f"{found.run}: scores by each judge",
+        f"{study.run}: scores by each judge",
         f"{names} In percent, {intervals}. Fraction: the mean fraction of the requirements that are met. "
-        f"{_coverage(found.images)}",
+        f"{_describe_coverage(study.images)}",
         (level, *(Column(head, "percent") for head in heads)),
         (
             (
                 "all" if at is None else str(at),
-                *(number(it.full_mark if at is None else it.full_mark_by_level[at]) for it in scores),
-                *(number(it.fraction if at is None else it.fraction_by_level[at]) for it in scores),
+                *(number(judge.full_mark if at is None else judge.full_mark_by_level[at]) for judge in scores),
+                *(number(judge.fraction if at is None else judge.fraction_by_level[at]) for judge in scores),
             )
-            for at in [*found.passed_by_level, None]
+            for at in [*study.passed_by_level, None]
         ),
         name="judges",
     )
     note = f"{names} In percent, {intervals}."
-    passed = [*by_level(found.passed_by_level, level), ("all", found.passed)]
-    yield build_agreement_table(f"{found.run}: agreement on whole images", note, passed, name="judges")
-    questions = [*found.questions_by_kind.items(), *by_level(found.questions_by_level, level), ("all", found.questions)]
-    yield build_agreement_table(f"{found.run}: agreement on questions", note, questions, name="judges")
-    if found.graded:
-        yield _graded_table(found, names)
-    if found.disagreements:
-        more = f" The first {_MAX_SHOWN} of {len(found.disagreements):,}; the JSON holds all of them."
+    passed = [*by_level(study.passed_by_level, level), ("all", study.passed)]
+    yield build_agreement_table(f"{study.run}: agreement on whole images", note, passed, name="judges")
+    questions = [*study.questions_by_kind.items(), *by_level(study.questions_by_level, level), ("all", study.questions)]
+    yield build_agreement_table(f"{study.run}: agreement on questions", note, questions, name="judges")
+    if study.graded:
+        note = (
+            f"{names} Mean scores, from 0 to 1, of the answers that both gave; difference: 1 minus 2, {intervals}. "
+            f"near: no more than {NEAR:g} apart, in percent."
+        )
+        yield _build_difference_table(f"{study.run}: graded answers by each judge", note, [*study.graded.items()])
+    if study.disagreements:
+        more = f" The first {_MAX_SHOWN} of {len(study.disagreements):,}; the JSON holds all of them."
         yield build_table(
-            f"{found.run}: where they disagree",
-            names + (more if len(found.disagreements) > _MAX_SHOWN else ""),
+            f"{study.run}: where they disagree",
+            names + (more if len(study.disagreements) > _MAX_SHOWN else ""),
             ("item", "sample", level, "question", "1", "2"),
             (
                 (
-                    it.item,
-                    str(it.sample),
-                    str(it.level),
-                    it.question or "(the whole image)",
-                    *("yes" if answer else "no" for answer in (it.first, it.second)),
+                    *(case.item, str(case.sample), str(case.level), case.question or "(the whole image)"),
+                    *("yes" if answer else "no" for answer in (case.first, case.second)),
                 )
-                for it in found.disagreements[:_MAX_SHOWN]
+                for case in study.disagreements[:_MAX_SHOWN]
             ),
             name="judges",
         )
 
 
-def _graded_table(found: JudgeAgreement, names: str) -> Table:
-    heads = (*(Column(head, "score") for head in ("score 1", "score 2")), Column("difference", "difference"))
-    rows = [
-        (
-            *(kind, it.first, it.second, Number(it.difference, it.interval)),
-            *(number(it.near), number(it.r), it.n, it.left_out),
+def score_agreement_tables(study: JudgeScoreAgreement) -> Iterator[Table]:
+    """Yield the differences of the scores of two judges, their agreement on passing, and the largest differences."""
+    first, second = judge_names([study.first, study.second])
+    names, level = f"1 is {first}, 2 is {second}.", get_suite(study.suite).level
+    weights = " Each question has its full weight, as in the published code." * (study.profile == "official-code")
+    intervals = interval_note(study.confidence)
+    scores = study.scores
+    if scores.n:
+        yield scores_headline(
+            f"{study.run}: two judges",
+            f"{names} Intervals are {100 * study.confidence:g} %, for other items of the same kind.",
+            scores.near,
+            (scores.first, scores.second),
+            Estimate(scores.difference, scores.interval),
+            study.within_levels,
+            names=("1", "2"),
+            distance=NEAR,
+            table="judges",
         )
-        for kind, it in found.graded.items()
-    ]
-    return build_table(
-        f"{found.run}: graded answers by each judge",
-        f"{names} Mean scores, from 0 to 1, of the answers that both gave; difference: 1 minus 2, "
-        f"{interval_note(found.confidence)}. near: no more than {NEAR:g} apart, in percent.",
-        ("", *heads, Column("near", "percent"), Column("r", "number"), *count_columns("n", "left out")),
-        rows,
+    note = (
+        f"{names} Mean scores of the images that both scored, before any gate; difference: 1 minus 2, {intervals}. "
+        f"near: no more than {NEAR:g} apart, in percent.{weights} {_describe_coverage(study.images)}"
+    )
+    levels = [(f"{level}{at}", part) for at, part in study.scores_by_level.items()]
+    parts = [*study.scores_by_dimension.items(), *levels, ("all", scores)]
+    yield _build_difference_table(f"{study.run}: scores by each judge", note, parts, with_sd=True)
+    yield build_agreement_table(
+        f"{study.run}: agreement on passing",
+        f"{names} An image passes with a score of {PASS_THRESHOLD:g} or more. In percent, {intervals}.",
+        [*((f"{level}{at}", part) for at, part in study.passed_by_level.items()), ("all", study.passed)],
         name="judges",
+    )
+    if study.disagreements:
+        more = f" The first {_MAX_SHOWN} of {len(study.disagreements):,}; the JSON holds all, with their questions."
+        yield build_table(
+            f"{study.run}: where they differ most",
+            names + (more if len(study.disagreements) > _MAX_SHOWN else ""),
+            (
+                *("item", "sample", level, Column("score 1", "score"), Column("score 2", "score")),
+                *(Column("difference", "difference"), "largest on"),
+            ),
+            map(_disagreement_row, study.disagreements[:_MAX_SHOWN]),
+            name="judges",
+        )
+
+
+def _build_difference_table(
+    title: str, note: str, parts: Sequence[tuple[str, JudgeScoreDifference]], *, with_sd: bool = False
+) -> Table:
+    columns: list[Column | str] = [
+        *("", Column("score 1", "score"), Column("score 2", "score"), Column("difference", "difference")),
+        *([Column("sd", "score")] if with_sd else []),
+        *(Column("near", "percent"), Column("r", "number"), *count_columns("n", "left out")),
+    ]
+    rows = (
+        (
+            *(name, part.first, part.second, Number(part.difference, part.interval)),
+            *([part.sd] if with_sd else []),
+            *(number(part.near), number(part.r), part.n, part.left_out),
+        )
+        for name, part in parts
+    )
+    return build_table(title, note, columns, rows, name="judges")
+
+
+def _disagreement_row(case: ScoreDisagreement) -> tuple[Cell, ...]:
+    largest, text = case.largest, "–"
+    if largest is not None and largest.first is not None and largest.second is not None:
+        text = f"{largest.dimension}: {largest.first:.2f}, {largest.second:.2f}"
+    scores = (case.first, case.second, case.first - case.second)
+    return (case.item, str(case.sample), str(case.level), *scores, text)
+
+
+def _describe_coverage(images: ScoredCounts) -> str:
+    return (
+        f"Scored by both: {count_noun(images.both, 'image')}; by 1 alone: {images.only_first}; by 2 alone: "
+        f"{images.only_second}; by neither: {images.neither}."
     )
 
 
@@ -110,139 +179,50 @@ def judge_agreement_rows(study: JudgeAgreement) -> Iterator[dict[str, object]]:
     """Yield the CSV rows of two judges compared."""
     names = judge_names([study.first.judge, study.second.judge])
     for name, scores in zip(names, (study.first, study.second), strict=True):
-        who = {"run": study.run, "first": name, "of": "pictures"}
-        yield {"figure": "full mark", **who, **estimate_columns(scores.full_mark)}
+        judge = {"run": study.run, "first": name, "of": "pictures"}
+        yield figure_row("full mark", scores.full_mark, **judge)
         for level, rate in scores.full_mark_by_level.items():
-            yield {"figure": "full mark", **who, "level": level, **estimate_columns(rate)}
-        yield {"figure": "fraction", **who, **estimate_columns(scores.fraction)}
+            yield figure_row("full mark", rate, **judge, level=level)
+        yield figure_row("fraction", scores.fraction, **judge)
         for level, fraction in scores.fraction_by_level.items():
-            yield {"figure": "fraction", **who, "level": level, **estimate_columns(fraction)}
-    who = {"run": study.run, "figure": "agreement", "first": names[0], "second": names[1]}
-    yield {**who, "of": "pictures", **estimate_columns(study.passed)}
-    yield {**who, "figure": "r within levels", "of": "pictures", **estimate_columns(study.within_levels)}
-    for level, it in study.passed_by_level.items():
-        yield {**who, "of": "pictures", "level": level, **estimate_columns(it)}
-    yield {**who, "of": "questions", **estimate_columns(study.questions)}
-    for level, it in study.questions_by_level.items():
-        yield {**who, "of": "questions", "level": level, **estimate_columns(it)}
-    for kind, it in study.questions_by_kind.items():
-        yield {**who, "of": "questions", "kind": kind, **estimate_columns(it)}
-    for kind, gap in study.graded.items():
-        of = {**who, "of": "questions", "kind": kind, "n": gap.n, "left_out": gap.left_out}
-        yield {**of, "figure": "difference", "value": gap.difference, **_bounds(gap.interval)}
-        yield {**of, "figure": f"within {NEAR:g}", "value": gap.near.value, **_bounds(gap.near.interval)}
-        yield {**of, "figure": "r", "value": gap.r.value, **_bounds(gap.r.interval)}
+            yield figure_row("fraction", fraction, **judge, level=level)
+    pair = {"run": study.run, "first": names[0], "second": names[1]}
+    yield figure_row("agreement", study.passed, **pair, of="pictures")
+    yield figure_row("r within levels", study.within_levels, **pair, of="pictures")
+    for level, agreement in study.passed_by_level.items():
+        yield figure_row("agreement", agreement, **pair, of="pictures", level=level)
+    yield figure_row("agreement", study.questions, **pair, of="questions")
+    for level, agreement in study.questions_by_level.items():
+        yield figure_row("agreement", agreement, **pair, of="questions", level=level)
+    for kind, agreement in study.questions_by_kind.items():
+        yield figure_row("agreement", agreement, **pair, of="questions", kind=kind)
+    for kind, difference in study.graded.items():
+        yield from _difference_rows(difference, {**pair, "of": "questions", "kind": kind})
 
 
-def score_agreement_tables(found: JudgeScoreAgreement) -> Iterator[Table]:
-    """Yield the differences of the scores of two judges, their agreement on passing, and the largest differences."""
-    first, second = judge_names([found.first, found.second])
-    names, level = f"1 is {first}, 2 is {second}.", suite(found.suite).level
-    weights = " Each question has its full weight, as in the published code." * (found.profile == "official-code")
-    intervals = interval_note(found.confidence)
-    parts = [
-        *found.scores_by_dimension.items(),
-        *((f"{level}{at}", it) for at, it in found.scores_by_level.items()),
-        ("all", found.scores),
-    ]
-    if found.scores.n:
-        yield scores_headline(
-            f"{found.run}: two judges",
-            f"{names} Intervals are {100 * found.confidence:g} %, for other items of the same kind.",
-            found.scores.near,
-            (found.scores.first, found.scores.second),
-            (found.scores.difference, found.scores.interval),
-            found.within_levels,
-            who=("1", "2"),
-            distance=NEAR,
-            name="judges",
-        )
-    yield build_table(
-        f"{found.run}: scores by each judge",
-        f"{names} Mean scores of the images that both scored, before any gate; difference: 1 minus 2, {intervals}. "
-        f"near: no more than {NEAR:g} apart, in percent.{weights} {_coverage(found.images)}",
-        (
-            "",
-            *(Column(head, "score") for head in ("score 1", "score 2")),
-            Column("difference", "difference"),
-            Column("sd", "score"),
-            Column("near", "percent"),
-            Column("r", "number"),
-            *count_columns("n", "left out"),
-        ),
-        (
-            (
-                name,
-                it.first,
-                it.second,
-                Number(it.difference, it.interval),
-                it.sd,
-                number(it.near),
-                number(it.r),
-                it.n,
-                it.left_out,
-            )
-            for name, it in parts
-        ),
-        name="judges",
-    )
-    yield build_agreement_table(
-        f"{found.run}: agreement on passing",
-        f"{names} An image passes with a score of {PASS_THRESHOLD:g} or more. In percent, {intervals}.",
-        [*((f"{level}{at}", it) for at, it in found.passed_by_level.items()), ("all", found.passed)],
-        name="judges",
-    )
-    if found.disagreements:
-        more = f" The first {_MAX_SHOWN} of {len(found.disagreements):,}; the JSON holds all, with their questions."
-        yield build_table(
-            f"{found.run}: where they differ most",
-            names + (more if len(found.disagreements) > _MAX_SHOWN else ""),
-            (
-                *("item", "sample", level),
-                *(Column(head, "score") for head in ("score 1", "score 2")),
-                Column("difference", "difference"),
-                "largest on",
-            ),
-            map(_disagreement_row, found.disagreements[:_MAX_SHOWN]),
-            name="judges",
-        )
-
-
-def score_agreement_rows(found: JudgeScoreAgreement) -> Iterator[dict[str, object]]:
+def score_agreement_rows(study: JudgeScoreAgreement) -> Iterator[dict[str, object]]:
     """Yield the CSV rows of the scores of two judges."""
-    first, second = judge_names([found.first, found.second])
-    parts: list[tuple[dict[str, object], JudgeScoreDifference]] = [({}, found.scores)]
-    parts += [({"level": level}, it) for level, it in found.scores_by_level.items()]
-    parts += [({"kind": dimension}, it) for dimension, it in found.scores_by_dimension.items()]
-    for part, it in parts:
-        counts = {"run": found.run, "of": "pictures", "n": it.n, "left_out": it.left_out, **part}
-        yield {"figure": "score", "first": first, "value": it.first, **counts}
-        yield {"figure": "score", "first": second, "value": it.second, **counts}
-        counts |= {"first": first, "second": second}
-        yield {"figure": "difference", "value": it.difference, **_bounds(it.interval), **counts}
-        yield {"figure": "sd of differences", "value": it.sd, **counts}
-        yield {"figure": f"within {NEAR:g}", "value": it.near.value, **_bounds(it.near.interval), **counts}
-        yield {"figure": "r", "value": it.r.value, **_bounds(it.r.interval), **counts}
-    both = {"run": found.run, "first": first, "second": second, "of": "pictures"}
-    yield {"figure": "r within levels", **both, **estimate_columns(found.within_levels)}
-    for level, agreement in [(None, found.passed), *found.passed_by_level.items()]:
-        who = {"figure": "agreement on passing", "run": found.run, "first": first, "second": second, "of": "pictures"}
-        yield {**who, "level": level, **estimate_columns(agreement)}
+    first, second = judge_names([study.first, study.second])
+    pair = {"run": study.run, "of": "pictures", "first": first, "second": second}
+    parts: list[tuple[dict[str, object], JudgeScoreDifference]] = [({}, study.scores)]
+    parts += [({"level": level}, part) for level, part in study.scores_by_level.items()]
+    parts += [({"kind": dimension}, part) for dimension, part in study.scores_by_dimension.items()]
+    for columns, part in parts:
+        counts = {"run": study.run, "of": "pictures", "n": part.n, "left_out": part.left_out, **columns}
+        yield {"figure": "score", "first": first, "value": part.first, **counts}
+        yield {"figure": "score", "first": second, "value": part.second, **counts}
+        yield from _difference_rows(part, {**pair, **columns}, with_sd=True)
+    yield figure_row("r within levels", study.within_levels, **pair)
+    for level, agreement in [(None, study.passed), *study.passed_by_level.items()]:
+        yield figure_row("agreement on passing", agreement, **pair, level=level)
 
 
-def _coverage(images: ScoredCounts) -> str:
-    return (
-        f"Scored by both: {count_noun(images.both, 'image')}; by 1 alone: {images.only_first}; by 2 alone: "
-        f"{images.only_second}; by neither: {images.neither}."
-    )
-
-
-def _bounds(interval: tuple[float, float] | None) -> dict[str, object]:
-    return {} if interval is None else dict(zip(("low", "high"), interval, strict=True))
-
-
-def _disagreement_row(it: ScoreDisagreement) -> tuple[Cell, ...]:
-    largest, where = it.largest, "–"
-    if largest is not None and largest.first is not None and largest.second is not None:
-        where = f"{largest.dimension}: {largest.first:.2f}, {largest.second:.2f}"
-    return it.item, str(it.sample), str(it.level), it.first, it.second, it.first - it.second, where
+def _difference_rows(
+    difference: JudgeScoreDifference, part: Mapping[str, object], *, with_sd: bool = False
+) -> Iterator[dict[str, object]]:
+    part = {**part, "n": difference.n, "left_out": difference.left_out}
+    yield figure_row("difference", Estimate(difference.difference, difference.interval), **part)
+    if with_sd:
+        yield {"figure": "sd of differences", **part, "value": difference.sd}
+    yield figure_row(f"within {NEAR:g}", Estimate(difference.near.value, difference.near.interval), **part)
+    yield figure_row("r", Estimate(difference.r.value, difference.r.interval), **part)

@@ -1,20 +1,36 @@
-"""Analysis of A/B studies: Bradley–Terry strengths of runs, agreement of raters, and agreement with the judge."""
+"""A/B studies: Bradley–Terry strengths of runs, agreement of raters, and agreement with the judge."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterAttentionSummary
+from formalimg.human_eval.agreement.attention import RaterAttentionSummary, attention_table
 from formalimg.human_eval.agreement.rated_images import require_unique_names
 from formalimg.human_eval.agreement.rater_agreement import natural_sort
+from formalimg.human_eval.agreement.study_tables import (
+    build_headline,
+    build_table,
+    count_columns,
+    figure_row,
+    format_percent,
+    format_signed,
+    format_thousandths,
+    interval_note,
+)
+from formalimg.reports.tables.format import NOTHING, count_noun
+from formalimg.reports.tables.model import Cell, Column, Number
 from formalimg.runs.reader import StoredRun
 from formalimg.stats.agreement import Consistency, consistency
+from formalimg.stats.bootstrap import Estimate
+from formalimg.stats.comparison import RankRange
 from formalimg.stats.reliability import Reliability, krippendorff_alpha
-from formalimg.stats.strengths import BradleyTerry, PairOutcome, bradley_terry
+from formalimg.stats.strengths import BradleyTerry, ModelStrength, PairOutcome, bradley_terry
+from formalimg.types import Table
 
 
 class Preference(NamedTuple):
@@ -63,6 +79,15 @@ class PreferenceStudy:
     attention: RaterAttentionSummary | None = None  # progress and attention checks of the raters; None if unknown
 
 
+class _Case(NamedTuple):
+    """Two images that raters compared."""
+
+    item: str
+    sample: int
+    first: str
+    second: str
+
+
 def study_preferences(
     preferences: Sequence[Preference], runs: Sequence[StoredRun], *, confidence: float = 0.95
 ) -> PreferenceStudy:
@@ -70,78 +95,176 @@ def study_preferences(
     require_unique_names(runs)
     if not preferences:
         raise FormalimgError("nobody has finished an image yet: let raters answer first")
-    decided = [it for it in preferences if it.preferred is not None]
-    overall, problem = _strengths(decided, confidence)
-    levels = sorted({it.level for it in preferences})
-    sided = [it for it in decided if it.preferred]
+    decided = [answer for answer in preferences if answer.preferred is not None]
+    overall, problem = _rank_runs(decided, confidence)
+    levels = sorted({answer.level for answer in preferences})
+    sided = [answer for answer in decided if answer.preferred]
+    cases: dict[_Case, list[int]] = {}
+    for answer in decided:
+        first, second, result = _orient_answer(answer)
+        cases.setdefault(_Case(answer.item, answer.sample, first, second), []).append(result)
+    items = [case.item for case in cases]
     return PreferenceStudy(
         runs[0].manifest.suite,
         {run.folder.name: run.manifest.model.name for run in runs},
         {run.folder.name: run.manifest.judge.name if run.manifest.judge else "" for run in runs},
-        tuple(natural_sort(it.rater for it in preferences)),
+        tuple(natural_sort(answer.rater for answer in preferences)),
         len(decided),
         len(preferences) - len(decided),
         overall,
-        {at: _strengths([it for it in decided if it.level == at], confidence)[0] for at in levels},
-        _pair_counts(preferences),
+        {level: _rank_runs([answer for answer in decided if answer.level == level], confidence)[0] for level in levels},
+        _count_pairs(preferences),
         consistency(
-            [(it.preferred == it.left, True) for it in sided], items=[it.item for it in sided], confidence=confidence
+            [(answer.preferred == answer.left, True) for answer in sided],
+            items=[answer.item for answer in sided],
+            confidence=confidence,
         ),
-        _alpha(decided, confidence),
-        _with_judge(decided, runs, confidence),
+        krippendorff_alpha(list(cases.values()), "nominal", items=items, confidence=confidence),
+        consistency(_judge_cases(cases, runs), items=items, confidence=confidence),
         confidence,
         problem,
     )
 
 
-def _oriented(it: Preference) -> tuple[str, str, int]:
+def _orient_answer(answer: Preference) -> tuple[str, str, int]:
     """Return the runs in order, and 1 if the first is better, −1 if the second is, 0 for a tie."""
-    first, second = sorted((it.left, it.right))
-    return first, second, (it.preferred == first) - (it.preferred == second)
+    first, second = sorted((answer.left, answer.right))
+    return first, second, (answer.preferred == first) - (answer.preferred == second)
 
 
-def _strengths(decided: Sequence[Preference], confidence: float) -> tuple[BradleyTerry | None, str]:
-    outcomes = [PairOutcome(*_oriented(it), it.item) for it in decided]  # type: ignore[arg-type]  # -1, 0 or 1
+def _rank_runs(decided: Sequence[Preference], confidence: float) -> tuple[BradleyTerry | None, str]:
+    outcomes = [PairOutcome(*_orient_answer(answer), answer.item) for answer in decided]  # type: ignore[arg-type]  # -1, 0 or 1
     try:
         return bradley_terry(outcomes, confidence), "" if outcomes else "all raters cannot tell"
     except FormalimgError as error:
         return None, str(error)
 
 
-def _pair_counts(preferences: Sequence[Preference]) -> tuple[PairCounts, ...]:
+def _count_pairs(preferences: Sequence[Preference]) -> tuple[PairCounts, ...]:
     counts: dict[tuple[str, str], Counter[int | None]] = {}
-    for it in preferences:
-        first, second, result = _oriented(it)
-        counts.setdefault((first, second), Counter())[None if it.preferred is None else result] += 1
-    return tuple(PairCounts(*pair, own[1], own[0], own[-1], own[None]) for pair, own in sorted(counts.items()))
-
-
-def _cases(decided: Sequence[Preference]) -> dict[tuple[str, int, str, str], list[int]]:
-    found: dict[tuple[str, int, str, str], list[int]] = {}
-    for it in decided:
-        first, second, result = _oriented(it)
-        found.setdefault((it.item, it.sample, first, second), []).append(result)
-    return found
-
-
-def _alpha(decided: Sequence[Preference], confidence: float) -> Reliability:
-    cases = _cases(decided)
-    return krippendorff_alpha(
-        list(cases.values()), "nominal", items=[item for item, *_ in cases], confidence=confidence
+    for answer in preferences:
+        first, second, result = _orient_answer(answer)
+        counts.setdefault((first, second), Counter())[None if answer.preferred is None else result] += 1
+    return tuple(
+        PairCounts(*pair, count[1], count[0], count[-1], count[None]) for pair, count in sorted(counts.items())
     )
 
 
-def _with_judge(decided: Sequence[Preference], runs: Sequence[StoredRun], confidence: float) -> Consistency:
+def _judge_cases(
+    cases: Mapping[_Case, Sequence[int]], runs: Sequence[StoredRun]
+) -> list[tuple[bool | None, bool | None]]:
+    """Return whether the first image of each case is the better one: by most raters, and by the judge."""
     scores = {
-        (run.folder.name, it.item, it.sample): it.score if it.score is not None else it.passed
+        (run.folder.name, outcome.item, outcome.sample): outcome.passed if outcome.score is None else outcome.score
         for run in runs
-        for it in run.outcomes()
+        for outcome in run.outcomes()
     }
-    cases = _cases(decided)
-    both: list[tuple[bool | None, bool | None]] = []
+    answers: list[tuple[bool | None, bool | None]] = []
     for (item, sample, first, second), results in cases.items():
-        one, other = scores.get((first, item, sample)), scores.get((second, item, sample))
-        judged = None if one is None or other is None or one == other else one > other
+        first_score, second_score = scores.get((first, item, sample)), scores.get((second, item, sample))
+        judged = None
+        if first_score is not None and second_score is not None and first_score != second_score:
+            judged = first_score > second_score
         better, worse = results.count(1), results.count(-1)
-        both.append((None if better == worse else better > worse, judged))
-    return consistency(both, items=[item for item, *_ in cases], confidence=confidence)
+        answers.append((None if better == worse else better > worse, judged))
+    return answers
+
+
+def preference_study_tables(study: PreferenceStudy) -> Iterator[Table]:
+    """Yield the three lines of an A/B study, the strengths, each level, the pairs of runs, and the raters."""
+    level, intervals = get_suite(study.suite).level, interval_note(study.confidence)
+    yield _build_headline(study)
+    if study.overall is not None:
+        yield build_table(
+            "Strengths by preference",
+            f"Bradley–Terry with ties (Davidson), {intervals}, for other items of the same kind. Strength: log odds, "
+            "relative to the mean of the runs. Better than others: the chance to be preferred to another of these "
+            "runs, ties counted as half. Ranks are shared where a difference is not significant among all pairs.",
+            (
+                *("", Column("rank", align="right"), Column("strength", align="right")),
+                *(Column("better than others", "percent"), *count_columns("better", "ties", "worse")),
+            ),
+            (
+                (
+                    *(model.model, _format_ranks(model.ranks), _format_strength(model)),
+                    *(Number(model.win_rate), model.wins, model.ties, model.losses),
+                )
+                for model in study.overall.models
+            ),
+            "result",
+            "preferences",
+        )
+    if len(study.by_level) > 1:
+        runs = sorted(study.models)
+        rows: list[list[Cell]] = []
+        for at, part in study.by_level.items():
+            by_run = {model.model: model for model in part.models} if part else {}
+            rows.append([f"{level} {at}", *(_format_strength(by_run.get(run)) for run in runs), part.n if part else 0])
+        yield build_table(
+            f"Strengths by {level}",
+            f"Each {level} by itself, {intervals}.",
+            ("", *(Column(run, align="right") for run in runs), *count_columns("answers")),
+            rows,
+            name="preferences",
+        )
+    yield build_table(
+        "Pairs of runs",
+        "Answers of raters. Cannot tell: in none of the other numbers.",
+        ("", "", *count_columns("first better", "ties", "second better", "cannot tell")),
+        study.pairs,
+        name="preferences",
+    )
+    if study.attention is not None:
+        yield attention_table(study.attention)
+
+
+def _build_headline(study: PreferenceStudy) -> Table:
+    models = ", ".join(f"{run} ({model})" if run != model else run for run, model in study.models.items())
+    note = f"{count_noun(len(study.raters), 'rater')} compared {models}: {count_noun(study.answers, 'answer')}"
+    note += f", and {study.cannot_tell:,} that they cannot tell." if study.cannot_tell else "."
+    note += f" Intervals are {100 * study.confidence:g} %, for other items of the same kind."
+    ranking = f"{NOTHING}: {study.problem}"
+    if study.overall is not None:
+        models_by_rank = study.overall.models
+        ranking = "; ".join(
+            f"{_format_ranks(model.ranks)} {model.model} {_format_strength(model)}" for model in models_by_rank
+        )
+    judge = f"{NOTHING}: no judge has judged these runs"
+    if any(study.judges.values()):
+        judge = (
+            f"prefers the same image as most raters in {format_percent(study.with_judge)} of "
+            f"{count_noun(study.with_judge.n, 'pair')}; left out, no majority or no difference: "
+            f"{study.with_judge.left_out:,}"
+        )
+    raters = (
+        f"alpha {format_thousandths(study.alpha)}; the left image is better in {format_percent(study.left)} of "
+        f"{count_noun(study.left.n, 'answer')} that are no ties"
+    )
+    rows = [("ranking", ranking), ("raters", raters), ("judge", judge)]
+    return build_headline("Preferences of raters", note, rows, "preferences")
+
+
+def _format_ranks(ranks: RankRange) -> str:
+    return str(ranks.best) if ranks.best == ranks.worst else f"{ranks.best}–{ranks.worst}"
+
+
+def _format_strength(model: ModelStrength | None) -> str:
+    return NOTHING if model is None else format_signed(model.strength, model.interval)
+
+
+def preference_study_rows(study: PreferenceStudy) -> Iterator[dict[str, object]]:
+    """Yield the CSV rows of an A/B study."""
+    for level, part in [(None, study.overall), *study.by_level.items()]:
+        for model in part.models if part else ():
+            where = {"run": model.model, "level": level, "n": model.wins + model.ties + model.losses, "of": "pairs"}
+            yield figure_row("strength", Estimate(model.strength, model.interval), **where)
+            yield {"figure": "better than others", **where, "value": model.win_rate}
+            yield {"figure": "best rank", **where, "value": model.ranks.best}
+            yield {"figure": "worst rank", **where, "value": model.ranks.worst}
+    for pair in study.pairs:
+        names = {"of": "pairs", "first": pair.first, "second": pair.second}
+        for name, count in zip(pair._fields[2:], pair[2:], strict=True):
+            yield {"figure": name.replace("_", " "), **names, "value": count}
+    yield figure_row("left better", study.left, of="pairs")
+    yield figure_row("Krippendorff's alpha of people", study.alpha, of="pairs")
+    yield figure_row("agreement", study.with_judge, of="pairs", first="majority", second="judge")

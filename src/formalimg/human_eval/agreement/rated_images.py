@@ -7,18 +7,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
-from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.human_ratings import Rating, RatingsError, Vote, VotesError
 from formalimg.human_eval.agreement.judge_agreement import (
     ImageJudgment,
     ImageName,
     QuestionKey,
     image_judgments,
+    judge_of,
     question_keys,
 )
 from formalimg.human_eval.agreement.rater_agreement import JUDGE, MAJORITY, Answers, Case, CaseInfo, natural_sort
-from formalimg.human_eval.agreement.rating_files import RatingFile, RowIssue, format_issues
+from formalimg.human_eval.agreement.rating_files import (
+    Rating,
+    RatingFile,
+    RatingsError,
+    RowIssue,
+    Vote,
+    VotesError,
+    format_issues,
+)
 from formalimg.runs.manifest import Identity
 from formalimg.runs.queries import ImageOutcome
 from formalimg.runs.reader import StoredRun
@@ -33,14 +41,15 @@ class UnmatchedRowError(Exception):
 
 def find_run(name: str, runs: Sequence[RunT]) -> RunT:
     """Return the run in the folder of this name or, if there is none, of the model of this name."""
-    found = [run for run in runs if run.folder.name == name] or [run for run in runs if run.manifest.model.name == name]
-    if not found:
-        known = ", ".join(f"{run.folder.name} ({run.manifest.model.name})" for run in runs)
-        raise UnmatchedRowError(f"no run is called {name} or of that model: add its folder, or write one of {known}")
-    if len(found) > 1:
-        known = ", ".join(run.folder.name for run in found)
-        raise UnmatchedRowError(f"several runs are of the model {name}: write the name of a folder, one of {known}")
-    return found[0]
+    matches = [run for run in runs if run.folder.name == name]
+    matches = matches or [run for run in runs if run.manifest.model.name == name]
+    if not matches:
+        names = ", ".join(f"{run.folder.name} ({run.manifest.model.name})" for run in runs)
+        raise UnmatchedRowError(f"no run is called {name} or of that model: add its folder, or write one of {names}")
+    if len(matches) > 1:
+        names = ", ".join(run.folder.name for run in matches)
+        raise UnmatchedRowError(f"several runs are of the model {name}: write the name of a folder, one of {names}")
+    return matches[0]
 
 
 def require_unique_names(runs: Sequence[RunRecord]) -> None:
@@ -53,19 +62,14 @@ def require_unique_names(runs: Sequence[RunRecord]) -> None:
 
 def one_judge(runs: Sequence[RunRecord]) -> Identity:
     """Return the judge of all of these runs."""
-    found: list[Identity] = []
-    for run in runs:
-        if run.manifest.judge is None:
-            raise FormalimgError(f"nobody has judged {run.folder} yet: use `formalimg judge`")
-        if run.manifest.judge not in found:
-            found.append(run.manifest.judge)
-    if len(found) > 1:
-        names = " and ".join(sorted({judge.name for judge in found}))
-        how = names if len({judge.name for judge in found}) > 1 else f"{names} with different settings"
-        raise FormalimgError(f"the runs were judged by {how}: let one judge look at all of them, or name one that did")
-    if not found:
+    judges = [judge_of(run) for run in runs]
+    if not judges:
         raise FormalimgError("there are no runs: name at least one")
-    return found[0]
+    if any(judge != judges[0] for judge in judges):
+        names = sorted({judge.name for judge in judges})
+        text = " and ".join(names) if len(names) > 1 else f"{names[0]} with different settings"
+        raise FormalimgError(f"the runs were judged by {text}: let one judge look at all of them, or name one that did")
+    return judges[0]
 
 
 @dataclass(frozen=True)
@@ -82,13 +86,6 @@ class MatchedVotes:
     unscored: Mapping[str, int]  # images that were voted on and have no verdict, by reason
 
 
-class _ItemQuestion(NamedTuple):
-    """A question of an item, and its kind."""
-
-    key: QuestionKey
-    kind: str
-
-
 @dataclass(frozen=True)
 class _VotedRun:
     """A run as needed to match votes with its images and questions."""
@@ -96,24 +93,31 @@ class _VotedRun:
     name: str
     levels: Mapping[str, int]
     judgments: Mapping[ImageName, ImageJudgment]
-    questions: Mapping[str, tuple[_ItemQuestion, ...]]
+    questions: Mapping[str, Sequence[tuple[QuestionKey, str]]]  # by item, with their kinds
 
 
 def match_votes(file: RatingFile[Vote], runs: Sequence[StoredRun]) -> MatchedVotes:
     """Match each vote with an image or question of the runs."""
-    suite = _one_suite(runs)
+    suites = sorted({run.manifest.suite for run in runs})
+    if len(suites) != 1:
+        raise FormalimgError(f"votes are on runs of one suite, not of {', '.join(suites) or 'none'}: name such runs")
+    require_unique_names(runs)
     issues = list(file.issues)
     votes: dict[str, dict[Case, bool | None]] = {rater: {} for rater in natural_sort(vote.rater for vote in file.rows)}
     info: dict[Case, CaseInfo] = {}
     judge: dict[Case, bool | None] = {}
     questions: dict[Case, tuple[Case, ...]] = {}
-    known: dict[str, _VotedRun] = {}
+    voted_runs: dict[str, _VotedRun] = {}
     for vote in file.rows:
         try:
-            run = _run_of(vote, runs)
-            if run.folder.name not in known:
-                known[run.folder.name] = _voted_run(run)
-            case = _match_vote(vote, known[run.folder.name])
+            if vote.rater in (MAJORITY, JUDGE):
+                raise UnmatchedRowError(
+                    f"the rater is called {vote.rater}, which stands for something else: use another name"
+                )
+            run = find_run(vote.model, runs)
+            if run.folder.name not in voted_runs:
+                voted_runs[run.folder.name] = _load_voted_run(run)
+            case = _match_vote(vote, voted_runs[run.folder.name])
             if case in votes[vote.rater]:
                 raise UnmatchedRowError(f"{vote.rater} votes twice on {_format_case(case)}")
         except UnmatchedRowError as unmatched:
@@ -122,31 +126,17 @@ def match_votes(file: RatingFile[Vote], runs: Sequence[StoredRun]) -> MatchedVot
         votes[vote.rater][case] = vote.yes
         image = case._replace(question=None)
         if image not in questions:
-            cases = _cases_of(image, known[case.run])
+            cases = _list_cases(image, voted_runs[case.run])
             questions[image] = tuple(cases)[1:]
-            for each, (case_info, answer) in cases.items():
-                info[each], judge[each] = case_info, answer
+            for image_case, (case_info, answer) in cases.items():
+                info[image_case], judge[image_case] = case_info, answer
     if issues:
         raise VotesError(format_issues(issues, file.file))
-    voted = [known[image.run].judgments[ImageName(image.item, image.sample)] for image in questions]
-    unscored = Counter(judgment.reason for judgment in voted if judgment.passed is None)
-    scores = dict(zip(questions, (judgment.score for judgment in voted), strict=True))
+    judgments = {image: voted_runs[image.run].judgments[ImageName(image.item, image.sample)] for image in questions}
+    unscored = Counter(judgment.reason for judgment in judgments.values() if judgment.passed is None)
+    scores = {image: judgment.score for image, judgment in judgments.items()}
     judges = {run.folder.name: run.manifest.judge for run in runs}
-    return MatchedVotes(suite, judges, votes, info, judge, scores, questions, dict(sorted(unscored.items())))
-
-
-def _one_suite(runs: Sequence[StoredRun]) -> str:
-    suites = sorted({run.manifest.suite for run in runs})
-    if len(suites) != 1:
-        raise FormalimgError(f"votes are on runs of one suite, not of {', '.join(suites) or 'none'}: name such runs")
-    require_unique_names(runs)
-    return suites[0]
-
-
-def _run_of(vote: Vote, runs: Sequence[StoredRun]) -> StoredRun:
-    if vote.rater in (MAJORITY, JUDGE):
-        raise UnmatchedRowError(f"the rater is called {vote.rater}, which stands for something else: use another name")
-    return find_run(vote.model, runs)
+    return MatchedVotes(suites[0], judges, votes, info, judge, scores, questions, dict(sorted(unscored.items())))
 
 
 def _match_vote(vote: Vote, run: _VotedRun) -> Case:
@@ -160,38 +150,38 @@ def _match_vote(vote: Vote, run: _VotedRun) -> Case:
         )
     count = len(run.questions[vote.item])
     if vote.question is not None and vote.question > count:
-        known = f"has {count} questions, numbered from 1" if count else "has no questions that could be known"
-        raise UnmatchedRowError(f"there is no question {vote.question}: item {vote.item} of {run.name} {known}")
+        reason = f"has {count} questions, numbered from 1" if count else "has no questions that could be known"
+        raise UnmatchedRowError(f"there is no question {vote.question}: item {vote.item} of {run.name} {reason}")
     return Case(run.name, vote.item, vote.sample, vote.question)
 
 
-def _voted_run(run: StoredRun) -> _VotedRun:
+def _load_voted_run(run: StoredRun) -> _VotedRun:
     judgments = image_judgments(run)
-    questions: dict[str, tuple[_ItemQuestion, ...]] = {}
-    about = suite_of(run.manifest.suite)
+    questions: dict[str, list[tuple[QuestionKey, str]]] = {}
+    suite = get_suite(run.manifest.suite)
     for item in run.suite_items():
-        asked = about.vote_questions(item) or ()
-        keys = question_keys(question for question, _ in asked)
-        questions[item.id] = tuple(map(_ItemQuestion, keys, (kind for _, kind in asked)))
+        pairs = suite.vote_questions(item) or ()
+        keys = question_keys(question for question, _ in pairs)
+        questions[item.id] = list(zip(keys, (kind for _, kind in pairs), strict=True))
     for image, judgment in judgments.items():  # in other suites, only verdicts hold the questions
         if not questions.get(image.item):
-            questions[image.item] = tuple(_ItemQuestion(key, it.kind) for key, it in judgment.answers.items())
+            questions[image.item] = [(key, answer.kind) for key, answer in judgment.answers.items()]
     return _VotedRun(run.folder.name, {name: item.level for name, item in run.items.items()}, judgments, questions)
 
 
-def _cases_of(image: Case, run: _VotedRun) -> dict[Case, tuple[CaseInfo, bool | None]]:
+def _list_cases(image: Case, run: _VotedRun) -> dict[Case, tuple[CaseInfo, bool | None]]:
     """Return the image itself, then its questions, each with its info and the judge's answer."""
     judgment = run.judgments[ImageName(image.item, image.sample)]
-    found: dict[Case, tuple[CaseInfo, bool | None]] = {image: (CaseInfo(judgment.level), judgment.passed)}
+    cases: dict[Case, tuple[CaseInfo, bool | None]] = {image: (CaseInfo(judgment.level), judgment.passed)}
     for number, (key, kind) in enumerate(run.questions[image.item], 1):
         answer = judgment.answers.get(key)
-        found[image._replace(question=number)] = (CaseInfo(judgment.level, kind), answer.holds if answer else None)
-    return found
+        cases[image._replace(question=number)] = (CaseInfo(judgment.level, kind), answer.holds if answer else None)
+    return cases
 
 
 def _format_case(case: Case) -> str:
-    whole = "the whole image" if case.question is None else f"question {case.question}"
-    return f"{whole} of item {case.item}, sample {case.sample}, of {case.run}"
+    part = "the whole image" if case.question is None else f"question {case.question}"
+    return f"{part} of item {case.item}, sample {case.sample}, of {case.run}"
 
 
 class RatedImage(NamedTuple):
@@ -223,7 +213,9 @@ def match_ratings(
 ) -> MatchedRatings:
     """Match each label or score with an image of the runs."""
     require_unique_names(runs)
-    planned = {run.folder.name: {ImageName(it.item, it.sample): it for it in run.outcomes()} for run in runs}
+    outcomes = {
+        RatedImage(run.folder.name, outcome.item, outcome.sample): outcome for run in runs for outcome in run.outcomes()
+    }
     issues = list(file.issues)
     unmatched: list[RowIssue] = []
     ratings: dict[RatedImage, dict[int | None, dict[str, float]]] = {}
@@ -234,20 +226,20 @@ def match_ratings(
             issues.append(RowIssue(rating.line, str(error)))
             continue
         image = RatedImage(run.folder.name, rating.item, rating.sample)
-        if ImageName(rating.item, rating.sample) not in planned[image.run]:
+        if image not in outcomes:
             message = f"{image.run} has no sample {rating.sample} of item {rating.item}"
             unmatched.append(RowIssue(rating.line, message))
             continue
         by_rater = ratings.setdefault(image, {}).setdefault(rating.question, {})
-        wrong = check(run, rating) or (_duplicate_message(rating, image.run) if rating.rater in by_rater else "")
-        if wrong:
-            issues.append(RowIssue(rating.line, wrong))
+        issue = check(run, rating)
+        if not issue and rating.rater in by_rater:
+            rater = f"{rating.rater} rates" if rating.rater else "without a rater, somebody rates"
+            issue = f"{rater} {_format_case(Case(*image, rating.question))} twice"
+        if issue:
+            issues.append(RowIssue(rating.line, issue))
         by_rater[rating.rater] = rating.value
     if issues:
         raise RatingsError(format_issues(issues, file.file))
-    outcomes = {
-        RatedImage(run, *image): outcome for run, inside in planned.items() for image, outcome in inside.items()
-    }
     return MatchedRatings(
         {image: outcome for image, outcome in outcomes.items() if image in ratings},
         ratings,
@@ -255,9 +247,3 @@ def match_ratings(
         tuple(format_issues(unmatched)),
         sum(outcome.level in levels and image not in ratings for image, outcome in outcomes.items()),
     )
-
-
-def _duplicate_message(rating: Rating, run: str) -> str:
-    who = f"{rating.rater} rates" if rating.rater else "without a rater, somebody rates"
-    what = "the whole image" if rating.question is None else f"question {rating.question}"
-    return f"{who} {what} of item {rating.item}, sample {rating.sample}, of {run} twice"

@@ -67,24 +67,14 @@ class CaseAnswers(NamedTuple):
     judge: bool | None  # the judge's answer; None if unscored
 
 
-def _case_answers(
-    raters: Mapping[str, Answers], human: Answers, judge: Answers, info: Mapping[Case, CaseInfo]
-) -> tuple[CaseAnswers, ...]:
-    """Return the answers case by case, in the order of runs, items, samples and questions."""
-    found = []
-    for case in sorted(human, key=lambda case: (*case[:3], case.question or 0)):
-        votes = [vote for answers in raters.values() if (vote := answers.get(case)) is not None]
-        found.append(CaseAnswers(*case, *info[case], sum(votes), len(votes), human[case], judge[case]))
-    return tuple(found)
-
-
 def natural_sort(names: Iterable[str]) -> list[str]:
     """Return the distinct names, sorted so that rater-2 comes before rater-10."""
-    return sorted(set(names), key=lambda name: ([_part(it) for it in re.split(r"([0-9]+)", name)], name))
 
+    def key(name: str) -> tuple[list[tuple[int, str]], str]:
+        parts = re.split(r"([0-9]+)", name)
+        return [(int(part), "") if part.isdecimal() else (0, part) for part in parts], name
 
-def _part(text: str) -> tuple[int, str]:
-    return (int(text), "") if text.isdecimal() else (0, text)
+    return sorted(set(names), key=key)
 
 
 class CronbachAlpha(NamedTuple):
@@ -182,120 +172,120 @@ def build_panel(
     """Compare several raters and a judge over the same cases."""
     cases = list(majority)
     items = [case.belongs_to for case in cases]
-    everyone = {**raters, MAJORITY: majority, JUDGE: {case: judge[case] for case in cases}}
     item_of = dict(zip(cases, items, strict=True))
+    everyone = {**raters, MAJORITY: majority, JUDGE: {case: judge[case] for case in cases}}
     matrix = consistency_matrix(everyone, items=item_of, confidence=confidence)
-
-    def with_judge(chosen: Iterable[Case]) -> Consistency:
-        among = list(chosen)
-        pairs = [(majority[case], judge[case]) for case in among]
-        return consistency(pairs, items=[case.belongs_to for case in among], confidence=confidence)
-
-    def within_levels(chosen: Iterable[Case]) -> Correlation:
-        among = list(chosen)
-        return within_level_correlation(
-            [(majority[case], judge[case]) for case in among],
-            [(case.run, info[case].level) for case in among],
-            items=[case.belongs_to for case in among],
-            confidence=confidence,
-        )
-
     levels = sorted({info[case].level for case in cases})
     runs = sorted({case.run for case in cases})
     kinds = sorted({info[case].kind for case in cases} - {""})
-    scores = [score for run in runs for score in _run_scores(run, majority, judge, info, confidence)]
-    votes = [{who: vote for who, own in raters.items() if (vote := own.get(case)) is not None} for case in cases]
+    by_level = {level: [case for case in cases if info[case].level == level] for level in levels}
+    by_run = {run: [case for case in cases if case.run == run] for run in runs}
+    by_kind = {kind: [case for case in cases if info[case].kind == kind] for kind in kinds}
+
+    def with_judge(subset: Sequence[Case]) -> Consistency:
+        pairs = [(majority[case], judge[case]) for case in subset]
+        return consistency(pairs, items=[case.belongs_to for case in subset], confidence=confidence)
+
+    def within_levels(subset: Sequence[Case]) -> Correlation:
+        return within_level_correlation(
+            [(majority[case], judge[case]) for case in subset],
+            [(case.run, info[case].level) for case in subset],
+            items=[case.belongs_to for case in subset],
+            confidence=confidence,
+        )
+
+    scores = [
+        score for run, subset in by_run.items() for score in _score_runs(run, subset, majority, judge, info, confidence)
+    ]
+    score_pairs = {
+        (score.run, score.level): (score.human_of_both.value, score.judge_of_both.value)
+        for score in scores
+        if score.level is not None
+    }
+    pairs_of_runs = {run: [pair for (name, _), pair in score_pairs.items() if name == run] for run in runs}
+    pairs_of_levels = {level: [pair for (_, at), pair in score_pairs.items() if at == level] for level in levels}
+    votes = [
+        {rater: vote for rater, answers in raters.items() if (vote := answers.get(case)) is not None} for case in cases
+    ]
     is_sparse = 2 * sum(map(len, votes)) < len(raters) * len(cases)
     turns = _answers_by_turn(dict(zip(cases, votes, strict=True))) if is_sparse else {}
-
-    def correlation(chosen: Iterable[PanelScore]) -> Correlation:
-        return pearson(_score_pairs(chosen), confidence)
-
+    by_case = dict(zip(cases, votes, strict=True))
+    case_answers = [
+        CaseAnswers(*case, *info[case], sum(by_case[case].values()), len(by_case[case]), majority[case], judge[case])
+        for case in sorted(cases, key=lambda case: (*case[:3], case.question or 0))
+    ]
+    units = [[answers.get(case) for answers in raters.values()] for case in cases]
     return Panel(
         len(cases),
         sum(answer is None for answer in majority.values()),
         matrix,
         mean_consistency(matrix, raters, answers=raters, items=item_of, confidence=confidence),
-        krippendorff_alpha(
-            [[own.get(case) for own in raters.values()] for case in cases], items=items, confidence=confidence
-        ),
+        krippendorff_alpha(units, items=items, confidence=confidence),
         *cronbach_of_ratings(votes, items=items, confidence=confidence),
         classification([(majority[case], judge[case]) for case in cases], items=items, confidence=confidence),
         with_judge(cases),
-        {level: with_judge(case for case in cases if info[case].level == level) for level in levels},
-        {run: with_judge(case for case in cases if case.run == run) for run in runs},
-        {kind: with_judge(case for case in cases if info[case].kind == kind) for kind in kinds},
+        {level: with_judge(subset) for level, subset in by_level.items()},
+        {run: with_judge(subset) for run, subset in by_run.items()},
+        {kind: with_judge(subset) for kind, subset in by_kind.items()},
         tuple(scores),
         within_levels(cases),
-        {run: within_levels(case for case in cases if case.run == run) for run in runs},
-        {run: correlation(it for it in scores if it.run == run and it.level is not None) for run in runs},
-        {level: correlation(it for it in scores if it.level == level) for level in levels},
-        rank_agreement({level: _score_pairs(it for it in scores if it.level == level) for level in levels}, confidence),
-        tuple(score for who, own in raters.items() for score in _rater_scores(who, own, info, confidence)),
-        _case_answers(raters, majority, judge, info),
-        tuple(score for turn, own in turns.items() for score in _rater_scores(turn, own, info, confidence)),
+        {run: within_levels(subset) for run, subset in by_run.items()},
+        {run: pearson(pairs, confidence) for run, pairs in pairs_of_runs.items()},
+        {level: pearson(pairs, confidence) for level, pairs in pairs_of_levels.items()},
+        rank_agreement(pairs_of_levels, confidence),
+        tuple(score for rater, answers in raters.items() for score in _score_rater(rater, answers, info, confidence)),
+        tuple(case_answers),
+        tuple(score for turn, answers in turns.items() for score in _score_rater(turn, answers, info, confidence)),
     )
 
 
-def pooled_scores(panel: Panel, confidence: float) -> list[PanelScore]:
+def pool_scores(panel: Panel, confidence: float) -> list[PanelScore]:
     """Return the scores of all runs of a panel together, clustered by item; none if there is one run only."""
     if len(panel.with_judge_by_run) < 2:
         return []
-    answers = {Case(*it[:4]): it for it in panel.case_answers}
-    human, judge = {case: it.human for case, it in answers.items()}, {case: it.judge for case, it in answers.items()}
-    info = {case: CaseInfo(it.level, it.kind) for case, it in answers.items()}
-    return _scores_of(ALL_RUNS, answers, human, judge, info, confidence)[-1:]
+    answers = {Case(*answer[:4]): answer for answer in panel.case_answers}
+    human = {case: answer.human for case, answer in answers.items()}
+    judge = {case: answer.judge for case, answer in answers.items()}
+    info = {case: CaseInfo(answer.level, answer.kind) for case, answer in answers.items()}
+    return _score_runs(ALL_RUNS, [*answers], human, judge, info, confidence)[-1:]
 
 
 def _answers_by_turn(votes: Mapping[Case, Mapping[str, bool]]) -> dict[str, Answers]:
     """Return the first answers to all cases, the second answers, and so on, in the order of the raters."""
     answers = {case: list(by_rater.values()) for case, by_rater in votes.items()}
     return {
-        f"answer {turn + 1}": {case: own[turn] for case, own in answers.items() if turn < len(own)}
+        f"answer {turn + 1}": {case: values[turn] for case, values in answers.items() if turn < len(values)}
         for turn in range(_typical_count(list(votes.values())))
     }
 
 
-def _run_scores(
-    run: str, majority: Answers, judge: Answers, info: Mapping[Case, CaseInfo], confidence: float
-) -> list[PanelScore]:
-    """Return the scores of each level of a run, then of all of them."""
-    return _scores_of(run, [case for case in majority if case.run == run], majority, judge, info, confidence)
-
-
-def _scores_of(
+def _score_runs(
     name: str,
-    chosen: Iterable[Case],
+    cases: Sequence[Case],
     majority: Answers,
     judge: Answers,
     info: Mapping[Case, CaseInfo],
     confidence: float,
 ) -> list[PanelScore]:
-    cases = dict.fromkeys(chosen)
-    both = {case for case in cases if majority[case] is not None and judge[case] is not None}
+    """Return the scores of each level of some runs, then of all levels."""
+    decided = {case for case in cases if majority[case] is not None and judge[case] is not None}
 
-    def summary(answers: Answers, among: Set[Case]) -> Summary:
-        observed = [
-            Observation(case.item, info[case].level, answers[case] if case in among else None) for case in cases
-        ]
-        return summarize(observed, bands={}, epsilon=None, confidence=confidence)
+    def summarize_answers(answers: Answers, subset: Set[Case]) -> Summary:
+        values = [Observation(case.item, info[case].level, answers[case] if case in subset else None) for case in cases]
+        return summarize(values, bands={}, epsilon=None, confidence=confidence)
 
-    summaries = [summary(answers, among) for among in (cases.keys(), both) for answers in (majority, judge)]
-    levels = [PanelScore(name, level, *(it.levels[level] for it in summaries)) for level in summaries[0].levels]
-    return [*levels, PanelScore(name, None, *(it.overall for it in summaries))]
+    subsets = ({*cases}, decided)
+    summaries = [summarize_answers(answers, subset) for subset in subsets for answers in (majority, judge)]
+    levels = [PanelScore(name, at, *(summary.levels[at] for summary in summaries)) for at in summaries[0].levels]
+    return [*levels, PanelScore(name, None, *(summary.overall for summary in summaries))]
 
 
-def _rater_scores(
+def _score_rater(
     rater: str, answers: Answers, info: Mapping[Case, CaseInfo], confidence: float
 ) -> Iterator[RaterScore]:
     """Yield the scores of each run that a rater has answered: its levels, then all of them."""
     for run in sorted({case.run for case in answers}):
-        observed = [Observation(it.item, info[it].level, yes) for it, yes in answers.items() if it.run == run]
-        found = summarize(observed, bands={}, epsilon=None, confidence=confidence)
-        for level, rate in [*found.levels.items(), (None, found.overall)]:
+        values = [Observation(case.item, info[case].level, yes) for case, yes in answers.items() if case.run == run]
+        summary = summarize(values, bands={}, epsilon=None, confidence=confidence)
+        for level, rate in [*summary.levels.items(), (None, summary.overall)]:
             yield RaterScore(rater, run, level, rate)
-
-
-def _score_pairs(scores: Iterable[PanelScore]) -> list[tuple[float | None, float | None]]:
-    """Return human and judge scores on what both decided."""
-    return [(score.human_of_both.value, score.judge_of_both.value) for score in scores]

@@ -1,21 +1,79 @@
-"""CSV files of human ratings: parse them row by row, and report all invalid rows at once."""
+"""CSV files of human ratings: votes, labels, scores and Likert ratings, parsed row by row; all issues are reported."""
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from formalimg._util.text import read_csv_cell, truncate
 from formalimg.errors import FormalimgError
 from formalimg.logic.vocabulary import closest_match
+from formalimg.stats.agreement import ComplianceRule
 
 RowT = TypeVar("RowT")
 
+CANNOT_TELL = "cannot tell"
+"""The answer of a rater who cannot decide: no rating, but counted. Never 0."""
+
+LIKERT_RULES: Mapping[ComplianceRule, str] = {
+    "majority": "majority of raters ≥ 4 of 5",
+    "mean": "mean of raters ≥ 4 of 5",
+}
+"""How Likert ratings of an image become a label, in words."""
+
 _MAX_SHOWN = 50
 _YES_NO = {"1": True, "yes": True, "0": False, "no": False}
+_NUMBER = re.compile(r"0*[01]?(\.[0-9]*)?", re.ASCII)
+
+
+class Vote(NamedTuple):
+    """The answer of one rater to one question about one image."""
+
+    model: str  # the model that made the image, or the name of its run folder
+    item: str  # the item
+    sample: int  # which of the item's images, from 0
+    question: int | None  # the number of the question, from 1; None for whether the image as a whole matches its prompt
+    rater: str  # who votes
+    yes: bool | None  # the vote; None if the rater cannot tell
+    line: int  # its line in its file
+
+
+class Rating(NamedTuple):
+    """The rating of one image, or of one question about it, by one rater."""
+
+    model: str  # the model that made the image, or the name of its run folder
+    item: str  # the item
+    sample: int  # which of the item's images, from 0
+    question: int | None  # the number of the question, from 1; None for the image as a whole
+    rater: str  # the rater; empty if the file names none
+    value: float  # 0 to 1; of a label, 0 or 1
+    line: int  # its line in its file
+
+
+class LikertRating(NamedTuple):
+    """A Likert rating: how well one image follows its prompt, by one rater.
+
+    Attributes:
+        model: the model that made the image, or the name of its run folder.
+        item: the item.
+        sample: which of the item's images, from 0.
+        rater: who rates.
+        points: 1 to 5; None if the rating is still pending.
+        line: its line in its file; 0 if it comes from none.
+        cannot_tell: the rater cannot tell: no rating will come.
+    """
+
+    model: str
+    item: str
+    sample: int
+    rater: str
+    points: int | None
+    line: int = 0
+    cannot_tell: bool = False
 
 
 class RatingFileError(FormalimgError, ValueError):
@@ -30,6 +88,18 @@ class RatingFileError(FormalimgError, ValueError):
         return type(self), (self.findings,)
 
 
+class VotesError(RatingFileError):
+    """Votes that cannot be used; `findings` has one line for each kind of mistake."""
+
+
+class RatingsError(RatingFileError):
+    """Labels, scores or Likert ratings that cannot be used; `findings` has one line for each kind of mistake."""
+
+
+class BadRowError(Exception):
+    """A row cannot be parsed; the message says why."""
+
+
 class RowIssue(NamedTuple):
     """A mistake in a rating file and its line number; 0 if it belongs to no line."""
 
@@ -42,56 +112,12 @@ def format_issues(issues: Iterable[RowIssue], file: str = "") -> list[str]:
     lines: dict[str, list[int]] = {}
     for line, message in sorted(issues, key=lambda issue: issue.line):
         lines.setdefault(message, []).append(line)
-    positions = {message: _position(numbers, file) for message, numbers in lines.items()}
-    return [truncate(f"{at}: {message}" if at else message, 300, 200) for message, at in positions.items()]
-
-
-def _position(lines: Sequence[int], file: str) -> str:
-    if not lines[0]:
-        return file
-    more = f" (and {len(lines) - 1} more line{'s' * (len(lines) > 2)})" if len(lines) > 1 else ""
-    return f"{f'{file}:' if file else 'line '}{lines[0]}{more}"
-
-
-CANNOT_TELL = "cannot tell"
-"""The answer of a rater who cannot decide: no rating, but counted. Never 0."""
-
-
-class RatingColumns(NamedTuple):
-    """The columns of a rating file."""
-
-    value: str  # the column of the rating itself, such as vote
-    others: tuple[str, ...]  # the columns that identify the image, the question and the rater
-    must: tuple[str, ...]  # the required columns among the others
-    # whether rows of raters who cannot tell are parsed; else they are no ratings, and skipped
-    keeps_undecided: bool = False
-
-    @property
-    def known(self) -> tuple[str, ...]:
-        """All columns that are read."""
-        return (*self.others, self.value)
-
-    @property
-    def required(self) -> tuple[str, ...]:
-        """All columns that must be present."""
-        return (*self.must, self.value)
-
-
-def rater_columns(value: str, *, keeps_undecided: bool = False) -> RatingColumns:
-    """Return the columns of a file in which named raters rate whole images or questions about them."""
-    return RatingColumns(
-        value, ("model", "item", "sample", "question", "rater"), ("model", "item", "rater"), keeps_undecided
-    )
-
-
-class RatingSubject(NamedTuple):
-    """What a row rates, and who rates it; see `Vote` and `Rating`."""
-
-    model: str
-    item: str
-    sample: int
-    question: int | None
-    rater: str
+    texts = []
+    for message, numbers in lines.items():
+        more = f" (and {len(numbers) - 1} more line{'s' * (len(numbers) > 2)})" if len(numbers) > 1 else ""
+        position = f"{f'{file}:' if file else 'line '}{numbers[0]}{more}" if numbers[0] else file
+        texts.append(truncate(f"{position}: {message}" if position else message, 300, 200))
+    return texts
 
 
 @dataclass(frozen=True)
@@ -102,9 +128,108 @@ class RatingFile(Generic[RowT]):
     rows: tuple[RowT, ...]  # the valid rows
     issues: tuple[RowIssue, ...] = ()  # the mistakes in the others
 
+    def require_valid(self, error: type[RatingFileError] = RatingsError) -> list[RowT]:
+        """Return the rows of a file without mistakes."""
+        if self.issues:
+            raise error(format_issues(self.issues, self.file))
+        return list(self.rows)
 
-class BadRowError(Exception):
-    """A row cannot be parsed; the message says why."""
+
+class RatingColumns(NamedTuple):
+    """The columns of a rating file."""
+
+    value: str  # the column of the rating itself, such as vote
+    others: tuple[str, ...] = ("model", "item", "sample", "question", "rater")  # image, question and rater
+    must: tuple[str, ...] = ("model", "item", "rater")  # the required columns among the others
+    # whether rows of raters who cannot tell are parsed; else they are no ratings, and skipped
+    keeps_undecided: bool = False
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All columns that are read."""
+        return (*self.others, self.value)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """All columns that must be present."""
+        return (*self.must, self.value)
+
+
+def read_votes(path: str | Path) -> list[Vote]:
+    """Return the votes in a CSV file.
+
+    Its first line names the columns: model, item, sample (default 0), question (missing, empty or `all`: does the
+    image as a whole match its prompt?), rater, and vote (1 or 0, yes or no). Other columns are ignored.
+
+    Raises:
+        VotesError: if rows are invalid; all of them are named, by line.
+        FormalimgError: if the file cannot be read.
+    """
+    return load_vote_file(path).require_valid(VotesError)
+
+
+def load_vote_file(path: str | Path) -> RatingFile[Vote]:
+    """Parse a CSV file of votes, with the columns of `read_votes`; invalid rows become issues."""
+
+    def parse(cells: Mapping[str, str], line: int) -> Vote:
+        yes = None if cells["vote"].lower() == CANNOT_TELL else _parse_yes_no(cells, "vote")
+        return Vote(*parse_subject(cells), yes, line)
+
+    return read_rating_file(path, RatingColumns("vote", keeps_undecided=True), parse)
+
+
+def load_label_file(path: str | Path) -> RatingFile[Rating]:
+    """Parse a CSV file of labels: can the main objects in these factual images be recognised?
+
+    Its first line names the columns: model, item, sample (default 0), rater (may be missing if each image has one
+    label), and label (1 or 0, yes or no). Other columns are ignored; invalid rows become issues.
+    """
+
+    def parse(cells: Mapping[str, str], line: int) -> Rating:
+        recognisable = _parse_yes_no(cells, "label")
+        return Rating(*parse_subject(cells), float(recognisable), line)
+
+    return read_rating_file(
+        path, RatingColumns("label", ("model", "item", "sample", "rater"), ("model", "item")), parse
+    )
+
+
+def load_score_file(path: str | Path) -> RatingFile[Rating]:
+    """Parse a CSV file of scores that raters gave to images, or to questions about them.
+
+    Its first line names the columns: model, item, sample (default 0), question (missing, empty or `all`: the image
+    as a whole), rater, and score (0 to 1). Other columns are ignored; invalid rows become issues.
+    """
+
+    def parse(cells: Mapping[str, str], line: int) -> Rating:
+        text = cells["score"]
+        is_number = _NUMBER.fullmatch(text) and any(map(str.isdigit, text)) and len(text) <= 30
+        if not is_number or float(text) > 1:
+            raise BadRowError(f"the score is {text!r}: write a number from 0 to 1, such as 0.5")
+        return Rating(*parse_subject(cells), float(text), line)
+
+    return read_rating_file(path, RatingColumns("score"), parse)
+
+
+def load_likert_file(path: str | Path) -> RatingFile[LikertRating]:
+    """Parse a CSV file of Likert ratings.
+
+    Its first line names the columns: model, item, sample (default 0), rater, and rating (1 to 5). A column question
+    may be there if it is empty or `all`: the image as a whole is rated. Other columns are ignored; invalid rows become
+    issues.
+    """
+
+    def parse(cells: Mapping[str, str], line: int) -> LikertRating:
+        model, item, sample, question, rater = parse_subject(cells)
+        if question is not None:
+            raise BadRowError(f"the rating is of question {question}: on five points, images are rated as a whole")
+        text = cells["rating"]
+        cannot_tell = text.lower() == CANNOT_TELL
+        if text not in ("1", "2", "3", "4", "5") and not cannot_tell:
+            raise BadRowError(f"the rating is {text!r}: write 1, 2, 3, 4 or 5")
+        return LikertRating(model, item, sample, rater, None if cannot_tell else int(text), line, cannot_tell)
+
+    return read_rating_file(path, RatingColumns("rating", keeps_undecided=True), parse)
 
 
 def read_rating_file(
@@ -122,17 +247,13 @@ def read_rating_file(
     return RatingFile(str(path), rows, tuple(issues))
 
 
-def require_valid(file: RatingFile[RowT], error: type[RatingFileError]) -> list[RowT]:
-    """Return the rows of a file without mistakes."""
-    if file.issues:
-        raise error(format_issues(file.issues, file.file))
-    return list(file.rows)
+def parse_subject(cells: Mapping[str, str]) -> tuple[str, str, int, int | None, str]:
+    """Return what a row rates and who rates it: model, item, sample, question and rater.
 
-
-def parse_subject(cells: Mapping[str, str]) -> RatingSubject:
-    """Return what a row rates. Missing columns default to the first image, as a whole, by an unnamed rater."""
+    Missing columns default to the first image, as a whole, by an unnamed rater.
+    """
     question = cells.get("question", "")
-    return RatingSubject(
+    return (
         cells["model"],
         cells["item"],
         _parse_number(cells, "sample", 0) if cells.get("sample") else 0,
@@ -141,27 +262,27 @@ def parse_subject(cells: Mapping[str, str]) -> RatingSubject:
     )
 
 
-def parse_yes_no(cells: Mapping[str, str], column: str) -> bool:
-    """Return the boolean in a cell.
-
-    Raises:
-        BadRowError: if it is neither yes nor no.
-    """
+def _parse_yes_no(cells: Mapping[str, str], column: str) -> bool:
     value = _YES_NO.get(cells[column].lower())
     if value is None:
         raise BadRowError(f"the {column} is {cells[column]!r}: write 1 or 0, yes or no")
     return value
 
 
+def _parse_number(cells: Mapping[str, str], column: str, minimum: int) -> int:
+    text = cells[column]
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) >= minimum):
+        kind = "1, 2, 3 …, or all for the image as a whole" if column == "question" else "0, 1, 2 …"
+        raise BadRowError(f"the {column} is {text!r}: write {kind}")
+    return int(text)
+
+
 def _parse_rows(
-    lines: Iterator[list[str]],
-    columns: RatingColumns,
-    parse: Callable[[Mapping[str, str], int], RowT],
-    issues: list[RowIssue],
+    reader: Any, columns: RatingColumns, parse: Callable[[Mapping[str, str], int], RowT], issues: list[RowIssue]
 ) -> Iterator[RowT]:
     header: list[str] | None = None
     is_empty = True
-    for line, cells in _numbered_lines(lines, issues):
+    for line, cells in _number_lines(reader, issues):
         if not any(cell.strip() for cell in cells):
             continue
         try:
@@ -177,23 +298,19 @@ def _parse_rows(
             if header is None:
                 return
     if is_empty and not issues:
-        where = " below the names of the columns" if header else f": name the columns {', '.join(columns.known)}"
-        issues.append(RowIssue(0, f"there are no {columns.value}s{where}"))
+        advice = " below the names of the columns" if header else f": name the columns {', '.join(columns.all)}"
+        issues.append(RowIssue(0, f"there are no {columns.value}s{advice}"))
 
 
-def _numbered_lines(lines: Iterator[list[str]], issues: list[RowIssue]) -> Iterator[tuple[int, list[str]]]:
+def _number_lines(reader: Any, issues: list[RowIssue]) -> Iterator[tuple[int, list[str]]]:
     """Yield each row with its first line number; a row with line breaks in quotes has several lines."""
     line = 1
-    while True:
-        try:
-            row = next(lines)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            issues.append(RowIssue(line, f"this is not CSV: {error}"))
-            return
-        yield line, row
-        line = lines.line_num + 1  # type: ignore[attr-defined]  # CSV readers have it, iterators do not
+    try:
+        for row in reader:
+            yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        issues.append(RowIssue(line, f"this is not CSV: {error}"))
 
 
 def _parse_header(cells: Sequence[str], columns: RatingColumns) -> list[str]:
@@ -204,32 +321,24 @@ def _parse_header(cells: Sequence[str], columns: RatingColumns) -> list[str]:
             if mark in cells[0]:
                 raise BadRowError(f"there are {name} between the columns: save the table with commas between them")
         raise BadRowError(
-            f"there is no column {missing[0]}: name the columns {', '.join(columns.known)}, with commas between them"
+            f"there is no column {missing[0]}: name the columns {', '.join(columns.all)}, with commas between them"
         )
     for name in header:
-        if header.count(name) > 1 and name in columns.known:
+        if header.count(name) > 1 and name in columns.all:
             raise BadRowError(f"there are several columns {name}: keep one")
-        meant = closest_match(name, [other for other in columns.others if other not in header])
-        if meant and name not in columns.known:
-            raise BadRowError(f"unknown column {name!r}: did you mean {meant}?")
+        near = closest_match(name, [column for column in columns.others if column not in header])
+        if near and name not in columns.all:
+            raise BadRowError(f"unknown column {name!r}: did you mean {near}?")
     return header
 
 
 def _cells_by_column(header: Sequence[str], cells: Sequence[str], columns: RatingColumns) -> dict[str, str]:
     if len(cells) != len(header):
         raise BadRowError(f"there are {len(cells)} cells for {len(header)} columns")
-    found = {
-        name: read_csv_cell(cell.strip()) for name, cell in zip(header, cells, strict=True) if name in columns.known
+    by_column = {
+        name: read_csv_cell(cell.strip()) for name, cell in zip(header, cells, strict=True) if name in columns.all
     }
     for column in columns.required:
-        if not found[column]:
+        if not by_column[column]:
             raise BadRowError(f"{column} is empty")
-    return found
-
-
-def _parse_number(cells: Mapping[str, str], column: str, minimum: int) -> int:
-    text = cells[column]
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) >= minimum):
-        kind = "1, 2, 3 …, or all for the image as a whole" if column == "question" else "0, 1, 2 …"
-        raise BadRowError(f"the {column} is {text!r}: write {kind}")
-    return int(text)
+    return by_column

@@ -1,17 +1,150 @@
-"""Agreement of the scores of two judges on a run of a suite whose images have scores."""
+"""Differences of scores, 0 to 1, over the same images: of a judge and raters, and of two judges of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil, fsum, sqrt
 from typing import NamedTuple
 
-from formalimg.human_eval.agreement.judge_agreement import ScoredCounts
-from formalimg.human_eval.agreement.score_gap import JudgeScoreDifference
 from formalimg.runs.manifest import Identity
-from formalimg.stats.agreement import Consistency
-from formalimg.stats.correlation import Correlation
-from formalimg.stats.observations import Profile
+from formalimg.stats.agreement import Consistency, consistency
+from formalimg.stats.correlation import Correlation, pearson
+from formalimg.stats.intervals import mean_interval
+from formalimg.stats.observations import Interval, Profile
+from formalimg.stats.precision_recall import Proportion
+
+NEAR = 0.125
+"""Scores that differ by no more than this are near each other."""
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+_WIDTH = 0.05
+_BINS = 20
+_NOISE = 1e-9
+
+
+class HistogramBin(NamedTuple):
+    """How many images differ by `low` to `high`. A border belongs to the bin nearer to 0."""
+
+    low: float
+    high: float
+    images: int
+
+
+class ScorePair(NamedTuple):
+    """The scores of one image by a judge and by raters (None: no score), and its item."""
+
+    judge: float | None
+    human: float | None
+    item: Hashable
+
+
+class ScoreGap(NamedTuple):
+    """The gap between the scores of a judge and of raters."""
+
+    n: int  # how many images have both scores
+    left_out: int  # how many have only one, or none
+    judge: float | None  # the mean scores of these images; None if there are none
+    human: float | None
+    mean: float | None  # the mean difference, judge minus human
+    interval: Interval | None  # its normal interval, clustered by item; None where the spread is unknown
+    sd: float | None  # the standard deviation of the differences; None for fewer than two
+    quantiles: dict[float, float]  # of the differences, by share; empty if there are none
+    near: Proportion  # how many differ by no more than 0.125, with its exact interval, clustered by item
+    # Pearson's correlation of the scores, with its interval over items; of several levels together, it has much of
+    # how they differ
+    r: Correlation
+    # of the differences, in bins of 0.05, the middle one around 0; the five in the middle are `near`
+    histogram: tuple[HistogramBin, ...]
+
+
+def score_gap(pairs: Sequence[ScorePair], confidence: float = 0.95) -> ScoreGap:
+    """Return the gap between the judge scores and human scores of these images."""
+    scored = [(judge, human, item) for judge, human, item in pairs if judge is not None and human is not None]
+    differences = [judge - human for judge, human, _ in scored]
+    items = [item for *_, item in scored]
+    n = len(scored)
+    mean = fsum(differences) / n if n else None
+    near = consistency(
+        [(abs(difference) <= NEAR + _NOISE, True) for difference in differences], items=items, confidence=confidence
+    )
+    return ScoreGap(
+        n,
+        len(pairs) - n,
+        fsum(judge for judge, *_ in scored) / n if n else None,
+        fsum(human for _, human, _ in scored) / n if n else None,
+        mean,
+        mean_interval(differences, confidence, items=items),
+        None if mean is None or n < 2 else sqrt(fsum((value - mean) ** 2 for value in differences) / (n - 1)),
+        _compute_quantiles(differences),
+        Proportion(near.equal, near.n, near.value, near.interval),
+        pearson([(judge, human) for judge, human, _ in scored], confidence, items=items),
+        _build_histogram(differences),
+    )
+
+
+class JudgeScoreDifference(NamedTuple):
+    """The difference between the scores of two judges."""
+
+    n: int  # how many images both scored
+    left_out: int  # how many only one of them scored, or neither
+    first: float | None  # the mean scores of these images; None if there are none
+    second: float | None
+    difference: float | None  # the mean difference, first minus second
+    interval: Interval | None  # its normal interval, clustered by item; None where the spread is unknown
+    sd: float | None  # the standard deviation of the differences; None for fewer than two
+    near: Proportion  # how many differ by no more than 0.125, with its exact interval, clustered by item
+    r: Correlation  # Pearson's correlation of the scores
+
+
+def score_difference(
+    pairs: Sequence[tuple[float | None, float | None, str]], confidence: float
+) -> JudgeScoreDifference:
+    """Return the difference between the scores of two judges, from both scores and the item of each image."""
+    gap = score_gap([ScorePair(*pair) for pair in pairs], confidence)
+    means = gap.judge, gap.human, gap.mean
+    return JudgeScoreDifference(gap.n, gap.left_out, *means, gap.interval, gap.sd, gap.near, gap.r)
+
+
+def _compute_quantiles(differences: Sequence[float]) -> dict[float, float]:
+    if not differences:
+        return {}
+    import numpy as np
+
+    return {share: float(value) for share, value in zip(QUANTILES, np.quantile(differences, QUANTILES), strict=True)}
+
+
+def _build_histogram(differences: Sequence[float]) -> tuple[HistogramBin, ...]:
+    counts = Counter(map(_find_bin, differences))
+
+    def edge(halves: int) -> float:
+        return max(-1.0, min(1.0, round(halves * _WIDTH / 2, 3)))
+
+    return tuple(
+        HistogramBin(edge(2 * number - 1), edge(2 * number + 1), counts[number]) for number in range(-_BINS, _BINS + 1)
+    )
+
+
+def _find_bin(difference: float) -> int:
+    steps = max(0, ceil((abs(difference) - _WIDTH / 2 - _NOISE) / _WIDTH))
+    return steps if difference > 0 else -steps
+
+
+class ScoredCounts(NamedTuple):
+    """How many images both judges scored, only one of them, or neither."""
+
+    both: int
+    only_first: int
+    only_second: int
+    neither: int
+
+
+def count_scored(scored: Iterable[tuple[bool, bool]]) -> ScoredCounts:
+    """Count images by whether the first and the second judge scored them."""
+    counts = Counter(scored)
+    return ScoredCounts(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
 
 
 class QuestionScores(NamedTuple):
@@ -43,8 +176,8 @@ class ScoreDisagreement(NamedTuple):
     @property
     def largest(self) -> QuestionScores | None:
         """The question with the largest difference; None if they differ on none."""
-        found = max(self.questions, key=lambda question: question.distance, default=None)
-        return found if found is not None and found.distance else None
+        largest = max(self.questions, key=lambda question: question.distance, default=None)
+        return largest if largest is not None and largest.distance else None
 
 
 @dataclass(frozen=True)

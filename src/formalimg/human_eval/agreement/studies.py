@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.attention import RaterAttentionSummary
-from formalimg.human_eval.agreement.box_tables import box_study_rows, box_study_tables
-from formalimg.human_eval.agreement.boxes import BoxCorrection, BoxStudy, study_boxes
-from formalimg.human_eval.agreement.consistency import HumanScoreStudy
-from formalimg.human_eval.agreement.consistency_tables import score_study_rows, score_study_tables
-from formalimg.human_eval.agreement.human_ratings import LikertRating, Rating, Vote
+from formalimg.human_eval.agreement.attention import RaterAttentionSummary, attention_rows
+from formalimg.human_eval.agreement.boxes import BoxCorrection, BoxStudy, box_study_rows, box_study_tables, study_boxes
+from formalimg.human_eval.agreement.consistency import HumanScoreStudy, score_study_rows, score_study_tables
 from formalimg.human_eval.agreement.judge_agreement import JudgeAgreement
 from formalimg.human_eval.agreement.judge_agreement_tables import (
     judge_agreement_rows,
@@ -21,14 +18,20 @@ from formalimg.human_eval.agreement.judge_agreement_tables import (
     score_agreement_rows,
     score_agreement_tables,
 )
-from formalimg.human_eval.agreement.own_studies import find_study
-from formalimg.human_eval.agreement.preference_tables import preference_study_rows, preference_study_tables
-from formalimg.human_eval.agreement.preferences import Preference, PreferenceStudy, study_preferences
+from formalimg.human_eval.agreement.preferences import (
+    Preference,
+    PreferenceStudy,
+    preference_study_rows,
+    preference_study_tables,
+    study_preferences,
+)
+from formalimg.human_eval.agreement.rating_files import LikertRating, Rating, Vote
 from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement
 from formalimg.human_eval.agreement.study_tables import (
     CSV_COLUMNS,
     StudyFormat,
     export_json,
+    find_study,
     render_study,
     study_csv_text,
 )
@@ -48,6 +51,27 @@ if TYPE_CHECKING:
 
 HumanStudy: TypeAlias = VoteStudy | HumanScoreStudy | BoxStudy | PreferenceStudy
 """The result of a human study, by kind of rating: votes or Likert ratings, scores, boxes, or preferences."""
+
+AgreementStudy: TypeAlias = JudgeAgreement | JudgeScoreAgreement | VoteStudy
+"""The agreement of two judges by answers or scores, or that of raters and a judge."""
+
+
+class _StudyKind(NamedTuple):
+    """How studies of a class are rendered."""
+
+    key: str  # the key of these studies in JSON
+    tables: Callable[[Any], Iterator[Table]]  # yields its tables, the results first
+    rows: Callable[[Any], Iterator[dict[str, object]]]  # yields its CSV rows, without those of the raters' attention
+
+
+_KINDS: Mapping[type, _StudyKind] = {
+    JudgeAgreement: _StudyKind("judges", judge_agreement_tables, judge_agreement_rows),
+    JudgeScoreAgreement: _StudyKind("scores_of_judges", score_agreement_tables, score_agreement_rows),
+    VoteStudy: _StudyKind("people", vote_study_tables, vote_study_rows),
+    HumanScoreStudy: _StudyKind("scores", score_study_tables, score_study_rows),
+    BoxStudy: _StudyKind("boxes", box_study_tables, box_study_rows),
+    PreferenceStudy: _StudyKind("preferences", preference_study_tables, preference_study_rows),
+}
 
 
 @dataclass(frozen=True)
@@ -95,21 +119,21 @@ def study_human_ratings(
         VotesError, RatingsError: if ratings do not fit the runs.
         FormalimgError: if there are no ratings, or the runs do not belong together.
     """
-    found: HumanStudy
+    study: HumanStudy
     if ratings.votes:
-        found = study_votes(ratings.votes, runs, confidence=confidence)
+        study = study_votes(ratings.votes, runs, confidence=confidence)
     elif ratings.points:
-        found = study_likert(ratings.points, runs, rule=ratings.rule, profile=profile, confidence=confidence)
+        study = study_likert(ratings.points, runs, rule=ratings.rule, profile=profile, confidence=confidence)
     elif ratings.scores:
-        found = study_human_scores(ratings.scores, runs, profile=profile, confidence=confidence)
+        study = study_human_scores(ratings.scores, runs, profile=profile, confidence=confidence)
     elif ratings.corrections:
-        judges = {run.folder.name: name for run in runs if (name := _grounder(run, ratings.corrections))}
-        found = study_boxes(ratings.corrections, runs[0].manifest.suite, judges=judges, iou=iou, confidence=confidence)
+        judges = {run.folder.name: name for run in runs if (name := _find_grounder(run, ratings.corrections))}
+        study = study_boxes(ratings.corrections, runs[0].manifest.suite, judges=judges, iou=iou, confidence=confidence)
     elif ratings.preferences:
-        found = study_preferences(ratings.preferences, runs, confidence=confidence)
+        study = study_preferences(ratings.preferences, runs, confidence=confidence)
     else:
         raise FormalimgError("nobody has finished an image yet: let raters answer first")
-    return replace(found, attention=ratings.attention)
+    return replace(study, attention=ratings.attention)
 
 
 def study_human_scores(
@@ -120,105 +144,63 @@ def study_human_scores(
     confidence: float = 0.95,
 ) -> HumanScoreStudy:
     """Compare the scores of raters with those of the judge of the runs, by the rules of their suite."""
-    study = find_study("human scores", (run.manifest.suite for run in runs))
-    found: HumanScoreStudy = study.make(scores, runs, profile=profile, confidence=confidence)
-    return found
+    make = find_study("human scores", (run.manifest.suite for run in runs)).make
+    study: HumanScoreStudy = make(scores, runs, profile=profile, confidence=confidence)
+    return study
 
 
-def _grounder(run: StoredRun, corrections: Sequence[BoxCorrection]) -> str:
+def _find_grounder(run: StoredRun, corrections: Sequence[BoxCorrection]) -> str:
     """Return the judge of a run if its boxes are those that raters were shown; empty if they are another's."""
-    shown = {(it.item, it.sample): it.found for it in corrections if it.run == run.folder.name}
-    if run.manifest.judge is None or not shown:
+    scenes = {
+        (correction.item, correction.sample): correction.found
+        for correction in corrections
+        if correction.run == run.folder.name
+    }
+    if run.manifest.judge is None or not scenes:
         return ""
-    for judged in run.judged(list(shown)):
+    for judged in run.judged(list(scenes)):
         scene = judged.verdict.evidence.get("scene")
-        if shown[judged.outcome.item, judged.outcome.sample] != (None if scene is None else Scene.from_json(scene)):
+        if scenes[judged.outcome.item, judged.outcome.sample] != (None if scene is None else Scene.from_json(scene)):
             return ""
     return run.manifest.judge.name
 
 
-AgreementStudy: TypeAlias = JudgeAgreement | JudgeScoreAgreement | VoteStudy
-
-
 def agreement_text(studies: Sequence[AgreementStudy], format: StudyFormat) -> str:  # noqa: A002  # what users call it
     """Return studies of the agreement of judges and raters as text."""
-    keys = {"judges": JudgeAgreement, "scores_of_judges": JudgeScoreAgreement, "people": VoteStudy}
-    return _render(studies, format, keys)
-
-
-def agreement_table(studies: Sequence[AgreementStudy]) -> ConsoleRenderable:
-    """Return studies of agreement as something that `rich` can print."""
-    return render_terminal(table for study in studies for table in _tables(study))
+    return _render_studies(studies, format, ("judges", "scores_of_judges", "people"))
 
 
 def human_study_text(studies: Sequence[HumanStudy], format: StudyFormat) -> str:  # noqa: A002  # what users call it
     """Return human studies as text."""
-    asked = {key: kind for key, kind in _HUMAN_KEYS.items() if key in _ALWAYS or isinstance(studies[0], kind)}
-    return _render(studies, format, asked)
+    always = ("people", "scores", "boxes")  # keys that are there even if they are empty: scripts rely on them
+    return _render_studies(studies, format, dict.fromkeys((*always, _KINDS[type(studies[0])].key)))
 
 
-_HUMAN_KEYS: dict[str, type[AgreementStudy | HumanStudy]] = {
-    "people": VoteStudy,
-    "scores": HumanScoreStudy,
-    "boxes": BoxStudy,
-    "preferences": PreferenceStudy,
-}
-"""The key of each kind of study in JSON."""
-
-_ALWAYS = {"people", "scores", "boxes"}
-"""Keys that are there even if they are empty: scripts rely on them."""
+def study_table(studies: Sequence[AgreementStudy | HumanStudy]) -> ConsoleRenderable:
+    """Return studies as something that `rich` can print."""
+    return render_terminal(table for study in studies for table in tables_of_study(study))
 
 
-def human_study_table(studies: Sequence[HumanStudy]) -> ConsoleRenderable:
-    """Return human studies as something that `rich` can print."""
-    return render_terminal(table for study in studies for table in _tables(study))
+def tables_of_study(study: AgreementStudy | HumanStudy) -> list[Table]:
+    """Return the tables of a study, its results first."""
+    return list(_KINDS[type(study)].tables(study))
 
 
-def human_study_tables(study: HumanStudy) -> list[Table]:
-    """Return the tables of a human study, its results first."""
-    return list(_tables(study))
-
-
-def _render(
+def _render_studies(
     studies: Sequence[AgreementStudy | HumanStudy],
     format: StudyFormat,  # noqa: A002  # what users call it
-    keys: dict[str, type[AgreementStudy | HumanStudy]],
+    keys: Iterable[str],
 ) -> str:
     return render_study(
         format,
-        lambda: [table for study in studies for table in _tables(study)],
-        lambda: study_csv_text(CSV_COLUMNS, (row for study in studies for row in _rows(study))),
-        lambda: {key: [export_json(it) for it in studies if isinstance(it, kind)] for key, kind in keys.items()},
+        lambda: [table for study in studies for table in tables_of_study(study)],
+        lambda: study_csv_text(CSV_COLUMNS, (row for study in studies for row in _study_rows(study))),
+        lambda: {key: [export_json(study) for study in studies if _KINDS[type(study)].key == key] for key in keys},
     )
 
 
-def _tables(study: AgreementStudy | HumanStudy) -> Iterator[Table]:
-    match study:
-        case JudgeAgreement():
-            return judge_agreement_tables(study)
-        case JudgeScoreAgreement():
-            return score_agreement_tables(study)
-        case VoteStudy():
-            return vote_study_tables(study)
-        case HumanScoreStudy():
-            return score_study_tables(study)
-        case BoxStudy():
-            return box_study_tables(study)
-        case PreferenceStudy():
-            return preference_study_tables(study)
-
-
-def _rows(study: AgreementStudy | HumanStudy) -> Iterator[dict[str, object]]:
-    match study:
-        case JudgeAgreement():
-            return judge_agreement_rows(study)
-        case JudgeScoreAgreement():
-            return score_agreement_rows(study)
-        case VoteStudy():
-            return vote_study_rows(study)
-        case HumanScoreStudy():
-            return score_study_rows(study)
-        case BoxStudy():
-            return box_study_rows(study)
-        case PreferenceStudy():
-            return preference_study_rows(study)
+def _study_rows(study: AgreementStudy | HumanStudy) -> Iterator[dict[str, object]]:
+    yield from _KINDS[type(study)].rows(study)
+    attention: RaterAttentionSummary | None = getattr(study, "attention", None)
+    if attention is not None:
+        yield from attention_rows(attention)

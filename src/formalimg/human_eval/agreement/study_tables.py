@@ -1,25 +1,64 @@
-"""Shared parts of the tables, CSV rows and JSON of studies: columns, notes, exported keys, and the choice of format."""
+"""What studies share: those that few benchmarks have, tables and their notes, CSV rows, JSON keys, and formats."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from formalimg._util.text import json_text
-from formalimg.human_eval.agreement.judge_agreement import MeanFraction
+from formalimg.benchmarks.registry import suite, suite_names
+from formalimg.errors import FormalimgError
 from formalimg.reports.tables.data_formats import csv_text, export_label
+from formalimg.reports.tables.format import NOTHING, count_noun
 from formalimg.reports.tables.markdown import render_markdown
 from formalimg.reports.tables.model import Cell, Column, Number, Placement, TableRow
 from formalimg.reports.tables.terminal import render_terminal, terminal_plain_text
 from formalimg.stats.agreement import Consistency, MeanConsistency
 from formalimg.stats.bootstrap import Estimate
 from formalimg.stats.correlation import Correlation
-from formalimg.stats.observations import Rate
-from formalimg.stats.precision_recall import Proportion
+from formalimg.stats.observations import Interval, Rate
+from formalimg.stats.precision_recall import Proportion, SensitivitySpecificity
 from formalimg.stats.reliability import Reliability
 from formalimg.types import Table
+
+if TYPE_CHECKING:
+    from rich.console import ConsoleRenderable
+
+StudyName: TypeAlias = Literal["calibrate", "captions", "diagnose", "human scores", "judge scores"]
+"""Studies that few benchmarks have: those behind commands of their own, and those of `agree` for scores: of people, and
+of two judges."""
+
+
+class OwnStudy(NamedTuple):
+    """The code of a study that few benchmarks have."""
+
+    make: Callable[..., Any]  # makes the study
+    text: Callable[[Any, StudyFormat], str]  # returns it as text
+    table: Callable[[Any], ConsoleRenderable]  # returns it as something that `rich` can print
+    cases: Callable[..., int] | None = None  # returns how many cases a study would have, with the same arguments
+    estimate: Callable[..., Any] | None = None  # returns what it would cost, with the same arguments
+
+
+def find_study(name: StudyName, suites: Iterable[str] = ()) -> OwnStudy:
+    """Return the study of the first of these suites that has it, or of any: it says then which runs it needs."""
+    for suite_name in (*suites, *suite_names()):
+        study = suite(suite_name).study(name)
+        if study is not None:
+            return study
+    raise FormalimgError(f"no benchmark has a study of this kind: {name}")
+
+
+class MeanFraction(NamedTuple):
+    """The mean fraction of the requirements that images meet."""
+
+    value: float | None  # the mean over scored images; None if there are none
+    # its normal interval, clustered by item, clipped to 0 and 1; None where the spread is unknown
+    interval: Interval | None
+    n: int  # how many images were scored
+    left_out: int  # how many were not
+
 
 StudyFormat: TypeAlias = Literal["terminal", "md", "csv", "json"]
 """The output formats of studies."""
@@ -34,6 +73,7 @@ _TERMINAL_WIDTH = 100
 _EXPORTED_KEYS = {
     "attention": "conduct",
     "case_answers": "told",
+    "excluded": "reason",
     "expected_ratings": "wanted",
     "human": "people",
     "human_of_both": "people_of_both",
@@ -44,7 +84,7 @@ _EXPORTED_KEYS = {
 }
 """Exported JSON keeps the keys of earlier versions, so that scripts that read it go on."""
 
-_OMITTED_IF_UNSET = {"cannot_tell", "fails_missing", "graded", "problem", "ranks_of_all", "reason", "rules"}
+_OMITTED_IF_UNSET = {"cannot_tell", "excluded", "fails_missing", "graded", "problem", "ranks_of_all", "reason", "rules"}
 """Fields that are exported only where they say something: most studies do without."""
 
 _Part = TypeVar("_Part")
@@ -79,7 +119,10 @@ def build_agreement_table(
 ) -> Table:
     """Return a table of agreements, with kappa and with how many cases went in and how many did not."""
     columns: list[Column | str] = ["", Column("agree", "percent"), Column("kappa", "number")]
-    rows = ((part, number(it), Number(it.kappa, it.kappa_interval), it.n, it.left_out) for part, it in parts)
+    rows = (
+        (part, number(share), Number(share.kappa, share.kappa_interval), share.n, share.left_out)
+        for part, share in parts
+    )
     return build_table(title, note, [*columns, *count_columns("n", "left out")], rows, name=name)
 
 
@@ -100,6 +143,93 @@ def similar_names_note(raters: Sequence[str]) -> str:
         by_letters.setdefault(rater.casefold(), []).append(rater)
     similar = [" and ".join(names) for names in by_letters.values() if len(names) > 1]
     return f" Names that differ only in case are taken for different raters: {', '.join(similar)}." if similar else ""
+
+
+def answers_headline(
+    title: str,
+    note: str,
+    agreement: Consistency,
+    errors: SensitivitySpecificity,
+    within: Correlation,
+    *,
+    names: tuple[str, str],
+    unit: str,
+    table: str = "people",
+) -> Table:
+    """Return the three lines with which a comparison of yes/no answers begins: agreement, direction, and skill."""
+    judge, truth = names
+    rows = [
+        ("agreement", f"{format_percent(agreement)} of {count_noun(agreement.n, unit)}"),
+        (
+            "direction",
+            f"{judge} says yes to {_format_share(errors.judge_yes)}, {truth} to {_format_share(errors.truth_yes)}; "
+            f"sensitivity {format_percent(errors.sensitivity)}, specificity {format_percent(errors.specificity)}",
+        ),
+        ("within levels", _describe_skill(within)),
+    ]
+    note += f" Sensitivity: yes of {judge} where {truth} says yes; specificity: no where {truth} says no."
+    return build_headline(title, note, rows, table)
+
+
+def scores_headline(
+    title: str,
+    note: str,
+    near: Proportion,
+    means: tuple[float | None, float | None],
+    difference: Estimate,
+    within: Correlation,
+    *,
+    names: tuple[str, str],
+    distance: float,
+    table: str = "people",
+) -> Table:
+    """Return the three lines with which a comparison of scores begins."""
+    scores = [NOTHING if mean is None else f"{mean:.2f}" for mean in means]
+    apart = format_signed(difference.value, difference.interval)
+    rows = [
+        ("agreement", f"{format_percent(near)} of {count_noun(near.n, 'image')} differ by no more than {distance:g}"),
+        ("direction", f"{names[0]} gives {scores[0]} on average, {names[1]} {scores[1]}: {apart}"),
+        ("within levels", _describe_skill(within)),
+    ]
+    return build_headline(title, note, rows, table)
+
+
+def build_headline(title: str, note: str, rows: Sequence[tuple[str, str]], name: str = "people") -> Table:
+    """Return the lines with which a study begins."""
+    return build_table(title, note, ("in short", ""), rows, "result", name)
+
+
+def _describe_skill(within: Correlation) -> str:
+    if within.value is None:
+        return f"{NOTHING}: nothing to tell apart within any level"
+    bounds = f" ({within.interval.low:.2f} to {within.interval.high:.2f})" if within.interval else ""
+    return f"r = {within.value:.2f}{bounds}, of {within.n:,}; 0 if all they share is how hard an item is"
+
+
+def _format_share(share: Proportion) -> str:
+    return NOTHING if share.value is None else f"{100 * share.value:.1f} %"
+
+
+def format_percent(share: Consistency | MeanConsistency | Proportion | Estimate) -> str:
+    """Return a share in percent, with its interval."""
+    if share.value is None:
+        return NOTHING
+    bounds = f" ({100 * share.interval.low:.1f}–{100 * share.interval.high:.1f})" if share.interval else ""
+    return f"{100 * share.value:.1f} %{bounds}"
+
+
+def format_signed(value: float | None, interval: Interval | None) -> str:
+    """Return a difference with its sign and its interval."""
+    bounds = f" ({interval.low:+.2f} to {interval.high:+.2f})" if interval else ""
+    return NOTHING if value is None else f"{value:+.2f}{bounds}"
+
+
+def format_thousandths(statistic: Reliability | Correlation | Estimate) -> str:
+    """Return a figure with three decimals, as papers print them, and its interval."""
+    if statistic.value is None:
+        return NOTHING
+    bounds = f" ({statistic.interval.low:.3f} to {statistic.interval.high:.3f})" if statistic.interval else ""
+    return f"{statistic.value:.3f}{bounds}"
 
 
 def render_study(
@@ -125,27 +255,27 @@ def study_csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]])
     return csv_text(columns, ({**row, "of": export_label(str(row["of"]))} if "of" in row else row for row in rows))
 
 
-def estimate_columns(statistic: _Statistic | MeanConsistency) -> dict[str, object]:
-    """Return value, interval and counts of a statistic, by CSV column."""
-    found: dict[str, object] = {"value": statistic.value}
+def figure_row(figure: str, statistic: _Statistic | MeanConsistency, /, **part: object) -> dict[str, object]:
+    """Return the CSV row of a statistic: which figure, of whom and which part, then value, interval and counts."""
+    row: dict[str, object] = {"figure": figure, **part, "value": statistic.value}
     match statistic:
         case Rate():
-            found |= {"n": statistic.scored, "left_out": statistic.expected - statistic.scored}
+            row |= {"n": statistic.scored, "left_out": statistic.expected - statistic.scored}
         case MeanConsistency():
-            found |= {"n": statistic.pairs, "left_out": statistic.left_out}
+            row |= {"n": statistic.pairs, "left_out": statistic.left_out}
         case Proportion():
-            found |= {"n": statistic.n}
+            row |= {"n": statistic.n}
         case Estimate():
             pass
         case _:
-            found |= {"n": statistic.n, "left_out": statistic.left_out}
+            row |= {"n": statistic.n, "left_out": statistic.left_out}
     if isinstance(statistic, Consistency):
-        found["kappa"] = statistic.kappa
+        row["kappa"] = statistic.kappa
         if statistic.kappa_interval is not None:
-            found |= dict(zip(("kappa_low", "kappa_high"), statistic.kappa_interval, strict=True))
+            row |= dict(zip(("kappa_low", "kappa_high"), statistic.kappa_interval, strict=True))
     if statistic.interval is not None:
-        found |= {"low": statistic.interval.low, "high": statistic.interval.high}
-    return found
+        row |= {"low": statistic.interval.low, "high": statistic.interval.high}
+    return row
 
 
 def export_json(value: object) -> object:
@@ -163,6 +293,9 @@ def export_json(value: object) -> object:
     return value
 
 
-def _export_fields(named: Iterable[tuple[str, object]]) -> dict[str, object]:
-    said = ((name, value) for name, value in named if value or name not in _OMITTED_IF_UNSET)
-    return {_EXPORTED_KEYS.get(name, name): export_json(value) for name, value in said}
+def _export_fields(values: Iterable[tuple[str, object]]) -> dict[str, object]:
+    return {
+        _EXPORTED_KEYS.get(name, name): export_json(value)
+        for name, value in values
+        if value or name not in _OMITTED_IF_UNSET
+    }

@@ -1,7 +1,11 @@
-"""Thresholds of a score against human labels: accuracy and F1 of each, and the best ones.
+"""Thresholds of a score against human labels: accuracy and F1 of each, the best ones, and their cross-validation.
 
 Images pass a threshold that their score reaches. So nothing changes between two neighbouring scores, and the
 thresholds that are best are ranges: all those above one score, up to and including the next.
+
+The threshold with the best accuracy on some images is the luckiest one on these, and does worse on others. So images
+are divided into folds, whole items at a time; the threshold for each fold is chosen by all other folds, and only what
+it does to its own fold counts.
 """
 
 from __future__ import annotations
@@ -13,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from formalimg.errors import FormalimgError
 from formalimg.stats.agreement import consistency
 from formalimg.stats.observations import Interval
+from formalimg.stats.precision_recall import classification
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,6 +29,8 @@ Measure: TypeAlias = Literal["accuracy", "F1"]
 
 MEASURES: tuple[Measure, ...] = ("accuracy", "F1")
 
+FOLDS = 10
+MIN_FOLDS = 2
 _DECIMALS = 9
 """Scores that are equal to so many decimals differ only by rounding."""
 
@@ -79,12 +86,12 @@ def at_thresholds(
     images: Sequence[LabelledScore], thresholds: Iterable[float], confidence: float = 0.95
 ) -> tuple[ThresholdResult, ...]:
     """Return accuracy and F1 of each of these thresholds."""
-    return tuple(_at(_rounded(threshold), images, confidence) for threshold in thresholds)
+    return tuple(_measure_threshold(_round_score(threshold), images, confidence) for threshold in thresholds)
 
 
 def all_thresholds(images: Iterable[LabelledScore]) -> list[float]:
     """Return all scores of the images, and 0.00, 0.05, 0.10 … 1.00."""
-    return sorted({*(_rounded(image.score) for image in images), *(step / 20 for step in range(21))})
+    return sorted({*(_round_score(image.score) for image in images), *(step / 20 for step in range(21))})
 
 
 def best_threshold(
@@ -115,37 +122,37 @@ def best_threshold(
         return None
     import numpy as np
 
-    scores, counts = _counts(images)
-    ranges = _ranges(scores)
-    reached = _reached(counts[None], measure)[0, : len(ranges)]
+    scores, counts = _count_scores(images)
+    ranges = _find_ranges(scores)
+    reached = _measure_ranges(counts[None], measure)[0, : len(ranges)]
     good = _best_ranges(reached, ranges)
-    drawn = _resampled(images, scores, counts, np.random.default_rng(seed), resamples)
-    drawn_reached = _reached(drawn.reshape(resamples, 2, len(scores)), measure)
-    values = [_nearest_middle(_best_ranges(row[: len(ranges)], ranges)) for row in drawn_reached]
+    drawn = _resample_counts(images, scores, counts, np.random.default_rng(seed), resamples)
+    drawn_reached = _measure_ranges(drawn.reshape(resamples, 2, len(scores)), measure)
+    values = [_pick_middle(_best_ranges(row[: len(ranges)], ranges)) for row in drawn_reached]
     outside = (1 - confidence) / 2
     low = float(np.quantile(values, outside, method="lower"))
     high = float(np.quantile(values, 1 - outside, method="higher"))
-    value = _nearest_middle(good)
+    value = _pick_middle(good)
     return BestThreshold(value, tuple(good), float(reached.max()), Interval(min(low, value), max(high, value)))
 
 
-def choose_threshold(images: Sequence[LabelledScore], measure: Measure = "accuracy") -> float:
+def _choose_threshold(images: Sequence[LabelledScore], measure: Measure = "accuracy") -> float:
     """Return the threshold that `best_threshold` chooses, without its interval; also if all labels are the same."""
-    scores, counts = _counts(images)
-    ranges = _ranges(scores)
-    return _nearest_middle(_best_ranges(_reached(counts[None], measure)[0, : len(ranges)], ranges))
+    scores, counts = _count_scores(images)
+    ranges = _find_ranges(scores)
+    return _pick_middle(_best_ranges(_measure_ranges(counts[None], measure)[0, : len(ranges)], ranges))
 
 
-def _counts(images: Sequence[LabelledScore]) -> tuple[list[float], Floats]:
+def _count_scores(images: Sequence[LabelledScore]) -> tuple[list[float], Floats]:
     """Return the scores, and how many images have each, by label (yes, no)."""
     import numpy as np
 
-    kinds = Counter((_rounded(image.score), image.recognisable) for image in images)
+    kinds = Counter((_round_score(image.score), image.recognisable) for image in images)
     scores = sorted({score for score, _ in kinds})
     return scores, np.array([[kinds[score, label] for score in scores] for label in (True, False)], dtype=np.float64)
 
 
-def _resampled(
+def _resample_counts(
     images: Sequence[LabelledScore],
     scores: Sequence[float],
     counts: Floats,
@@ -157,11 +164,11 @@ def _resampled(
 
     cases: dict[Hashable, list[tuple[float, bool]]] = {}
     for item, image in zip(items_of(images), images, strict=True):
-        cases.setdefault(item, []).append((_rounded(image.score), image.recognisable))
+        cases.setdefault(item, []).append((_round_score(image.score), image.recognisable))
     if len(cases) == len(images):
         drawn = generator.multinomial(len(images), counts.ravel() / counts.sum(), size=resamples)
         return drawn.astype(np.float64)
-    kinds = sorted(Counter(tuple(sorted(own)) for own in cases.values()).items())
+    kinds = sorted(Counter(tuple(sorted(cells)) for cells in cases.values()).items())
     column = {cell: at for at, cell in enumerate((score, label) for label in (True, False) for score in scores)}
     table = np.zeros((len(kinds), len(column)))
     for row, (own, _) in enumerate(kinds):
@@ -171,52 +178,41 @@ def _resampled(
     return np.asarray(generator.multinomial(len(cases), chances, size=resamples) @ table)
 
 
-def _at(threshold: float, images: Sequence[LabelledScore], confidence: float) -> ThresholdResult:
-    passes = [(_rounded(image.score) >= threshold, image.recognisable) for image in images]
+def _measure_threshold(threshold: float, images: Sequence[LabelledScore], confidence: float) -> ThresholdResult:
+    passes = [(_round_score(image.score) >= threshold, image.recognisable) for image in images]
     counts = Counter(passes)
     hits, false_alarms = counts[True, True], counts[True, False]
     rejected, missed = counts[False, False], counts[False, True]
     denominator = 2 * hits + false_alarms + missed
-    return ThresholdResult(
-        threshold,
-        hits,
-        false_alarms,
-        rejected,
-        missed,
-        (hits + rejected) / len(images),
-        _interval(passes, images, confidence),
-        2 * hits / denominator if denominator else None,
-    )
+    f1 = 2 * hits / denominator if denominator else None
+    interval = consistency(passes, items=items_of(images), confidence=confidence).interval
+    assert interval is not None  # there is at least one image
+    accuracy = (hits + rejected) / len(images)
+    return ThresholdResult(threshold, hits, false_alarms, rejected, missed, accuracy, interval, f1)
 
 
-def _interval(passes: Sequence[tuple[bool, bool]], images: Sequence[LabelledScore], confidence: float) -> Interval:
-    found = consistency(passes, items=items_of(images), confidence=confidence).interval
-    assert found is not None  # there is at least one image
-    return found
-
-
-def _rounded(score: float) -> float:
+def _round_score(score: float) -> float:
     return round(score, _DECIMALS)
 
 
-def _ranges(scores: Sequence[float]) -> list[ThresholdRange]:
+def _find_ranges(scores: Sequence[float]) -> list[ThresholdRange]:
     """Return the ranges of equivalent thresholds within 0 and 1, from the one that passes everything."""
-    found = [ThresholdRange(0.0, scores[0], low_included=True), *map(ThresholdRange, scores, scores[1:])]
-    return [*found, ThresholdRange(scores[-1], 1.0)] if scores[-1] < 1 else found
+    ranges = [ThresholdRange(0.0, scores[0], low_included=True), *map(ThresholdRange, scores, scores[1:])]
+    return [*ranges, ThresholdRange(scores[-1], 1.0)] if scores[-1] < 1 else ranges
 
 
-def _reached(counts: Floats, measure: Measure) -> Floats:
+def _measure_ranges(counts: Floats, measure: Measure) -> Floats:
     """Return the measure by bootstrap sample (first axis) and range, given counts by label (yes, no) and score."""
     import numpy as np
 
     up_to = np.concatenate([np.zeros((*counts.shape[:2], 1)), counts.cumsum(axis=2)], axis=2)
     passing = up_to[:, :, -1:] - up_to
     hits, false_alarms = passing[:, 0], passing[:, 1]
-    known = up_to[:, 0, -1:]
+    positives = up_to[:, 0, -1:]
     if measure == "accuracy":
         correct: Floats = (hits + up_to[:, 1]) / counts.sum(axis=(1, 2))[:, None]
         return correct
-    together = hits + false_alarms + known
+    together = hits + false_alarms + positives
     f1: Floats = np.divide(2 * hits, together, out=np.zeros_like(hits), where=together > 0)
     return f1
 
@@ -225,18 +221,82 @@ def _best_ranges(reached: Floats, ranges: Sequence[ThresholdRange]) -> list[Thre
     """Return the ranges where the measure is highest; neighbours are joined."""
     import numpy as np
 
-    found: list[ThresholdRange] = []
+    best: list[ThresholdRange] = []
     last = -2
     for index in np.flatnonzero(reached >= reached.max() - 1e-12).tolist():
         if index == last + 1:
-            found[-1] = found[-1]._replace(high=ranges[index].high)
+            best[-1] = best[-1]._replace(high=ranges[index].high)
         else:
-            found.append(ranges[index])
+            best.append(ranges[index])
         last = index
-    return found
+    return best
 
 
-def _nearest_middle(ranges: Iterable[ThresholdRange]) -> float:
+def _pick_middle(ranges: Iterable[ThresholdRange]) -> float:
     # Rounded, so that of two middles that are equally near no rounding chooses.
-    middles = [_rounded((low + high) / 2) for low, high, _ in ranges]
-    return min(middles, key=lambda middle: (_rounded(abs(middle - _MIDDLE)), middle))
+    middles = [_round_score((low + high) / 2) for low, high, _ in ranges]
+    return min(middles, key=lambda middle: (_round_score(abs(middle - _MIDDLE)), middle))
+
+
+class CrossValidation(NamedTuple):
+    """How good thresholds are on images that they were not chosen by."""
+
+    # the accuracy, or F1, over all images, each by the threshold of its fold; None where F1 is undefined
+    value: float | None
+    interval: Interval | None  # its interval, clustered by item
+    folds: int  # how many folds there are: ten, or as many as there are items with the rarer label
+    smallest: int  # how many images the smallest fold has
+    thresholds: tuple[float, float]  # the lowest and the highest threshold that was chosen
+
+    @property
+    def too_small(self) -> bool:
+        """Whether there are fewer folds than there should be, so that the figure is rough."""
+        return self.folds < FOLDS
+
+
+def cross_validate(
+    images: Sequence[LabelledScore],
+    measure: Measure = "accuracy",
+    *,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> CrossValidation | None:
+    """Return the accuracy or F1 of the best threshold on images that it was not chosen by."""
+    if seed < 0:
+        raise FormalimgError(f"the seed {seed} is negative: use 0 or more")
+    groups = _split_folds(images, seed)
+    if len(groups) < MIN_FOLDS:
+        return None
+    answers: list[tuple[bool, bool]] = []
+    items: list[Hashable] = []
+    chosen = []
+    names = items_of(images)
+    for fold in groups:
+        training = [images[at] for group in groups if group is not fold for at in group]
+        threshold = _choose_threshold(training, measure)
+        chosen.append(threshold)
+        for at in fold:
+            answers.append((images[at].recognisable, _round_score(images[at].score) >= threshold))
+            items.append(names[at])
+    accuracy = classification(answers, items=items, confidence=confidence)
+    figure = accuracy.accuracy if measure == "accuracy" else accuracy.f1
+    smallest = min(map(len, groups))
+    return CrossValidation(figure.value, figure.interval, len(groups), smallest, (min(chosen), max(chosen)))
+
+
+def _split_folds(images: Sequence[LabelledScore], seed: int) -> list[list[int]]:
+    """Return the folds, as numbers of images: whole items, and each fold with its share of either label."""
+    import numpy as np
+
+    by_item: dict[Hashable, list[int]] = {}
+    for at, item in enumerate(items_of(images)):
+        by_item.setdefault(item, []).append(at)
+    # Sorted by what they show, so that the order in which images come does not matter.
+    items = sorted(
+        by_item.values(), key=lambda members: sorted((images[at].score, images[at].recognisable) for at in members)
+    )
+    yes = [2 * sum(images[at].recognisable for at in members) >= len(members) for members in items]
+    count = min(FOLDS, sum(yes), len(yes) - sum(yes))
+    order = np.random.default_rng(seed).permutation(len(items)).tolist()
+    dealt = sorted(order, key=lambda item: yes[item])
+    return [[at for item in dealt[fold::count] for at in items[item]] for fold in range(count)]

@@ -9,10 +9,9 @@ from math import fsum
 from pathlib import Path
 from typing import NamedTuple
 
-from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.attention import RaterAttentionSummary
-from formalimg.human_eval.agreement.human_ratings import LikertRating, Vote, load_likert_file, load_vote_file
 from formalimg.human_eval.agreement.rated_images import MatchedVotes, find_run, match_votes
 from formalimg.human_eval.agreement.rater_agreement import (
     MAJORITY,
@@ -22,7 +21,7 @@ from formalimg.human_eval.agreement.rater_agreement import (
     build_panel,
     cronbach_of_ratings,
 )
-from formalimg.human_eval.agreement.rating_files import RatingFile
+from formalimg.human_eval.agreement.rating_files import LikertRating, RatingFile, Vote, load_likert_file, load_vote_file
 from formalimg.runs.manifest import Identity
 from formalimg.runs.reader import StoredRun
 from formalimg.stats.agreement import ComplianceRule, Consistency, complies, consistency, majority
@@ -138,26 +137,28 @@ def study_votes(
     """
     file = load_vote_file(votes) if isinstance(votes, str | Path) else RatingFile("", tuple(votes))
     matched = match_votes(file, runs)
-    whole = _votes_on(matched.votes, whole=True)
-    questions = _votes_on(matched.votes, whole=False)
-    implied = {rater: _all_questions(answers, matched.questions) for rater, answers in questions.items()}
-    by_question = _majorities(questions)
+    whole = _select_votes(matched.votes, whole=True)
+    questions = _select_votes(matched.votes, whole=False)
+    implied = {rater: _combine_questions(answers, matched.questions) for rater, answers in questions.items()}
+    by_question = _find_majorities(questions)
 
     def panel(raters: Mapping[str, Answers], joint: Answers) -> Panel | None:
         return build_panel(raters, joint, matched.judge, matched.info, confidence) if joint else None
 
-    def divergence(level: int | None = None, raters: Iterable[str] = tuple(matched.votes)) -> Divergence | None:
-        both = [
+    def divergence(raters: Iterable[str], level: int | None = None) -> Divergence | None:
+        steps = [
             (image, whole.get(rater, {}).get(image), implied.get(rater, {}).get(image))
             for rater in raters
             for image in {**whole.get(rater, {}), **implied.get(rater, {})}
             if level in (None, matched.info[image].level)
         ]
-        return _divergence(both, confidence)
+        return _measure_divergence(steps, confidence)
 
-    def by_level(raters: Iterable[str] = tuple(matched.votes)) -> dict[int, Divergence]:
-        levels = sorted({info.level for info in matched.info.values()})
-        return {level: found for level in levels if (found := divergence(level, raters)) is not None}
+    levels = sorted({info.level for info in matched.info.values()})
+
+    def by_level(raters: Iterable[str]) -> dict[int, Divergence]:
+        parts = {level: divergence(raters, level) for level in levels}
+        return {level: part for level, part in parts.items() if part is not None}
 
     voted = {case.run for answers in matched.votes.values() for case in answers}
     return VoteStudy(
@@ -166,58 +167,59 @@ def study_votes(
         tuple(matched.votes),
         len(file.rows),
         tuple(run for run in matched.judges if run not in voted),
-        panel(whole, _majorities(whole)),
-        panel(implied, _all_questions(by_question, matched.questions)),
+        panel(whole, _find_majorities(whole)),
+        panel(implied, _combine_questions(by_question, matched.questions)),
         panel(questions, by_question),
-        divergence(),
-        by_level(),
+        divergence(tuple(matched.votes)),
+        by_level(tuple(matched.votes)),
         confidence,
-        {rater: diverging for rater in matched.votes if (diverging := by_level([rater]))},
+        {rater: parts for rater in matched.votes if (parts := by_level([rater]))},
         unscored=matched.unscored,
     )
 
 
-def _votes_on(votes: Mapping[str, Answers], *, whole: bool) -> dict[str, Answers]:
+def _select_votes(votes: Mapping[str, Answers], *, whole: bool) -> dict[str, Answers]:
     """Return the votes on whole images, or those on questions, of all raters who have such votes."""
-    found = {
+    selected = {
         rater: {case: answer for case, answer in answers.items() if (case.question is None) == whole}
         for rater, answers in votes.items()
     }
-    return {rater: answers for rater, answers in found.items() if answers}
+    return {rater: answers for rater, answers in selected.items() if answers}
 
 
-def _majorities(votes: Mapping[str, Answers]) -> dict[Case, bool | None]:
+def _find_majorities(votes: Mapping[str, Answers]) -> dict[Case, bool | None]:
     cases = dict.fromkeys(case for answers in votes.values() for case in answers)
-    by_case = {case: [answers[case] for answers in votes.values() if case in answers] for case in cases}
-    return {case: majority(vote for vote in own if vote is not None) for case, own in by_case.items()}
+    return {
+        case: majority(vote for answers in votes.values() if (vote := answers.get(case)) is not None) for case in cases
+    }
 
 
-def _all_questions(answers: Answers, questions: Mapping[Case, tuple[Case, ...]]) -> dict[Case, bool | None]:
+def _combine_questions(answers: Answers, questions: Mapping[Case, tuple[Case, ...]]) -> dict[Case, bool | None]:
     """Return whether all questions about an image are answered with yes; one no decides, else none may be open."""
-    found: dict[Case, bool | None] = {}
+    combined: dict[Case, bool | None] = {}
     for image in dict.fromkeys(case._replace(question=None) for case in answers):
-        own = [answers.get(question) for question in questions[image]]
-        found[image] = False if False in own else None if None in own else True
-    return found
+        values = [answers.get(question) for question in questions[image]]
+        combined[image] = False if False in values else None if None in values else True
+    return combined
 
 
-def _divergence(both: Sequence[tuple[Case, bool | None, bool | None]], confidence: float) -> Divergence | None:
+def _measure_divergence(steps: Sequence[tuple[Case, bool | None, bool | None]], confidence: float) -> Divergence | None:
     agreement = consistency(
-        [(first, second) for _, first, second in both],
-        items=[case.belongs_to for case, *_ in both],
+        [(whole, implied) for _, whole, implied in steps],
+        items=[case.belongs_to for case, *_ in steps],
         confidence=confidence,
     )
     if not agreement.n:
         return None
-    known = [(case, (first, second)) for case, first, second in both if first is not None and second is not None]
+    complete = [(case, (whole, implied)) for case, whole, implied in steps if whole is not None and implied is not None]
 
-    def share(of: tuple[bool, bool]) -> Proportion:
-        found = consistency(
-            [(steps == of, True) for _, steps in known],
-            items=[case.belongs_to for case, _ in known],
+    def share(pattern: tuple[bool, bool]) -> Proportion:
+        matches = consistency(
+            [(answers == pattern, True) for _, answers in complete],
+            items=[case.belongs_to for case, _ in complete],
             confidence=confidence,
         )
-        return Proportion(found.equal, found.n, found.value, found.interval)
+        return Proportion(matches.equal, matches.n, matches.value, matches.interval)
 
     return Divergence(agreement, share((True, False)), share((False, True)))
 
@@ -235,36 +237,54 @@ def study_likert(
     An image is decided once no rating is pending. One rater says yes with 4 or 5.
     """
     file = load_likert_file(ratings) if isinstance(ratings, str | Path) else RatingFile("", tuple(ratings))
-    matched = match_votes(RatingFile(file.file, tuple(map(_as_vote, file.rows)), file.issues), runs)
-    zeroes = suite_of(matched.suite).code_zeroes_missing
+    matched = match_votes(RatingFile(file.file, tuple(map(_convert_to_vote, file.rows)), file.issues), runs)
+    zeroes = get_suite(matched.suite).code_zeroes_missing
     fails_missing = zeroes and profile == "official-code"
     if fails_missing:
         matched = replace(matched, judge={case: bool(passed) for case, passed in matched.judge.items()})
-    planned, expected = _by_image(file.rows, runs, matched)
+    planned, expected = _group_ratings(file.rows, runs, matched)
     rated = {image: by_rater for image, by_rater in planned.items() if by_rater}
     if not rated:
         raise FormalimgError("nobody has rated an image yet: let raters answer first")
     yes = {
-        rater: {case: bool(complies([own[rater]])) for case, own in rated.items() if rater in own}
+        rater: {case: bool(complies([by_rater[rater]])) for case, by_rater in rated.items() if rater in by_rater}
         for rater in matched.votes
     }
     raters = {rater: answers for rater, answers in yes.items() if answers}
-    passed = {case: complies(own.values(), rule) if len(own) == expected[case] else None for case, own in rated.items()}
+    passed = {
+        case: complies(by_rater.values(), rule) if len(by_rater) == expected[case] else None
+        for case, by_rater in rated.items()
+    }
     images = tuple(
         LikertImage(
             *case[:3],
             matched.info[case].level,
-            tuple(own.values()),
+            tuple(by_rater.values()),
             expected[case],
-            fsum(own.values()) / len(own) if own else None,
+            fsum(by_rater.values()) / len(by_rater) if by_rater else None,
             passed.get(case),
             matched.judge[case],
             matched.scores[case],
         )
-        for case, own in sorted(planned.items())
+        for case, by_rater in sorted(planned.items())
     )
     items = [case.belongs_to for case in rated]
-    counts = Counter(rating for own in rated.values() for rating in own.values())
+    counts = Counter(rating for by_rater in rated.values() for rating in by_rater.values())
+    points = LikertStudy(
+        *cronbach_of_ratings(list(rated.values()), items=items, confidence=confidence),
+        krippendorff_alpha(
+            [list(by_rater.values()) for by_rater in rated.values()], "ordinal", items=items, confidence=confidence
+        ),
+        _mean_of_runs(images, confidence),
+        {rating: counts[rating] for rating in _LIKERT},
+        images,
+        _rank_images(images, confidence),
+        _rank_images([image._replace(score=image.score or 0.0) for image in images], confidence)
+        if zeroes and any(image.score is None for image in images)
+        else None,
+        rule,
+        sum(image.passed is None and 0 < len(image.points) == image.expected_ratings for image in images),
+    )
     return VoteStudy(
         matched.judges,
         matched.suite,
@@ -279,70 +299,53 @@ def study_likert(
         confidence,
         unscored=matched.unscored,
         fails_missing=fails_missing,
-        points=LikertStudy(
-            *cronbach_of_ratings(list(rated.values()), items=items, confidence=confidence),
-            krippendorff_alpha(
-                [list(own.values()) for own in rated.values()], "ordinal", items=items, confidence=confidence
-            ),
-            _means(images, confidence),
-            {rating: counts[rating] for rating in _LIKERT},
-            images,
-            _ranks(images, confidence),
-            _ranks([it._replace(score=it.score or 0.0) for it in images], confidence)
-            if zeroes and any(it.score is None for it in images)
-            else None,
-            rule,
-            sum(it.passed is None and 0 < len(it.points) == it.expected_ratings for it in images),
-        ),
+        points=points,
     )
 
 
-def _ranks(images: Sequence[LikertImage], confidence: float) -> RankCorrelations:
-    return rank_correlations(
-        [(it.score, it.mean) for it in images], items=[it.item for it in images], confidence=confidence
-    )
+def _rank_images(images: Sequence[LikertImage], confidence: float) -> RankCorrelations:
+    pairs = [(image.score, image.mean) for image in images]
+    return rank_correlations(pairs, items=[image.item for image in images], confidence=confidence)
 
 
-def _as_vote(it: LikertRating) -> Vote:
-    if it.points is not None and (isinstance(it.points, bool) or it.points not in _LIKERT):
-        raise FormalimgError(f"{it.rater} gives {it.points!r} points to item {it.item}: give 1 to 5")
-    return Vote(it.model, it.item, it.sample, None, it.rater, bool(complies([it.points])), it.line)
+def _convert_to_vote(rating: LikertRating) -> Vote:
+    if rating.points is not None and (isinstance(rating.points, bool) or rating.points not in _LIKERT):
+        raise FormalimgError(f"{rating.rater} gives {rating.points!r} points to item {rating.item}: give 1 to 5")
+    yes = bool(complies([rating.points]))
+    return Vote(rating.model, rating.item, rating.sample, None, rating.rater, yes, rating.line)
 
 
-def _by_image(
+def _group_ratings(
     rows: Sequence[LikertRating], runs: Sequence[StoredRun], matched: MatchedVotes
 ) -> tuple[dict[Case, dict[str, int]], Mapping[Case, int]]:
     """Return the ratings of each image, in the order of the raters' names, and how many ratings it is to get."""
-    points = {}
-    undecided = set()
-    for it in rows:
-        run = find_run(it.model, runs).folder.name
-        if it.cannot_tell:
-            undecided.add((it.rater, Case(run, it.item, it.sample, None)))
-        points[it.rater, Case(run, it.item, it.sample, None)] = it.points
+    by_case = {}
+    for row in rows:
+        run = find_run(row.model, runs).folder.name
+        by_case[row.rater, Case(run, row.item, row.sample, None)] = row
     ratings: dict[Case, dict[str, int]] = {}
     expected: Counter[Case] = Counter()
     for rater, answers in matched.votes.items():
         for case in answers:
-            expected[case] += (rater, case) not in undecided
+            rating = by_case[rater, case]
+            expected[case] += not rating.cannot_tell
             by_rater = ratings.setdefault(case, {})
-            rating = points[rater, case]
-            if rating is not None:
-                by_rater[rater] = rating
+            if rating.points is not None:
+                by_rater[rater] = rating.points
     return ratings, expected
 
 
-def _means(images: Sequence[LikertImage], confidence: float) -> tuple[LikertMean, ...]:
+def _mean_of_runs(images: Sequence[LikertImage], confidence: float) -> tuple[LikertMean, ...]:
     """Return the mean rating run by run, each level and then all of them."""
-    found = []
-    for run in sorted({it.run for it in images}):
-        of_run = [it for it in images if it.run == run]
-        for level in [*sorted({it.level for it in of_run}), None]:
-            rated = [it for it in of_run if level in (None, it.level) and it.mean is not None]
-            means = [it.mean for it in rated if it.mean is not None]
-            interval = mean_interval(means, confidence, items=[it.item for it in rated])
+    means = []
+    for run in sorted({image.run for image in images}):
+        of_run = [image for image in images if image.run == run]
+        for level in [*sorted({image.level for image in of_run}), None]:
+            rated = [image for image in of_run if level in (None, image.level) and image.mean is not None]
+            values = [image.mean for image in rated if image.mean is not None]
+            interval = mean_interval(values, confidence, items=[image.item for image in rated])
             if interval is not None:
                 interval = Interval(max(1.0, interval.low), min(5.0, interval.high))
-            mean = fsum(means) / len(means) if means else None
-            found.append(LikertMean(run, level, mean, interval, sum(len(it.points) for it in rated)))
-    return tuple(found)
+            mean = fsum(values) / len(values) if values else None
+            means.append(LikertMean(run, level, mean, interval, sum(len(image.points) for image in rated)))
+    return tuple(means)

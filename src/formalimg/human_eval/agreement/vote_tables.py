@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
-from formalimg.benchmarks.registry import suite
-from formalimg.human_eval.agreement.attention import attention_rows, attention_table
-from formalimg.human_eval.agreement.headline_tables import panel_headline, raters_headline
-from formalimg.human_eval.agreement.human_ratings import LIKERT_RULES
-from formalimg.human_eval.agreement.rater_agreement import JUDGE, MAJORITY, Panel, PanelScore, pooled_scores
+from formalimg.benchmarks.registry import suite as get_suite
+from formalimg.human_eval.agreement.attention import attention_table
+from formalimg.human_eval.agreement.rater_agreement import JUDGE, MAJORITY, Panel, pool_scores
 from formalimg.human_eval.agreement.rater_tables import (
     judge_accuracy_table,
     pairwise_table,
+    panel_headline,
     panel_rows,
     rank_table,
     reliability_table,
-    thousandths,
 )
+from formalimg.human_eval.agreement.rating_files import LIKERT_RULES
 from formalimg.human_eval.agreement.study_tables import (
     build_agreement_table,
     build_table,
     by_level,
     count_columns,
-    estimate_columns,
+    figure_row,
+    format_thousandths,
     interval_note,
     number,
     similar_names_note,
@@ -31,50 +31,60 @@ from formalimg.human_eval.agreement.study_tables import (
 from formalimg.human_eval.agreement.vote_study import Divergence, LikertStudy, VoteStudy
 from formalimg.reports.tables.format import count_noun
 from formalimg.reports.tables.model import Cell, Column, Number
-from formalimg.runs.manifest import Identity
+from formalimg.stats.bootstrap import Estimate
 from formalimg.stats.correlation import Correlation
 from formalimg.types import Table
 
 
-def vote_study_tables(found: VoteStudy) -> Iterator[Table]:
+def vote_study_tables(study: VoteStudy) -> Iterator[Table]:
     """Yield the results of a study of votes or Likert ratings, then part by part, then what is looked up."""
-    first, *others = _tables(found)
+    first, *tables = _build_tables(study)
     note, *more = first.notes
-    yield replace(first, notes=(f"{_study_note(found)} {note}", *more))
-    yield from others
+    yield replace(first, notes=(f"{_describe_study(study)} {note}", *more))
+    yield from tables
 
 
-def _tables(found: VoteStudy) -> Iterator[Table]:
-    level, intervals = suite(found.suite).level, interval_note(found.confidence)
-    panels = {name: panel for name, panel in _panels(found) if panel is not None}
+def _build_tables(study: VoteStudy) -> Iterator[Table]:
+    level, intervals = get_suite(study.suite).level, interval_note(study.confidence)
+    panels = dict(_list_panels(study))
     for name, panel in list(panels.items())[:1]:
-        unit = "question" if panel is found.questions else "image"
-        if not panel.with_judge.n:
-            yield raters_headline(f"Raters: {name}", panel, found.together, unit, found.confidence)
-        else:
-            who = "judge", f"{found.together} of raters"
-            yield panel_headline(f"Judge and raters: {name}", panel, who, unit, found.confidence)
-    if (accuracy := judge_accuracy_table(panels, found.together, intervals)) is not None:
+        unit = "question" if panel is study.questions else "image"
+        yield panel_headline(name, panel, study.together, unit, study.confidence)
+    if (accuracy := judge_accuracy_table(panels, study.together, intervals)) is not None:
         yield accuracy
-    if found.points is not None and (by_image := _image_ranks(found.points, intervals)) is not None:
-        yield by_image
-    yield _reliability(found, panels, intervals)
-    if (ranks := rank_table({name: it.ranks for name, it in panels.items()}, level, intervals)) is not None:
+    alphas = {}
+    if study.points is not None:
+        if (image_ranks := _build_rank_table(study.points, intervals)) is not None:
+            yield image_ranks
+        alphas["Cronbach's, Likert ratings"] = study.points.cronbach
+        alphas["Krippendorff's, Likert ratings"] = study.points.alpha
+    for name, panel in panels.items():
+        alphas |= {f"Cronbach's, {name}": panel.cronbach, f"Krippendorff's, {name}": panel.alpha}
+    by_turns = not all(panel.one_rater_per_column for panel in panels.values())
+    yield reliability_table(alphas, by_turns, intervals)
+    if (ranks := rank_table({name: panel.ranks for name, panel in panels.items()}, level, intervals)) is not None:
         yield ranks
     for name, panel in panels.items():
         if panel.with_judge.n:
-            yield _with_judge(name, panel, found, level)
+            parts = [
+                *panel.with_judge_by_kind.items(),
+                *by_level(panel.with_judge_by_level, level),
+                *(panel.with_judge_by_run.items() if len(panel.with_judge_by_run) > 1 else ()),
+                ("all", panel.with_judge),
+            ]
+            note = f"How often {study.together} and judge agree, in percent, {intervals}."
+            yield build_agreement_table(f"Agreement of raters and judge: {name}", note, parts)
     for name, panel in panels.items():
-        yield _scores(name, panel, found, level)
+        yield _build_score_table(name, panel, study, level)
     for name, panel in panels.items():
-        yield pairwise_table(name, panel, found.together)
-    if found.divergence:
-        yield _divergence(found, found.divergence, level)
-    if found.attention is not None:
-        yield attention_table(found.attention)
+        yield pairwise_table(name, panel, study.together)
+    if study.divergence:
+        yield _build_divergence_table(study, study.divergence, level)
+    if study.attention is not None:
+        yield attention_table(study.attention)
     for name, panel in panels.items():
-        yield from _scores_of_both(name, panel, found, level)
-    if correlations := [row for name, panel in panels.items() for row in _correlations(name, panel, level)]:
+        yield from _build_common_score_table(name, panel, study, level)
+    if correlations := [row for name, panel in panels.items() for row in _correlation_rows(name, panel, level)]:
         yield build_table(
             "Correlation of human and judge scores",
             f"Pearson's r on what both decided, {intervals} from four points on. Within {level}: of single answers, "
@@ -84,109 +94,89 @@ def _tables(found: VoteStudy) -> Iterator[Table]:
             correlations,
             "detail",
         )
-    if found.points is not None:
-        yield from _likert_tables(found.points, level, intervals)
+    if study.points is not None:
+        yield from _build_likert_tables(study.points, level, intervals)
 
 
-def _panels(found: VoteStudy) -> list[tuple[str, Panel | None]]:
-    return [("whole images", found.whole), ("all questions", found.all_questions), ("questions", found.questions)]
+def _list_panels(study: VoteStudy) -> list[tuple[str, Panel]]:
+    panels = (("whole images", study.whole), ("all questions", study.all_questions), ("questions", study.questions))
+    return [(name, panel) for name, panel in panels if panel is not None]
 
 
-def _study_note(found: VoteStudy) -> str:
-    judges = ", ".join(sorted({_judge_text(judge) if judge else "nobody" for judge in found.judges.values()}))
-    ratings = count_noun(found.votes, "vote" if found.points is None else "rating")
-    note = f"{count_noun(len(found.raters), 'rater')}, {ratings}; the judge is {judges}."
-    if found.points is not None:
-        most = max(len(image.points) for image in found.points.images)
-        fewest = min(len(image.points) for image in found.points.images if image.points)
-        raters = f"{most}" if fewest == most else f"{fewest} to {most}"
+def _describe_study(study: VoteStudy) -> str:
+    names = set()
+    for judge in study.judges.values():
+        source = judge and judge.settings.get("imported_from")
+        name = judge.name if judge else "nobody"
+        names.add(f"{name}, answers imported from {source}" if source else name)
+    ratings = count_noun(study.votes, "vote" if study.points is None else "rating")
+    note = f"{count_noun(len(study.raters), 'rater')}, {ratings}; the judge is {', '.join(sorted(names))}."
+    if study.points is not None:
+        maximum = max(len(image.points) for image in study.points.images)
+        fewest = min(len(image.points) for image in study.points.images if image.points)
+        raters = f"{maximum}" if fewest == maximum else f"{fewest} to {maximum}"
         note += (
             " A rating of 4 or 5 is a yes of the rater. An image passes by the rule: "
-            f"{LIKERT_RULES[found.points.rule]}, with {raters} rater{'s' * (most > 1)} per image."
+            f"{LIKERT_RULES[study.points.rule]}, with {raters} rater{'s' * (maximum > 1)} per image."
         )
-    if found.unscored:
-        reasons = ", ".join(f"{reason} {images}" for reason, images in found.unscored.items())
-        counted = ", which count as failed" if found.fails_missing else ""
-        note += f" Images without a verdict of the judge: {sum(found.unscored.values())} ({reasons}){counted}."
-    for run in found.without_votes:
+    if study.unscored:
+        reasons = ", ".join(f"{reason} {images}" for reason, images in study.unscored.items())
+        effect = ", which count as failed" if study.fails_missing else ""
+        note += f" Images without a verdict of the judge: {sum(study.unscored.values())} ({reasons}){effect}."
+    for run in study.without_votes:
         note += f" No votes on {run}."
-    return note + similar_names_note(found.raters)
+    return note + similar_names_note(study.raters)
 
 
-def _judge_text(judge: Identity) -> str:
-    source = judge.settings.get("imported_from")
-    return f"{judge.name}, answers imported from {source}" if source else judge.name
-
-
-def _reliability(found: VoteStudy, panels: Mapping[str, Panel], intervals: str) -> Table:
-    alphas = {}
-    if found.points is not None:
-        alphas = {
-            "Cronbach's, Likert ratings": found.points.cronbach,
-            "Krippendorff's, Likert ratings": found.points.alpha,
-        }
-    for name, panel in panels.items():
-        alphas |= {f"Cronbach's, {name}": panel.cronbach, f"Krippendorff's, {name}": panel.alpha}
-    by_turns = not all(panel.one_rater_per_column for panel in panels.values())
-    return reliability_table(alphas, by_turns, intervals)
-
-
-def _with_judge(name: str, panel: Panel, found: VoteStudy, level: str) -> Table:
-    return build_agreement_table(
-        f"Agreement of raters and judge: {name}",
-        f"How often {found.together} and judge agree, in percent, {interval_note(found.confidence)}.",
-        [
-            *panel.with_judge_by_kind.items(),
-            *by_level(panel.with_judge_by_level, level),
-            *(panel.with_judge_by_run.items() if len(panel.with_judge_by_run) > 1 else ()),
-            ("all", panel.with_judge),
-        ],
-    )
-
-
-def _scores(name: str, panel: Panel, found: VoteStudy, level: str) -> Table:
+def _build_score_table(name: str, panel: Panel, study: VoteStudy, level: str) -> Table:
     """Return the scores of raters and judge, each over all that they decided."""
     undecided = f"Undecided: {panel.undecided} of {panel.cases}"
-    if found.points is not None:
-        ties = f", {found.points.ties} of them by a tie" if found.points.ties else ""
-        undecided = f"Yes by {LIKERT_RULES[found.points.rule]}. {undecided}{ties}"
+    if study.points is not None:
+        ties = f", {study.points.ties} of them by a tie" if study.points.ties else ""
+        undecided = f"Yes by {LIKERT_RULES[study.points.rule]}. {undecided}{ties}"
     return build_table(
         f"Scores: {name}",
-        f"The share of yes, in percent, {interval_note(found.confidence)}. {undecided}.",
+        f"The share of yes, in percent, {interval_note(study.confidence)}. {undecided}.",
         (
-            *("run", level),
-            *(Column(head, "percent") for head in ("human", "judge")),
-            *(Column(head, "scored") for head in ("decided", "judged")),
+            *("run", level, Column("human", "percent"), Column("judge", "percent")),
+            *(Column("decided", "scored"), Column("judged", "scored")),
         ),
         (
-            (*_run_and_level(it), number(it.human), number(it.judge), Number.of(it.human), Number.of(it.judge))
-            for it in (*panel.scores, *pooled_scores(panel, found.confidence))
+            (
+                *(score.run, _format_level(score.level), number(score.human), number(score.judge)),
+                *(Number.of(score.human), Number.of(score.judge)),
+            )
+            for score in (*panel.scores, *pool_scores(panel, study.confidence))
         ),
     )
 
 
-def _scores_of_both(name: str, panel: Panel, found: VoteStudy, level: str) -> Iterator[Table]:
+def _build_common_score_table(name: str, panel: Panel, study: VoteStudy, level: str) -> Iterator[Table]:
     """Yield the scores over what both decided, where that is not everything."""
-    others = [it for it in (*panel.scores, *pooled_scores(panel, found.confidence)) if it.human_of_both.coverage < 1]
-    if others and panel.with_judge.n:
+    scores = [*panel.scores, *pool_scores(panel, study.confidence)]
+    partial = [score for score in scores if score.human_of_both.coverage < 1]
+    if partial and panel.with_judge.n:
         yield build_table(
             f"Scores on cases of both: {name}",
-            f"In percent, {interval_note(found.confidence)}. Only cases with both a {found.together} and a verdict of "
+            f"In percent, {interval_note(study.confidence)}. Only cases with both a {study.together} and a verdict of "
             "the judge; where that is everything, the scores are those above. Correlations and figures are of these.",
-            ("run", level, *(Column(head, "percent") for head in ("human", "judge")), Column("both", "scored")),
+            ("run", level, Column("human", "percent"), Column("judge", "percent"), Column("both", "scored")),
             (
-                (*_run_and_level(it), number(it.human_of_both), number(it.judge_of_both), Number.of(it.human_of_both))
-                for it in others
+                (
+                    *(score.run, _format_level(score.level), number(score.human_of_both), number(score.judge_of_both)),
+                    Number.of(score.human_of_both),
+                )
+                for score in partial
             ),
             "detail",
         )
 
 
-def _run_and_level(score: PanelScore) -> tuple[str, str]:
-    return score.run, "all" if score.level is None else str(score.level)
+def _format_level(level: int | None) -> str:
+    return "all" if level is None else str(level)
 
 
-def _correlations(name: str, panel: Panel, level: str) -> Iterator[tuple[Cell, ...]]:
+def _correlation_rows(name: str, panel: Panel, level: str) -> Iterator[tuple[Cell, ...]]:
     """Yield all correlations with enough points; unknown where one side scores all the same."""
     sources: dict[str, Correlation] = {f"within {level}, {run}": r for run, r in panel.within_levels_by_run.items()}
     if len(sources) > 1:
@@ -198,10 +188,10 @@ def _correlations(name: str, panel: Panel, level: str) -> Iterator[tuple[Cell, .
             yield name, source, number(r), r.n, r.left_out
 
 
-def _divergence(found: VoteStudy, overall: Divergence, level: str) -> Table:
+def _build_divergence_table(study: VoteStudy, overall: Divergence, level: str) -> Table:
     return build_table(
         "Whole image and questions, by the same rater",
-        f"In percent, {interval_note(found.confidence)}. Yes, no: yes for the whole, and no to a question. No, yes: "
+        f"In percent, {interval_note(study.confidence)}. Yes, no: yes for the whole, and no to a question. No, yes: "
         "the other way round.",
         (
             "",
@@ -210,49 +200,45 @@ def _divergence(found: VoteStudy, overall: Divergence, level: str) -> Table:
         ),
         (
             (
-                name,
-                *(number(it.agreement), number(it.yes_then_no), number(it.no_then_yes)),
-                it.agreement.n,
-                it.agreement.left_out,
+                *(name, number(part.agreement), number(part.yes_then_no), number(part.no_then_yes)),
+                *(part.agreement.n, part.agreement.left_out),
             )
-            for name, it in [*by_level(found.divergence_by_level, level), ("all", overall)]
+            for name, part in [*by_level(study.divergence_by_level, level), ("all", overall)]
         ),
     )
 
 
-def _image_ranks(points: LikertStudy, intervals: str) -> Table | None:
+def _build_rank_table(points: LikertStudy, intervals: str) -> Table | None:
     """Return the rank correlation of scores and ratings of images; None if nothing can be ranked."""
     rows = {"images with a verdict": points.ranks, "all, without a verdict as 0": points.ranks_of_all}
-    known = {name: found for name, found in rows.items() if found is not None and found.spearman.n}
-    if not any(found.spearman.value is not None for found in known.values()):
+    ranks = {name: ranks for name, ranks in rows.items() if ranks is not None and ranks.spearman.n}
+    if not any(rank.spearman.value is not None for rank in ranks.values()):
         return None
     return build_table(
         "Rank correlation of the judge's scores and the mean ratings of images",
         f"Over single images, {intervals} by a jackknife over items. Kendall's is tau-b.",
+        ("", Column("Spearman", align="right"), Column("Kendall", align="right"), *count_columns("n", "left out")),
         (
-            "",
-            Column("Spearman", align="right"),
-            Column("Kendall", align="right"),
-            *count_columns("n", "left out"),
-        ),
-        (
-            (name, thousandths(found.spearman), thousandths(found.kendall), found.spearman.n, found.spearman.left_out)
-            for name, found in known.items()
+            (
+                *(name, format_thousandths(rank.spearman), format_thousandths(rank.kendall)),
+                *(rank.spearman.n, rank.spearman.left_out),
+            )
+            for name, rank in ranks.items()
         ),
         "result",
     )
 
 
-def _likert_tables(points: LikertStudy, level: str, intervals: str) -> Iterator[Table]:
-    missing = sum(it.passed is None for it in points.images) - points.ties
+def _build_likert_tables(points: LikertStudy, level: str, intervals: str) -> Iterator[Table]:
+    missing = sum(image.passed is None for image in points.images) - points.ties
     pending = f" Undecided, because ratings are missing: {count_noun(missing, 'image')}." if missing else ""
     yield build_table(
         "Likert ratings: means",
         f"Mean over images of their mean rating from 1 to 5, {intervals}.{pending}",
         ("run", level, Column("mean", "number"), *count_columns("ratings")),
         (
-            (it.run, "all" if it.level is None else str(it.level), Number(it.mean, it.interval), it.ratings)
-            for it in points.means
+            (mean.run, _format_level(mean.level), Number(mean.mean, mean.interval), mean.ratings)
+            for mean in points.means
         ),
         "detail",
     )
@@ -268,37 +254,32 @@ def _likert_tables(points: LikertStudy, level: str, intervals: str) -> Iterator[
 
 def vote_study_rows(study: VoteStudy) -> Iterator[dict[str, object]]:
     """Yield the CSV rows of a study of votes or Likert ratings."""
-    for of, panel in _panels(study):
-        if panel is not None:
-            yield from ({"of": of, **row} for row in panel_rows(panel))
-    for level, it in [(None, study.divergence), *study.divergence_by_level.items()]:
-        if it is not None:
-            who = {"of": "whole images and all questions", "level": level}
-            yield {"figure": "same in both steps", **who, **estimate_columns(it.agreement)}
-            yield {"figure": "yes, then no", **who, **estimate_columns(it.yes_then_no)}
-            yield {"figure": "no, then yes", **who, **estimate_columns(it.no_then_yes)}
+    for name, panel in _list_panels(study):
+        yield from panel_rows(panel, name)
+    steps = "whole images and all questions"
+    for level, part in [(None, study.divergence), *study.divergence_by_level.items()]:
+        if part is not None:
+            yield figure_row("same in both steps", part.agreement, of=steps, level=level)
+            yield figure_row("yes, then no", part.yes_then_no, of=steps, level=level)
+            yield figure_row("no, then yes", part.no_then_yes, of=steps, level=level)
     for rater, levels in study.divergence_by_rater.items():
-        for level, it in levels.items():
-            who = {"of": "whole images and all questions", "first": rater, "level": level}
-            yield {"figure": "same in both steps", **who, **estimate_columns(it.agreement)}
+        for level, part in levels.items():
+            yield figure_row("same in both steps", part.agreement, of=steps, first=rater, level=level)
     if study.points is not None:
         yield from _likert_rows(study.points)
-    if study.attention is not None:
-        yield from attention_rows(study.attention)
 
 
 def _likert_rows(points: LikertStudy) -> Iterator[dict[str, object]]:
-    yield {"figure": "Cronbach's alpha of people", "of": "five points", **estimate_columns(points.cronbach)}
-    yield {"figure": "Krippendorff's alpha of people", "of": "five points", **estimate_columns(points.alpha)}
-    for of, ranks in (("pictures", points.ranks), ("pictures, unscored as 0", points.ranks_of_all)):
+    yield figure_row("Cronbach's alpha of people", points.cronbach, of="five points")
+    yield figure_row("Krippendorff's alpha of people", points.alpha, of="five points")
+    for unit, ranks in (("pictures", points.ranks), ("pictures, unscored as 0", points.ranks_of_all)):
         if ranks is not None:
-            who = {"of": of, "first": MAJORITY, "second": JUDGE}
-            yield {"figure": "Spearman's correlation of scores and ratings", **who, **estimate_columns(ranks.spearman)}
-            yield {"figure": "Kendall's tau-b of scores and ratings", **who, **estimate_columns(ranks.kendall)}
-    for it in points.means:
-        row: dict[str, object] = {"figure": "mean rating", "of": "five points", "run": it.run, "level": it.level}
-        row |= {"value": it.mean, "n": it.ratings}
-        yield row | ({"low": it.interval.low, "high": it.interval.high} if it.interval else {})
+            pair = {"of": unit, "first": MAJORITY, "second": JUDGE}
+            yield figure_row("Spearman's correlation of scores and ratings", ranks.spearman, **pair)
+            yield figure_row("Kendall's tau-b of scores and ratings", ranks.kendall, **pair)
+    for mean in points.means:
+        part = {"of": "five points", "run": mean.run, "level": mean.level, "n": mean.ratings}
+        yield figure_row("mean rating", Estimate(mean.mean, mean.interval), **part)
     ratings = sum(points.histogram.values())
     for rating, count in points.histogram.items():
         share = {"value": count / ratings, "n": ratings}

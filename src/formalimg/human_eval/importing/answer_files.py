@@ -7,13 +7,16 @@ their columns (`ANSWER_FORMATS`), and bring the rule by which its authors read a
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import islice, repeat
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
+from formalimg._util.io import refuse_special_file
 from formalimg._util.record_files import TableRecord, iterate_table
 from formalimg._util.text import truncate
 from formalimg.benchmarks.record import free_name
@@ -59,7 +62,7 @@ ANSWER_FORMATS: tuple[AnswerFormat, ...] = (DSG_ANSWERS,)
 """The formats that are known; the first whose columns are all there counts."""
 
 
-class GivenReply(NamedTuple):
+class ImportedReply(NamedTuple):
     """An answer as it stands in a file."""
 
     model: str  # the image model; empty if the file names none
@@ -77,34 +80,36 @@ class AnswerTable:
     path: Path  # the file
     format: AnswerFormat  # its format
 
-    def replies(self) -> Iterator[GivenReply | None]:
+    def replies(self) -> Iterator[ImportedReply | None]:
         """Yield the answers, and None for each record that cannot be read."""
         unread = 0
 
-        def skip(where: str, why: str) -> None:
+        def skip(position: str, reason: str) -> None:
             nonlocal unread
             unread += 1
 
         for row in iterate_table(self.path, skip):
-            yield _reply(row)
+            yield _parse_reply(row)
         yield from repeat(None, unread)
 
 
 def read_answers(path: str | Path) -> AnswerTable:
     """Return the table of answers in a file."""
-    place = Path(path)
-    first = islice(iterate_table(place, lambda where, why: None), _FIRST_ROWS)
-    there = {name for row in first for name in row.fields}
-    table = AnswerTable(place, next((known for known in ANSWER_FORMATS if known.columns <= there), OWN))
+    path = Path(path)
+    first = islice(iterate_table(path, lambda position, reason: None), _FIRST_ROWS)
+    columns = {name for row in first for name in row.fields}
+    table = AnswerTable(
+        path, next((known_format for known_format in ANSWER_FORMATS if known_format.columns <= columns), OWN)
+    )
     if all(reply is None for reply in table.replies()):
-        raise FormalimgError(f"{place} holds no answers: give a table with item, model, sample, question and answer")
+        raise FormalimgError(f"{path} holds no answers: give a table with item, model, sample, question and answer")
     return table
 
 
 def read_reply(text: str) -> bool | None:
     """Return whether an answer says yes; None if it says neither yes nor no."""
-    found = _YES_OR_NO.match(text)
-    return found.group(1).lower() in ("yes", "true") if found else _AS_NUMBER.get(text.strip())
+    match = _YES_OR_NO.match(text)
+    return match.group(1).lower() in ("yes", "true") if match else _AS_NUMBER.get(text.strip())
 
 
 def read_sample(row: TableRecord, names: Sequence[str]) -> int | None:
@@ -120,19 +125,36 @@ def read_name(row: TableRecord, names: Sequence[str]) -> str:
     return truncate(row.text(tuple(names)), _MAX_NAME, 20)
 
 
-def find_item(name: str, known: Collection[str]) -> str:
+def find_item(name: str, ids: Collection[str]) -> str:
     """Return the id of an item that a file calls so: an odd name has become another, as in `a b` and `a-b`."""
-    return name if name in known else free_name(name, ())
+    return name if name in ids else free_name(name, ())
 
 
-def _reply(row: TableRecord) -> GivenReply | None:
+def describe_source(path: Path) -> str:
+    """Return the name of a file, its digest and today's date: `mplug.csv (sha256 0123456789ab), 2026-01-31`."""
+    return f"{file_mark(path)}, {datetime.now(UTC):%Y-%m-%d}"
+
+
+def file_mark(path: Path) -> str:
+    """Return the name of a file and the first digits of its digest, which are enough to tell files apart."""
+    name = truncate(path.name, 80, 20).replace(";", "_")
+    try:
+        refuse_special_file(path)
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror or error}: check the path") from error
+    return f"{name} (sha256 {digest[:12]})"
+
+
+def _parse_reply(row: TableRecord) -> ImportedReply | None:
     """Return the answer in a record; None if it does not say to which question of which image."""
     item, sample = row.text(ANSWER_NAMES["item"]), read_sample(row, ANSWER_NAMES["sample"])
     number, words = row.text(ANSWER_NAMES["id"]), row.text(ANSWER_NAMES["question"])
     if not item or sample is None or not (number or words):
         return None
-    given = row.first(ANSWER_NAMES["answer"])
-    text = ("yes" if given else "no") if isinstance(given, bool) else str(given) if given is not None else ""
-    return GivenReply(
+    answer = row.first(ANSWER_NAMES["answer"])
+    text = ("yes" if answer else "no") if isinstance(answer, bool) else str(answer) if answer is not None else ""
+    return ImportedReply(
         read_name(row, ANSWER_NAMES["model"]), item, sample, number, words, truncate(text, _MAX_ANSWER, 100)
     )

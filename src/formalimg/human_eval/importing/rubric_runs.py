@@ -1,20 +1,32 @@
-"""Rubric verdicts of other judges become runs: each judge, and each temperature, is a judge of the run."""
+"""Rubric verdicts of other judges become runs: each judge, and each temperature, is a judge of the run.
+
+A table (CSV, TSV, JSON Lines or JSON) has `model`, `item`, `judge`, a column for each criterion from 1 to 5, and
+optionally `sample`, `temperature`, `note` and `error`. Other names for the same are known (`RUBRIC_NAMES`). `N/A` is a
+criterion that does not apply.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
+from formalimg._util.record_files import TableRecord, read_table
+from formalimg._util.text import truncate
 from formalimg.benchmarks.record import free_name
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.importing.answer_files import find_item
-from formalimg.human_eval.importing.answer_runs import ImportedRun, ImportedRuns
-from formalimg.human_eval.importing.file_source import describe_source, file_mark
-from formalimg.human_eval.importing.rubric_tables import LEAST, MOST, RubricTable, RubricVerdict
+from formalimg.human_eval.importing.answer_files import (
+    ANSWER_NAMES,
+    describe_source,
+    file_mark,
+    find_item,
+    read_name,
+    read_sample,
+)
+from formalimg.human_eval.importing.answer_runs import ImportedRun, ImportedRuns, split_by_model
 from formalimg.judges.base import LoadedImage
 from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.folder.file_matching import is_any_image
@@ -24,43 +36,137 @@ from formalimg.runs.imported import ImportedImage, write_imported_run
 from formalimg.runs.manifest import Identity
 from formalimg.types import Item, Part, Setting, Unscored, Verdict
 
+RUBRIC_NAMES = {
+    "model": (*ANSWER_NAMES["model"], "model_id"),
+    "item": ANSWER_NAMES["item"],
+    "sample": ANSWER_NAMES["sample"],
+    "judge": ("judge", "judge_id", "judge_model", "rater", "rater_id"),
+    "temperature": ("temperature", "judge_temp", "judge_temperature"),
+    "note": ("note", "notes", "comment", "rationale", "reason"),
+    "error": ("error", "judge_error"),
+}
+"""The names under which each field is found, the first that is there."""
+
+LEAST, MOST = 1, 5
+"""The scale of a criterion."""
+
 PASS_FROM = 4
 """An image passes if each criterion that applies has this rating or a higher one."""
 
+NOT_APPLICABLE = ("n/a", "na", "not applicable", "-", "–")
 _MODEL = "imported"
+_MAX_CRITERIA, _MAX_ROWS = 50, 500_000
+_MAX_NOTE = 2_000
+
+_ImageKey: TypeAlias = tuple[str, str, int]
+"""An image by the model, the item and the sample."""
 
 
-class _ImageName(NamedTuple):
-    model: str
+class RubricVerdict(NamedTuple):
+    """A verdict as it stands in a file."""
+
+    model: str  # the image; the model is empty if the file names none
     item: str
     sample: int
-
-
-class _JudgeName(NamedTuple):
-    name: str
+    judge: str  # who judged, and at which `temperature`; empty if the file does not say
     temperature: str
+    # by criterion; None for one that does not apply. A criterion without a rating is missing
+    ratings: Mapping[str, int | None]
+    note: str  # what the judge wrote
+    error: str  # why there are no ratings, if the file says so
 
-    def identity(self, path: Path) -> Identity:
-        temperature: dict[str, Setting] = {"temperature": self.temperature} if self.temperature else {}
-        return Identity(self.name, {**temperature, "imported_from": file_mark(path)})
+
+@dataclass(frozen=True)
+class RubricTable:
+    """The verdicts in a file."""
+
+    path: Path  # the file
+    criteria: tuple[str, ...]  # the criteria, in the order of the columns
+    verdicts: tuple[RubricVerdict, ...]  # the verdicts; of several by one judge on one image, the last
+    skipped: int  # how many records could not be read
+    repeated: int  # how many verdicts were replaced by a later one
 
 
-def rubric_verdict(given: RubricVerdict | None, criteria: Sequence[str]) -> Verdict | Unscored:
+def read_rubrics(path: str | Path, criteria: Sequence[str] = ()) -> RubricTable:
+    """Return the rubric verdicts in a file."""
+    path = Path(path)
+    unread: list[str] = []
+    rows = read_table(path, lambda position, reason: unread.append(position))
+    if len(rows) > _MAX_ROWS:
+        raise FormalimgError(f"{path} has more than {_MAX_ROWS:,} verdicts: split it")
+    columns = tuple(dict.fromkeys(name for row in rows for name in row.fields))
+    names = tuple(criteria) or tuple(column for column in columns if _is_criterion(column, rows))
+    absent = next((name for name in names if name not in columns), None)
+    if absent is not None:
+        raise FormalimgError(f"{path} has no column {absent!r}: it has {truncate(', '.join(columns), 200, 50)}")
+    if not 0 < len(names) <= _MAX_CRITERIA:
+        raise FormalimgError(
+            f"{path} has no columns of ratings from {LEAST} to {MOST}, or more than {_MAX_CRITERIA}: name them with "
+            "--criteria"
+        )
+    parsed = [verdict for row in rows if (verdict := _parse_verdict(row, names)) is not None]
+    verdicts = {verdict[:5]: verdict for verdict in parsed}
+    if not verdicts:
+        raise FormalimgError(f"{path} holds no verdicts: give a table with model, item, judge and criteria")
+    skipped = len(unread) + len(rows) - len(parsed)
+    return RubricTable(path, names, tuple(verdicts.values()), skipped, len(parsed) - len(verdicts))
+
+
+def read_rating(value: object) -> int | str | None:
+    """Return a rating; None if the criterion does not apply; the text of anything else, empty if there is nothing."""
+    text = " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
+    if text.lower() in NOT_APPLICABLE:
+        return None
+    number = text.removesuffix(".0")
+    is_rating = number.isascii() and number.isdigit() and len(number) == 1 and LEAST <= int(number) <= MOST
+    return int(number) if is_rating else text
+
+
+def _is_criterion(column: str, rows: Sequence[TableRecord]) -> bool:
+    if any(column in names for names in RUBRIC_NAMES.values()):
+        return False
+    ratings = [read_rating(row.fields.get(column)) for row in rows]
+    has_text = any(isinstance(rating, str) and rating for rating in ratings)
+    return not has_text and any(isinstance(rating, int) for rating in ratings)
+
+
+def _parse_verdict(row: TableRecord, criteria: Sequence[str]) -> RubricVerdict | None:
+    """Return the verdict in a record; None if it does not say by whom it is, and on which image."""
+    item, judge = row.text(RUBRIC_NAMES["item"]), read_name(row, RUBRIC_NAMES["judge"])
+    sample = read_sample(row, RUBRIC_NAMES["sample"])
+    if not item or not judge or sample is None:
+        return None
+    ratings = {name: read_rating(row.fields.get(name)) for name in criteria}
+    texts = {name: value for name, value in ratings.items() if isinstance(value, str) and value}
+    reason = "; ".join(f"the rating of {name} is {truncate(value, 40, 10)}" for name, value in texts.items())
+    return RubricVerdict(
+        read_name(row, RUBRIC_NAMES["model"]),
+        item,
+        sample,
+        judge,
+        row.text(RUBRIC_NAMES["temperature"]),
+        {name: value for name, value in ratings.items() if not isinstance(value, str)},
+        truncate(row.text(RUBRIC_NAMES["note"]), _MAX_NOTE, 0),
+        truncate(row.text(RUBRIC_NAMES["error"]), 200, 20) or reason,
+    )
+
+
+def rubric_verdict(rubric: RubricVerdict | None, criteria: Sequence[str]) -> Verdict | Unscored:
     """Return the verdict that ratings make; a criterion that does not apply is no part of it."""
-    if given is None:
+    if rubric is None:
         return Unscored("judge failed", "the file has no verdict of this judge on this image")
-    evidence = {"explanation": given.note} if given.note else {}
-    missing = next((name for name in criteria if name not in given.ratings), None)
+    evidence = {"explanation": rubric.note} if rubric.note else {}
+    missing = next((name for name in criteria if name not in rubric.ratings), None)
     if missing is not None:
-        return Unscored("judge failed", given.error or f"there is no rating of {missing}", evidence)
-    rated = {name: rating for name, rating in given.ratings.items() if rating is not None}
-    if not rated:
+        return Unscored("judge failed", rubric.error or f"there is no rating of {missing}", evidence)
+    ratings = {name: rating for name, rating in rubric.ratings.items() if rating is not None}
+    if not ratings:
         return Unscored("not understood", "no criterion applies", evidence)
     parts = tuple(
         Part(name, name, (rating - LEAST) / (MOST - LEAST), reason=f"{rating} of {MOST}")
-        for name, rating in rated.items()
+        for name, rating in ratings.items()
     )
-    return Verdict(all(rating >= PASS_FROM for rating in rated.values()), parts, evidence)
+    return Verdict(all(rating >= PASS_FROM for rating in ratings.values()), parts, evidence)
 
 
 def import_rubrics(
@@ -73,41 +179,48 @@ def import_rubrics(
     made_with: str = "",
 ) -> ImportedRuns:
     """Write the runs that rubric verdicts make, one for each image model or one of all."""
-    known = {item.id: item for item in items}
-    verdicts: dict[_JudgeName, dict[_ImageName, RubricVerdict]] = {}
-    left_out = 0
-    for given in table.verdicts:
-        item = find_item(given.item, known)
-        if item not in known:
-            left_out += 1
+    by_id = {item.id: item for item in items}
+    positions = {id_: position for position, id_ in enumerate(by_id)}
+    by_judge: dict[tuple[str, str], dict[_ImageKey, RubricVerdict]] = {}
+    unknown = 0
+    for verdict in table.verdicts:
+        item = find_item(verdict.item, by_id)
+        if item not in by_id:
+            unknown += 1
             continue
-        by_image = verdicts.setdefault(_JudgeName(given.judge, given.temperature), {})
-        by_image[_ImageName(given.model or _MODEL, item, given.sample)] = given
-    places = {item: place for place, item in enumerate(known)}
-    names = sorted(
-        {name for by_image in verdicts.values() for name in by_image},
-        key=lambda name: (name.model, places[name.item], name.sample),
-    )
-    if not names:
+        by_image = by_judge.setdefault((verdict.judge, verdict.temperature), {})
+        by_image[verdict.model or _MODEL, item, verdict.sample] = verdict
+    keys = {key for by_image in by_judge.values() for key in by_image}
+    if not keys:
         raise FormalimgError(f"{table.path} is about none of these items: give the items it is about with --items")
-    files = None if images is None else {name: _find_file(images, name) for name in names}
-    made = []
-    for model, settings, placed in _runs(names, known, together=together):
-        folder = out / run_name(placed[0].item.suite, "all-models" if together else model)
-        own = [_ImageName(image.model, image.item.id, image.model_sample) for image in placed]
-        sources = None if files is None else [files[name] for name in own]
+    ordered = sorted(keys, key=lambda key: (key[0], positions[key[1]], key[2]))
+    files = None if images is None else {key: _find_file(images, *key) for key in ordered}
+    placed = [ImportedImage(by_id[item], sample, model, sample) for model, item, sample in ordered]
+    runs = []
+    for model, settings, of_run in split_by_model(placed, together=together):
+        folder = out / run_name(of_run[0].item.suite, "all-models" if together else model)
+        run_keys = [(image.model, image.item.id, image.model_sample) for image in of_run]
+        sources = None if files is None else [files[key] for key in run_keys]
         scored = 0
-        for judge, by_image in verdicts.items():
-            found = [rubric_verdict(by_image.get(name), table.criteria) for name in own]
-            if any(name in by_image for name in own):
-                by = judge.identity(table.path)
-                _write(folder, Identity(model, settings), by, placed, sources, found, table.path, made_with)
-                scored = max(scored, sum(isinstance(verdict, Verdict) for verdict in found))
-        made.append(ImportedRun(folder, model, len(placed), scored))
-    return ImportedRuns(tuple(made), tuple(_notes(table, left_out)))
+        for (name, temperature), by_image in by_judge.items():
+            if any(key in by_image for key in run_keys):
+                verdicts = [rubric_verdict(by_image.get(key), table.criteria) for key in run_keys]
+                at: dict[str, Setting] = {"temperature": temperature} if temperature else {}
+                judge = Identity(name, {**at, "imported_from": file_mark(table.path)})
+                identity = Identity(model, settings)
+                _write_run(folder, identity, judge, of_run, sources, verdicts, table.path, made_with)
+                scored = max(scored, sum(isinstance(verdict, Verdict) for verdict in verdicts))
+        runs.append(ImportedRun(folder, model, len(of_run), scored))
+    counts = {
+        "verdicts are about items that are not there, and were left out": unknown,
+        "records could not be read, and were left out": table.skipped,
+        "verdicts were replaced by a later one of the same judge and image": table.repeated,
+    }
+    notes = [f"{count:,} {reason}" for reason, count in counts.items() if count]
+    return ImportedRuns(tuple(runs), (*notes, f"criteria from {LEAST} to {MOST}: {', '.join(table.criteria)}"))
 
 
-def _write(
+def _write_run(
     folder: Path,
     model: Identity,
     judge: Identity,
@@ -122,45 +235,31 @@ def _write(
         write_imported_run(folder, model, judge, images, verdicts, describe_source(path), made_with)
         return
     by_file = {(image.item.id, image.sample): file for image, file in zip(images, files, strict=True)}
-    keys = [(image.item.id, _digest(file)) for image, file in zip(images, files, strict=True)]
-    rubric = RubricJudge(judge, dict(zip(keys, verdicts, strict=True)))
+    digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
+    keys = [(image.item.id, digest) for image, digest in zip(images, digests, strict=True)]
+    rubric = RubricJudge(judge.name, judge.settings, dict(zip(keys, verdicts, strict=True)))
     items = list({image.item.id: image.item for image in images}.values())
     samples = 1 + max(image.sample for image in images)
-    served = RatedImages(model.name, model.settings, by_file)
-    execute(RunConfig(items, served, samples=samples, made_with=made_with), folder, rubric)
+    server = RatedImages(model.name, {**model.settings, "imported": True}, by_file)
+    execute(RunConfig(items, server, samples=samples, made_with=made_with), folder, rubric)
 
 
-def _notes(table: RubricTable, left_out: int) -> Iterator[str]:
-    counts = {
-        "verdicts are about items that are not there, and were left out": left_out,
-        "records could not be read, and were left out": table.skipped,
-        "verdicts were replaced by a later one of the same judge and image": table.repeated,
-    }
-    yield from (f"{count:,} {why}" for why, count in counts.items() if count)
-    yield f"criteria from {LEAST} to {MOST}: {', '.join(table.criteria)}"
-
-
+@dataclass(frozen=True)
 class RatedImages:
-    """An image model that serves the images that were judged elsewhere.
+    """An image model that serves the images that were judged elsewhere."""
 
-    Attributes:
-        name, settings, batch, concurrency, sees_spec, style: as for every image model.
-    """
-
-    batch = 1
-    concurrency = 4
-    sees_spec = False
-    style = "none"
-
-    def __init__(self, name: str, settings: Mapping[str, Setting], files: Mapping[tuple[str, int], Path]) -> None:
-        self.name = name
-        self.settings: Mapping[str, Setting] = {**settings, "imported": True}
-        self._files = files
+    name: str
+    settings: Mapping[str, Setting]
+    files: Mapping[tuple[str, int], Path]  # by item and sample
+    batch: int = 1
+    concurrency: int = 4
+    sees_spec: bool = False
+    style: str = "none"
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield the images as they are, one result per request."""
         for request in requests:
-            path = self._files.get((request.item, request.sample))
+            path = self.files.get((request.item, request.sample))
             if path is None:
                 yield Failed("there are fewer images of this item", absent=True)
                 continue
@@ -171,60 +270,31 @@ class RatedImages:
 class RubricJudge:
     """A judge that gives the verdicts of a file."""
 
-    identity: Identity  # who gave them
+    name: str  # the judge in the file
+    settings: Mapping[str, Setting]  # the temperature, and the file
     verdicts: Mapping[tuple[str, str], Verdict | Unscored]  # by item and digest of the image
     concurrency: int = 1
 
-    @property
-    def name(self) -> str:
-        """The name of the judge in the file."""
-        return self.identity.name
-
-    @property
-    def settings(self) -> Mapping[str, Setting]:
-        """The temperature, and the file."""
-        return self.identity.settings
-
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Return the verdict of the file on this image."""
-        found = self.verdicts.get((item.id, hashlib.sha256(image.data).hexdigest()))
-        return found if found is not None else Unscored("judge failed", "the file has no verdict on this image")
+        verdict = self.verdicts.get((item.id, hashlib.sha256(image.data).hexdigest()))
+        return verdict if verdict is not None else Unscored("judge failed", "the file has no verdict on this image")
 
 
-def _runs(
-    names: Sequence[_ImageName], items: Mapping[str, Item[object]], *, together: bool
-) -> list[tuple[str, dict[str, Setting], list[ImportedImage]]]:
-    """Return the image model of each run, its settings and its images."""
-    by_model: dict[str, list[ImportedImage]] = {}
-    for name in names:
-        image = ImportedImage(items[name.item], name.sample, name.model, name.sample)
-        by_model.setdefault(name.model, []).append(image)
-    if not together:
-        return [(model, {}, images) for model, images in by_model.items()]
-    pairs = sorted({(name.model, name.sample) for name in names})
-    images = [
-        image._replace(sample=pairs.index((image.model, image.model_sample)))
-        for own in by_model.values()
-        for image in own
-    ]
-    settings: dict[str, Setting] = {"models": ", ".join(by_model)[:500]}
-    return [(f"{len(by_model)} models together", settings, images)]
-
-
-def _find_file(folder: Path, name: _ImageName) -> Path:
+def _find_file(folder: Path, model: str, item: str, sample: int) -> Path:
     """Return the file of an image: in a folder that is called like the model, with or without its provider."""
-    short = name.model.rpartition("/")[2]
-    stems = [f"{name.item}-{name.sample}", f"{name.item}_{name.sample}", *([name.item] if name.sample == 0 else [])]
-    for model in dict.fromkeys((short, free_name(name.model, ()))):
-        place = folder / model
-        listed = {path.stem: path for path in sorted(place.iterdir())} if model != ".." and place.is_dir() else {}
-        found = next((listed[stem] for stem in stems if stem in listed and is_any_image(listed[stem].name)), None)
-        if found is not None:
-            return found
+    short = model.rpartition("/")[2]
+    stems = [f"{item}-{sample}", f"{item}_{sample}", *([item] if sample == 0 else [])]
+    for name in dict.fromkeys((short, free_name(model, ()))):
+        model_folder = folder / name
+        files = (
+            {path.stem: path for path in sorted(model_folder.iterdir())}
+            if name != ".." and model_folder.is_dir()
+            else {}
+        )
+        file = next((files[stem] for stem in stems if stem in files and is_any_image(files[stem].name)), None)
+        if file is not None:
+            return file
     raise FormalimgError(
-        f"there is no image {folder / short / name.item}.png: name the folder that has a folder of each model"
+        f"there is no image {folder / short / item}.png: name the folder that has a folder of each model"
     )
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

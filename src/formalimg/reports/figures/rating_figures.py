@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.human_eval.agreement.consistency import HumanScoreStudy
 from formalimg.human_eval.agreement.rater_agreement import Panel
-from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement
-from formalimg.human_eval.agreement.score_gap import ScoreGap
+from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement, ScoreGap
 from formalimg.human_eval.agreement.vote_study import VoteStudy
 from formalimg.reports.figures.bar_charts import bar_chart, dot_chart
 from formalimg.reports.figures.distributions import BoxPlot, Histogram, HistogramBar, box_chart, histogram

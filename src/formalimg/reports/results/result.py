@@ -115,7 +115,7 @@ class Evaluation:
         Raises:
             FormalimgError: if a folder is no run, or the ratings are not of these runs.
         """
-        from formalimg.human_eval.labels import human_labels
+        from formalimg.human_eval.ratings import human_labels
         from formalimg.reports.comparison import compare
         from formalimg.reports.results.run_comparison import RunComparison
 
@@ -132,7 +132,7 @@ class Evaluation:
         Raises:
             FormalimgError: if pandas is not installed.
         """
-        from formalimg.human_eval.labels import human_labels
+        from formalimg.human_eval.ratings import human_labels
         from formalimg.reports.results.data_frames import image_frame, part_frame
 
         if parts:

@@ -18,10 +18,8 @@ from formalimg._util.images import png_bytes
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rating_files import CANNOT_TELL
-from formalimg.human_eval.instructions import instructions_for
-from formalimg.human_eval.protocol import PREFERENCES, AnswerError, OtherAnswersError, RatingStep
-from formalimg.human_eval.study import Study
-from formalimg.human_eval.tasks import RatingTask
+from formalimg.human_eval.protocol import PREFERENCES, AnswerError, OtherAnswersError, RatingStep, instructions_for
+from formalimg.human_eval.study import RatingTask, Study
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.runs.inspection import inspect
 from formalimg.scenes.scene import Scene

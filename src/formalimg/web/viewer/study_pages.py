@@ -7,8 +7,8 @@ from pathlib import Path
 
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.image_labels import RunLabels
-from formalimg.human_eval.labels import human_labels
 from formalimg.human_eval.manifest import is_study, read_study_manifest
+from formalimg.human_eval.ratings import human_labels
 from formalimg.runs.reader import StoredRun
 
 USUAL_FOLDER = "studies"

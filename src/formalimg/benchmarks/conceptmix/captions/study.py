@@ -23,7 +23,7 @@ from formalimg.benchmarks.conceptmix.captions.files import (
 )
 from formalimg.benchmarks.conceptmix.captions.mentions import VERSION, find_mentions
 from formalimg.errors import FormalimgError
-from formalimg.human_eval.agreement.own_studies import OwnStudy
+from formalimg.human_eval.agreement.study_tables import OwnStudy
 from formalimg.reports.tables.format import count_noun
 from formalimg.reports.tables.model import Column, TableRow
 from formalimg.reports.tables.terminal import render_terminal
