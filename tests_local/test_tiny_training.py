@@ -88,7 +88,7 @@ def test_layouts_of_the_training_satisfy_their_instructions(monkeypatch: pytest.
     from data import CLASSES, COLORS, aspects, instruction_arrays, read_instruction  # type: ignore[import-not-found]
     from layouts import find_layouts  # type: ignore[import-not-found]
 
-    from formalimg.models.builtin.tiny.tokenizer import Tokenizer
+    from formalimg.models.builtin.tiny.model import Tokenizer
     from formalimg.scenes.objects import CANVAS, Box, SceneObject
     from formalimg.scenes.scene import Scene
 

@@ -32,8 +32,8 @@ from formalimg.logic.syntax import Formula, Value, atoms
 from formalimg.logic.variables import rename_apart
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.builtin.mentions import prompt_lexicon
+from formalimg.models.builtin.tiny.model import MAX_TOKENS, Tokenizer, split_words
 from formalimg.models.builtin.tiny.networks import IMAGE_SIZE
-from formalimg.models.builtin.tiny.tokenizer import MAX_TOKENS, Tokenizer, split_words
 from formalimg.models.builtin.tiny.unseen import MAX_TRAINED_LEVEL, is_unseen_color, unseen_in
 from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES

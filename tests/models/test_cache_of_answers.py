@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Usage
+from formalimg.models.base import Answered, Attachment, Completion, Message, Reply, Usage
 from formalimg.models.cache import AnswerCache, cache_folder, cache_key
-from formalimg.models.chat import Answered, Attachment, Completion, Message, Reply
 from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.retry import RetryPolicy
 from formalimg.types import Setting

@@ -17,8 +17,8 @@ from formalimg.errors import FormalimgError
 from formalimg.models import registry as registry_module
 from formalimg.models.base import Generated
 from formalimg.models.options import Options
-from formalimg.models.public_identity import looks_random, mask_secrets, stored_command, stored_settings
 from formalimg.models.python_function import CallableModel
+from formalimg.models.redaction import looks_random, mask_secrets, stored_command, stored_settings
 from formalimg.models.registry import open_chat_model, open_image_model
 from formalimg.models.secrets import redact
 from formalimg.runs.config import images_url

@@ -14,8 +14,8 @@ import pytest
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
 from formalimg.models.local.checkpoint import fingerprint
+from formalimg.models.local.device_pool import is_out_of_memory
 from formalimg.models.local.diffusers_model import open_diffusers
-from formalimg.models.local.memory import is_out_of_memory
 from formalimg.models.local.transformers_chat import open_transformers_chat
 
 

@@ -10,8 +10,8 @@ import pytest
 from formalimg.models.base import Generated, Usage
 from formalimg.models.image_provider import ImageCompletion
 from formalimg.models.providers.openai import OpenAIImages, open_openai_images
-from formalimg.models.providers.openai_chat_images import received_image
-from formalimg.models.providers.openai_client import connect_openai
+from formalimg.models.providers.openai_images import received_image
+from formalimg.models.providers.sdk import connect_openai
 from tests.support.loopback import Loopback, Wish, scripted
 from tests.support.loopback.images import animated, painted, plain
 from tests.support.remote_models import IMAGE, PLANTED, answers, request, stand_alone, wait_for

@@ -14,7 +14,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError
 from formalimg.models.providers.anthropic import open_anthropic_chat
 from formalimg.models.providers.openai import OpenAIImages, open_openai_chat, open_openai_images
-from formalimg.models.providers.openai_client import connect_openai
+from formalimg.models.providers.sdk import connect_openai
 from formalimg.types import ChatModel, ImageModel
 from tests.support.loopback import Fault, Loopback, scripted
 from tests.support.remote_models import CONVERSATION, PLANTED, answers, request, stand_alone, wait_for

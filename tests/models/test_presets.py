@@ -10,8 +10,7 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.judges.factory import PROTOCOLS, open_judge
 from formalimg.judges.grounders.boxes import box_convention
-from formalimg.models.presets import Preset, expand_preset, presets
-from formalimg.models.registry import installed_presets, open_chat_model
+from formalimg.models.registry import Preset, expand_preset, installed_presets, open_chat_model, presets
 from tests.support.loopback import Loopback
 from tests.support.remote_models import stand_alone
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from formalimg.models.base import CallError, Usage
+from formalimg.models.base import Answered, CallError, Completion, Message, Reply, Unanswered, Usage
 from formalimg.models.cache import AnswerCache
-from formalimg.models.chat import Answered, Completion, Message, Reply, Unanswered
 from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.registry import open_chat_model
 from formalimg.models.retry import RetryPolicy

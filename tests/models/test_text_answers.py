@@ -10,7 +10,7 @@ from typing import Self
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models.chat import Answered, Completion, Message, Unanswered
+from formalimg.models.base import Answered, Completion, Message, Unanswered
 from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.options import sampling_options
 from formalimg.models.registry import open_chat_model

@@ -13,8 +13,18 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from formalimg.models.base import CallError, Failed, Generated, ImageRequest, Usage
-from formalimg.models.chat import Answered, Attachment, Completion, Message, Reply
+from formalimg.models.base import (
+    Answered,
+    Attachment,
+    CallError,
+    Completion,
+    Failed,
+    Generated,
+    ImageRequest,
+    Message,
+    Reply,
+    Usage,
+)
 from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.image_provider import ImageCompletion, build_image_model
 from formalimg.models.providers.http import read_usage

@@ -1,23 +1,26 @@
-"""Cache of chat answers, so that the same question is paid for once."""
+"""Cache of chat answers, and de-duplication of questions: the same question is paid for once."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from formalimg._util.cache_folder import CACHE_VARIABLE
 from formalimg._util.cache_folder import cache_folder as cache_folder
 from formalimg._util.databases import has_no_schema, open_untrusted, require_our_schema
 from formalimg._util.strict_json import StoredValueError, stored_json, stored_text, wrong_value
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Usage
-from formalimg.models.chat import Attachment, Completion, Message
+from formalimg.models.base import Attachment, Completion, Message, Usage
 from formalimg.types import Setting
 
 CACHE_FILE = "answers.sqlite"
@@ -32,13 +35,11 @@ CREATE TABLE IF NOT EXISTS answers (
     at REAL NOT NULL              -- seconds since 1970
 ) STRICT, WITHOUT ROWID
 """
-_LOCK_TIMEOUT = 10
-"""Seconds to wait for another process that is writing."""
+_LOCK_TIMEOUT = 10  # seconds to wait for another process that is writing
 _P_YES = "p_yes"
 _FIRST_TOKENS = "first_tokens"
 """The probability of yes is kept among what was served: files of earlier versions have no column for it."""
-_MAX_ANSWER = 16_000_000
-"""Characters of an answer."""
+_MAX_ANSWER = 16_000_000  # characters of an answer
 _ADVICE = (
     f"remove the file, name another folder with {CACHE_VARIABLE}, or go on without a cache by the option cache=off"
 )
@@ -153,3 +154,35 @@ class AnswerCache:
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+@dataclass
+class CurrentQuestion:
+    """A question that is being asked, and by how many."""
+
+    # the answer, as soon as one of them has it. Beside the cache, because a full disk keeps nothing
+    answer: Completion | None = None
+    askers: int = 0  # number of those who ask it or wait for its answer
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # held by the one who asks
+
+
+_questions: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, CurrentQuestion]] = WeakKeyDictionary()
+"""All that are being asked, by event loop and key: models of the same name and settings share them."""
+
+
+@asynccontextmanager
+async def asking(key: str) -> AsyncIterator[CurrentQuestion]:
+    """Wait for whoever is asking this question, then yield it: with an answer, or to be asked by the caller.
+
+    One at a time: if the first gets no answer or is cancelled, the next tries itself, and nobody else is cancelled.
+    """
+    questions = _questions.setdefault(asyncio.get_running_loop(), {})
+    question = questions.setdefault(key, CurrentQuestion())
+    question.askers += 1
+    try:
+        async with question.turn:
+            yield question
+    finally:
+        question.askers -= 1
+        if not question.askers:
+            del questions[key]

@@ -17,15 +17,14 @@ from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.options import Options
-from formalimg.models.public_identity import mask_secrets, stored_command
+from formalimg.models.redaction import mask_secrets, stored_command
 from formalimg.models.registry import requires
 from formalimg.models.secrets import redact
 from formalimg.types import Setting
 
 _PLACEHOLDER = re.compile(r"\{(prompt|out|seed|size|reference)\}")
 _MAX_BYTES = 256 * 1024 * 1024
-_MAX_STDERR = 64 * 1024
-"""Number of bytes that are read from the end of standard error."""
+_MAX_STDERR = 64 * 1024  # number of bytes that are read from the end of standard error
 
 
 class CommandModel:
@@ -35,11 +34,6 @@ class CommandModel:
     input. Likewise, but for the last, `{seed}`, `{size}` (in pixels), `{out}` (the file to write) and `{reference}` (a
     reference image). The program writes the file, or the image to standard output. An exit code other than 0 is a
     failure, with the last line of standard error as the reason.
-
-    Attributes:
-        name: `command/` and the command as the user wrote it, with `<secret>` in place of keys.
-        takes_images: whether `{reference}` is among the arguments.
-        settings, batch, concurrency, sees_spec: as for every image model.
     """
 
     batch = 1

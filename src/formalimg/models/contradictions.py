@@ -1,28 +1,169 @@
-"""Contradictions in a reply: an answer that other values, other fields or the words around it deny is no answer.
-
-A yes that is taken back, or that was never meant, must not count as a yes.
-"""
+"""Contradictions in a reply: an answer that other values, other fields or the words around it deny is no answer."""
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING
-
-from formalimg.models.reply_prose import (
-    ends_in_example,
-    find_blindness,
-    find_correction,
-    find_indecision,
-    find_written_field,
-    plain_prose,
-    read_verdict,
-    stated_verdicts,
-)
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+
+_YES = ("yes", "true", "pass", "passed", "passes", "present", "correct", "holds", "satisfied", "fulfilled", "visible")
+_NO = ("no", "false", "fail", "failed", "fails", "absent", "missing", "incorrect", "wrong", "violated", "unsatisfied")
+_NEGATED = ("not present", "not satisfied", "not fulfilled", "not visible", "not true", "not correct", "does not hold")
+_YES_ELSEWHERE = ("yep", "yeah", "ja", "oui", "sí", "да", "是", "是的", "はい", "예")
+_NO_ELSEWHERE = ("nope", "nah", "definitely not", "nein", "non", "нет", "否", "不是", "いいえ", "아니요")
+VERDICT_WORDS: Mapping[str, bool] = {
+    **dict.fromkeys(_YES, True),
+    **dict.fromkeys((*_NO, *_NEGATED, "unfulfilled", "not there"), False),
+}
+"""The words that mean yes or no as values of fields."""
+_STATEMENTS = {
+    **{word: VERDICT_WORDS[word] for word in ("yes", "true", "no", "false", "fail", "failed", "fails", "incorrect")},
+    **dict.fromkeys(_YES_ELSEWHERE, True),
+    **dict.fromkeys(("wrong", *_NEGATED, *_NO_ELSEWHERE), False),
+}
+"""The words that are verdicts in prose too, where the others are often names of fields."""
+_LONGEST_VERDICT = max(map(len, (*VERDICT_WORDS, *_STATEMENTS))) + 10
+_AROUND = " \t\r\n\"'`*_.!“”‘’()[]{}-#~•>/"
+
+_CLAUSE_END = re.compile(r"[.:;!?,\n()\[\]{}<>=|–—→⇒。，：；！？]+|(?<=\s)-(?=\s)")
+_LINKS = frozenset({"is", "was", "be", "answer", "verdict", "say", "it's", "to", "final", "so", "thus", "clearly", "a"})
+"""Words after which a yes or no is a verdict: "the answer is no"."""
+_LABEL = re.compile(r"\b(?:answer|verdict|conclusion|decision|result|judge?ment)\W*(?:is|was)?\W*$", re.IGNORECASE)
+
+_CORRECTION = re.compile(
+    r"\b(?:wait|actually|correction|corrected|oops|erratum|retract(?:ed)?|disregard|revis(?:e|ed|ion)|mistaken?"
+    r"|scratch that|second thoughts?|i mean|i meant|my bad|my error|changed? my (?:mind|answer)|should (?:be|have been)"
+    r"|on reflection|look(?:ing)? (?:again|closer)|closer (?:look|inspection)|(?:was|is) wrong)\b",
+    re.IGNORECASE,
+)
+_CANNOT = (
+    r"\b(?:(?:i|we)(?: am| was|'m)?(?: \w{2,9})? (?:cannot|can't|can not|could not|couldn't|unable to|not able to)"
+    r"|unable to|not able to|do not have the ability to|don't have the ability to)(?: \w{4,9}ly)?"
+)
+_IMAGE = r"(?:images?|pictures?|photos?|photographs?|screenshots?|attachments?|visual (?:content|data|input)s?)"
+_UNSEEN = re.compile(
+    rf"{_CANNOT} (?:see|view|look at|access|open|load|display|process|inspect|examine|interpret|analy[sz]e|perceive)"
+    rf" (?:(?:the|this|that|these|those|your|any|an|a|actual|attached|provided|given|uploaded) ){{0,3}}{_IMAGE}\b"
+    r"(?! (?:of|on (?:the|a)|frame|hanging))"
+    rf"|\bno {_IMAGE} (?:(?:was|is|has been|were|to) )?(?:attached|provided|uploaded|included|received|given|supplied"
+    r"|look at|analy[sz]e|visible to me)\b"
+    rf"|\b{_IMAGE} (?:did not|didn't|does not|doesn't|failed to|could not be|couldn't be|cannot be|was not|is not)"
+    r" (?:load|open|opened|loaded|displayed|display|attached|provided|come through|accessible|available to me)"
+    rf"|\b(?:don't|do not|didn't|did not) (?:have (?:access to|vision)|receive|see) (?:(?:the|this|that|any|an|your) )?"
+    rf"{_IMAGE}\b(?! of)"
+    r"|\bif (?:i|we) (?:could|were able to) (?:see|view|look|open)\b"
+    r"|\bi(?:'m| am) sorry, (?:but )?i (?:cannot|can't)"
+    r"|\b(?:i|we) (?:cannot|can't|won't|will not) (?:help|assist|comply)"
+    r"|\b(?:text[- ](?:only|based)|blind) (?:ai|model|language model|assistant)\b"
+    r"|bild(?:er)? (?:leider )?nicht (?:sehen|öffnen|ansehen)|ne (?:peux|vois) pas (?:voir )?(?:l'|cette |d')images?"
+    r"|no puedo (?:ver|abrir) (?:la|esta) imagen"
+    r"|(?:无法|不能)(?:查看|看到|打开)(?:这张|该)?(?:图|照片)|看不到(?:图|照片)",
+    re.IGNORECASE,
+)
+"""Who says this has not seen the image, so that neither yes nor no counts."""
+_UNDECIDED = re.compile(
+    rf"(?:{_CANNOT} (?:tell|determine|say|decide|judge|verify|answer|assess|conclude|know|confirm)"
+    r"|\b(?:i|we) (?:do not|don't|did not|didn't) (?:\w{4,9}ly )?know"
+    r"|\b(?:i|we) have no idea|\b(?:i am|i'm) (?:not sure|unsure))"
+    r"(?: (?:this|that|it|so|the question|the answer))?(?: from (?:the|this|that) (?:image|picture|photo))?"
+    r"\s*(?:$|[.!;:,)\n{`]|whether\b|if\b)"
+    r"|\b(?:answer|verdict|decision|conclusion)\W*(?:is|was|:)?\W*"
+    r"(?:unknown|unclear|n/?a|undetermined|inconclusive|uncertain|undecided|unsure|none|null)\b"
+    r"|无法(?:判断|确定)",
+    re.IGNORECASE,
+)
+"""Who says this has not decided, so that a yes does not count, and a no only if it is drawn from it in words."""
+_EXAMPLE = re.compile(
+    r"(?:\b(?:for example|an example|example|for instance|e\.g|such as|would look|template|placeholder|sample"
+    r"|format was|format would)\b\.?[\w\s]{0,25}|\blike(?: this| that| so)?)[\s:,(–—-]*(?:```\w*\s*|[`'\"“])?$",
+    re.IGNORECASE,
+)
+"""The end of the words before an object that is quoted and not said."""
+
+
+class StatedVerdict(NamedTuple):
+    """A verdict in prose, and whether it is named as the answer: "Answer: no"."""
+
+    verdict: bool
+    is_labelled: bool
+
+
+def read_verdict(value: object, words: Mapping[str, bool] = VERDICT_WORDS) -> bool | None:
+    """Return what a value says if it is a boolean or a word that means one; None for all else."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and len(value) <= _LONGEST_VERDICT:
+        return words.get(value.strip(_AROUND).lower())
+    return None
+
+
+def stated_verdicts(prose: str) -> Iterator[StatedVerdict]:
+    """Yield the verdicts that prose states by themselves or at the end of a short clause: "No.", "the answer is no"."""
+    before = ""
+    for clause in _CLAUSE_END.split(prose):
+        verdict = read_verdict(clause, _STATEMENTS)
+        if verdict is not None:
+            yield StatedVerdict(verdict, _LABEL.search(before[-40:]) is not None)
+        elif len(clause) <= 80:
+            words = clause.strip(_AROUND).lower().split()
+            if len(words) > 1 and words[-2].strip(_AROUND) in _LINKS and words[-3:-2] != ["there"]:
+                last = read_verdict(words[-1], _STATEMENTS)
+                if last is not None:
+                    yield StatedVerdict(last, _LABEL.search(" ".join(words[:-1])) is not None)
+        if clause.strip(_AROUND):
+            before = clause
+
+
+def plain_prose(text: str) -> str:
+    """Return a text with letters, blanks and apostrophes in their plain form, without invisible characters."""
+    if text.isascii():
+        return text
+    plain = unicodedata.normalize("NFKC", text).replace("’", "'")
+    return "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
+
+
+def find_correction(prose: str) -> str | None:
+    """Return the words that begin a correction; None if there are none."""
+    cue = _CORRECTION.search(prose)
+    return None if cue is None else prose[cue.start() : cue.start() + 60]
+
+
+def find_blindness(prose: str) -> str | None:
+    """Return the words by which a model says that it has not seen the image; None if there are none."""
+    cue = _UNSEEN.search(prose)
+    return None if cue is None else cue[0]
+
+
+def find_indecision(prose: str) -> tuple[str, str] | None:
+    """Return the words that say that a model cannot decide, and the prose after them; None if there are none."""
+    cue = _UNDECIDED.search(prose)
+    return None if cue is None else (cue[0].strip(), prose[cue.end() :])
+
+
+def ends_in_example(prose: str) -> bool:
+    """Return whether prose announces that what follows is an example."""
+    return _EXAMPLE.search(prose[-80:]) is not None
+
+
+def find_written_field(prose: str, names: Collection[str]) -> str | None:
+    """Return the first of these fields that prose writes in braces, as in `{answer: no}`; None if it writes none."""
+    words = [re.escape(name) for name in names if any(letter.isalpha() for letter in name)]
+    if not words or "{" not in prose:
+        return None
+    depth = 0
+    for token in re.finditer(rf"[{{}}]|\b({'|'.join(words)})\b\W?\s{{0,9}}[:=]", prose, re.IGNORECASE):
+        if token[1] is None:
+            depth = max(0, depth + (1 if token[0] == "{" else -1))
+        elif depth:
+            return token[1]
+    return None
+
 
 _VERDICT_NAME = re.compile(
     r"answer|final|verdict|result|decision|conclusion|outcome|correct|revis|present|pass|hold|fulfil|satisf|visible"

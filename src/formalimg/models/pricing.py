@@ -16,16 +16,13 @@ from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Identified, Usage
 
-PRICES_VARIABLE = "FORMALIMG_PRICES"
-"""Environment variable that names the user's own price list."""
-
+PRICES_VARIABLE = "FORMALIMG_PRICES"  # environment variable that names the user's own price list
 PRICES_FILE = Path("prices.toml")
 """The user's own price list, in the current folder. It may be somebody else's: so it makes nothing cheaper."""
 
 _RATES = ("input", "output", "image")
 _MAX_PRICE = 1e6
-_MAX_BYTES = 1_000_000
-"""The longest price list that is read."""
+_MAX_BYTES = 1_000_000  # the longest price list that is read
 _VERSION_SUFFIX = re.compile(r"-\d{4}-\d{2}-\d{2}|-\d{6,8}|-\d{3}|-latest|-preview(-\d{2}-\d{2,4})?")
 """What may follow the name of a model without making it another model."""
 

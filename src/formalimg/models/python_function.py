@@ -19,7 +19,7 @@ from formalimg._util.image_input import image_file_bytes, list_images
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.options import Options
-from formalimg.models.public_identity import stored_settings
+from formalimg.models.redaction import stored_settings
 from formalimg.models.registry import requires
 from formalimg.types import ImageModel, Setting
 
@@ -94,7 +94,7 @@ def wrap_function(
 ) -> ImageModel:
     """Return a function, or a loaded pipeline of diffusers, as an image model; the arguments go with each call."""
     if _is_of_diffusers(function):
-        from formalimg.models.local.pipeline_object import PipelineObject
+        from formalimg.models.local.diffusers_model import PipelineObject
 
         return PipelineObject(function, name=name, arguments=arguments, settings=settings, batch=batch)
     arguments = dict(arguments or {})

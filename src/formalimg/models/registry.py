@@ -1,19 +1,81 @@
-"""Registry of model providers: from a name such as `openai/gpt-4o` to a model, by entry points; install lines."""
+"""Registry of model providers, from a name such as `openai/gpt-4o` to a model, by entry points; presets of models."""
 
 from __future__ import annotations
 
+import os
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from importlib.resources import files
 from importlib.util import find_spec
 from typing import Any, TypeAlias, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Identified
 from formalimg.types import ChatModel, ImageModel
+
+PREFIX = "preset/"
+
+_LOCAL = "http://127.0.0.1:8000/v1"  # where vLLM serves unless it is told otherwise
+
+
+@dataclass(frozen=True)
+class Preset:
+    """An open model as a judge."""
+
+    name: str  # how users write it, `preset/…`
+    model: str  # the chat model that it stands for
+    serve: str  # the command of a server for it
+    protocol: str  # how it is meant to be asked
+    boxes: str  # how it writes boxes
+    certificate: str  # where its errors were measured, and what came out; empty where nobody did
+    options: Mapping[str, str]  # its options, which those that are given override
+
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """What it is, in lines."""
+        certificate = self.certificate or "none was measured, so its errors are unknown: measure them with certify"
+        options = " ".join(f"-J '{key}={value}'" if " " in value else f"-J {key}={value}" for key, value in self._shown)
+        return (
+            f"{self.model} {options}",
+            f"protocol {self.protocol}, boxes {self.boxes}; certificate: {certificate}",
+            f"serve it with: {self.serve}",
+        )
+
+    @property
+    def _shown(self) -> tuple[tuple[str, str], ...]:
+        return (("base_url", _LOCAL), *self.options.items())
+
+
+def presets() -> tuple[Preset, ...]:
+    """Return all presets, by name."""
+    return tuple(_table()[name] for name in sorted(_table()))
+
+
+def expand_preset(name: str, options: Mapping[str, str] | None = None) -> tuple[str, Mapping[str, str]]:
+    """Return the model that a name stands for and its options; what is no preset, as it is."""
+    given = options or {}
+    if not name.startswith(PREFIX):
+        return name, given
+    preset = _table().get(name)
+    if preset is None:
+        near = get_close_matches(name, _table(), 1)
+        advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(_table()))}"
+        raise FormalimgError(f"there is no {name}: {advice}")
+    server = {} if os.environ.get("OPENAI_BASE_URL", "").strip() else {"base_url": _LOCAL}
+    return preset.model, {**server, **preset.options, **given}
+
+
+@cache
+def _table() -> Mapping[str, Preset]:
+    text = (files("formalimg.models") / "presets.toml").read_text(encoding="utf-8")
+    return {f"{PREFIX}{name}": Preset(f"{PREFIX}{name}", **entry) for name, entry in tomllib.loads(text).items()}
+
 
 IMAGE_MODELS = "formalimg.image_models"
 """Entry-point group of image models. An entry is named after the provider and loads an `ImageModelFactory`."""
@@ -68,8 +130,6 @@ def open_chat_model(name: str, options: Mapping[str, str] | None = None) -> Chat
     Raises:
         FormalimgError: if the provider or model is unknown, a requirement is missing, or an option is wrong.
     """
-    from formalimg.models.presets import expand_preset  # here, because built-in models are none
-
     name, options = expand_preset(name, options)
     provider, model = _split(name, "openai/gpt-4o")
     known = chat_model_providers()
@@ -126,8 +186,6 @@ def installed_providers() -> list[Provider]:
 
 def installed_presets() -> list[Provider]:
     """Return the presets of open chat models, by name, and what is missing to use each."""
-    from formalimg.models.presets import presets
-
     required = chat_requirements()
     found = []
     for preset in presets():
@@ -236,7 +294,7 @@ def _load(provider: str, model: str, known: Mapping[str, EntryPoint]) -> Callabl
 def _redacted_errors(name: str, options: Mapping[str, str]) -> Iterator[None]:
     """Keep keys in the name and the options of a model out of its errors, and out of everything it says later."""
     # Here, because built-in models have no keys.
-    from formalimg.models.public_identity import mask_secrets, stored_settings
+    from formalimg.models.redaction import mask_secrets, stored_settings
     from formalimg.models.secrets import redact
 
     mask_secrets(name)
@@ -270,7 +328,7 @@ def _without_keys(model: AnyModel) -> AnyModel:
 
 
 def _masked(text: str) -> str:
-    from formalimg.models.public_identity import mask_secrets  # here, because built-in models have no keys
+    from formalimg.models.redaction import mask_secrets  # here, because built-in models have no keys
 
     return mask_secrets(text)
 

@@ -49,8 +49,7 @@ class RetryPolicy:
     price: Price | None = None  # the price that the user gave by hand; None for that of the price lists
 
 
-DEFAULT_RETRY_POLICY = RetryPolicy()
-"""The policy unless a provider or a user sets another one."""
+DEFAULT_RETRY_POLICY = RetryPolicy()  # the policy unless a provider or a user sets another one
 
 
 _few_attempts: ContextVar[bool] = ContextVar("formalimg_few_attempts", default=False)

@@ -18,9 +18,7 @@ from formalimg.types import Setting
 if TYPE_CHECKING:
     from formalimg.models.redaction import Redactor
 
-ENV_FILE = Path(".env")
-"""File with keys, in the current folder. The environment takes precedence."""
-
+ENV_FILE = Path(".env")  # file with keys, in the current folder. The environment takes precedence.
 _MAX_ENV_BYTES = 1_000_000
 
 _SECRET_WORDS = ("KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")

@@ -52,15 +52,7 @@ class Spending:
 
 
 class Meter:
-    """Counts what the calls of one piece of work cost, while they are made.
-
-    Attributes:
-        cost: the cost so far in US dollars, as far as it is known.
-        unpriced: 1 if the cost of a call is unknown.
-        blocked: whether a call was not begun because the budget is used up: the work is unfinished, not failed.
-        wasted: whether an answer was of no use.
-        memory: what large answers have reserved.
-    """
+    """Counts what the calls of one piece of work cost, while they are made."""
 
     def __init__(self, limit: Spending, memory: AnswerReservation, *, finish: bool) -> None:
         self.cost = 0.0
@@ -133,7 +125,6 @@ class HasUsage(Protocol):
     @property
     def usage(self) -> Usage:
         """What the call used."""
-        ...
 
 
 Completed = TypeVar("Completed", bound=HasUsage)
@@ -176,13 +167,7 @@ def note_text(text: str) -> None:
 
 
 class RequestCost:
-    """What all attempts at one request used and cost.
-
-    Attributes:
-        usage: all that was used, with estimates where nothing was reported.
-        cost: all of it in US dollars; None if a part is unknown.
-        estimated: for how many calls nothing was reported, so that they are counted by an estimate.
-    """
+    """What all attempts at one request used and cost."""
 
     def __init__(self, price: Price, complete: Callable[[Usage, int], Usage], *, keeps_answers: bool = False) -> None:
         """Begin with nothing."""

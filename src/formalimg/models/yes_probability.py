@@ -10,23 +10,20 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError
-from formalimg.models.chat import Completion
+from formalimg.models.base import CallError, Completion
 from formalimg.models.options import Options
 
 LogprobsFields: TypeAlias = Mapping[str, object]
 """The fields of a request that ask for log-probabilities; empty where they are not asked for."""
 
-_MAX_ALTERNATIVES = 20
-"""The most alternatives that OpenAI and most servers list for a token."""
+_MAX_ALTERNATIVES = 20  # the most alternatives that OpenAI and most servers list for a token
 _ABOUT_LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
 
 _YES_NO = ["yes", "no"]
 _FIRST_LETTER = re.compile(r"[^\W_]")
 _THOUGHTS_END = "</think>"
 _AROUND = re.compile(r"^[\W_]+|[\W_]+$")
-_MIN_ALTERNATIVES = 2
-"""With the chosen token alone, everything would be certain."""
+_MIN_ALTERNATIVES = 2  # with the chosen token alone, everything would be certain
 
 _log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 from formalimg._util.text import truncate
 from formalimg.benchmarks.questions.spec import MAX_QUESTIONS, QUESTION_CATEGORIES, GraphQuestion, find_graph_problem
 from formalimg.errors import FormalimgError, OverBudgetError
-from formalimg.models.chat import Answered, Message, Unanswered
+from formalimg.models.base import Answered, Message, Unanswered
 from formalimg.models.spending import Spending, metered
 from formalimg.prompts import load_prompts
 from formalimg.types import ChatModel, Setting

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from formalimg.models.builtin.drawn_lexicon import drawn_lexicon
-from formalimg.models.builtin.drawn_tokens import SceneMention, SceneToken, find_scene_tokens
+from formalimg.models.builtin.drawn_tokens import SceneMention, SceneToken, drawn_lexicon, find_scene_tokens
+from formalimg.models.builtin.drawn_world import ReadFact
 from formalimg.models.builtin.mentions import MAX_OBJECTS, TextCue
-from formalimg.models.builtin.misreading import ReadFact
 
 _JOINTS = ("comma", "joint")
 _PREDICATES = ("verb", "owning")
@@ -39,8 +38,7 @@ class _Reading:
 
     facts: list[ReadFact] = field(default_factory=list)
     named: list[SceneMention] = field(default_factory=list)
-    topic: list[int] = field(default_factory=list)
-    """The subjects of the last clause: what "it" and "they" begin with."""
+    topic: list[int] = field(default_factory=list)  # the subjects of the last clause: what "it" and "they" begin with
 
     def resolve(self, phrase: SceneMention) -> int | None:
         """Return the object that a noun phrase refers to: an earlier one that fits, or else a new one."""
@@ -99,19 +97,13 @@ class _ClauseParser:
         self.subjects: list[int] = []
         self.main_subjects: list[int] | None = None
         """The subjects of the main clause, while a relative clause is about another object."""
-        self.is_aside = False
-        """Whether the relative clause stands behind a comma, so that "and is" goes on with it."""
-        self.described: list[int] = []
-        """What an attribute is said of: the last object, or after a verb the subjects."""
+        self.is_aside = False  # whether the relative clause stands behind a comma, so that "and is" goes on with it
+        self.described: list[int] = []  # what an attribute is said of: the last object, or after a verb the subjects
         self.last: list[int] = []
-        self.owners: list[int] = []
-        """What "it" is in "has a cup on it", and in "for every cup there is a lid on it"."""
-        self.possessors: list[int] = []
-        """The subjects of "has", of which the next sentence may go on."""
-        self.pending: list[str] = []
-        """Relations whose second object has not been named yet."""
-        self.finished: list[str] = []
-        """The relations of the last object, which hold for further ones of a list too."""
+        self.owners: list[int] = []  # what "it" is in "has a cup on it", and in "for every cup there is a lid on it"
+        self.possessors: list[int] = []  # the subjects of "has", of which the next sentence may go on
+        self.pending: list[str] = []  # relations whose second object has not been named yet
+        self.finished: list[str] = []  # the relations of the last object, which hold for further ones of a list too
         self.before_subject: list[tuple[str, int]] = []
         """Relations that come before their subject: "on the table is a cup"."""
 

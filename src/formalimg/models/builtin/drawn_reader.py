@@ -13,8 +13,8 @@ from formalimg.drawing.layout import NoDrawing, solve_drawn
 from formalimg.drawing.scene import DrawnScene
 from formalimg.models.base import Refused
 from formalimg.models.builtin.drawn_parser import read_facts
+from formalimg.models.builtin.drawn_world import MisreadRates, ReadFact, misread
 from formalimg.models.builtin.mentions import MAX_OBJECTS
-from formalimg.models.builtin.misreading import MisreadRates, ReadFact, misread
 
 _CARRIED = {"On": 0, "In": 0, "Holding": 1, "top": 0, "bottom": 1, "inside": 0}
 """Relations in which an object carries another, and which of the two is carried: it can be in one place only."""

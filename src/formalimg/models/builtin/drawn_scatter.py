@@ -27,14 +27,10 @@ from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.scene import Scene
 
 _WORD = re.compile(r"[a-z]+|[0-9]+")
-_MAX_OBJECTS = 12
-"""Further objects are ignored: drawings of these suites show fewer."""
-
+_MAX_OBJECTS = 12  # further objects are ignored: drawings of these suites show fewer
 _GAP, _MIN_SIDE = 20, 90
 _AREAS = (15_000, 90_000)
-_TRIES = 60
-"""So many places are tried for an object before it is left out."""
-
+_TRIES = 60  # so many places are tried for an object before it is left out
 _KINDS = ("color", "material", "shape", "state")
 
 

@@ -1,16 +1,89 @@
-"""What differs between drawn worlds: their nouns and other words, and how much of them the reader forgets."""
+"""What differs between drawn worlds: nouns and other words, and how the reader misreads prompts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields
+from math import sqrt
+from random import Random
 from typing import NamedTuple, TypeAlias
 
 from formalimg.benchmarks.registry import suite
-from formalimg.models.builtin.misreading import MisreadRates
 
-Meaning: TypeAlias = tuple[str, str]
-"""What a phrase means: a kind of word, such as class or color, and the word."""
+ATTRIBUTE_FACTS = ("color", "material", "shape", "size", "state")  # the kinds of facts that are attributes of an object
+
+
+class ReadFact(NamedTuple):
+    """A fact that a prompt states."""
+
+    # "object", "number", "style", "relation", the kind of an attribute, or "every" for objects that a prompt speaks
+    # of as "every cup" or "cups"
+    kind: str
+    value: str  # the class, the number, the style, the relation or the attribute
+    objects: tuple[int, ...] = ()  # the objects that it is about, counted from 0; two for a relation, none for a style
+
+
+@dataclass(frozen=True)
+class MisreadRates:
+    """The chance of each failure, for each fact, in a prompt with as many facts as the memory holds."""
+
+    lose_objects: float  # an object is left out, with everything that is said of it
+    lose_attributes: float  # a colour, material, shape, size or state is forgotten
+    swap_attributes: float  # two objects exchange their colours, materials, shapes, sizes or states
+    miscount: float  # there is one object more or less than the number says
+    lose_relations: float  # a relation is forgotten
+    lose_style: float  # the style is forgotten
+
+
+MISREAD_OPTIONS = tuple(each.name for each in fields(MisreadRates))  # the names of all rates: options of the reader
+
+
+def misread(facts: Sequence[ReadFact], rates: MisreadRates, memory: int, rng: Random) -> list[ReadFact]:
+    """Return the facts as they are remembered.
+
+    For every fact the same random numbers are drawn, whatever the rates: to change one rate leaves other failures as
+    they are. One object is always left: if all would be lost, the first.
+    """
+    load = sqrt(sum(fact.kind != "every" for fact in facts) / memory)
+    chances = [(rng.random(), rng.random(), rng.random()) for _ in facts]
+    kept = dict(enumerate(facts))
+    for number, (fact, (lost, swapped, choice)) in enumerate(zip(facts, chances, strict=True)):
+        kind = fact.kind
+        if lost < _loss(kind, rates) * load:
+            del kept[number]
+        elif kind in ATTRIBUTE_FACTS and swapped < rates.swap_attributes * load:
+            _swap(kept, number, choice)
+        elif kind == "number" and swapped < rates.miscount * load:
+            count = int(fact.value)
+            kept[number] = fact._replace(value=str(count + 1 if choice < 0.5 or count == 1 else count - 1))
+    named = [number for number, fact in enumerate(facts) if fact.kind == "object"]
+    if named and not any(number in kept for number in named):
+        kept[named[0]] = facts[named[0]]
+    there = {fact.objects for fact in kept.values() if fact.kind == "object"}
+    return [kept[number] for number in sorted(kept) if all((one,) in there for one in kept[number].objects)]
+
+
+def _loss(kind: str, rates: MisreadRates) -> float:
+    if kind in ATTRIBUTE_FACTS:
+        return rates.lose_attributes
+    chances = {"object": rates.lose_objects, "relation": rates.lose_relations, "style": rates.lose_style}
+    return chances.get(kind, 0.0)
+
+
+def _swap(kept: dict[int, ReadFact], number: int, choice: float) -> None:
+    """Exchange an attribute with that of another object; one that has none gets it."""
+    fact = kept[number]
+    others = [each.objects for each in kept.values() if each.kind == "object" and each.objects != fact.objects]
+    if not others:
+        return
+    target = others[int(choice * len(others))]
+    for other, each in list(kept.items()):
+        if each.kind == fact.kind and each.objects == target:
+            kept[other] = each._replace(objects=fact.objects)
+    kept[number] = fact._replace(objects=target)
+
+
+Meaning: TypeAlias = tuple[str, str]  # what a phrase means: a kind of word, such as class or color, and the word
 
 
 class WorldNoun(NamedTuple):

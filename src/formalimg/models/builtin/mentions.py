@@ -16,11 +16,8 @@ from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 
-MAX_WORDS = 2_000
-"""The rest of a longer prompt is ignored, as in models with a context window of so many words."""
-
-MAX_OBJECTS = 40
-"""Further objects are ignored: the canvas has no room for more."""
+MAX_WORDS = 2_000  # the rest of a longer prompt is ignored, as in models with a context window of so many words
+MAX_OBJECTS = 40  # further objects are ignored: the canvas has no room for more
 
 Meaning = TypeVar("Meaning")
 

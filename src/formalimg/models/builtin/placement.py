@@ -1,4 +1,4 @@
-"""Placement of objects: the candidate boxes of an object, which of them are free, and where most facts hold."""
+"""Placement of objects: candidate boxes, which of them are free, where most facts hold; and the scatter baseline."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formalimg.drawing.icon_scene import natural_aspect
+from formalimg.models.builtin.mentions import EntityTracker, ObjectMention, PromptToken, TextCue, find_tokens
 from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box
 from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, Greater, Less, Near
+from formalimg.scenes.scene import Scene
 
-GAP = 20
-"""The minimum distance between two objects, so that images stay readable."""
-
+GAP = 20  # the minimum distance between two objects, so that images stay readable
 SCALES = (1.0, 0.66, 1.5, 0.44, 2.25, 0.3, 3.4)
 """The areas that an object may have, as multiples of the default; the more usual ones come first."""
 
@@ -26,11 +26,8 @@ _DEFAULT_AREA = 15_000
 _MAX_SIDE = 400
 _STEP = 25
 
-_MARGIN = 20
-"""By how much a relation must hold to be obvious."""
-
-_AREA_RATIO = 1.2
-"""How many times the area of a smaller object a larger one must have to be obviously larger."""
+_MARGIN = 20  # by how much a relation must hold to be obvious
+_AREA_RATIO = 1.2  # how many times the area of a smaller object a larger one must have to be obviously larger
 
 Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -151,3 +148,39 @@ def _holds(predicate: str, places: Sequence[Box | CandidateBoxes]) -> Mask:
             return first >= second + _MARGIN
         case Near(_, bound):
             return np.abs(first - second) <= bound - _MARGIN
+
+
+def compose_scattered(prompt: str, seed: int = 0) -> Scene:
+    """Return the objects that a prompt names, each in a random size and place; empty if none of them can be drawn.
+
+    Colours are those that stand with a noun ("a red cup", "the cup is red"). All other words are ignored.
+    """
+    rng = Random(f"{seed} {prompt}")
+    entities = EntityTracker()
+    for sentence in find_tokens(prompt):
+        _track(sentence, entities)
+    boxes: dict[int, Box] = {}
+    for obj, entity in entities:
+        box = _random_box(entity.label, boxes, rng)
+        if box is not None:
+            boxes[obj] = box
+    return entities.scene(boxes, rng)
+
+
+def _track(sentence: list[PromptToken], entities: EntityTracker) -> None:
+    """Add the objects of a sentence, with their colours."""
+    for index, token in enumerate(sentence):
+        if isinstance(token, ObjectMention):
+            group = entities.resolve(token)
+            match sentence[index + 1 : index + 3]:
+                case [TextCue("verb"), TextCue("color", (color,))]:
+                    entities.paint(group, color)
+
+
+def _random_box(label: str, boxes: dict[int, Box], rng: Random) -> Box | None:
+    """Return a random free box of a random size; of any size that fits, if there is none of that size."""
+    candidates = candidate_boxes(label)
+    free = candidates.free(boxes.values())
+    of_size = free & (candidates.scale == rng.randrange(len(SCALES)))
+    choices = np.flatnonzero(of_size if of_size.any() else free)
+    return candidates.box(int(choices[rng.randrange(len(choices))])) if len(choices) else None

@@ -45,14 +45,10 @@ class _SentenceParser:
         self.position = 0
         self.facts: list[PlacementFact] = []
         self.subjects: list[ObjectGroup] = []
-        self.objects: list[ObjectGroup] = []
-        """The objects of the clause besides its subjects."""
-        self.owners: list[ObjectGroup] = []
-        """Whose surroundings are described: "it" in "has a cup to its left"."""
-        self.possessors: list[ObjectGroup] = []
-        """The subjects of "has", of which the next sentence may go on."""
-        self.pending: list[str] = []
-        """Relations whose second object has not been mentioned yet."""
+        self.objects: list[ObjectGroup] = []  # the objects of the clause besides its subjects
+        self.owners: list[ObjectGroup] = []  # whose surroundings are described: "it" in "has a cup to its left"
+        self.possessors: list[ObjectGroup] = []  # the subjects of "has", of which the next sentence may go on
+        self.pending: list[str] = []  # relations whose second object has not been mentioned yet
         self.places_before_subject: list[str] = []
         self.relations_before_subject: list[tuple[str, list[ObjectGroup]]] = []
         """What comes before its subject: "on the left are a cup and a plate"."""
@@ -213,11 +209,8 @@ def _unique(groups: Iterable[ObjectGroup]) -> list[ObjectGroup]:
     return list(dict.fromkeys(groups))
 
 
-DEFAULT_MEMORY = 12
-"""How many facts are kept. It does for most instructions up to K = 3, and not for long ones."""
-
-_SEVERAL = 2
-"""How many objects are drawn for "every fork"."""
+DEFAULT_MEMORY = 12  # how many facts are kept. It does for most instructions up to K = 3, and not for long ones.
+_SEVERAL = 2  # how many objects are drawn for "every fork"
 
 
 def compose_scene(prompt: str, seed: int = 0, *, memory: int = DEFAULT_MEMORY) -> Scene:

@@ -192,14 +192,7 @@ class FolderImage(NamedTuple):
 
 
 class ItemIndex:
-    """Index of the requested images, by every name that a file may know them by.
-
-    Attributes:
-        wanted: the images, in the order of the requests.
-        items: the item ids, each once, in the order of the suite.
-        places_known: whether the indices of the items in the whole suite are known.
-        suite: the suite that they belong to; empty if unknown.
-    """
+    """Index of the requested images, by every name that a file may know them by."""
 
     def __init__(self, wanted: Sequence[RequestedImage]) -> None:
         self.wanted = {FolderImage(one.item, one.sample): one for one in wanted}

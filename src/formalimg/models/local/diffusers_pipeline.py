@@ -1,25 +1,42 @@
-"""Diffusers pipelines: options, loading, and how much of a prompt the text encoders read."""
+"""Diffusers pipelines: options, loading, generation, and how much of a prompt the text encoders read."""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import io
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from formalimg._util.io import refuse_special_file
 from formalimg.errors import FormalimgError
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.local.checkpoint import Checkpoint, fingerprint, silence_libraries
-from formalimg.models.options import Options, parse_extra_fields
+from formalimg.models.local.device_pool import AdaptiveBatcher, inference_allowed
+from formalimg.models.options import Options, read_extra_fields, without_none
 from formalimg.types import Setting
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 PipelineTask: TypeAlias = Literal["auto", "text-to-image", "image-to-image"]
 Offload: TypeAlias = Literal["none", "model", "sequential"]
 
-INDEX = "model_index.json"
-"""The file that every saved pipeline has; it names the classes of the pipeline and its parts."""
+INDEX = "model_index.json"  # the file that every saved pipeline has; it names the classes of the pipeline and its parts
+_OWN_ARGUMENTS = (
+    *("prompt", "generator", "image", "height", "width"),
+    *("output_type", "return_dict", "num_images_per_prompt", "callback_on_step_end"),
+)
+"""Arguments that follow from the request, or that we rely on."""
+
+_SIZE_STEP = 16  # pipelines take sizes that are multiples of 8 or 16, whatever the weights would allow
+_OUT_OF_MEMORY = Failed(
+    "out of memory, even for one image at a time: see the options offload, vae_tiling, dtype and size"
+)
 
 _OPTION_FOR = {
     "num_inference_steps": "steps",
@@ -67,7 +84,7 @@ class DiffusersOptions:
         }
         if self.lora is not None and Path(self.lora).expanduser().exists():
             found["lora_weights"] = fingerprint(Path(self.lora).expanduser())
-        return {name: value for name, value in found.items() if value is not None}
+        return without_none(found)
 
 
 def read_diffusers_options(name: str, given: Options) -> DiffusersOptions:
@@ -77,7 +94,7 @@ def read_diffusers_options(name: str, given: Options) -> DiffusersOptions:
         steps=given.integer("steps", None, minimum=1, maximum=1000),
         guidance=given.number("guidance", None, minimum=0),
         negative_prompt=given.text("negative_prompt", None),
-        size=_size(name, given),
+        size=given.integer("size", None, minimum=16, maximum=8192, words={"native": 0}),
         variant=given.text("variant", None),
         lora=given.text("lora", None),
         lora_scale=given.number("lora_scale", None),
@@ -85,7 +102,7 @@ def read_diffusers_options(name: str, given: Options) -> DiffusersOptions:
         compiled=given.flag("compile", False),
         attention_slicing=given.flag("attention_slicing", False),
         offload=cast(Offload, given.choice("offload", get_args(Offload), "none")),
-        call=parse_extra_fields(name, given.with_prefix("call.")),
+        call=read_extra_fields(given, "call.")[0],
     )
     for argument, option in _OPTION_FOR.items():
         if argument in options.call:
@@ -176,13 +193,6 @@ def _parse_index(path: Path | None) -> dict[str, Any] | None:
     return index if isinstance(index, dict) else None
 
 
-def _size(name: str, given: Options) -> int | None:
-    text = given.text("size", None)
-    if text is None:
-        return None
-    return 0 if text == "native" else Options(name, {"size": text}).integer("size", None, minimum=16, maximum=8192)
-
-
 def _add_lora(pipeline: Any, lora: str, scale: float | None) -> None:
     path = Path(lora).expanduser()
     refuse_special_file(path)
@@ -214,3 +224,167 @@ def _place(name: str, pipeline: Any, checkpoint: Checkpoint, options: DiffusersO
         pipeline.enable_model_cpu_offload(device=checkpoint.device)
     else:
         pipeline.enable_sequential_cpu_offload(device=checkpoint.device)
+
+
+class PipelineImage(NamedTuple):
+    """A generated image that is not encoded yet, and what was actually used for it."""
+
+    image: Image
+    served: Mapping[str, Setting]
+
+
+PipelineResult: TypeAlias = PipelineImage | Refused | Failed
+
+
+class LoadedPipeline:
+    """A pipeline on its device. For one thread at a time."""
+
+    def __init__(
+        self,
+        name: str,
+        pipeline: Any,
+        options: DiffusersOptions,
+        served: Mapping[str, Setting],
+        create_batcher: Callable[[], AdaptiveBatcher] = AdaptiveBatcher,
+        require_wanted: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._name = name
+        self._options = options
+        self._pipeline = pipeline
+        self._parameters = dict(inspect.signature(self._pipeline.__call__).parameters)
+        self._arguments = self._fixed_arguments()
+        self._require_wanted = require_wanted
+        self._create_batcher = create_batcher
+        self._batchers: dict[int, AdaptiveBatcher] = {}
+        self.max_batch: int | None = None
+        self._served = {
+            "pipeline": type(self._pipeline).__name__,
+            "scheduler": type(self._pipeline.scheduler).__name__ if hasattr(self._pipeline, "scheduler") else None,
+            "steps": self._used("num_inference_steps"),
+            "guidance": self._used("guidance_scale"),
+            **served,
+            "dtype": str(self._pipeline.dtype).removeprefix("torch."),
+        }
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[PipelineResult]:
+        """Return one result per request; all requests must have the same size.
+
+        In batches as large as the memory allows; requests with a reference image one by one, since several images
+        mean different things to different pipelines.
+        """
+        if any(request.reference is not None for request in requests):
+            return [result for request in requests for result in self._generate([request])]
+        return self._generate(requests)
+
+    def _generate(self, requests: Sequence[ImageRequest]) -> list[PipelineResult]:
+        reference = requests[0].reference
+        if reference is not None and "image" not in self._parameters:
+            return [Failed(f"{self._name} takes words only, but an image was to go with them")]
+        parameter = self._parameters.get("image")
+        if reference is None and parameter is not None and parameter.default is inspect.Parameter.empty:
+            return [Failed(f"{self._name} needs an image to go by beside the words")] * len(requests)
+        batcher = self._batchers.setdefault(requests[0].size, self._create_batcher())
+        results: list[PipelineResult] = batcher.run(self._run_batch, requests, _OUT_OF_MEMORY)
+        self.max_batch = batcher.max_batch
+        return results
+
+    def _run_batch(self, requests: Sequence[ImageRequest]) -> list[PipelineResult]:
+        import torch
+
+        # On the CPU, whose random numbers are the same on every machine; and one for each image, so that it does not
+        # depend on the others in its batch.
+        generators = [torch.Generator("cpu").manual_seed(request.seed) for request in requests]
+        negative = self._options.negative_prompt
+        with inference_allowed(), torch.inference_mode():
+            output = self._pipeline(
+                prompt=[request.prompt for request in requests],
+                generator=generators,
+                **self._arguments,
+                **self._step_callback(),
+                **({} if negative is None else {"negative_prompt": [negative] * len(requests)}),
+                **self._size_and_reference(requests[0]),
+            )
+        images = getattr(output, "images", None)
+        if images is None or len(images) != len(requests):
+            raise FormalimgError(f"{self._name} gives no image for each prompt: it is not a text-to-image model")
+        flagged = getattr(output, "nsfw_content_detected", None) or [False] * len(requests)
+        return [
+            Refused("the pipeline's safety checker blacked the image out") if flag else self._result(request, image)
+            for request, image, flag in zip(requests, images, flagged, strict=True)
+        ]
+
+    def _result(self, request: ImageRequest, image: Image) -> PipelineImage:
+        served: dict[str, Setting] = {"size": f"{image.width}x{image.height}", "seed": request.seed}
+        truncated = truncated_tokens(self._pipeline, request.prompt, self._used("max_sequence_length"))
+        if truncated is not None:
+            served["tokens_cut"] = truncated
+        return PipelineImage(image, {**self._served, **served})
+
+    def _size_and_reference(self, request: ImageRequest) -> dict[str, Any]:
+        """Return width and height as the pipeline supports them, and the reference image in this size."""
+        requested = request.size if self._options.size is None else self._options.size
+        side = self._closest_size(requested) if requested else 0
+        arguments: dict[str, Any] = {}
+        if side and "height" in self._parameters and "width" in self._parameters:
+            arguments = {"height": side, "width": side}
+        if request.reference is not None:
+            from PIL import Image
+
+            image = Image.open(io.BytesIO(request.reference)).convert("RGB")
+            arguments["image"] = image.resize((side, side), Image.Resampling.LANCZOS) if side else image
+        return arguments
+
+    def _closest_size(self, requested: int) -> int:
+        """Return the closest supported size: latents are smaller than images, and are cut into patches of two."""
+        step = math.lcm(_SIZE_STEP, 2 * int(getattr(self._pipeline, "vae_scale_factor", 1)))
+        return max(step, round(requested / step) * step)
+
+    def _step_callback(self) -> dict[str, Any]:
+        """Return the callback of pipelines that take one; the others end with their batch."""
+
+        def on_step_end(pipeline: Any, step: int, timestep: Any, tensors: dict[str, Any]) -> dict[str, Any]:
+            self._require_wanted()
+            return tensors
+
+        return {"callback_on_step_end": on_step_end} if "callback_on_step_end" in self._parameters else {}
+
+    def _fixed_arguments(self) -> dict[str, Any]:
+        """Return the arguments that are the same for all images."""
+        given = {
+            "num_inference_steps": self._options.steps,
+            "guidance_scale": self._options.guidance,
+            **self._options.call,
+        }
+        arguments = {name: value for name, value in given.items() if value is not None}
+        for name in (*arguments, *(["negative_prompt"] if self._options.negative_prompt is not None else [])):
+            if name not in self._parameters or name in _OWN_ARGUMENTS:
+                kind = type(self._pipeline).__name__
+                known = ", ".join(sorted({*self._parameters} - {*_OWN_ARGUMENTS, "kwargs"}))
+                raise FormalimgError(f"{self._name} is a {kind}, which cannot be given {name}: it takes {known}")
+        return arguments
+
+    def _used(self, name: str) -> Any:
+        """Return the value of an argument, given or the pipeline's default; None if it has none."""
+        default = self._parameters[name].default if name in self._parameters else None
+        return self._arguments.get(name, None if default is inspect.Parameter.empty else default)
+
+
+def encode_result(result: PipelineResult) -> ImageResult:
+    """Encode the image as a PNG file."""
+    if not isinstance(result, PipelineImage):
+        return result
+    file = io.BytesIO()
+    result.image.save(file, "PNG", compress_level=1)
+    return Generated(file.getvalue(), result.served)
+
+
+async def encode_results(results: Sequence[PipelineResult]) -> AsyncIterator[ImageResult]:
+    """Yield the results of a batch with their images encoded."""
+    # All at once, and beside the next batch: encoding takes long beside the images of a fast model.
+    files = [asyncio.create_task(asyncio.to_thread(encode_result, result)) for result in results]
+    try:
+        for file in files:
+            yield await file
+    finally:
+        for file in files:
+            file.cancel()

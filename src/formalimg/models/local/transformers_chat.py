@@ -10,19 +10,28 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, Usage
-from formalimg.models.chat import Attachment, Completion, Message
+from formalimg.models.base import Attachment, CallError, Completion, Message, Usage
 from formalimg.models.chat_provider import build_chat_model
-from formalimg.models.local.checkpoint import INSTALL_LOCAL, Checkpoint, read_checkpoint, silence_libraries
-from formalimg.models.local.device_pool import DevicePool, inference_allowed, read_devices
-from formalimg.models.local.memory import AdaptiveBatcher, free_memory, is_out_of_memory
-from formalimg.models.options import Options, parse_extra_fields
+from formalimg.models.local.checkpoint import (
+    INSTALL_LOCAL,
+    Checkpoint,
+    read_checkpoint,
+    read_devices,
+    silence_libraries,
+)
+from formalimg.models.local.device_pool import (
+    AdaptiveBatcher,
+    DevicePool,
+    free_memory,
+    inference_allowed,
+    is_out_of_memory,
+)
+from formalimg.models.options import Options, read_extra_fields
 from formalimg.models.registry import require_modules, requires
 from formalimg.models.retry import RetryPolicy, chat_retry_policy
 from formalimg.types import ChatModel, Setting
 
-ChatOutcome: TypeAlias = Completion | Exception
-"""An answer, or why there is none."""
+ChatOutcome: TypeAlias = Completion | Exception  # an answer, or why there is none
 
 _HOURS = 4 * 3600.0
 _GREEDY_POLICY = RetryPolicy(timeout=_HOURS, max_attempts=1, parse_retries=0)
@@ -143,12 +152,7 @@ class LoadedChatModel:
 
 
 class TransformersChat:
-    """A chat model of the transformers library. It is loaded at the first request, on each device once.
-
-    Attributes:
-        name, settings: as for every chat provider.
-        supports_schema: False; the schema of an answer is sent as text.
-    """
+    """A chat model of the transformers library. It is loaded at the first request, on each device once."""
 
     supports_schema = False
 
@@ -219,8 +223,8 @@ def open_transformers_chat(model: str, options: Mapping[str, str]) -> ChatModel:
         checkpoint,
         max_new_tokens=given.integer("max_new_tokens", 4096, minimum=1),
         temperature=temperature,
-        processor_options=parse_extra_fields(name, given.with_prefix("processor.")),
-        generate_options=parse_extra_fields(name, given.with_prefix("generate.")),
+        processor_options=read_extra_fields(given, "processor.")[0],
+        generate_options=read_extra_fields(given, "generate.")[0],
         batch=batch,
         devices=devices,
     )

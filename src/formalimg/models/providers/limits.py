@@ -24,24 +24,16 @@ if TYPE_CHECKING:
 
 AsyncHooks: TypeAlias = dict[str, list[Callable[..., Awaitable[None]]]]
 
-MAX_CHAT_BYTES = 16_000_000
-"""Size of an answer of a chat model; real ones stay below 1 MB."""
-
-MAX_IMAGE_BYTES = 64_000_000
-"""Size of an image file."""
-
+MAX_CHAT_BYTES = 16_000_000  # size of an answer of a chat model; real ones stay below 1 MB
+MAX_IMAGE_BYTES = 64_000_000  # size of an image file
 MAX_IMAGE_ANSWER_BYTES = 100_000_000
 """Size of an answer with an image in it: the largest image as base64, and what goes with it."""
 
-MAX_ERROR_BYTES = 1_000_000
-"""Size of an answer with an error status. A larger one keeps its status and loses its text."""
-
+MAX_ERROR_BYTES = 1_000_000  # size of an answer with an error status. A larger one keeps its status and loses its text.
 MAX_JSON_ITEMS = 1_000_000
 """Lists, objects and commas of an answer in JSON: parsed, each takes a hundred times its size in the text."""
 
-MAX_MODEL_ITEMS = 400_000
-"""The same for SDKs that make an object of their own of each."""
-
+MAX_MODEL_ITEMS = 400_000  # the same for SDKs that make an object of their own of each
 SMALL_ANSWER_BYTES = 4_000_000
 """Answers up to this size are read at once; larger ones share what is reserved for all of them together."""
 
@@ -57,11 +49,7 @@ class _AnswerTooLargeError(Exception):
 
 
 class AnswerBody:
-    """The body of one response, collected as it comes in.
-
-    Attributes:
-        wanted: bytes to be reserved before it is resumed; 0 if it can go on.
-    """
+    """The body of one response, collected as it comes in."""
 
     def __init__(self, response: Response, max_bytes: int, max_items: int = MAX_JSON_ITEMS) -> None:
         """Nothing has come yet."""

@@ -3,35 +3,70 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import zipfile
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formalimg._util.io import refuse_special_file
 from formalimg._util.transformer import Floats, Integers, Weights
 from formalimg.errors import FormalimgError
 from formalimg.models.builtin.tiny.networks import GRID, IMAGE_SIZE, PATCH, PainterNetwork, PlannerNetwork
-from formalimg.models.builtin.tiny.tokenizer import Tokenizer
 from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.scene import Scene
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-WEIGHTS = Path(__file__).with_name("weights.npz")
-"""The weights that come with the package."""
 
+PADDING, UNKNOWN = 0, 1  # tokens that stand for no word, and for a word that was never seen in training
+
+MAX_TOKENS = 256  # what follows the first so many tokens is not read; no prompt of the default suite is as long
+_TOKEN = re.compile(r"[a-z]+|[^\sa-z]")
+_STYLE = re.compile(r"[^.]*\bknolling\b[^.]*\.")  # a sentence that names the only style there is
+
+
+def split_words(prompt: str) -> list[str]:
+    """Split a prompt into lower-case words and single other characters, without its sentence about the style."""
+    return _TOKEN.findall(_STYLE.sub("", prompt.lower(), count=1))
+
+
+class Tokenizer:
+    """Maps words to numbers; `words` are those of the training prompts, in the order of their numbers from 2 on."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = tuple(words)
+        self._numbers = {word: number for number, word in enumerate(self.words, start=2)}
+
+    @classmethod
+    def of_prompts(cls, prompts: Iterable[str]) -> Tokenizer:
+        """Make a tokenizer of all words in these prompts."""
+        return cls(sorted({word for prompt in prompts for word in split_words(prompt)}))
+
+    def __len__(self) -> int:
+        return len(self.words) + 2
+
+    def encode(self, prompt: str) -> NDArray[np.int64]:
+        """Return the tokens of a prompt, at most `MAX_TOKENS`."""
+        numbers = [self._numbers.get(word, UNKNOWN) for word in split_words(prompt)]
+        return np.array(numbers[:MAX_TOKENS], dtype=np.int64)
+
+    def number(self, word: str) -> int:
+        """Return the token of a word."""
+        return self._numbers.get(word, UNKNOWN)
+
+
+WEIGHTS = Path(__file__).with_name("weights.npz")  # the weights that come with the package
 PLAN_STEPS, PAINT_STEPS = 32, 4
 """Steps from noise to a layout, and from noise to an image: a layout takes many, because objects move together."""
 
-MAX_OBJECTS = 20
-"""Further objects of a prompt are ignored."""
-
-_MIN_SIDE = 0.02
-"""Boxes are at least so wide and high, where the image is 1 wide."""
+MAX_OBJECTS = 20  # further objects of a prompt are ignored
+_MIN_SIDE = 0.02  # boxes are at least so wide and high, where the image is 1 wide
 
 
 class TinyModel:

@@ -24,16 +24,11 @@ from formalimg._util.transformer import (
     time_features,
 )
 
-PATCH = 8
-"""The painter sees an image as square patches of so many pixels."""
-
-GRID = 16
-"""So many patches make a row of an image, and a column."""
-
+PATCH = 8  # the painter sees an image as square patches of so many pixels
+GRID = 16  # so many patches make a row of an image, and a column
 IMAGE_SIZE = PATCH * GRID
 
-_WAVES = 8
-"""Frequencies with which the painter sees where in an object a patch lies."""
+_WAVES = 8  # frequencies with which the painter sees where in an object a patch lies
 
 
 class PlannerNetwork:
@@ -134,8 +129,7 @@ def patch_features(boxes: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     return np.concatenate(parts, axis=-1).astype(np.float32), overlaps
 
 
-FEATURES = 2 * (4 + 2 * _WAVES)
-"""How many numbers say where in an object a patch lies."""
+FEATURES = 2 * (4 + 2 * _WAVES)  # how many numbers say where in an object a patch lies
 
 
 def _condition(weights: Weights, time: float) -> Floats:

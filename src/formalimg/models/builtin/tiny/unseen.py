@@ -15,9 +15,7 @@ from formalimg.logic.syntax import Atom, Formula, Value, atoms
 Unseen: TypeAlias = Literal["color", "pair", "side", "level"]
 """A class in a new colour; two classes never related before; a class never beside another; more objects than ever."""
 
-MAX_TRAINED_LEVEL = 6
-"""Instructions of higher levels are never seen."""
-
+MAX_TRAINED_LEVEL = 6  # instructions of higher levels are never seen
 _SIDES = frozenset({"LeftOf", "RightOf"})
 
 
