@@ -60,29 +60,21 @@ def _hashable(part: str | Attachment) -> object:
     return {"type": part.media_type, "sha256": hashlib.sha256(part.data).hexdigest()}
 
 
-def _served(text: object) -> dict[str, Setting]:
-    found = stored_json(text, "served", dict)
-    for value in found.values():
+def _parse_served(text: object) -> dict[str, Setting]:
+    served = stored_json(text, "served", dict)
+    for value in served.values():
         if value is not None and not isinstance(value, str | int | float):
             raise wrong_value("served", value)
-    return found
+    return served
 
 
-def _chances(text: object) -> dict[str, float]:
+def _parse_first_tokens(text: object) -> dict[str, float]:
     """Return the probabilities of first tokens, which are stored as a text inside `served`."""
-    found = {} if text is None else stored_json(text, _FIRST_TOKENS, dict)
-    for value in found.values():
+    probabilities = {} if text is None else stored_json(text, _FIRST_TOKENS, dict)
+    for value in probabilities.values():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise wrong_value(_FIRST_TOKENS, value)
-    return found
-
-
-def _soft_fields(completion: Completion) -> dict[str, Setting]:
-    """Return what log-probabilities told, as fields beside those of `served`; none if they told nothing."""
-    fields: dict[str, Setting] = {} if completion.p_yes is None else {_P_YES: completion.p_yes}
-    if completion.first_tokens:
-        fields[_FIRST_TOKENS] = json.dumps(dict(completion.first_tokens))
-    return fields
+    return probabilities
 
 
 class AnswerCache:
@@ -111,11 +103,11 @@ class AnswerCache:
                 row = self._connection.execute(select, (key,)).fetchone()
                 if row is None:
                     return None
-                served = _served(row[1])
+                served = _parse_served(row[1])
                 p_yes = served.pop(_P_YES, None)
                 if p_yes is not None and not (isinstance(p_yes, int | float) and 0 <= p_yes <= 1):
                     raise wrong_value("served", p_yes)
-                first = _chances(served.pop(_FIRST_TOKENS, None))
+                first = _parse_first_tokens(served.pop(_FIRST_TOKENS, None))
                 text = stored_text(row[0], "text", _MAX_ANSWER)
                 return Completion(text, served=served, p_yes=p_yes, first_tokens=first)
             except (StoredValueError, sqlite3.Error) as error:
@@ -129,14 +121,11 @@ class AnswerCache:
         """Store a complete answer. The first one stays, so that all later callers get the same."""
         if completion.ended != "stop":
             raise ValueError(f"an answer that ended by {completion.ended} is not worth remembering")
-        row = (
-            key,
-            completion.text,
-            completion.usage.input_tokens,
-            completion.usage.output_tokens,
-            json.dumps({**completion.served, **_soft_fields(completion)}),
-            time.time(),
-        )
+        served = dict(completion.served)  # what log-probabilities told goes with it, if they told anything
+        served |= {} if completion.p_yes is None else {_P_YES: completion.p_yes}
+        served |= {_FIRST_TOKENS: json.dumps(dict(completion.first_tokens))} if completion.first_tokens else {}
+        usage = completion.usage
+        row = (key, completion.text, usage.input_tokens, usage.output_tokens, json.dumps(served), time.time())
         with self._lock, contextlib.suppress(sqlite3.Error):  # a full disk must not cost us the answer itself
             self._connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
 

@@ -116,7 +116,7 @@ class ProviderChatModel:
         return {
             **self._settings.of(self._provider.settings),
             "asking": _VERSION,
-            "format": format_instruction().version,
+            "format": format_instruction()[0],
         }
 
     async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:

@@ -40,7 +40,6 @@ class CommandModel:
     sees_spec = False
 
     def __init__(self, command: str, *, timeout: float = 600.0, concurrency: int = 1) -> None:
-        """Wrap a program."""
         try:
             self._arguments = shlex.split(command)
         except ValueError as error:

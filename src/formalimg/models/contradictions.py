@@ -1,4 +1,8 @@
-"""Contradictions in a reply: an answer that other values, other fields or the words around it deny is no answer."""
+"""Contradictions in a reply: an answer that other values, other fields or the words around it deny is no answer.
+
+A yes that is taken back, or that was never meant, must not count as a yes. Prose is not understood beyond words and
+phrases of one meaning. Everything takes linear time.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -87,13 +91,6 @@ _EXAMPLE = re.compile(
 """The end of the words before an object that is quoted and not said."""
 
 
-class StatedVerdict(NamedTuple):
-    """A verdict in prose, and whether it is named as the answer: "Answer: no"."""
-
-    verdict: bool
-    is_labelled: bool
-
-
 def read_verdict(value: object, words: Mapping[str, bool] = VERDICT_WORDS) -> bool | None:
     """Return what a value says if it is a boolean or a word that means one; None for all else."""
     if isinstance(value, bool):
@@ -103,19 +100,22 @@ def read_verdict(value: object, words: Mapping[str, bool] = VERDICT_WORDS) -> bo
     return None
 
 
-def stated_verdicts(prose: str) -> Iterator[StatedVerdict]:
-    """Yield the verdicts that prose states by themselves or at the end of a short clause: "No.", "the answer is no"."""
+def stated_verdicts(prose: str) -> Iterator[tuple[bool, bool]]:
+    """Yield the verdicts that prose states by themselves or at the end of a short clause: "No.", "the answer is no".
+
+    With each goes whether it is named as the answer: "Answer: no".
+    """
     before = ""
     for clause in _CLAUSE_END.split(prose):
         verdict = read_verdict(clause, _STATEMENTS)
         if verdict is not None:
-            yield StatedVerdict(verdict, _LABEL.search(before[-40:]) is not None)
+            yield verdict, (_LABEL.search(before[-40:]) is not None)
         elif len(clause) <= 80:
             words = clause.strip(_AROUND).lower().split()
             if len(words) > 1 and words[-2].strip(_AROUND) in _LINKS and words[-3:-2] != ["there"]:
                 last = read_verdict(words[-1], _STATEMENTS)
                 if last is not None:
-                    yield StatedVerdict(last, _LABEL.search(" ".join(words[:-1])) is not None)
+                    yield last, (_LABEL.search(" ".join(words[:-1])) is not None)
         if clause.strip(_AROUND):
             before = clause
 
@@ -126,29 +126,6 @@ def plain_prose(text: str) -> str:
         return text
     plain = unicodedata.normalize("NFKC", text).replace("’", "'")
     return "".join(letter for letter in plain if unicodedata.category(letter) != "Cf")
-
-
-def find_correction(prose: str) -> str | None:
-    """Return the words that begin a correction; None if there are none."""
-    cue = _CORRECTION.search(prose)
-    return None if cue is None else prose[cue.start() : cue.start() + 60]
-
-
-def find_blindness(prose: str) -> str | None:
-    """Return the words by which a model says that it has not seen the image; None if there are none."""
-    cue = _UNSEEN.search(prose)
-    return None if cue is None else cue[0]
-
-
-def find_indecision(prose: str) -> tuple[str, str] | None:
-    """Return the words that say that a model cannot decide, and the prose after them; None if there are none."""
-    cue = _UNDECIDED.search(prose)
-    return None if cue is None else (cue[0].strip(), prose[cue.end() :])
-
-
-def ends_in_example(prose: str) -> bool:
-    """Return whether prose announces that what follows is an example."""
-    return _EXAMPLE.search(prose[-80:]) is not None
 
 
 def find_written_field(prose: str, names: Collection[str]) -> str | None:
@@ -216,38 +193,37 @@ def contradicting_prose(answer: BaseModel, raw: object, before: str, after: str)
     """Return how the prose around an answer contradicts it, as text; None if it does not."""
     before, after = plain_prose(before), plain_prose(after)
     plain = answer.model_dump()
-    correction = find_correction(after)
-    if correction is not None:
-        return f'the model corrects its answer after giving it: "{correction}"'
-    if ends_in_example(before):
+    if cue := _CORRECTION.search(after):
+        return f'the model corrects its answer after giving it: "{after[cue.start() : cue.start() + 60]}"'
+    if _EXAMPLE.search(before[-80:]):
         return "the model gives an example, and no answer"
-    said = {stated.verdict for stated in stated_verdicts(after)}
-    if said and _opposed(said, plain):
-        return f"after its answer the model says {'yes' if True in said else 'no'}, which contradicts it"
-    stated = list(stated_verdicts(before))
-    for last in (stated[-1:], [one for one in stated if one.is_labelled][-1:]):
+    verdicts = {verdict for verdict, _ in stated_verdicts(after)}
+    if verdicts and _oppose(verdicts, plain):
+        return f"after its answer the model says {'yes' if True in verdicts else 'no'}, which contradicts it"
+    statements = list(stated_verdicts(before))
+    labelled = [statement for statement in statements if statement[1]]
+    for verdict, is_labelled in (*statements[-1:], *labelled[-1:]):
         # Reasoning may answer yes to some question on the way to a no; the other way round it is not trusted.
-        if any((one.is_labelled or not one.verdict) and _opposed({one.verdict}, plain, inner=True) for one in last):
-            return f"before its answer the model says {'yes' if last[0].verdict else 'no'}, which contradicts it"
+        if (is_labelled or not verdict) and _oppose({verdict}, plain, inner=True):
+            return f"before its answer the model says {'yes' if verdict else 'no'}, which contradicts it"
     names = {name for model, _ in _levels(answer, raw) for name in _field_names(type(model))}
     for prose in (before, after):
         name = find_written_field(prose, names)
         if name is not None:
             return f'the model writes "{name}" a second time, in a form that is not JSON'
-        undecided = find_indecision(prose)
-        if undecided is not None and (
-            True in _leaf_verdicts(plain) or not any(not one.verdict for one in stated_verdicts(undecided[1]))
+        cue = _UNDECIDED.search(prose)
+        if cue and (
+            True in _leaf_verdicts(plain) or all(verdict for verdict, _ in stated_verdicts(prose[cue.end() :]))
         ):
-            return f'the model says that it cannot decide: "{undecided[0]}"'
+            return f'the model says that it cannot decide: "{cue[0].strip()}"'
     return None
 
 
 def unseen_image(answer: BaseModel, raw: object, prose: str) -> str | None:
     """Return how a reply says that the image was not seen, as text; None if it does not."""
     for text in (prose, *_remarks(answer, raw)):
-        unseen = find_blindness(plain_prose(text))
-        if unseen is not None:
-            return f'the model says that it cannot look: "{unseen}"'
+        if cue := _UNSEEN.search(plain_prose(text)):
+            return f'the model says that it cannot look: "{cue[0]}"'
     return None
 
 
@@ -267,10 +243,10 @@ def _against(name: str, value: object, asked: Mapping[str, object]) -> str | Non
         if _plain_name(known) == plain or _plain_name(known) == _PREFIX.sub("", plain):
             return f'"{known}"' if _differs(value, wanted) else None
     said = _said(name, value)
-    return "the answer" if said and _opposed(said, asked, alone=not isinstance(value, dict | list)) else None
+    return "the answer" if said and _oppose(said, asked, alone=not isinstance(value, dict | list)) else None
 
 
-def _opposed(said: Collection[bool], answer: Mapping[str, object], *, alone: bool = True, inner: bool = False) -> bool:
+def _oppose(said: Collection[bool], answer: Mapping[str, object], *, alone: bool = True, inner: bool = False) -> bool:
     """Return whether verdicts oppose those of an answer: its own fields if they have any, or else all inside."""
     inside = set(_leaf_verdicts(answer))
     if inner:
@@ -286,7 +262,7 @@ def _said(name: str, value: object) -> set[bool]:
     said = set(_leaf_verdicts(value))
     if _VERDICT_NAME.search(name):
         if isinstance(value, str):
-            said |= {stated.verdict for stated in stated_verdicts(value)}
+            said |= {verdict for verdict, _ in stated_verdicts(value)}
         elif value in (0, 1):
             said.add(bool(value))
     if _NEGATIVE_NAME.search(name):

@@ -23,6 +23,8 @@ from formalimg.models.redaction import stored_settings
 from formalimg.models.registry import requires
 from formalimg.types import ImageModel, Setting
 
+_REQUEST_ARGUMENTS = ("seed", "size")
+
 
 class CallableModel:
     """A Python function as an image model.
@@ -62,7 +64,12 @@ class CallableModel:
         self.settings: Mapping[str, Setting] = stored_settings(settings or {})
         self.batch = batch
         self.concurrency = concurrency
-        self._takes = _parameters(function)
+        parameters, takes_any = _parameters(function)
+        self._request_arguments = [
+            name
+            for name in _REQUEST_ARGUMENTS
+            if takes_any or name in {parameter.name for parameter in parameters or ()}
+        ]
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one result per request; whatever the function raises fails the whole batch."""
@@ -79,8 +86,8 @@ class CallableModel:
             yield _result(image)
 
     async def _call(self, prompts: str | list[str], **arguments: object) -> Any:
-        taken = {name: value for name, value in arguments.items() if name in self._takes}
-        return await call_function(self._function, prompts, **taken)
+        arguments = {name: arguments[name] for name in self._request_arguments}
+        return await call_function(self._function, prompts, **arguments)
 
 
 def wrap_function(
@@ -119,14 +126,13 @@ def _is_of_diffusers(function: object) -> bool:
     )
 
 
-def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+def _parameters(function: Callable[..., Any]) -> tuple[list[inspect.Parameter] | None, bool]:
+    """Return the parameters of a function, None if unknown, and whether it takes any further options by name."""
     try:
-        parameters = inspect.signature(function).parameters
+        parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some functions written in C have no signature
-        return frozenset()
-    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return frozenset({"seed", "size"})
-    return frozenset(parameters)
+        return None, False
+    return parameters, any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
 
 def _result(image: Any) -> ImageResult:
@@ -134,9 +140,6 @@ def _result(image: Any) -> ImageResult:
     if len(images) != 1:
         raise ValueError(f"{len(images)} images came back for one prompt: return one")
     return Refused("the function gave back None") if images[0] is None else Generated(image_file_bytes(images[0]))
-
-
-_REQUEST_ARGUMENTS = ("seed", "size")
 
 
 @requires()
@@ -201,26 +204,19 @@ def _find_function(module: ModuleType, name: str, model: str) -> Callable[..., A
 
 
 def require_parameters(function: Callable[..., Any], arguments: Mapping[str, Setting], model: str) -> None:
-    """Check that a function takes these options besides its prompt, seed and size."""
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):  # some functions written in C have no signature
-        return
-    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
+    """Check that a function takes these options besides its prompt, seed and size, as far as its signature says."""
+    parameters, takes_any = _parameters(function)
+    if takes_any or parameters is None:
         return
     unnamed = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
-    named = [
-        name
-        for name, parameter in list(parameters.items())[1:]
-        if parameter.kind not in unnamed and name not in _REQUEST_ARGUMENTS
-    ]
+    names = [parameter.name for parameter in parameters[1:] if parameter.kind not in unnamed]
+    names = [name for name in names if name not in _REQUEST_ARGUMENTS]
     for name in arguments:
-        if name not in named:
-            near = get_close_matches(name, named, 1)
-            has = ", ".join(["batch", "concurrency", *named])
-            raise FormalimgError(
-                f"{model} has no option {name!r}: {f'did you mean {near[0]}? ' if near else ''}it has {has}"
-            )
+        if name not in names:
+            near = get_close_matches(name, names, 1)
+            suggestion = f"did you mean {near[0]}? " if near else ""
+            options = ", ".join(["batch", "concurrency", *names])
+            raise FormalimgError(f"{model} has no option {name!r}: {suggestion}it has {options}")
 
 
 def _parse_value(text: str) -> Setting:

@@ -54,8 +54,8 @@ class EncodedForm(NamedTuple):
     minimum: int  # number of successive characters of it that count as an echo
 
 
-class KeyFinder:
-    """Finds echoes of given keys in texts.
+class Redactor:
+    """Finds echoes of given keys in texts, and replaces them by `***`.
 
     Every text is sampled: the grams (six characters) at every n-th place are looked up among the grams of all forms of
     all keys. With n small enough, every echo holds one of the sampled grams, and there the forms are compared.
@@ -63,6 +63,7 @@ class KeyFinder:
 
     def __init__(self, keys: Iterable[str]) -> None:
         """Prepare the search for these keys, each of at least `MIN_KEY_LENGTH` characters."""
+        keys = sorted(set(keys))
         self._places: dict[str, list[tuple[EncodedForm, int]]] = {}
         forms = sorted({form for key in keys for form in encoded_forms(key[:_MAX_LENGTH])})
         for form in forms:
@@ -71,40 +72,14 @@ class KeyFinder:
                 if len(places) < _MAX_PLACES:
                     places.append((form, place))
         self._stride = min((form.minimum for form in forms), default=MIN_KEY_LENGTH) - _GRAM + 1
-
-    def find(self, text: str) -> list[Span]:
-        """Return where the text echoes a key."""
-        places, found, end = self._places, [], 0
-        if not places:
-            return []
-        last = len(text) - _GRAM + 1
-        hits = [start for start in range(0, last, self._stride) if text[start : start + _GRAM] in places]
-        for start in hits:
-            if start + _GRAM <= end:
-                continue
-            for form, place in places[text[start : start + _GRAM]]:
-                span = _echo(text, start, form, place)
-                if span is not None:
-                    found.append(span)
-                    end = max(end, span[1])
-        return found
-
-
-class Redactor:
-    """Replaces keys in texts by `***`."""
-
-    def __init__(self, keys: Iterable[str]) -> None:
-        """Prepare for these keys, each of at least `MIN_KEY_LENGTH` characters."""
-        known = sorted(set(keys))
-        self._finder = KeyFinder(known)
         # The beginning or the end alone: messages like to show just that. Not of locations: those are ordinary words.
-        shown = [key for key in known if not is_location(key)]
-        self._beginnings = sorted({key[:MIN_KEY_LENGTH] for key in shown})
-        self._ends = sorted({key[-MIN_KEY_LENGTH:] for key in shown})
+        secrets = [key for key in keys if not is_location(key)]
+        self._beginnings = sorted({key[:MIN_KEY_LENGTH] for key in secrets})
+        self._ends = sorted({key[-MIN_KEY_LENGTH:] for key in secrets})
 
     def redact_all(self, text: str) -> str:
         """Redact keys, parts of them, encoded ones, and what looks like one."""
-        spans = [*self._finder.find(text), *find_issued_keys(text)]
+        spans = [*self._find_echoes(text), *find_issued_keys(text)]
         if "Bearer " in text:
             spans += [found.span() for found in _SENT_KEY.finditer(text)]
         if "***" in text:
@@ -117,11 +92,27 @@ class Redactor:
 
     def redact_known(self, text: str) -> str:
         """Redact echoes of the given keys and nothing else."""
-        return replace_spans(text, self._finder.find(text), _REDACTED)
+        return replace_spans(text, self._find_echoes(text), _REDACTED)
 
     def holds_key(self, text: str) -> bool:
         """Return whether there is an echo of a given key in a text, or a key as well-known services issue them."""
-        return bool(self._finder.find(text)) or bool(find_issued_keys(text, strict=True))
+        return bool(self._find_echoes(text) or find_issued_keys(text, strict=True))
+
+    def _find_echoes(self, text: str) -> list[Span]:
+        places, spans, end = self._places, [], 0
+        if not places:
+            return []
+        last = len(text) - _GRAM + 1
+        hits = [start for start in range(0, last, self._stride) if text[start : start + _GRAM] in places]
+        for start in hits:
+            if start + _GRAM <= end:
+                continue
+            for form, place in places[text[start : start + _GRAM]]:
+                span = _find_echo(text, start, form, place)
+                if span is not None:
+                    spans.append(span)
+                    end = max(end, span[1])
+        return spans
 
 
 def find_issued_keys(text: str, *, strict: bool = False) -> list[Span]:
@@ -140,7 +131,8 @@ def encoded_forms(key: str) -> Iterator[EncodedForm]:
     raw = key.encode("utf-8", "replace")
     quoted = {quote(key, safe="", errors="replace"), quote(key, errors="replace"), quote_plus(key, errors="replace")}
     escaped = {json.dumps(key)[1:-1], json.dumps(key, ensure_ascii=False)[1:-1], html.escape(key)}
-    plain = {key, key[::-1], *quoted, *map(_lower_percents, quoted), *escaped, key.replace("/", "\\/")}
+    lower = {re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), text) for text in quoted}
+    plain = {key, key[::-1], *quoted, *lower, *escaped, key.replace("/", "\\/")}
     in_base64 = {text for offset in range(3) for text in _base64_cores(raw, offset)}
     # The same number of bytes of the key takes 4/3 as many characters in base64, and twice as many in hexadecimal.
     for forms, minimum in (
@@ -178,11 +170,7 @@ def _base64_cores(raw: bytes, offset: int) -> Iterator[str]:
     yield core.translate(str.maketrans("+/", "-_"))
 
 
-def _lower_percents(text: str) -> str:
-    return re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), text)
-
-
-def _echo(text: str, start: int, form: EncodedForm, place: int) -> Span | None:
+def _find_echo(text: str, start: int, form: EncodedForm, place: int) -> Span | None:
     """Return the longest run of successive characters of a form around a gram in a text, if it is long enough."""
     whole, first = form.text, start - place
     if first >= 0 and text.startswith(whole, first):
@@ -299,7 +287,10 @@ def stored_command(command: str, arguments: Sequence[str]) -> str:
         option = arguments[place - 1]
         if option.startswith("-") and "=" not in option and not arguments[place].startswith("-"):
             stored[place] = str(_stored_value(option.lstrip("-"), arguments[place]))
-    return command if stored == list(arguments) else " ".join(map(_quoted, stored))
+    if stored == list(arguments):
+        return command
+    plain = re.compile(r"[\w@%+=:,./{}<>-]+")
+    return " ".join(argument if plain.fullmatch(argument) else shlex.quote(argument) for argument in stored)
 
 
 def is_secret_name(name: str) -> bool:
@@ -349,7 +340,3 @@ def _register(value: str) -> None:
     for part in {value, *value.split(":", 1)}:
         if SECRET not in part and (len(part) >= 20 or any(letter.isdigit() for letter in part)):
             register_secret(part)
-
-
-def _quoted(argument: str) -> str:
-    return argument if re.fullmatch(r"[\w@%+=:,./{}<>-]+", argument) else shlex.quote(argument)

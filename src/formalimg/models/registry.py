@@ -40,16 +40,15 @@ class Preset:
     def summary(self) -> tuple[str, ...]:
         """What it is, in lines."""
         certificate = self.certificate or "none was measured, so its errors are unknown: measure them with certify"
-        options = " ".join(f"-J '{key}={value}'" if " " in value else f"-J {key}={value}" for key, value in self._shown)
+        settings = {"base_url": _LOCAL, **self.options}
+        options = " ".join(
+            f"-J '{key}={value}'" if " " in value else f"-J {key}={value}" for key, value in settings.items()
+        )
         return (
             f"{self.model} {options}",
             f"protocol {self.protocol}, boxes {self.boxes}; certificate: {certificate}",
             f"serve it with: {self.serve}",
         )
-
-    @property
-    def _shown(self) -> tuple[tuple[str, str], ...]:
-        return (("base_url", _LOCAL), *self.options.items())
 
 
 def presets() -> tuple[Preset, ...]:
@@ -165,17 +164,9 @@ class Provider:
 
     def to_json(self) -> dict[str, object]:
         """Return the provider as plain data."""
-        return {
-            "name": self.name,
-            "images": self.images,
-            "answers": self.answers,
-            "finds": self.finds,
-            "reads": self.reads,
-            "package": self.package,
-            "summary": list(self.summary),
-            "missing": list(self.missing),
-            "ready": not self.missing,
-        }
+        kinds = {"images": self.images, "answers": self.answers, "finds": self.finds, "reads": self.reads}
+        texts = {"package": self.package, "summary": list(self.summary), "missing": list(self.missing)}
+        return {"name": self.name, **kinds, **texts, "ready": not self.missing}
 
 
 def installed_providers() -> list[Provider]:
@@ -187,13 +178,12 @@ def installed_providers() -> list[Provider]:
 def installed_presets() -> list[Provider]:
     """Return the presets of open chat models, by name, and what is missing to use each."""
     required = chat_requirements()
-    found = []
+    providers = []
     for preset in presets():
-        provider = preset.model.partition("/")[0]
-        needed = required.get(provider, Requirements())
-        missing = (needed.install,) if needed.missing_modules() else ()
-        found.append(Provider(preset.name, False, True, "formalimg", preset.summary, missing))
-    return found
+        requirements = required.get(preset.model.partition("/")[0], Requirements())
+        missing = (requirements.install,) if requirements.missing_modules() else ()
+        providers.append(Provider(preset.name, False, True, "formalimg", preset.summary, missing))
+    return providers
 
 
 def chat_requirements() -> dict[str, Requirements]:

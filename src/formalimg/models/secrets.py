@@ -110,37 +110,34 @@ def read_env_file(path: Path) -> Mapping[str, str]:
 
     Values may be quoted; `export` in front, empty lines and comments are allowed. Nothing is expanded.
     """
-    found: dict[str, str] = {}
-    for number, line in enumerate(_lines(path), 1):
+    variables: dict[str, str] = {}
+    for number, line in enumerate(_read_lines(path), 1):
         if not line or line.startswith("#"):
             continue
         variable = _parse_line(line)
         if variable is None:
             raise FormalimgError(f"cannot read line {number} of {path}: write NAME=value, with quotes only around it")
-        name, value = variable
-        found[name] = value
-    return found
+        variables[variable[0]] = variable[1]
+    return variables
 
 
 def _redactor() -> Redactor:
-    return _redactor_for(known_secrets())
+    return _build_redactor(known_secrets())
 
 
 @lru_cache(maxsize=16)
-def _redactor_for(secrets: frozenset[str]) -> Redactor:
+def _build_redactor(secrets: frozenset[str]) -> Redactor:
     from formalimg.models.redaction import Redactor  # here, because most runs redact nothing
 
     return Redactor(secrets)
 
 
 def _secret_values() -> Iterator[str]:
-    """Yield values of the environment and of the `.env` file whose names mark them as secret."""
-    for name in _secret_names(tuple(os.environ)):
-        yield from _long_enough(os.environ.get(name, ""))
-    for line in _lines(ENV_FILE):
-        variable = _parse_line(line)
-        if variable and _secret_names(variable[:1]):
-            yield from _long_enough(variable[1])
+    """Return values of the environment and of the `.env` file whose names mark them as secret."""
+    values = [os.environ.get(name, "") for name in _secret_names(tuple(os.environ))]
+    variables = filter(None, map(_parse_line, _read_lines(ENV_FILE)))
+    values += [value for name, value in variables if _secret_names((name,))]
+    return (value.strip() for value in values if len(value.strip()) >= MIN_KEY_LENGTH)
 
 
 @lru_cache(maxsize=256)
@@ -155,12 +152,7 @@ def _is_secret_name(name: str) -> bool:
     )
 
 
-def _long_enough(value: str) -> Iterator[str]:
-    if len(value.strip()) >= MIN_KEY_LENGTH:
-        yield value.strip()
-
-
-def _lines(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     """Return the lines of a plain file, which a link may lead to; none of a pipe, which would be waited for."""
     try:
         content = read_plain_bytes(path.resolve(), _MAX_ENV_BYTES)

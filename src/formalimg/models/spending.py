@@ -13,13 +13,15 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from formalimg._util.memory_gate import AnswerReservation, answer_memory
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Identified, Usage
 
 if TYPE_CHECKING:
+    from formalimg.models.base import Completion
+    from formalimg.models.image_provider import ImageCompletion
     from formalimg.models.pricing import Price
 
 NO_USAGE = "not reported: the cost is an estimate"
@@ -114,20 +116,11 @@ def may_begin_call() -> bool:
 
 def note_waste() -> None:
     """Say that an answer was of no use: if the budget is used up, nothing is asked again."""
-    meter = _meter.get()
-    if meter is not None:
+    if (meter := _meter.get()) is not None:
         meter.wasted = True
 
 
-class HasUsage(Protocol):
-    """The completion of a provider."""
-
-    @property
-    def usage(self) -> Usage:
-        """What the call used."""
-
-
-Completed = TypeVar("Completed", bound=HasUsage)
+Completed = TypeVar("Completed", bound="Completion | ImageCompletion")
 
 
 @dataclass
@@ -146,23 +139,20 @@ def note_usage(usage: Usage) -> Usage:
 
     For providers. What follows (a download, a check) may fail or take too long, and the cost would be forgotten.
     """
-    call = _call.get()
-    if call is not None:
+    if (call := _call.get()) is not None:
         call.usage = usage
     return usage
 
 
 def note_received(size: int) -> None:
     """Say that so many bytes of a good answer came in: the call is paid for, even if the rest never comes."""
-    call = _call.get()
-    if call is not None:
+    if (call := _call.get()) is not None:
         call.received += size
 
 
 def note_text(text: str) -> None:
     """Say which text came, for an estimate if nobody counted the bytes of the answer."""
-    call = _call.get()
-    if call is not None:
+    if (call := _call.get()) is not None:
         call.received = max(call.received, len(text.encode("utf-8", "replace")))
 
 
@@ -170,7 +160,6 @@ class RequestCost:
     """What all attempts at one request used and cost."""
 
     def __init__(self, price: Price, complete: Callable[[Usage, int], Usage], *, keeps_answers: bool = False) -> None:
-        """Begin with nothing."""
         self.usage = Usage()
         self.cost: float | None = 0.0
         self.estimated = 0
@@ -223,8 +212,7 @@ class RequestCost:
         self.usage += usage
         self.cost = None if self.cost is None or cost is None else self.cost + cost
         self.estimated += estimated
-        meter = _meter.get()
-        if meter is not None:
+        if (meter := _meter.get()) is not None:
             meter.count(cost, estimated=estimated)
 
 

@@ -159,17 +159,10 @@ class ParseFailure:
     reason: str
 
 
-class FormatInstruction(NamedTuple):
-    """Text that asks for the form of an answer, and its version."""
-
-    version: int
-    text: str
-
-
 @cache
 def answer_schema(answer_type: type[BaseModel]) -> Mapping[str, object]:
     """Return the JSON schema of an answer, as strict as servers require: all fields required, no others."""
-    if _text_reader(answer_type) is not None:
+    if is_text_answer(answer_type):
         return OBJECT_SCHEMA if getattr(answer_type, "json_object", False) else TEXT_SCHEMA
     schema = _strict(answer_type.model_json_schema(), answer_type.__name__)
     assert isinstance(schema, dict)
@@ -178,16 +171,13 @@ def answer_schema(answer_type: type[BaseModel]) -> Mapping[str, object]:
 
 def is_text_answer(answer_type: type[BaseModel]) -> bool:
     """Return whether answers of this type are read from the whole text, as `TextAnswer` is."""
-    return _text_reader(answer_type) is not None
-
-
-def _text_reader(answer_type: type[AnswerType]) -> Callable[[str], AnswerType] | None:
-    return getattr(answer_type, "from_text", None)
+    return hasattr(answer_type, "from_text")
 
 
 def with_format(messages: Sequence[Message], schema: Mapping[str, object]) -> tuple[Message, ...]:
     """Append the schema, as text, to the last user message."""
-    text = format_instruction().text.replace("{schema}", json.dumps(schema, ensure_ascii=False))
+    _, instruction = format_instruction()
+    text = instruction.replace("{schema}", json.dumps(schema, ensure_ascii=False))
     last = max((index for index, message in enumerate(messages) if message.role == "user"), default=None)
     if last is None:
         return (*messages, Message("user", (text,)))
@@ -195,11 +185,11 @@ def with_format(messages: Sequence[Message], schema: Mapping[str, object]) -> tu
 
 
 @cache
-def format_instruction() -> FormatInstruction:
-    """Load the text that `with_format` appends."""
+def format_instruction() -> tuple[int, str]:
+    """Load the text that `with_format` appends, and its version."""
     text = (files("formalimg.models") / "prompts" / "answer_format.txt").read_text(encoding="utf-8")
     first, _, rest = text.partition("\n")
-    return FormatInstruction(int(first.removeprefix("version:")), rest.strip())
+    return int(first.removeprefix("version:")), rest.strip()
 
 
 def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
@@ -216,7 +206,8 @@ def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | Parse
 
     if len(text) > MAX_REPLY:
         return ParseFailure(f"the answer has {len(text):,} characters, the limit is {MAX_REPLY:,}")
-    if (from_text := _text_reader(answer_type)) is not None:
+    from_text: Callable[[str], AnswerType] | None = getattr(answer_type, "from_text", None)
+    if from_text is not None:
         try:
             return from_text(text)
         except (ValueError, RecursionError) as error:

@@ -52,7 +52,6 @@ class AnswerBody:
     """The body of one response, collected as it comes in."""
 
     def __init__(self, response: Response, max_bytes: int, max_items: int = MAX_JSON_ITEMS) -> None:
-        """Nothing has come yet."""
         self._is_error = response.status_code >= 300
         self._limit = MAX_ERROR_BYTES if self._is_error else max_bytes
         self._max_items = max_items
@@ -159,16 +158,19 @@ def limit_answers(max_bytes: int, max_items: int = MAX_JSON_ITEMS) -> AsyncHooks
         refuse_redirect(response)
         await _read(response, AnswerBody(response, max_bytes, max_items))
 
-    return {"request": [_accept_gzip], "response": [on_response]}
+    return _build_hooks(on_response)
 
 
 def limit_downloads(max_bytes: int) -> AsyncHooks:
     """Return the event hooks of an async client that sends no credentials: it may be redirected to other servers."""
+    return _build_hooks(lambda response: _read(response, AnswerBody(response, max_bytes)))
 
-    async def on_response(response: Response) -> None:
-        await _read(response, AnswerBody(response, max_bytes))
 
-    return {"request": [_accept_gzip], "response": [on_response]}
+def _build_hooks(on_response: Callable[[Response], Awaitable[None]]) -> AsyncHooks:
+    async def on_request(request: Request) -> None:
+        accept_encoding(request)
+
+    return {"request": [on_request], "response": [on_response]}
 
 
 def accept_encoding(request: Request) -> None:
@@ -212,10 +214,6 @@ def replace_body(response: Response, content: bytes) -> None:
         response.elapsed = elapsed
     response.headers.pop("content-encoding", None)
     response.stream = library.ByteStream(content)
-
-
-async def _accept_gzip(request: Request) -> None:
-    accept_encoding(request)
 
 
 async def _read(response: Response, body: AnswerBody) -> None:

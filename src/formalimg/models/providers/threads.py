@@ -40,7 +40,6 @@ class ThreadCall:
     """
 
     def __init__(self, timeout: float, max_bytes: int) -> None:
-        """Nothing is sent yet."""
         self._timeout = timeout
         self._deadline = time.monotonic() + timeout
         self._max_bytes = max_bytes
@@ -61,12 +60,7 @@ class ThreadCall:
                 }
 
     async def run(self, function: Callable[..., Result], *args: Any) -> Result:
-        """Return the result of a function that is called in a new thread.
-
-        Raises:
-            CallError: if it takes too long.
-            Exception: whatever the function raises.
-        """
+        """Return the result of a function that is called in a new thread, or raise what it raises."""
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[Callable[[], Result]] = loop.create_future()
 
@@ -92,11 +86,7 @@ class ThreadCall:
         return outcome()
 
     def check(self) -> None:
-        """Raise if the call is over.
-
-        Raises:
-            CallError: if it took too long, or nobody waits for it any more.
-        """
+        """Raise a `CallError` if the call took too long, or nobody waits for it any more."""
         if self._is_over or time.monotonic() >= self._deadline:
             raise self._late()
 
