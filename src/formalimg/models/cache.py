@@ -20,11 +20,10 @@ from formalimg._util.cache_folder import cache_folder as cache_folder
 from formalimg._util.databases import has_no_schema, open_untrusted, require_our_schema
 from formalimg._util.strict_json import StoredValueError, stored_json, stored_text, wrong_value
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Attachment, Completion, Message, Usage
+from formalimg.models.base import Attachment, Completion, Message
 from formalimg.types import Setting
 
 CACHE_FILE = "answers.sqlite"
-
 _TABLE = """
 CREATE TABLE IF NOT EXISTS answers (
     question TEXT PRIMARY KEY,    -- what was asked, as a hash: neither words nor pictures are kept
@@ -133,12 +132,6 @@ class AnswerCache:
         """Delete an answer that cannot be used, so that the model is asked again."""
         with self._lock, contextlib.suppress(sqlite3.Error):
             self._connection.execute("DELETE FROM answers WHERE question = ?", (key,))
-
-    def total_usage(self) -> Usage:
-        """Return the tokens that all cached answers once used."""
-        with self._lock:
-            sums = "SELECT coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0) FROM answers"
-            return Usage(*self._connection.execute(sums).fetchone())
 
     def close(self) -> None:
         """Close the file."""

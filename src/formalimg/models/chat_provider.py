@@ -45,10 +45,8 @@ _MESSAGE_TOKENS = 100  # more than what any chat template puts around a message
 _IMAGE_TOKENS = 3_000  # more than what most models count for an image
 _MANY_IMAGE_TOKENS = {"gpt-4o-mini": 50_000}
 """The same for models that count more, by a part of their names: gpt-4o-mini counts up to 48,169."""
-
 _SHORTEST_ANSWER = 500
 """Tokens that are counted at least for an answer of which nothing is known: it may have been lost, or thought about."""
-
 _LONGEST_ANSWER = 65_536  # tokens that are counted at most for an answer if no setting limits it
 _LENGTH_LIMITS = ("max_tokens", "max_completion_tokens")
 """Settings that limit the length of an answer, thinking included; also as fields that the user adds."""
@@ -72,12 +70,6 @@ def maximum_output(settings: Mapping[str, Setting]) -> int | None:
     """Return the most tokens that an answer can have by these settings; None if they set no limit."""
     limits = [settings.get(prefix + name) for name in _LENGTH_LIMITS for prefix in ("", "extra.")]
     return max((int(limit) for limit in limits if limit is not None and str(limit).isdecimal()), default=None)
-
-
-def without_impossible(completion: Completion) -> Completion:
-    """Return a completion without its usage if that cannot be: words that took no tokens."""
-    wordy = completion.ended != "refusal" and completion.text.strip() and not completion.usage.output_tokens
-    return replace(completion, usage=Usage()) if wordy else completion
 
 
 def complete_usage(reported: Usage, received: int, *, sent: Callable[[], int], longest: int | None) -> Usage:
@@ -129,7 +121,9 @@ class ProviderChatModel:
         if not self._policy.cache:
             return await self._ask(key, messages, schema, answer_type, None)
         async with asking(f"{cache_folder()} {key}") as current:
-            known = current.answer or await self._cached(key)
+            if self._cache is None:
+                self._cache = AnswerCache(cache_folder())
+            known = current.answer or await asyncio.to_thread(self._cache.get, key)
             if known is not None:
                 value = await parse_answer_aside(known.text, answer_type)
                 if not isinstance(value, ParseFailure):
@@ -167,7 +161,11 @@ class ProviderChatModel:
             if completion.ended == "refusal":
                 reason = truncate(" ".join(raw.split()), 300, 50) or "the model declined"
                 return Unanswered("refused", reason, raw, spent.usage, spent.cost)
-            answer = await _parse(completion, answer_type)
+            answer: AnswerType | ParseFailure
+            if completion.ended == "length" and not is_text_answer(answer_type):
+                answer = ParseFailure("the answer was cut off by the limit on its length")
+            else:
+                answer = await parse_answer_aside(completion.text, answer_type)
             if not isinstance(answer, ParseFailure):
                 if current is not None:
                     current.answer = completion
@@ -188,15 +186,12 @@ class ProviderChatModel:
         sent = None if schema == TEXT_SCHEMA else schema
         if sent is not None and sent != OBJECT_SCHEMA and not getattr(self._provider, "supports_schema", True):
             messages = with_format(messages, schema)
-        completion = without_impossible(await self._provider.complete(messages, sent))
+        completion = await self._provider.complete(messages, sent)
+        if completion.ended != "refusal" and completion.text.strip() and not completion.usage.output_tokens:
+            completion = replace(completion, usage=Usage())  # it cannot be that words took no tokens
         note_text(completion.text)
         text = completion.text.encode("utf-8", "replace").decode()  # half a character would fit into no file
         return replace(completion, text=redact_known_keys(text), served=redact_values(completion.served))
-
-    async def _cached(self, key: str) -> Completion | None:
-        if self._cache is None:
-            self._cache = AnswerCache(cache_folder())
-        return await asyncio.to_thread(self._cache.get, key)
 
     async def _drop(self, key: str) -> None:
         if self._cache is not None:
@@ -268,9 +263,3 @@ class SchemaProvider:
         # In the mode json_object the schema is in the messages already.
         plain = with_format(messages, schema) if mode == "json_schema" and schema is not None else messages
         return await send(plain, None, "none"), True
-
-
-async def _parse(completion: Completion, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
-    if completion.ended == "length" and not is_text_answer(answer_type):
-        return ParseFailure("the answer was cut off by the limit on its length")
-    return await parse_answer_aside(completion.text, answer_type)

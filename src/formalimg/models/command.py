@@ -58,13 +58,13 @@ class CommandModel:
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one result per request, in order."""
         for request in requests:
-            yield await self._generate_one(request)
-
-    async def _generate_one(self, request: ImageRequest) -> ImageResult:
-        if request.reference is not None and not self.takes_images:
-            return Failed(f"{self.name} takes words only: an image to go by needs {{reference}} among its arguments")
-        with tempfile.TemporaryDirectory(prefix="formalimg-", ignore_cleanup_errors=True) as folder:
-            return await self._run(request, Path(folder))
+            if request.reference is not None and not self.takes_images:
+                words = "takes words only: an image to go by needs {reference} among its arguments"
+                yield Failed(f"{self.name} {words}")
+                continue
+            with tempfile.TemporaryDirectory(prefix="formalimg-", ignore_cleanup_errors=True) as folder:
+                result = await self._run(request, Path(folder))
+            yield result
 
     async def _run(self, request: ImageRequest, folder: Path) -> ImageResult:
         stdout_file, stderr_file, prompt_file = folder / "stdout", folder / "stderr", folder / "prompt.txt"
@@ -92,9 +92,10 @@ class CommandModel:
                     await _stop(process)
         if code != 0:
             return Failed(f"the program ended with code {code}: {_last_line(stderr_file) or 'it gave no reason'}")
-        return _read_image(Path(values["out"]), stdout_file) or Failed(
-            "the program ended well but left no image: it must write the file {out}, or to standard output"
-        )
+        for path in (Path(values["out"]), stdout_file):
+            if path.is_file() and (size := path.stat().st_size):
+                return Failed(f"the image has {size:,} bytes") if size > _MAX_BYTES else Generated(path.read_bytes())
+        return Failed("the program ended well but left no image: it must write the file {out}, or to standard output")
 
 
 @requires()
@@ -129,13 +130,6 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
         else:
             process.kill()
     await process.wait()
-
-
-def _read_image(out: Path, stdout: Path) -> ImageResult | None:
-    for path in (out, stdout):
-        if path.is_file() and (size := path.stat().st_size):
-            return Failed(f"the image has {size:,} bytes") if size > _MAX_BYTES else Generated(path.read_bytes())
-    return None
 
 
 def _last_line(path: Path) -> str:

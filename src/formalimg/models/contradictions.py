@@ -34,12 +34,10 @@ _STATEMENTS = {
 """The words that are verdicts in prose too, where the others are often names of fields."""
 _LONGEST_VERDICT = max(map(len, (*VERDICT_WORDS, *_STATEMENTS))) + 10
 _AROUND = " \t\r\n\"'`*_.!“”‘’()[]{}-#~•>/"
-
 _CLAUSE_END = re.compile(r"[.:;!?,\n()\[\]{}<>=|–—→⇒。，：；！？]+|(?<=\s)-(?=\s)")
 _LINKS = frozenset({"is", "was", "be", "answer", "verdict", "say", "it's", "to", "final", "so", "thus", "clearly", "a"})
 """Words after which a yes or no is a verdict: "the answer is no"."""
 _LABEL = re.compile(r"\b(?:answer|verdict|conclusion|decision|result|judge?ment)\W*(?:is|was)?\W*$", re.IGNORECASE)
-
 _CORRECTION = re.compile(
     r"\b(?:wait|actually|correction|corrected|oops|erratum|retract(?:ed)?|disregard|revis(?:e|ed|ion)|mistaken?"
     r"|scratch that|second thoughts?|i mean|i meant|my bad|my error|changed? my (?:mind|answer)|should (?:be|have been)"

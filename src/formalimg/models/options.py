@@ -229,7 +229,6 @@ def read_extra_fields(options: Options, prefix: str = "extra.") -> tuple[dict[st
 
 MODEL_DEFAULT: Mapping[str, None] = MappingProxyType({"default": None})
 """The word for what the model or its server does unless it is told: `temperature=default`, `max_tokens=default`."""
-
 _SAMPLING_NAMES: Mapping[str, Mapping[str, str]] = {
     **{
         name: {option: option for option in ("temperature", "max_tokens", "top_p")}

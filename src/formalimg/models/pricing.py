@@ -19,7 +19,6 @@ from formalimg.models.base import Identified, Usage
 PRICES_VARIABLE = "FORMALIMG_PRICES"  # environment variable that names the user's own price list
 PRICES_FILE = Path("prices.toml")
 """The user's own price list, in the current folder. It may be somebody else's: so it makes nothing cheaper."""
-
 _RATES = ("input", "output", "image")
 _MAX_PRICE = 1e6
 _MAX_BYTES = 1_000_000  # the longest price list that is read
@@ -53,7 +52,6 @@ FREE = Price(0.0, 0.0)
 UNKNOWN_PRICE = Price()
 LOCAL_SERVER = Price(0.0, 0.0, note="local server: counted as free")
 """The price of an unlisted model on a server at a private address."""
-
 _LOCAL_NAMES = (".localhost", ".local")
 _PRIVATE_NETWORKS = ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
 
@@ -126,14 +124,14 @@ def _is_cheaper(own: Price, listed: Price | None) -> bool:
 
 def _find_price(name: str, prices: Mapping[str, Price]) -> Price | None:
     """Return the most specific entry for a name. A name that only begins like an entry is another model."""
-    matches = [entry for entry in prices if _matches(name, entry)]
-    return prices[max(matches, key=len)] if matches else None
 
+    def matches(entry: str) -> bool:
+        if entry.endswith("*"):
+            return name.startswith(entry[:-1])
+        return name.startswith(entry) and (name == entry or bool(_VERSION_SUFFIX.fullmatch(name.removeprefix(entry))))
 
-def _matches(name: str, entry: str) -> bool:
-    if entry.endswith("*"):
-        return name.startswith(entry[:-1])
-    return name == entry or (name.startswith(entry) and _VERSION_SUFFIX.fullmatch(name.removeprefix(entry)) is not None)
+    entries = list(filter(matches, prices))
+    return prices[max(entries, key=len)] if entries else None
 
 
 @cache

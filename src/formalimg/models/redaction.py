@@ -39,7 +39,6 @@ _ISSUED_KEYS = {
     }.items()
 }
 """Patterns of the keys that well-known services issue, each by a substring that every match begins with."""
-
 _MIN_ISSUED = 16
 _SENT_KEY = re.compile(r"(?<=Bearer )\S{8,}")
 _SHORTENED_KEY = re.compile(r"\*{3,}")  # what a provider shows of a key: its beginning, stars, its end
@@ -213,7 +212,6 @@ _ORDINARY_NAME = re.compile(
     r"[-_](?:token|key)$"
 )
 """Names with the same ending whose values are no secrets."""
-
 _NAME_AND_VALUE = re.compile(
     r"""[A-Za-z][\w.-]{0,60}["']?[ ]?[:=][ ]?["']?(?:(?:Bearer|Basic|Token|Key)[ ]+)?"""
     r"""(?=(?P<value>[^\s"',;&}]{8,4096}))""",  # not consumed: in an address there may be further ones
@@ -222,13 +220,11 @@ _NAME_AND_VALUE = re.compile(
 _NAME = re.compile(r"[\w.-]+")
 _REFERENCE = re.compile(r"\$\{?\w+\}?|\{\w+\}?|<secret>|(?:/|~|\.{1,2}/|[A-Za-z]:[\\/]).*", re.DOTALL)
 """Values under the name of a secret that are none: variables and placeholders, and paths of files with keys."""
-
 _USER_IN_URL = re.compile(r"(?<=://)(?:[^\s/@?#:]*:[^\s/@?#]*|[^\s/@?#]{16,})(?=@)")
 _HOST = re.compile(r"(?<=://)[^\s/?#]*")
 _URL_TOKEN = re.compile(r"(?<![\w-])[\w-]{24,512}(?![\w-])", re.ASCII)
 _TOKEN = re.compile(r"(?<![\w/\\-])[\w-]{24,512}(?![\w/\\-]|\.\w)", re.ASCII)
 """Words that may be keys. Outside of addresses none is the name of a file, a folder, or a part of a model's name."""
-
 _HEXADECIMAL = re.compile(r"[0-9a-fA-F]+")
 _RUN = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
 _COMMON_PAIR = re.compile(

@@ -20,7 +20,6 @@ from formalimg.models.base import Identified
 from formalimg.types import ChatModel, ImageModel
 
 PREFIX = "preset/"
-
 _LOCAL = "http://127.0.0.1:8000/v1"  # where vLLM serves unless it is told otherwise
 
 
@@ -78,7 +77,6 @@ def _table() -> Mapping[str, Preset]:
 
 IMAGE_MODELS = "formalimg.image_models"
 """Entry-point group of image models. An entry is named after the provider and loads an `ImageModelFactory`."""
-
 CHAT_MODELS = "formalimg.chat_models"
 """Entry-point group of chat models. An entry is named after the provider and loads a `ChatModelFactory`."""
 
@@ -93,7 +91,6 @@ AnyModel = TypeVar("AnyModel", bound=Identified)
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 
 _ATTRIBUTE = "__formalimg_needs__"
-
 _PLAIN_NAME = re.compile(r"[a-z]{1,16}/[a-z]{1,16}")
 """Names of models that no key can hide in, such as those of built-in ones."""
 

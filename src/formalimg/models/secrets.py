@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
 ENV_FILE = Path(".env")  # file with keys, in the current folder. The environment takes precedence.
 _MAX_ENV_BYTES = 1_000_000
-
 _SECRET_WORDS = ("KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
 _DESCRIBING_WORDS = ("FILE", "PATH", "DIR", "URL", "NAME", "ID", "TYPE", "COUNT", "LIMIT", "LENGTH")
 """Last words of the names of variables that tell about a secret and do not hold it."""
-
 _LINE = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<value>.*)")
 _QUOTED = re.compile(r"""(?P<quote>['"])(?P<inside>[^'"]*)(?P=quote)(?:\s+#.*)?""")
 

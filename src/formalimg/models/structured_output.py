@@ -145,7 +145,6 @@ _SEVERAL = "the model gave several answers that differ"
 _MAX_PROBLEMS = 1000
 """With more problems than this, none is described: collecting them takes longer than reading the answer."""
 _MAX_MESSAGE = 300
-
 TEXT_SCHEMA: Mapping[str, object] = {"type": "string"}
 """Stands for a `TextAnswer` in the place of a schema; none is sent."""
 OBJECT_SCHEMA: Mapping[str, object] = {"type": "object"}

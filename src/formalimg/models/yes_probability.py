@@ -18,7 +18,6 @@ LogprobsFields: TypeAlias = Mapping[str, object]
 
 _MAX_ALTERNATIVES = 20  # the most alternatives that OpenAI and most servers list for a token
 _ABOUT_LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
-
 _YES_NO = ["yes", "no"]
 _FIRST_LETTER = re.compile(r"[^\W_]")
 _THOUGHTS_END = "</think>"

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from formalimg.drawing.scene import DrawnScene
 
 BASELINES = ("oracle", "painter", "reader", "scatter", "tiny")  # the names of the baselines, without `builtin/`
-
 _VERSION = 1
 """Raised with every change after which a baseline makes other images: those of another version are not reused."""
 _DRAWN_VERSION = 2

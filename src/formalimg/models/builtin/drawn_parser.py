@@ -6,7 +6,7 @@ that is named. "Not" and "or" are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -24,12 +24,11 @@ def read_facts(prompt: str, suite_name: str = "natural") -> list[ReadFact]:
     for sentence in find_scene_tokens(prompt):
         _ClauseParser(sentence, reading).parse()
     names = drawn_lexicon().names.get(suite_name, {})
-    facts = dict.fromkeys(fact._replace(value=_name(fact, names)) for fact in reading.facts)
+    facts = dict.fromkeys(
+        fact if fact.kind == "object" else fact._replace(value=names.get(fact.value, fact.value))
+        for fact in reading.facts
+    )
     return [fact for fact in facts if fact.value]
-
-
-def _name(fact: ReadFact, names: Mapping[str, str]) -> str:
-    return fact.value if fact.kind == "object" else names.get(fact.value, fact.value)
 
 
 @dataclass
@@ -61,10 +60,10 @@ class _Reading:
         """Return the latest object that fits; "the other cup" is the last one, "the first cup" the first."""
         also = drawn_lexicon().also
         alike = [number for number, one in enumerate(self.named) if one.label == phrase.label]
-        if not alike and (phrase.known or not phrase.label):
+        if not alike and (phrase.definite or not phrase.label):
             return next((n for n, one in enumerate(self.named) if phrase.text in also.get(one.label, ())), None)
         fitting = [number for number in alike if self._may_be(number, phrase)]
-        if phrase.known:
+        if phrase.definite:
             return (alike[0] if phrase.mark == "first" else (fitting or alike)[-1]) if alike else None
         return fitting[-1] if fitting and not phrase.attributes and phrase.number is None else None
 
@@ -221,8 +220,8 @@ class _ClauseParser:
         match sign:
             case "attribute":
                 self.reading.describe(cue.meaning[0], cue.meaning[1], self.described)
-            case "style":
-                self.read_style(cue.meaning[0])
+            case "style" if not any(fact.kind == "style" for fact in self.reading.facts):
+                self.reading.facts.append(ReadFact("style", cue.meaning[0]))
             case "relation" if self.subjects or not cue.meaning[0].startswith("-"):
                 if self.precedes_subject():
                     self.leave_clause()
@@ -275,10 +274,6 @@ class _ClauseParser:
         if not self.subjects and not self.before_subject:
             self.subjects = self.owners
         self.described, self.finished = self.subjects, []
-
-    def read_style(self, style: str) -> None:
-        if not any(fact.kind == "style" for fact in self.reading.facts):
-            self.reading.facts.append(ReadFact("style", style))
 
     def it(self) -> list[int]:
         """Return what "it" stands for: the owners, or else the last object that is no subject, or the last topic."""

@@ -6,9 +6,9 @@ It marks chance level: what a model reaches that recognizes words and understand
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from math import sqrt
 from random import Random
 
@@ -50,7 +50,10 @@ def compose_drawn_scatter(request: ImageRequest) -> DrawnScene | Refused | Faile
     """Return the objects that a prompt names, each in a random size and place, with random attributes that it names."""
     rng = Random(f"{request.seed} {request.prompt}")
     found = _find_words(request.prompt, request.suite)
-    style = rng.choice([style for style in found.of("style") if style is None or _is_drawable_style(style)])
+    styles = [
+        style for style in found.of("style") if style is None or drawn_catalog().word("style", style).always is None
+    ]
+    style = rng.choice(styles)
     objects: list[SceneObject] = []
     for label, number in found.objects.items():
         look = _drawable_look(label, found, style, rng)
@@ -62,10 +65,6 @@ def compose_drawn_scatter(request: ImageRequest) -> DrawnScene | Refused | Faile
     if not objects:
         return Refused("the prompt names nothing that can be drawn")
     return DrawnScene(Scene.of(objects, ()), style)
-
-
-def _is_drawable_style(style: str) -> bool:
-    return drawn_catalog().word("style", style).always is None
 
 
 def _drawable_look(label: str, found: _FoundWords, style: str | None, rng: Random) -> BriefObject | None:
@@ -93,12 +92,12 @@ def _free_box(label: str, taken: Sequence[Box], rng: Random) -> Box | None:
     return None
 
 
-def _are_apart(one: Box, other: Box) -> bool:
+def _are_apart(first: Box, second: Box) -> bool:
     return (
-        one.xmax + _GAP <= other.xmin
-        or other.xmax + _GAP <= one.xmin
-        or one.ymax + _GAP <= other.ymin
-        or other.ymax + _GAP <= one.ymin
+        first.xmax + _GAP <= second.xmin
+        or second.xmax + _GAP <= first.xmin
+        or first.ymax + _GAP <= second.ymin
+        or second.ymax + _GAP <= first.ymin
     )
 
 
@@ -130,12 +129,8 @@ def _find_words(prompt: str, name: str) -> _FoundWords:
 @cache
 def _known_words(name: str) -> PhraseIndex[Meaning]:
     """Return the words of a suite that can be drawn, each with its kind and value; nouns go before attributes."""
-    return PhraseIndex({phrase: meaning for phrase, meaning in reversed([*_phrases(name)]) if phrase})
-
-
-def _phrases(name: str) -> Iterable[tuple[str, Meaning]]:
-    own = drawn_world(name).phrases
-    return own() if own is not None else _vocabulary_phrases(suite(name).vocabulary)
+    phrases = drawn_world(name).phrases or partial(_vocabulary_phrases, suite(name).vocabulary)
+    return PhraseIndex({phrase: meaning for phrase, meaning in reversed([*phrases()]) if phrase})
 
 
 def _vocabulary_phrases(name: str) -> Iterator[tuple[str, Meaning]]:

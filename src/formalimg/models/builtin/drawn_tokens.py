@@ -36,8 +36,8 @@ class DrawnLexicon(NamedTuple):
     adjectives: PhraseIndex[Attribute]  # attributes before a noun
     # everything that is no noun phrase; attributes behind a noun are of the kind "attribute"
     cues: PhraseIndex[TextCue]
-    every: frozenset[str]  # what may stand before a noun, by what it says
-    known: frozenset[str]
+    universal: frozenset[str]  # what may stand before a noun, by what it says
+    definite: frozenset[str]
     pairs: frozenset[str]
     marks: frozenset[str]
     fillers: frozenset[str]
@@ -51,27 +51,22 @@ def drawn_lexicon() -> DrawnLexicon:
     """Load the nouns of all drawn worlds, and the phrases of the data file."""
     table = tomllib.loads((files("formalimg.models.builtin") / "drawn_words.toml").read_text(encoding="utf-8"))
     before = table["before_nouns"]
-    named = {noun.label: noun for noun in _world_nouns()}
+    worlds = [world for name in suite_names() if (world := suite(name).drawn_world()) is not None]
+    # the nouns of suites that have others than those of the vocabulary `natural`
+    named = {noun.label: noun for world in worlds for noun in world.nouns()}
     return DrawnLexicon(
         nouns=PhraseIndex(_nouns(named)),
         also={label: frozenset(noun.also) for label, noun in named.items() if noun.also},
         adjectives=PhraseIndex(dict(_attributes(table["attributes"], "before"))),
         cues=PhraseIndex(_cues(table)),
-        every=frozenset(before["every"]),
-        known=frozenset(before["known"]),
+        universal=frozenset(before["every"]),
+        definite=frozenset(before["known"]),
         pairs=frozenset(before["pairs"]),
         marks=frozenset(before["marks"]),
         fillers=frozenset([*before["new"], *before["between"]]),
         numbers={text: n for n, word in enumerate(before["numbers"], start=2) for text in (word, str(n))},
         names=table["names"],
     )
-
-
-def _world_nouns() -> Iterator[WorldNoun]:
-    """Yield the nouns of suites that have others than those of the vocabulary `natural`."""
-    for name in suite_names():
-        world = suite(name).drawn_world()
-        yield from world.nouns() if world is not None else ()
 
 
 def _nouns(named: Mapping[str, WorldNoun]) -> dict[str, DrawnNoun]:
@@ -136,7 +131,7 @@ class SceneMention(NamedTuple):
     attributes: tuple[Attribute, ...] = ()  # what is said of it before the noun
     number: int | None = None  # how many there are; None if no number is given
     several: bool = False  # whether it is every such object, or a plural without a number
-    known: bool = False  # whether it has been named before: "the cup"
+    definite: bool = False  # whether it has been named before: "the cup"
     mark: str | None = None  # what distinguishes it from others of its class: "first", "other"
 
 
@@ -167,24 +162,24 @@ def _noun_phrase_at(words: Sequence[str], start: int) -> tuple[SceneMention, int
 
     Attributes are taken before nouns, so that "an orange cup" is a cup; a noun that could be one is the last resort.
     """
-    known = drawn_lexicon()
+    lexicon = drawn_lexicon()
     before: list[tuple[str, int, Attribute | None]] = []
     index = start
     while index < min(len(words), start + _MAX_WORDS_BEFORE_NOUN):
-        adjective = known.adjectives.longest_at(words, index)
+        adjective = lexicon.adjectives.longest_at(words, index)
         if adjective is not None:
             before.append((words[index], index, adjective[0]))
             index += adjective[1]
         elif _may_precede_noun(words[index]):
             before.append((words[index], index, None))
             index += 1
-        elif words[index] in _JOINTS and before and before[-1][2] and known.adjectives.longest_at(words, index + 1):
+        elif words[index] in _JOINTS and before and before[-1][2] and lexicon.adjectives.longest_at(words, index + 1):
             index += 1
         else:
             break
     for count in range(len(before), -1, -1):
         at = index if count == len(before) else before[count][1]
-        noun = known.nouns.longest_at(words, at)
+        noun = lexicon.nouns.longest_at(words, at)
         # Without an article, an attribute that is a noun too is the attribute: "square and orange".
         if noun is not None and (count == len(before) or any(of is None for *_, of in before[:count])):
             return _noun_phrase(before[:count], noun[0], " ".join(words[at : at + noun[1]])), at + noun[1] - start
@@ -192,29 +187,29 @@ def _noun_phrase_at(words: Sequence[str], start: int) -> tuple[SceneMention, int
 
 
 def _may_precede_noun(word: str) -> bool:
-    known = drawn_lexicon()
-    return word in known.numbers or any(
-        word in group for group in (known.every, known.known, known.pairs, known.marks, known.fillers)
+    lexicon = drawn_lexicon()
+    return word in lexicon.numbers or any(
+        word in group for group in (lexicon.universal, lexicon.definite, lexicon.pairs, lexicon.marks, lexicon.fillers)
     )
 
 
 def _noun_phrase(
     before: Sequence[tuple[str, int, Attribute | None]], noun: tuple[str, bool, bool], text: str
 ) -> SceneMention:
-    known = drawn_lexicon()
+    lexicon = drawn_lexicon()
     label, plural, paired = noun
     words = [word for word, _, attribute in before if attribute is None]
-    numbers = [known.numbers[word] for word in words if word in known.numbers]
-    if not paired and not numbers and any(word in known.pairs for word in words):
+    numbers = [lexicon.numbers[word] for word in words if word in lexicon.numbers]
+    if not paired and not numbers and any(word in lexicon.pairs for word in words):
         numbers = [2]
-    is_known = any(word in known.known for word in words)
-    every = any(word in known.every for word in words)
+    is_definite = any(word in lexicon.definite for word in words)
+    is_universal = any(word in lexicon.universal for word in words)
     return SceneMention(
         label,
         text,
         tuple(attribute for *_, attribute in before if attribute is not None),
         number=numbers[0] if numbers else None,
-        several=not numbers and (every or (plural and not paired and not is_known)),
-        known=is_known,
-        mark=next((word for word in words if word in known.marks), None),
+        several=not numbers and (is_universal or (plural and not paired and not is_definite)),
+        definite=is_definite,
+        mark=next((word for word in words if word in lexicon.marks), None),
     )

@@ -44,12 +44,18 @@ def misread(facts: Sequence[ReadFact], rates: MisreadRates, memory: int, rng: Ra
     For every fact the same random numbers are drawn, whatever the rates: to change one rate leaves other failures as
     they are. One object is always left: if all would be lost, the first.
     """
+    chance_of_loss = {
+        **dict.fromkeys(ATTRIBUTE_FACTS, rates.lose_attributes),
+        "object": rates.lose_objects,
+        "relation": rates.lose_relations,
+        "style": rates.lose_style,
+    }
     load = sqrt(sum(fact.kind != "every" for fact in facts) / memory)
     chances = [(rng.random(), rng.random(), rng.random()) for _ in facts]
     kept = dict(enumerate(facts))
     for number, (fact, (lost, swapped, choice)) in enumerate(zip(facts, chances, strict=True)):
         kind = fact.kind
-        if lost < _loss(kind, rates) * load:
+        if lost < chance_of_loss.get(kind, 0.0) * load:
             del kept[number]
         elif kind in ATTRIBUTE_FACTS and swapped < rates.swap_attributes * load:
             _swap(kept, number, choice)
@@ -61,13 +67,6 @@ def misread(facts: Sequence[ReadFact], rates: MisreadRates, memory: int, rng: Ra
         kept[named[0]] = facts[named[0]]
     there = {fact.objects for fact in kept.values() if fact.kind == "object"}
     return [kept[number] for number in sorted(kept) if all((one,) in there for one in kept[number].objects)]
-
-
-def _loss(kind: str, rates: MisreadRates) -> float:
-    if kind in ATTRIBUTE_FACTS:
-        return rates.lose_attributes
-    chances = {"object": rates.lose_objects, "relation": rates.lose_relations, "style": rates.lose_style}
-    return chances.get(kind, 0.0)
 
 
 def _swap(kept: dict[int, ReadFact], number: int, choice: float) -> None:

@@ -81,7 +81,7 @@ class PromptLexicon(NamedTuple):
     cues: PhraseIndex[TextCue]
     colors: frozenset[str]
     before_nouns: frozenset[str]
-    every: frozenset[str]
+    universal: frozenset[str]
     marks: frozenset[str]
     numbers: Mapping[str, int]
 
@@ -97,7 +97,7 @@ def prompt_lexicon() -> PromptLexicon:
         cues=PhraseIndex(_cues(table, colors)),
         colors=frozenset(colors),
         before_nouns=frozenset([*colors, *numbers, *(word for words in before.values() for word in words)]),
-        every=frozenset(before["every"]),
+        universal=frozenset(before["every"]),
         marks=frozenset(before["marks"]),
         numbers=numbers,
     )
@@ -174,7 +174,7 @@ def _mention_at(words: Sequence[str], index: int) -> tuple[ObjectMention, int] |
         color=next((word for word in before if word in known.colors), None),
         mark=next((word for word in before if word in known.marks), None),
         number=number,
-        several=number == 1 and (plural or any(word in known.every for word in before)),
+        several=number == 1 and (plural or any(word in known.universal for word in before)),
     ), end + length - index
 
 

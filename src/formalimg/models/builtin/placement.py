@@ -21,11 +21,9 @@ from formalimg.scenes.scene import Scene
 GAP = 20  # the minimum distance between two objects, so that images stay readable
 SCALES = (1.0, 0.66, 1.5, 0.44, 2.25, 0.3, 3.4)
 """The areas that an object may have, as multiples of the default; the more usual ones come first."""
-
 _DEFAULT_AREA = 15_000
 _MAX_SIDE = 400
 _STEP = 25
-
 _MARGIN = 20  # by how much a relation must hold to be obvious
 _AREA_RATIO = 1.2  # how many times the area of a smaller object a larger one must have to be obviously larger
 
@@ -89,7 +87,9 @@ def candidate_boxes(label: str) -> CandidateBoxes:
     grid = np.arange(_STEP, CANVAS, _STEP)
     kept, scales = [], []
     for number, scale in enumerate(SCALES):
-        width, height = (_side(sqrt(_DEFAULT_AREA * scale * shape)) for shape in (aspect, 1 / aspect))
+        lengths = (sqrt(_DEFAULT_AREA * scale * shape) for shape in (aspect, 1 / aspect))
+        # Sides are even whole numbers, so that the centre is whole too.
+        width, height = (2 * round(min(max(length, 2 * MIN_SIDE), _MAX_SIDE) / 2) for length in lengths)
         x, y = (centers.ravel() for centers in np.meshgrid(grid, grid))
         edges = np.stack([x - width // 2, y - height // 2, x + width // 2, y + height // 2]).astype(np.float64)
         inside = (edges.min(axis=0) >= GAP) & (edges.max(axis=0) <= CANVAS - GAP)
@@ -97,11 +97,6 @@ def candidate_boxes(label: str) -> CandidateBoxes:
         scales.append(np.full(int(inside.sum()), number))
     xmin, ymin, xmax, ymax = np.concatenate(kept, axis=1)
     return CandidateBoxes(xmin, ymin, xmax, ymax, np.concatenate(scales))
-
-
-def _side(length: float) -> int:
-    """Round a side to an even whole number, so that the centre is whole too."""
-    return 2 * round(min(max(length, 2 * MIN_SIDE), _MAX_SIDE) / 2)
 
 
 def best_box(label: str, obj: int, facts: Sequence[PlacementFact], boxes: Mapping[int, Box], rng: Random) -> Box | None:

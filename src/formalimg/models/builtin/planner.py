@@ -34,10 +34,8 @@ from formalimg.scenes.scene import Scene
 from formalimg.types import ChatModel, ImageModel, Setting
 
 SOLVER = "builtin/solver"
-
 _PROMPTS = Path(__file__).parent / "prompts"
 _MAX_ANSWER = 2000  # characters of an unreadable answer that are stored with it
-
 _PUBLISHED_TEMPERATURE = 1.0
 _THOUGHT = "</think>"
 _FENCED_LIST = re.compile(r"```(?:json)?\s*(?=\[\s*\{)")

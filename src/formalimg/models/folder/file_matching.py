@@ -54,7 +54,7 @@ def scan_folder(path: str) -> FolderListing:
             raise FormalimgError(f"cannot read the folder {folder}: {error.strerror}") from error
         if len(found) > _MAX_FILES:
             raise FormalimgError(f"{path} holds more than {_MAX_FILES:,} files: give the folder of the images itself")
-    return FolderListing(path, tuple(sorted(found, key=natural_sort_key)))
+    return FolderListing(path, tuple(sorted(found, key=_natural_sort_key)))
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
@@ -75,7 +75,7 @@ def is_any_image(file: str) -> bool:
     return is_image(file) or _OTHER_IMAGE.fullmatch(_extension(file)) is not None
 
 
-def natural_sort_key(name: str) -> tuple[str, str]:
+def _natural_sort_key(name: str) -> tuple[str, str]:
     """Return a natural sort key: 10.png comes after 9.png."""
     return _DIGITS.sub(lambda number: number.group().rjust(12, "0"), name), name
 

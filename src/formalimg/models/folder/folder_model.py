@@ -292,14 +292,10 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
         return FolderModel(path, place, None, None, grid)
     if layout == _MAP:
         raise FormalimgError(f"{path} is a folder: layout=map needs the file that maps items to images")
-    folder = _only(scan_folder(str(place)), options.get("files", "*"))
+    folder = scan_folder(str(place))
+    folder = folder._replace(files=tuple(file for file in folder.files if fnmatchcase(file, options.get("files", "*"))))
     fitting = layouts[layout] if layout else next(one for one in layouts.values() if one.fits(folder))
     return FolderModel(path, place, fitting, folder, grid)
-
-
-def _only(folder: FolderListing, pattern: str) -> FolderListing:
-    """Return the files whose paths below the folder match a pattern."""
-    return folder._replace(files=tuple(file for file in folder.files if fnmatchcase(file, pattern)))
 
 
 def _storable(file: str) -> str:

@@ -155,7 +155,6 @@ def _sample(value: Any, where: str) -> int | None:
 
 
 METADATA = ("metadata.jsonl", "metadata.csv")
-
 _DRIVE = re.compile(r"[A-Za-z]:")
 _FILE_FIELDS = ("file_name", "file", "path", "image")
 """What the field is called that names the file; `file_name` is that of Hugging Face."""
@@ -259,7 +258,10 @@ def published_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Ca
         blocked = file.endswith(_MARKER)
         name = file.removesuffix(_MARKER) if blocked else file
         if is_image(name):
-            yield CandidateFile(file, _image(name.removeprefix(inside), index), blocked)
+            name = name.removeprefix(inside)
+            # Exact ids take precedence over ids up to leading zeros.
+            image = _parse_name(name, index, index.item_called) or _parse_name(name, index, index.item_numbered)
+            yield CandidateFile(file, image, blocked)
         elif is_any_image(name):
             yield CandidateFile(file, None)
 
@@ -288,12 +290,7 @@ def images_prefix(folder: FolderListing) -> str:
     return places[0]
 
 
-def _image(name: str, index: ItemIndex) -> FolderImage | None:
-    """Parse a file name; exact ids take precedence over ids up to leading zeros."""
-    return _read(name, index, index.item_called) or _read(name, index, index.item_numbered)
-
-
-def _read(name: str, index: ItemIndex, item_of: Callable[[str], str | None]) -> FolderImage | None:
+def _parse_name(name: str, index: ItemIndex, item_of: Callable[[str], str | None]) -> FolderImage | None:
     *parents, last = name.split("/")
     stem = last[: last.rfind(".")]
     if len(parents) == 1:
@@ -320,13 +317,7 @@ def _example_name(wanted: RequestedImage) -> str:
     return f"{item}_{sample}.png" if sample else f"{item}.png or {item}_0.png"
 
 
-def _has_metadata(folder: FolderListing) -> bool:
-    return any(name in folder.files for name in METADATA)
-
-
-def _fits_any(folder: FolderListing) -> bool:
-    return True
-
-
-IMAGEFOLDER = ImageLayout("imagefolder", _has_metadata, imagefolder_candidates)
-PUBLISHED = ImageLayout("published", _fits_any, published_candidates, _example_name)
+IMAGEFOLDER = ImageLayout(
+    "imagefolder", lambda folder: any(name in folder.files for name in METADATA), imagefolder_candidates
+)
+PUBLISHED = ImageLayout("published", lambda folder: True, published_candidates, _example_name)

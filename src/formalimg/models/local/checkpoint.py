@@ -142,7 +142,6 @@ class Checkpoint:
 _LOADING_ERRORS = (OSError, ValueError, ImportError, KeyError, AttributeError)
 _NETWORK_MODULES = ("httpx", "httpcore", "huggingface_hub")
 """Modules whose errors say that the hub cannot be reached; they are no OSErrors, and of several versions."""
-
 CHECKPOINT_OPTIONS = ("device", "dtype", "revision", "offline", "trust_remote_code")
 """The options that `read_checkpoint` reads."""
 

@@ -21,9 +21,7 @@ _log = logging.getLogger(__name__)
 
 _OUT_OF_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")
 """Messages of devices that have no exception of their own for it."""
-
 _MARGIN = 0.8  # the part of the free memory that may be counted on: it is fragmented, and libraries take some too
-
 _BATCH_DELAY = 0.02
 """Seconds that a free worker waits for more tasks, if it can do several at once: the callers that got the answers of a
 batch mostly have the next question at once."""
@@ -221,13 +219,7 @@ class AdaptiveBatcher:
     def run(
         self, work: Callable[[Sequence[PoolTask]], Sequence[Result]], requests: Sequence[PoolTask], too_large: Result
     ) -> list[Result]:
-        """Return the results of all requests.
-
-        Args:
-            work: returns one result for each request.
-            requests: all requests.
-            too_large: the result of a request for which there is not enough memory, even alone.
-        """
+        """Return the results of all requests; `too_large` for one that alone has not enough memory."""
         results: list[Result] = []
         while len(results) < len(requests):
             size = min(self.max_batch or len(requests), len(requests) - len(results))

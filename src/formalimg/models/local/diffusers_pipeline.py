@@ -32,7 +32,6 @@ _OWN_ARGUMENTS = (
     *("output_type", "return_dict", "num_images_per_prompt", "callback_on_step_end"),
 )
 """Arguments that follow from the request, or that we rely on."""
-
 _SIZE_STEP = 16  # pipelines take sizes that are multiples of 8 or 16, whatever the weights would allow
 _OUT_OF_MEMORY = Failed(
     "out of memory, even for one image at a time: see the options offload, vae_tiling, dtype and size"
@@ -173,14 +172,13 @@ def truncated_tokens(pipeline: Any, prompt: str, max_tokens: int | None) -> int 
     tokenizers = [
         part for name, part in pipeline.components.items() if name.startswith("tokenizer") and part is not None
     ]
-    return min((_truncated_by(tokenizer, prompt, max_tokens) for tokenizer in tokenizers), default=None)
-
-
-def _truncated_by(tokenizer: Any, prompt: str, max_tokens: int | None) -> int:
-    limit: int = tokenizer.model_max_length
-    if max_tokens is not None and "CLIP" not in type(tokenizer).__name__:
-        limit = min(limit, max_tokens)
-    return max(0, len(tokenizer(prompt, verbose=False)["input_ids"]) - limit)
+    counts = []
+    for tokenizer in tokenizers:
+        limit: int = tokenizer.model_max_length
+        if max_tokens is not None and "CLIP" not in type(tokenizer).__name__:
+            limit = min(limit, max_tokens)
+        counts.append(max(0, len(tokenizer(prompt, verbose=False)["input_ids"]) - limit))
+    return min(counts, default=None)
 
 
 def _parse_index(path: Path | None) -> dict[str, Any] | None:
@@ -323,7 +321,9 @@ class LoadedPipeline:
     def _size_and_reference(self, request: ImageRequest) -> dict[str, Any]:
         """Return width and height as the pipeline supports them, and the reference image in this size."""
         requested = request.size if self._options.size is None else self._options.size
-        side = self._closest_size(requested) if requested else 0
+        # The closest supported size: latents are smaller than images, and are cut into patches of two.
+        step = math.lcm(_SIZE_STEP, 2 * int(getattr(self._pipeline, "vae_scale_factor", 1)))
+        side = max(step, round(requested / step) * step) if requested else 0
         arguments: dict[str, Any] = {}
         if side and "height" in self._parameters and "width" in self._parameters:
             arguments = {"height": side, "width": side}
@@ -333,11 +333,6 @@ class LoadedPipeline:
             image = Image.open(io.BytesIO(request.reference)).convert("RGB")
             arguments["image"] = image.resize((side, side), Image.Resampling.LANCZOS) if side else image
         return arguments
-
-    def _closest_size(self, requested: int) -> int:
-        """Return the closest supported size: latents are smaller than images, and are cut into patches of two."""
-        step = math.lcm(_SIZE_STEP, 2 * int(getattr(self._pipeline, "vae_scale_factor", 1)))
-        return max(step, round(requested / step) * step)
 
     def _step_callback(self) -> dict[str, Any]:
         """Return the callback of pipelines that take one; the others end with their batch."""

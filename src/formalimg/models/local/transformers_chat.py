@@ -84,7 +84,8 @@ class LoadedChatModel:
         self._name = name
         self._model: Any = model.to(checkpoint.device).eval()
         self._generate_options = generate_options
-        self._eos_tokens = _token_set(generate_options.get("eos_token_id", self._model.generation_config.eos_token_id))
+        end: Any = generate_options.get("eos_token_id", self._model.generation_config.eos_token_id)
+        self._eos_tokens = frozenset(end if isinstance(end, list | tuple) else [end])
         self._served = checkpoint.served("config.json", "transformers")
         self._batcher = AdaptiveBatcher()
 
@@ -168,7 +169,6 @@ class TransformersChat:
         batch: int = 1,
         devices: Sequence[str] = (),
     ) -> None:
-        """Create a model that is not loaded yet."""
         self.name = name
         self.settings: Mapping[str, Setting] = {
             **checkpoint.settings,
@@ -181,7 +181,13 @@ class TransformersChat:
         self._processor_options = dict(processor_options or {})
         self._generate_options = {
             "max_new_tokens": max_new_tokens,
-            **_sampling(temperature),
+            # What checkpoints bring along for sampling would only cause warnings.
+            **(
+                {"temperature": None, "top_p": None, "top_k": None}
+                if temperature == 0
+                else {"temperature": temperature}
+            ),
+            "do_sample": temperature > 0,
             **(generate_options or {}),
         }
         self._pool = DevicePool[ChatPrompt, ChatOutcome](
@@ -236,20 +242,9 @@ def _out_of_memory() -> ChatOutcome:
     return CallError("rejected", "out of memory: see the options dtype, max_new_tokens and processor.NAME")
 
 
-def _token_set(token: object) -> frozenset[object]:
-    return frozenset(token) if isinstance(token, list | tuple) else frozenset([token])
-
-
 def _content(part: str | Attachment) -> dict[str, Any]:
     if isinstance(part, str):
         return {"type": "text", "text": part}
     from PIL import Image
 
     return {"type": "image", "image": Image.open(io.BytesIO(part.data)).convert("RGB")}
-
-
-def _sampling(temperature: float) -> dict[str, object]:
-    if temperature > 0:
-        return {"do_sample": True, "temperature": temperature}
-    # What checkpoints bring along for sampling would only cause warnings.
-    return {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}

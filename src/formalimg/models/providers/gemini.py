@@ -175,7 +175,9 @@ def _translate_error(error: Exception, endpoint: Endpoint) -> CallError | Formal
         return served
     if isinstance(error, APIError):
         return _translate_api_error(error, endpoint)
-    if isinstance(error, OSError) or _is_transport_error(error):
+    if isinstance(error, OSError) or any(
+        base.__module__.partition(".")[0] in _TRANSPORTS for base in type(error).__mro__
+    ):  # the library picks one of several HTTP libraries; which one is not ours to know
         return CallError("unavailable", one_line(f"{type(error).__name__}: {error}"))
     if isinstance(error, ValueError | TypeError | AttributeError):
         # The request was checked when it was built, so this is about a response that the library cannot read.
@@ -199,11 +201,6 @@ def _translate_api_error(error: APIError, endpoint: Endpoint) -> CallError | For
             f"the day's quota for {endpoint.model} is used up: resume tomorrow, or raise it ({reason})"
         )
     return CallError("busy", reason, retry_after(headers))
-
-
-def _is_transport_error(error: Exception) -> bool:
-    # The library picks one of several HTTP libraries; which one is not ours to know.
-    return any(base.__module__.partition(".")[0] in _TRANSPORTS for base in type(error).__mro__)
 
 
 def _headers(error: APIError) -> Mapping[str, str]:
@@ -243,7 +240,12 @@ class GeminiChat(SchemaProvider):
     async def _send(self, messages: Sequence[Message], schema: Mapping[str, object] | None, mode: str) -> Completion:
         from google.genai.types import Content
 
-        contents = [_encode_message(message) for message in messages if message.role != "system"]
+        roles = {"assistant": "model", "user": "user"}
+        contents = [
+            Content(role=roles[message.role], parts=_encode_parts(message))
+            for message in messages
+            if message.role != "system"
+        ]
         system = [part for message in messages if message.role == "system" for part in _encode_parts(message)]
         settings: Mapping[str, Any] = self.settings
         resolution = settings.get("media_resolution")
@@ -350,12 +352,6 @@ def open_gemini_images(model: str, options: Mapping[str, str]) -> ImageModel:
     client = open_gemini_client(model, given, retry_policy.timeout)
     settings = {name: value for name, value in {**chosen, **client.address}.items() if value not in (None, "none")}
     return build_image_model(GeminiImages(client, settings), retry_policy=retry_policy)
-
-
-def _encode_message(message: Message) -> Content:
-    from google.genai.types import Content
-
-    return Content(role="model" if message.role == "assistant" else "user", parts=_encode_parts(message))
 
 
 def _encode_parts(message: Message) -> list[Part]:

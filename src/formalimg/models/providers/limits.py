@@ -28,18 +28,14 @@ MAX_CHAT_BYTES = 16_000_000  # size of an answer of a chat model; real ones stay
 MAX_IMAGE_BYTES = 64_000_000  # size of an image file
 MAX_IMAGE_ANSWER_BYTES = 100_000_000
 """Size of an answer with an image in it: the largest image as base64, and what goes with it."""
-
 MAX_ERROR_BYTES = 1_000_000  # size of an answer with an error status. A larger one keeps its status and loses its text.
 MAX_JSON_ITEMS = 1_000_000
 """Lists, objects and commas of an answer in JSON: parsed, each takes a hundred times its size in the text."""
-
 MAX_MODEL_ITEMS = 400_000  # the same for SDKs that make an object of their own of each
 SMALL_ANSWER_BYTES = 4_000_000
 """Answers up to this size are read at once; larger ones share what is reserved for all of them together."""
-
 _IMAGE_ANSWERS, _CHAT_ANSWERS = MemoryGate(MAX_IMAGE_ANSWER_BYTES), MemoryGate(2 * MAX_CHAT_BYTES)
 """Bytes of large answers in use: two gates, since a judge with an image at hand waits for answers in words."""
-
 _INFLATE_STEP = 1_000_000
 """Decompressed bytes that are written at once, so that the size is looked at before it is there."""
 

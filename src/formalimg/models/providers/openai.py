@@ -33,7 +33,6 @@ from formalimg.types import ChatModel, ImageModel, Setting
 
 _REASONING_MODEL = re.compile(r"o\d|gpt-[5-9](?!.*chat)")
 """OpenAI's reasoning models: they take no temperature, and have another name for the token limit."""
-
 _FINISH_REASONS: Mapping[object, Literal["stop", "length", "refusal"]] = {
     **dict.fromkeys(("stop", "eos", "eos_token", "end_turn", None), "stop"),
     **dict.fromkeys(("length", "max_tokens", "model_length"), "length"),

@@ -149,7 +149,7 @@ def _image_addresses(answer: Mapping[str, Any]) -> list[str]:
     """Return the addresses of the images of an answer, at least one, most of them data addresses."""
     choice, message = first_message(answer)
     content, refusal = message.get("content"), message.get("refusal")
-    words = content if isinstance(content, str) else " ".join(_texts(content))
+    words = content if isinstance(content, str) else _join_texts(content)
     addresses = [*_addresses_in_parts(message.get("images")), *_addresses_in_parts(content)]
     addresses += [markdown or plain for markdown, plain in _IN_TEXT.findall(words)]
     if addresses:
@@ -179,10 +179,9 @@ def _addresses_in_parts(parts: object) -> Iterator[str]:
             yield f"data:image/png;base64,{encoded}"
 
 
-def _texts(parts: object) -> Iterator[str]:
-    for part in parts if isinstance(parts, list) else []:
-        if isinstance(part, dict) and isinstance(part.get("text"), str):
-            yield part["text"]
+def _join_texts(parts: object) -> str:
+    entries = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+    return " ".join(part["text"] for part in entries if isinstance(part.get("text"), str))
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 PADDING, UNKNOWN = 0, 1  # tokens that stand for no word, and for a word that was never seen in training
-
 MAX_TOKENS = 256  # what follows the first so many tokens is not read; no prompt of the default suite is as long
 _TOKEN = re.compile(r"[a-z]+|[^\sa-z]")
 _STYLE = re.compile(r"[^.]*\bknolling\b[^.]*\.")  # a sentence that names the only style there is
@@ -64,7 +63,6 @@ class Tokenizer:
 WEIGHTS = Path(__file__).with_name("weights.npz")  # the weights that come with the package
 PLAN_STEPS, PAINT_STEPS = 32, 4
 """Steps from noise to a layout, and from noise to an image: a layout takes many, because objects move together."""
-
 MAX_OBJECTS = 20  # further objects of a prompt are ignored
 _MIN_SIDE = 0.02  # boxes are at least so wide and high, where the image is 1 wide
 

@@ -27,7 +27,6 @@ from formalimg._util.transformer import (
 PATCH = 8  # the painter sees an image as square patches of so many pixels
 GRID = 16  # so many patches make a row of an image, and a column
 IMAGE_SIZE = PATCH * GRID
-
 _WAVES = 8  # frequencies with which the painter sees where in an object a patch lies
 
 
