@@ -8,7 +8,7 @@ import re
 import pytest
 
 from formalimg.models.base import CallError
-from formalimg.models.providers.http import download
+from formalimg.models.providers.http import download_image
 from tests.support.loopback import Dialect, Fault, Loopback, Request, Response, Route
 from tests.support.loopback.dialects import Parts
 from tests.support.loopback.hostile import Answer, HostileServer, drip, flood, redirect, whole
@@ -25,14 +25,14 @@ def _serving(response: Response) -> list[Dialect]:
 
 def _fault(address: str) -> CallError:
     with pytest.raises(CallError) as caught:
-        wait_for(download(address, timeout=3, delays=()))
+        wait_for(download_image(address, timeout=3, delays=()))
     assert "signature" not in str(caught.value)
     return caught.value
 
 
 def test_what_lies_there_comes_as_it_is() -> None:
     with Loopback(dialects=_serving(Response(IMAGE))) as server:
-        assert wait_for(download(f"{server.url}/a.png?signature=x", 5)) == IMAGE
+        assert wait_for(download_image(f"{server.url}/a.png?signature=x", 5)) == IMAGE
 
 
 def test_an_image_that_is_paid_for_is_not_given_up_at_once() -> None:
@@ -43,7 +43,7 @@ def test_an_image_that_is_paid_for_is_not_given_up_at_once() -> None:
 
     dialect = Dialect((Route(re.compile(".*"), answer),), lambda status, code, message: {})
     with Loopback(dialects=[dialect]) as server:
-        assert wait_for(download(f"{server.url}/a.png", 5, delays=(0, 0))) == IMAGE
+        assert wait_for(download_image(f"{server.url}/a.png", 5, delays=(0, 0))) == IMAGE
     assert not coming
 
 
@@ -80,7 +80,7 @@ def test_a_redirect_to_another_server_is_followed_without_keys_and_cookies(
     with HostileServer(whole(IMAGE, content_type="image/png"), host="localhost") as other:
         sending = whole(b"", status, location=f"{other.url}/a.png", set_cookie="session=1; Domain=localhost")
         with HostileServer(sending, host="localhost") as server:
-            assert wait_for(download(f"{server.url}/a.png?signature=x", 5)) == IMAGE
+            assert wait_for(download_image(f"{server.url}/a.png?signature=x", 5)) == IMAGE
     ((method, path, headers),) = other.came
     assert (method, path) == ("GET", "/a.png")
     assert {"authorization", "cookie", "referer"}.isdisjoint(headers)
@@ -90,7 +90,7 @@ def test_a_redirect_to_another_server_is_followed_without_keys_and_cookies(
 def test_redirects_have_an_end() -> None:
     again = HostileServer(redirect(302, "/again"))
     with again as server, pytest.raises(CallError, match="more than 5 redirects") as caught:
-        wait_for(download(f"{server.url}/?signature=x", timeout=20, delays=()))
+        wait_for(download_image(f"{server.url}/?signature=x", timeout=20, delays=()))
     assert caught.value.kind == "wrong"
     assert len(server.came) == 6
 
@@ -104,7 +104,7 @@ def test_a_redirect_out_of_the_web_is_not_followed(location: str) -> None:
 @pytest.mark.parametrize("encoding", ["gzip", ""][: tries(1, 2)])
 def test_a_file_that_is_too_large_for_an_image_is_given_up(encoding: str) -> None:
     with HostileServer(flood(65_000_000, encoding=encoding, head=IMAGE)) as server, pytest.raises(CallError) as caught:
-        wait_for(download(server.url, timeout=20, delays=()))
+        wait_for(download_image(server.url, timeout=20, delays=()))
     assert caught.value.reason == "the server answered with more than 64 MB"
 
 
@@ -112,12 +112,12 @@ def test_a_file_that_is_too_large_for_an_image_is_given_up(encoding: str) -> Non
 def test_an_image_that_comes_drop_by_drop_is_given_up_and_the_connection_closed(answer: Answer) -> None:
     with HostileServer(answer) as server:
         with pytest.raises(CallError, match=r"could not be fetched within 2 s"):
-            wait_for(download(server.url, timeout=2, delays=()))
+            wait_for(download_image(server.url, timeout=2, delays=()))
         assert server.hung_up.wait(10), "the connection is still open"
 
 
 def test_the_address_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with HostileServer(whole(IMAGE)) as server:
-        assert wait_for(download(f"{server.url}/a.png?signature=x", 5)) == IMAGE
+        assert wait_for(download_image(f"{server.url}/a.png?signature=x", 5)) == IMAGE
     assert "signature" not in caplog.text

@@ -13,7 +13,7 @@ import pytest
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
-from formalimg.models.local.checkpoint import fingerprint
+from formalimg.models.local.checkpoint import digest_files
 from formalimg.models.local.device_pool import is_out_of_memory
 from formalimg.models.local.diffusers_model import open_diffusers
 from formalimg.models.local.transformers_chat import open_transformers_chat
@@ -39,12 +39,12 @@ def test_a_fingerprint_tells_weights_apart_but_not_copies(tmp_path: Path) -> Non
     one, copy = _weights(tmp_path / "one"), _weights(tmp_path / "copy")
     (copy / ".cache").mkdir()
     (copy / ".cache" / "download.lock").write_text("of the tool that fetched it")
-    assert fingerprint(one) == fingerprint(copy)
+    assert digest_files(one) == digest_files(copy)
     large = copy / "unet" / "large.safetensors"
     weights = bytearray(large.read_bytes())
     weights[::1000] = bytes(byte ^ 1 for byte in weights[::1000])
     large.write_bytes(weights)
-    assert fingerprint(one) != fingerprint(copy)
+    assert digest_files(one) != digest_files(copy)
 
 
 @pytest.mark.parametrize("change", ["small", "name", "more", "size"])
@@ -60,7 +60,7 @@ def test_any_other_file_makes_another_fingerprint(change: str, tmp_path: Path) -
         case "size":
             with (other / "unet" / "large.safetensors").open("ab") as file:
                 file.write(b"\0")
-    assert fingerprint(one) != fingerprint(other)
+    assert digest_files(one) != digest_files(other)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from formalimg.models.base import Generated, Usage
 from formalimg.models.image_provider import ImageCompletion
 from formalimg.models.providers.openai import OpenAIImages, open_openai_images
-from formalimg.models.providers.openai_images import received_image
+from formalimg.models.providers.openai_images import read_image
 from formalimg.models.providers.sdk import connect_openai
 from tests.support.loopback import Loopback, Wish, scripted
 from tests.support.loopback.images import animated, painted, plain
@@ -97,7 +97,7 @@ def test_an_image_behind_an_address_is_fetched_without_the_key() -> None:
 
 def test_an_image_may_come_as_a_data_address() -> None:
     address = f"data:image/png;base64,{base64.b64encode(IMAGE).decode()}"
-    assert wait_for(received_image(None, address, 5)) == IMAGE
+    assert wait_for(read_image(None, address, 5)) == IMAGE
 
 
 @pytest.mark.parametrize(("fault", "expected"), [("tiny", plain(2, (255, 0, 0))), ("animated", animated())])

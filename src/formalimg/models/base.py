@@ -138,7 +138,7 @@ ImageResult: TypeAlias = Generated | Refused | Failed
 class PremadeImageModel(Protocol):
     """An image model with premade images, which can report beforehand which ones it has."""
 
-    def match(self, wanted: Sequence[RequestedImage]) -> MatchReport:
+    def match(self, images: Sequence[RequestedImage]) -> MatchReport:
         """Match files to these images, given in the order of the suite. Must be called before `run --no-judge`."""
 
     def fingerprint(self, item: str, sample: int) -> str:

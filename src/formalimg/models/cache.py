@@ -48,12 +48,12 @@ def cache_key(
     name: str, settings: Mapping[str, Setting], messages: Sequence[Message], schema: Mapping[str, object]
 ) -> str:
     """Return a hash of everything that shapes an answer."""
-    turns = [[message.role, [_hashable(part) for part in message.parts]] for message in messages]
+    turns = [[message.role, [_hash_part(part) for part in message.parts]] for message in messages]
     content = [name, dict(settings), turns, schema]
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
-def _hashable(part: str | Attachment) -> object:
+def _hash_part(part: str | Attachment) -> object:
     if isinstance(part, str):
         return part
     return {"type": part.media_type, "sha256": hashlib.sha256(part.data).hexdigest()}
@@ -153,7 +153,7 @@ _questions: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, CurrentQuesti
 
 
 @asynccontextmanager
-async def asking(key: str) -> AsyncIterator[CurrentQuestion]:
+async def single_flight(key: str) -> AsyncIterator[CurrentQuestion]:
     """Wait for whoever is asking this question, then yield it: with an answer, or to be asked by the caller.
 
     One at a time: if the first gets no answer or is cancelled, the next tries itself, and nobody else is cancelled.

@@ -22,7 +22,7 @@ from formalimg.models.base import (
     Unanswered,
     Usage,
 )
-from formalimg.models.cache import AnswerCache, CurrentQuestion, asking, cache_folder, cache_key
+from formalimg.models.cache import AnswerCache, CurrentQuestion, cache_folder, cache_key, single_flight
 from formalimg.models.pricing import price_of
 from formalimg.models.redaction import StoredSettings, mask_secrets
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
@@ -63,7 +63,7 @@ def estimate_input(model: str, messages: Sequence[Message], schema: Mapping[str,
                 tokens += image_tokens
             else:
                 size += len(part.encode("utf-8", "replace"))
-    return tokens + _tokens(size)
+    return tokens + _estimate_tokens(size)
 
 
 def maximum_output(settings: Mapping[str, Setting]) -> int | None:
@@ -77,10 +77,10 @@ def complete_usage(reported: Usage, received: int, *, sent: Callable[[], int], l
     if reported.input_tokens:
         return reported
     limit = _LONGEST_ANSWER if longest is None else longest
-    return Usage(sent(), reported.output_tokens or min(max(_SHORTEST_ANSWER, _tokens(received)), limit))
+    return Usage(sent(), reported.output_tokens or min(max(_SHORTEST_ANSWER, _estimate_tokens(received)), limit))
 
 
-def _tokens(size: int) -> int:
+def _estimate_tokens(size: int) -> int:
     return -(-size // _BYTES_PER_TOKEN)
 
 
@@ -120,16 +120,16 @@ class ProviderChatModel:
         key = cache_key(self.name, self.settings, messages, schema)
         if not self._policy.cache:
             return await self._ask(key, messages, schema, answer_type, None)
-        async with asking(f"{cache_folder()} {key}") as current:
+        async with single_flight(f"{cache_folder()} {key}") as current:
             if self._cache is None:
                 self._cache = AnswerCache(cache_folder())
-            known = current.answer or await asyncio.to_thread(self._cache.get, key)
-            if known is not None:
-                value = await parse_answer_aside(known.text, answer_type)
+            cached = current.answer or await asyncio.to_thread(self._cache.get, key)
+            if cached is not None:
+                value = await parse_answer_aside(cached.text, answer_type)
                 if not isinstance(value, ParseFailure):
                     _log.debug("%s: answer from the cache", self.name)
-                    soft = known.p_yes, known.first_tokens
-                    return Answered(value, known.text, Usage(), 0.0, known.served, True, *soft)
+                    soft = cached.p_yes, cached.first_tokens
+                    return Answered(value, cached.text, Usage(), 0.0, cached.served, True, *soft)
                 await self._drop(key)  # the type's own checks have changed, and the first answer would stay
             return await self._ask(key, messages, schema, answer_type, current)
 

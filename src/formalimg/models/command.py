@@ -17,7 +17,7 @@ from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.options import Options
-from formalimg.models.redaction import mask_secrets, stored_command
+from formalimg.models.redaction import mask_command, mask_secrets
 from formalimg.models.registry import requires
 from formalimg.models.secrets import redact
 from formalimg.types import Setting
@@ -49,7 +49,7 @@ class CommandModel:
                 f"there is no program {(self._arguments or [''])[0]!r}: give one on the PATH, or its path, as in "
                 "command/./paint.sh {prompt} {out}"
             )
-        self.name = f"command/{stored_command(command, self._arguments)}"
+        self.name = f"command/{mask_command(command, self._arguments)}"
         self.settings: Mapping[str, Setting] = {}
         self.concurrency = concurrency
         self.takes_images = any("{reference}" in argument for argument in self._arguments)
@@ -89,7 +89,7 @@ class CommandModel:
                 return Failed(f"no image within {self._timeout:g} s; the program was stopped")
             finally:
                 if process.returncode is None:
-                    await _stop(process)
+                    await _kill_process(process)
         if code != 0:
             return Failed(f"the program ended with code {code}: {_last_line(stderr_file) or 'it gave no reason'}")
         for path in (Path(values["out"]), stdout_file):
@@ -101,10 +101,10 @@ class CommandModel:
 @requires()
 def open_command(model: str, options: Mapping[str, str]) -> CommandModel:
     """A program of yours: command/./paint.sh {prompt} {out} {seed} {size}."""
-    given = Options(mask_secrets(f"command/{model}"), options)
-    timeout = given.number("timeout", 600.0, minimum=0.01)
-    concurrency = given.integer("concurrency", 1, minimum=1, maximum=1024)
-    given.reject_unknown()
+    parsed = Options(mask_secrets(f"command/{model}"), options)
+    timeout = parsed.number("timeout", 600.0, minimum=0.01)
+    concurrency = parsed.integer("concurrency", 1, minimum=1, maximum=1024)
+    parsed.reject_unknown()
     return CommandModel(model, timeout=timeout, concurrency=concurrency)
 
 
@@ -122,7 +122,7 @@ def _placeholder_values(request: ImageRequest, folder: Path) -> dict[str, str]:
     return values
 
 
-async def _stop(process: asyncio.subprocess.Process) -> None:
+async def _kill_process(process: asyncio.subprocess.Process) -> None:
     """Kill a program with all its child processes."""
     with suppress(ProcessLookupError):
         if hasattr(os, "killpg"):

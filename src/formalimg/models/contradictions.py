@@ -98,7 +98,7 @@ def read_verdict(value: object, words: Mapping[str, bool] = VERDICT_WORDS) -> bo
     return None
 
 
-def stated_verdicts(prose: str) -> Iterator[tuple[bool, bool]]:
+def find_verdicts(prose: str) -> Iterator[tuple[bool, bool]]:
     """Yield the verdicts that prose states by themselves or at the end of a short clause: "No.", "the answer is no".
 
     With each goes whether it is named as the answer: "Answer: no".
@@ -157,32 +157,32 @@ _PREFIX = re.compile(r"^(?:final|corrected|revised|actual|real|updated|new|overa
 
 def contradicting_field(answer: BaseModel, raw: object) -> str | None:
     """Return which field that nobody asked for contradicts the answer, as text; None if none does."""
-    for model, fields in _levels(answer, raw):
-        known = _field_names(type(model))
-        if known.keys() >= fields.keys():
+    for model, fields in _walk_levels(answer, raw):
+        field_names = _field_names(type(model))
+        if field_names.keys() >= fields.keys():
             continue
-        asked = {name: fields[name] for name in fields if name in known}
+        answers = {name: fields[name] for name in fields if name in field_names}
         for name in fields:
-            against = None if name in known else _against(name, fields[name], asked)
+            against = None if name in field_names else _find_conflict(name, fields[name], answers)
             if against:
                 return f'the field "{name}" was not asked for and contradicts {against}'
     return None
 
 
-def contradicting_value(answer: BaseModel, raw: object, others: Iterable[object]) -> bool:
+def contradicting_value(answer: BaseModel, raw: object, values: Iterable[object]) -> bool:
     """Return whether one of the later JSON values, which have not the form of the answer, says something else."""
-    asked = raw if isinstance(raw, dict) else {}
+    answers = raw if isinstance(raw, dict) else {}
     inner: set[str] | None = None
-    for other in others:
-        for entry in other if isinstance(other, list) else [other]:
+    for later in values:
+        for entry in later if isinstance(later, list) else [later]:
             for name, value in entry.items() if isinstance(entry, dict) else ():
-                if name in asked:
-                    if _differs(value, asked[name]):
+                if name in answers:
+                    if _are_different(value, answers[name]):
                         return True
                     continue
                 if inner is None:  # an entry may be an example of the entries inside the answer
-                    inner = {name for _, fields in _levels(answer, raw) if fields is not raw for name in fields}
-                if name not in inner and _against(name, value, asked):
+                    inner = {name for _, fields in _walk_levels(answer, raw) if fields is not raw for name in fields}
+                if name not in inner and _find_conflict(name, value, answers):
                     return True
     return False
 
@@ -195,77 +195,79 @@ def contradicting_prose(answer: BaseModel, raw: object, before: str, after: str)
         return f'the model corrects its answer after giving it: "{after[cue.start() : cue.start() + 60]}"'
     if _EXAMPLE.search(before[-80:]):
         return "the model gives an example, and no answer"
-    verdicts = {verdict for verdict, _ in stated_verdicts(after)}
-    if verdicts and _oppose(verdicts, plain):
+    verdicts = {verdict for verdict, _ in find_verdicts(after)}
+    if verdicts and _are_opposed(verdicts, plain):
         return f"after its answer the model says {'yes' if True in verdicts else 'no'}, which contradicts it"
-    statements = list(stated_verdicts(before))
+    statements = list(find_verdicts(before))
     labelled = [statement for statement in statements if statement[1]]
     for verdict, is_labelled in (*statements[-1:], *labelled[-1:]):
         # Reasoning may answer yes to some question on the way to a no; the other way round it is not trusted.
-        if (is_labelled or not verdict) and _oppose({verdict}, plain, inner=True):
+        if (is_labelled or not verdict) and _are_opposed({verdict}, plain, inner=True):
             return f"before its answer the model says {'yes' if verdict else 'no'}, which contradicts it"
-    names = {name for model, _ in _levels(answer, raw) for name in _field_names(type(model))}
+    names = {name for model, _ in _walk_levels(answer, raw) for name in _field_names(type(model))}
     for prose in (before, after):
         name = find_written_field(prose, names)
         if name is not None:
             return f'the model writes "{name}" a second time, in a form that is not JSON'
         cue = _UNDECIDED.search(prose)
-        if cue and (
-            True in _leaf_verdicts(plain) or all(verdict for verdict, _ in stated_verdicts(prose[cue.end() :]))
-        ):
+        if cue and (True in _leaf_verdicts(plain) or all(verdict for verdict, _ in find_verdicts(prose[cue.end() :]))):
             return f'the model says that it cannot decide: "{cue[0].strip()}"'
     return None
 
 
 def unseen_image(answer: BaseModel, raw: object, prose: str) -> str | None:
     """Return how a reply says that the image was not seen, as text; None if it does not."""
-    for text in (prose, *_remarks(answer, raw)):
+    for text in (prose, *_find_remarks(answer, raw)):
         if cue := _UNSEEN.search(plain_prose(text)):
             return f'the model says that it cannot look: "{cue[0]}"'
     return None
 
 
-def _remarks(answer: BaseModel, raw: object) -> Iterator[str]:
+def _find_remarks(answer: BaseModel, raw: object) -> Iterator[str]:
     """Yield what an answer says of what was seen."""
-    for model, fields in _levels(answer, raw):
+    for model, fields in _walk_levels(answer, raw):
         for name in _field_names(type(model)):
             value = fields.get(name)
             if name in _REMARKS:
                 yield from (text for text in (value if isinstance(value, list) else [value]) if isinstance(text, str))
 
 
-def _against(name: str, value: object, asked: Mapping[str, object]) -> str | None:
+def _find_conflict(name: str, value: object, answers: Mapping[str, object]) -> str | None:
     """Return what a field that was not asked for contradicts, as text; None if nothing."""
     plain = _plain_name(name)
-    for known, wanted in asked.items():
-        if _plain_name(known) == plain or _plain_name(known) == _PREFIX.sub("", plain):
-            return f'"{known}"' if _differs(value, wanted) else None
-    said = _said(name, value)
-    return "the answer" if said and _oppose(said, asked, alone=not isinstance(value, dict | list)) else None
+    for field_name, expected in answers.items():
+        if _plain_name(field_name) == plain or _plain_name(field_name) == _PREFIX.sub("", plain):
+            return f'"{field_name}"' if _are_different(value, expected) else None
+    verdicts = _field_verdicts(name, value)
+    return (
+        "the answer" if verdicts and _are_opposed(verdicts, answers, alone=not isinstance(value, dict | list)) else None
+    )
 
 
-def _oppose(said: Collection[bool], answer: Mapping[str, object], *, alone: bool = True, inner: bool = False) -> bool:
+def _are_opposed(
+    verdicts: Collection[bool], answer: Mapping[str, object], *, alone: bool = True, inner: bool = False
+) -> bool:
     """Return whether verdicts oppose those of an answer: its own fields if they have any, or else all inside."""
     inside = set(_leaf_verdicts(answer))
     if inner:
-        return bool(inside) and inside.isdisjoint(said)
-    own = {verdict for value in answer.values() if (verdict := read_verdict(value)) is not None}
-    if own:
-        return any((not verdict) in own for verdict in said) if alone else own.isdisjoint(said)
-    return bool(inside) and inside.isdisjoint(said)
+        return bool(inside) and inside.isdisjoint(verdicts)
+    direct = {verdict for value in answer.values() if (verdict := read_verdict(value)) is not None}
+    if direct:
+        return any((not verdict) in direct for verdict in verdicts) if alone else direct.isdisjoint(verdicts)
+    return bool(inside) and inside.isdisjoint(verdicts)
 
 
-def _said(name: str, value: object) -> set[bool]:
+def _field_verdicts(name: str, value: object) -> set[bool]:
     """Return the verdicts in a field that was not asked for."""
-    said = set(_leaf_verdicts(value))
+    verdicts = set(_leaf_verdicts(value))
     if _VERDICT_NAME.search(name):
         if isinstance(value, str):
-            said |= {verdict for verdict, _ in stated_verdicts(value)}
+            verdicts |= {verdict for verdict, _ in find_verdicts(value)}
         elif value in (0, 1):
-            said.add(bool(value))
+            verdicts.add(bool(value))
     if _NEGATIVE_NAME.search(name):
-        return {False} if True in said else set()
-    return said
+        return {False} if True in verdicts else set()
+    return verdicts
 
 
 def _leaf_verdicts(value: object) -> Iterator[bool]:
@@ -280,34 +282,34 @@ def _leaf_verdicts(value: object) -> Iterator[bool]:
             yield verdict
 
 
-def _differs(one: object, other: object) -> bool:
+def _are_different(first: object, second: object) -> bool:
     """Return whether two values of one field say different things."""
-    verdicts = read_verdict(one), read_verdict(other)
+    verdicts = read_verdict(first), read_verdict(second)
     if None not in verdicts:
         return verdicts[0] != verdicts[1]
-    if isinstance(one, str) and isinstance(other, str):
-        return one.split() != other.split()
-    return one != other
+    if isinstance(first, str) and isinstance(second, str):
+        return first.split() != second.split()
+    return first != second
 
 
-def _levels(value: object, raw: object) -> Iterator[tuple[BaseModel, dict[str, object]]]:
+def _walk_levels(value: object, raw: object) -> Iterator[tuple[BaseModel, dict[str, object]]]:
     """Yield each object of an answer, with all fields as they were written."""
     from pydantic import BaseModel, RootModel
 
     rest = [(value, raw)]
     while rest:
-        one, written = rest.pop()
-        if isinstance(one, RootModel):
-            rest.append((one.root, written))
-        elif isinstance(one, BaseModel) and isinstance(written, dict):
-            yield one, written
-            names = _field_names(type(one))
-            rest.extend((getattr(one, field), written.get(name)) for name, field in names.items())
-        elif isinstance(one, list | tuple) and isinstance(written, list):
-            if one and isinstance(one[0], BaseModel | list | dict | tuple):
-                rest.extend(zip(one, written, strict=False))
-        elif isinstance(one, dict) and isinstance(written, dict):
-            rest.extend((inner, written.get(name)) for name, inner in one.items())
+        part, written = rest.pop()
+        if isinstance(part, RootModel):
+            rest.append((part.root, written))
+        elif isinstance(part, BaseModel) and isinstance(written, dict):
+            yield part, written
+            names = _field_names(type(part))
+            rest.extend((getattr(part, field), written.get(name)) for name, field in names.items())
+        elif isinstance(part, list | tuple) and isinstance(written, list):
+            if part and isinstance(part[0], BaseModel | list | dict | tuple):
+                rest.extend(zip(part, written, strict=False))
+        elif isinstance(part, dict) and isinstance(written, dict):
+            rest.extend((inner, written.get(name)) for name, inner in part.items())
 
 
 @cache

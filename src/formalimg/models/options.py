@@ -35,17 +35,17 @@ class Options:
         given.reject_unknown()
     """
 
-    def __init__(self, model: str, given: Mapping[str, str]) -> None:
+    def __init__(self, model: str, options: Mapping[str, str]) -> None:
         """Create options.
 
         Args:
             model: name of the model, for messages.
-            given: the options as text.
+            options: the options as text.
 
         Raises:
             FormalimgError: if one of them is an API key; options are stored and shown, keys must not be.
         """
-        for name, value in given.items():
+        for name, value in options.items():
             if name.lower() in _SECRET:
                 register_secret(value)
                 raise FormalimgError(
@@ -53,7 +53,7 @@ class Options:
                     "the environment or in a file .env; `formalimg models` says under which name"
                 )
         self.model = model
-        self._unread = dict(given)
+        self._unread = dict(options)
         self._known: list[str] = []
 
     def accept_old_name(self, old: str, new: str) -> None:
@@ -98,7 +98,7 @@ class Options:
         name: str,
         default: Default,
         parse: Callable[[str], Number],
-        what: str,
+        kind: str,
         minimum: float | None,
         maximum: float | None,
         words: Mapping[str, Default],
@@ -121,7 +121,7 @@ class Options:
             (False, True): f", {maximum} or less",
             (False, False): "",
         }[minimum is not None, maximum is not None]
-        raise FormalimgError(f"{name}={text!r} of {self.model} is out of range: give {what}{bounds}")
+        raise FormalimgError(f"{name}={text!r} of {self.model} is out of range: give {kind}{bounds}")
 
     def flag(self, name: str, default: Default) -> bool | Default:
         """Return an option that is `on` or `off`."""
@@ -161,15 +161,15 @@ class Options:
                 f"{name} of {self.model} must not hold a user, a password or a query, nor a fragment: it is stored"
             )
         if parts.scheme not in ("http", "https") or not parts.hostname or not _has_valid_port(parts):
-            shown = re.sub(r"(?<![:/])/.*", "/…", text, flags=re.DOTALL)  # a path may hold a key
-            raise FormalimgError(f"{name}={shown!r} of {self.model} is not a URL: write it as {_EXAMPLE_URL}")
+            masked = re.sub(r"(?<![:/])/.*", "/…", text, flags=re.DOTALL)  # a path may hold a key
+            raise FormalimgError(f"{name}={masked!r} of {self.model} is not a URL: write it as {_EXAMPLE_URL}")
         return text
 
     def with_prefix(self, prefix: str) -> dict[str, str]:
         """Return all options whose names start with a prefix, by the rest of their names."""
         self._known.append(f"{prefix}…")
-        found = [name for name in self._unread if name.startswith(prefix) and name != prefix]
-        return {name.removeprefix(prefix): self._unread.pop(name) for name in found}
+        names = [name for name in self._unread if name.startswith(prefix) and name != prefix]
+        return {name.removeprefix(prefix): self._unread.pop(name) for name in names}
 
     def reject_unknown(self, *later: str) -> None:
         """Reject options that were not read.
@@ -209,8 +209,8 @@ def with_base_url(options: Mapping[str, str], variable: str) -> dict[str, str]:
 
 def server_api_key(model: str, key_names: Sequence[str], base_url: str | None) -> str:
     """Return the API key for a model. A server at the user's own `base_url` may need none."""
-    found = find_api_key(key_names) if base_url else get_api_key(key_names, model)
-    return check_api_key(found, key_names) or _NO_KEY
+    key = find_api_key(key_names) if base_url else get_api_key(key_names, model)
+    return check_api_key(key, key_names) or _NO_KEY
 
 
 def check_api_key(key: str | None, key_names: Sequence[str]) -> str | None:
@@ -248,15 +248,15 @@ def sampling_options(
     Providers that do not ship with formalimg have options of their own: nothing is set for them.
     """
     provider = model.partition("/")[0]
-    wanted = {"temperature": str(temperature)}
+    values = {"temperature": str(temperature)}
     if max_tokens is not None:
-        wanted["max_tokens"] = str(max_tokens)
+        values["max_tokens"] = str(max_tokens)
     elif provider in ("openai", "hf"):
-        wanted["max_tokens"] = "default"
+        values["max_tokens"] = "default"
     if top_p is not None:
-        wanted["top_p"] = f"{top_p:g}"
+        values["top_p"] = f"{top_p:g}"
     names = _SAMPLING_NAMES.get(provider, {})
-    return {names[option]: value for option, value in wanted.items() if option in names}
+    return {names[option]: value for option, value in values.items() if option in names}
 
 
 def logprobs_options(model: str) -> dict[str, str]:
@@ -264,9 +264,9 @@ def logprobs_options(model: str) -> dict[str, str]:
     return {"logprobs": "true"} if model.startswith("openai/") else {}
 
 
-def option_texts(given: Mapping[str, object]) -> dict[str, str]:
+def option_texts(options: Mapping[str, object]) -> dict[str, str]:
     """Return options given in Python as the texts of a command line: True is `true`, 0.5 is `0.5`; None is left out."""
-    return {name: _option_text(name, value) for name, value in given.items() if value is not None}
+    return {name: _option_text(name, value) for name, value in options.items() if value is not None}
 
 
 def _option_text(name: str, value: object) -> str:

@@ -62,12 +62,12 @@ def price_of(party: Identified) -> Price:
     What was given by hand (the option `price`), the user's own list, the list of formalimg, and nothing for a server
     at a private address. So a gateway in your own network to a listed model is not taken to be free.
     """
-    given = getattr(party, "price", None)
-    if isinstance(given, Price):
-        return given
-    found = get_price(party.name)
+    explicit = getattr(party, "price", None)
+    if isinstance(explicit, Price):
+        return explicit
+    listed = get_price(party.name)
     url = party.settings.get("base_url")
-    return LOCAL_SERVER if found == UNKNOWN_PRICE and isinstance(url, str) and is_private_address(url) else found
+    return LOCAL_SERVER if listed == UNKNOWN_PRICE and isinstance(url, str) and is_private_address(url) else listed
 
 
 def is_private_address(url: str) -> bool:
@@ -105,20 +105,20 @@ def read_price(text: str, *, per_image: bool) -> Price:
 
 def get_price(name: str) -> Price:
     """Return the price of a model by its name `provider/model`. The user's own list takes precedence."""
-    own, listed = (_find_price(name, prices) for prices in (_user_prices(), _default_prices()))
-    if own is not None and not os.environ.get(PRICES_VARIABLE) and _is_cheaper(own, listed):
+    user_price, listed = (_find_price(name, prices) for prices in (_user_prices(), _default_prices()))
+    if user_price is not None and not os.environ.get(PRICES_VARIABLE) and _is_cheaper(user_price, listed):
         raise FormalimgError(
             f"{PRICES_FILE} in this folder makes {truncate(name, 80, 20)} free, or cheaper than formalimg's list, and "
             f"a budget would not hold: if it is yours, set {PRICES_VARIABLE}={PRICES_FILE}; or remove it"
         )
-    return own or listed or UNKNOWN_PRICE
+    return user_price or listed or UNKNOWN_PRICE
 
 
-def _is_cheaper(own: Price, listed: Price | None) -> bool:
+def _is_cheaper(user_price: Price, listed: Price | None) -> bool:
     """Return whether a price lowers or leaves out what formalimg's list has, or is 0 where the list has none."""
     if listed is None:
-        return not any((own.input, own.output, own.image))
-    pairs = ((own.input, listed.input), (own.output, listed.output), (own.image, listed.image))
+        return not any((user_price.input, user_price.output, user_price.image))
+    pairs = ((user_price.input, listed.input), (user_price.output, listed.output), (user_price.image, listed.image))
     return any(rate is not None and (own_rate is None or own_rate < rate) for own_rate, rate in pairs)
 
 

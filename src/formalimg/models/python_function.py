@@ -19,7 +19,7 @@ from formalimg._util.image_input import image_file_bytes, list_images
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.options import Options
-from formalimg.models.redaction import stored_settings
+from formalimg.models.redaction import mask_settings
 from formalimg.models.registry import requires
 from formalimg.types import ImageModel, Setting
 
@@ -61,10 +61,10 @@ class CallableModel:
             raise FormalimgError("batch and concurrency must be 1 or more")
         self._function = function
         self.name = name or f"python/{getattr(function, '__qualname__', type(function).__name__)}"
-        self.settings: Mapping[str, Setting] = stored_settings(settings or {})
+        self.settings: Mapping[str, Setting] = mask_settings(settings or {})
         self.batch = batch
         self.concurrency = concurrency
-        parameters, takes_any = _parameters(function)
+        parameters, takes_any = _read_parameters(function)
         self._request_arguments = [
             name
             for name in _REQUEST_ARGUMENTS
@@ -75,7 +75,7 @@ class CallableModel:
         """Yield one result per request; whatever the function raises fails the whole batch."""
         if self.batch == 1:
             for request in requests:
-                yield _result(await self._call(request.prompt, seed=request.seed, size=request.size))
+                yield _build_result(await self._call(request.prompt, seed=request.seed, size=request.size))
             return
         seeds = [request.seed for request in requests]
         output = await self._call([request.prompt for request in requests], seed=seeds, size=requests[0].size)
@@ -83,7 +83,7 @@ class CallableModel:
         if len(images) != len(requests):
             raise ValueError(f"{len(requests)} prompts were given, but {len(images)} images came back")
         for image in images:
-            yield _result(image)
+            yield _build_result(image)
 
     async def _call(self, prompts: str | list[str], **arguments: object) -> Any:
         arguments = {name: arguments[name] for name in self._request_arguments}
@@ -126,7 +126,7 @@ def _is_of_diffusers(function: object) -> bool:
     )
 
 
-def _parameters(function: Callable[..., Any]) -> tuple[list[inspect.Parameter] | None, bool]:
+def _read_parameters(function: Callable[..., Any]) -> tuple[list[inspect.Parameter] | None, bool]:
     """Return the parameters of a function, None if unknown, and whether it takes any further options by name."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
@@ -135,7 +135,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[list[inspect.Parameter] |
     return parameters, any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
 
-def _result(image: Any) -> ImageResult:
+def _build_result(image: Any) -> ImageResult:
     images = list_images(image)
     if len(images) != 1:
         raise ValueError(f"{len(images)} images came back for one prompt: return one")
@@ -149,10 +149,10 @@ def open_python_function(model: str, options: Mapping[str, str]) -> CallableMode
     if not source or not function_name:
         raise FormalimgError(f"cannot read python/{model}: write python/module:function or python/file.py:function")
     function = _find_function(_load_module(source), function_name, model)
-    given = Options(f"python/{model}", options)
-    batch = given.integer("batch", 1, minimum=1)
-    concurrency = given.integer("concurrency", 1, minimum=1, maximum=1024)
-    arguments = {name: _parse_value(text) for name, text in given.with_prefix("").items()}
+    parsed = Options(f"python/{model}", options)
+    batch = parsed.integer("batch", 1, minimum=1)
+    concurrency = parsed.integer("concurrency", 1, minimum=1, maximum=1024)
+    arguments = {name: _parse_value(text) for name, text in parsed.with_prefix("").items()}
     require_parameters(function, arguments, f"python/{model}")
     return CallableModel(
         functools.partial(function, **arguments) if arguments else function,
@@ -194,18 +194,18 @@ def _add_to_path(folder: Path) -> None:
 
 
 def _find_function(module: ModuleType, name: str, model: str) -> Callable[..., Any]:
-    found: Any = module
+    target: Any = module
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
+        target = getattr(target, part, None)
+    if not callable(target):
         raise FormalimgError(f"python/{model} names no function: it has no callable {name}")
-    function: Callable[..., Any] = found
+    function: Callable[..., Any] = target
     return function
 
 
 def require_parameters(function: Callable[..., Any], arguments: Mapping[str, Setting], model: str) -> None:
     """Check that a function takes these options besides its prompt, seed and size, as far as its signature says."""
-    parameters, takes_any = _parameters(function)
+    parameters, takes_any = _read_parameters(function)
     if takes_any or parameters is None:
         return
     unnamed = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)

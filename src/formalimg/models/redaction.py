@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 from urllib.parse import quote, quote_plus
 
 from formalimg.models.base import MIN_KEY_LENGTH
-from formalimg.models.secrets import known_secrets, register_secret
+from formalimg.models.secrets import find_secrets, register_secret
 from formalimg.types import Setting
 
 _MAX_LENGTH = 8192  # what goes beyond this of a longer value is not searched for
@@ -64,12 +64,12 @@ class Redactor:
         """Prepare the search for these keys, each of at least `MIN_KEY_LENGTH` characters."""
         keys = sorted(set(keys))
         self._places: dict[str, list[tuple[EncodedForm, int]]] = {}
-        forms = sorted({form for key in keys for form in encoded_forms(key[:_MAX_LENGTH])})
+        forms = sorted({form for key in keys for form in list_encoded_forms(key[:_MAX_LENGTH])})
         for form in forms:
-            for place in range(len(form.text) - _GRAM + 1):
-                places = self._places.setdefault(form.text[place : place + _GRAM], [])
+            for position in range(len(form.text) - _GRAM + 1):
+                places = self._places.setdefault(form.text[position : position + _GRAM], [])
                 if len(places) < _MAX_PLACES:
-                    places.append((form, place))
+                    places.append((form, position))
         self._stride = min((form.minimum for form in forms), default=MIN_KEY_LENGTH) - _GRAM + 1
         # The beginning or the end alone: messages like to show just that. Not of locations: those are ordinary words.
         secrets = [key for key in keys if not is_location(key)]
@@ -80,13 +80,13 @@ class Redactor:
         """Redact keys, parts of them, encoded ones, and what looks like one."""
         spans = [*self._find_echoes(text), *find_issued_keys(text)]
         if "Bearer " in text:
-            spans += [found.span() for found in _SENT_KEY.finditer(text)]
+            spans += [match.span() for match in _SENT_KEY.finditer(text)]
         if "***" in text:
-            spans += [_widened(text, *found.span()) for found in _SHORTENED_KEY.finditer(text)]
+            spans += [_widen_span(text, *match.span()) for match in _SHORTENED_KEY.finditer(text)]
         for beginning in self._beginnings:
-            spans += [_widened(text, *span, before=False) for span in _occurrences(text, beginning)]
+            spans += [_widen_span(text, *span, before=False) for span in _find_occurrences(text, beginning)]
         for end in self._ends:
-            spans += [_widened(text, *span, after=False) for span in _occurrences(text, end)]
+            spans += [_widen_span(text, *span, after=False) for span in _find_occurrences(text, end)]
         return replace_spans(text, spans, _REDACTED)
 
     def redact_known(self, text: str) -> str:
@@ -106,8 +106,8 @@ class Redactor:
         for start in hits:
             if start + _GRAM <= end:
                 continue
-            for form, place in places[text[start : start + _GRAM]]:
-                span = _find_echo(text, start, form, place)
+            for form, position in places[text[start : start + _GRAM]]:
+                span = _find_echo(text, start, form, position)
                 if span is not None:
                     spans.append(span)
                     end = max(end, span[1])
@@ -117,15 +117,15 @@ class Redactor:
 def find_issued_keys(text: str, *, strict: bool = False) -> list[Span]:
     """Return where a text holds what looks like a key of a well-known service, as in `sk-…` or `hf_…`."""
     return [
-        found.span()
+        match.span()
         for mark, pattern in _ISSUED_KEYS.items()
         if mark in text  # mostly none is, and this is fast
-        for found in pattern.finditer(text)
-        if not strict or (len(found[0]) >= _MIN_ISSUED and any(letter.isdigit() for letter in found[0]))
+        for match in pattern.finditer(text)
+        if not strict or (len(match[0]) >= _MIN_ISSUED and any(letter.isdigit() for letter in match[0]))
     ]
 
 
-def encoded_forms(key: str) -> Iterator[EncodedForm]:
+def list_encoded_forms(key: str) -> Iterator[EncodedForm]:
     """Yield the forms of a key that are redacted: as it is, reversed, escaped, in base64 and hexadecimal."""
     raw = key.encode("utf-8", "replace")
     quoted = {quote(key, safe="", errors="replace"), quote(key, errors="replace"), quote_plus(key, errors="replace")}
@@ -169,9 +169,9 @@ def _base64_cores(raw: bytes, offset: int) -> Iterator[str]:
     yield core.translate(str.maketrans("+/", "-_"))
 
 
-def _find_echo(text: str, start: int, form: EncodedForm, place: int) -> Span | None:
+def _find_echo(text: str, start: int, form: EncodedForm, position: int) -> Span | None:
     """Return the longest run of successive characters of a form around a gram in a text, if it is long enough."""
-    whole, first = form.text, start - place
+    whole, first = form.text, start - position
     if first >= 0 and text.startswith(whole, first):
         return first, first + len(whole)
     if form.minimum == len(whole):
@@ -184,21 +184,21 @@ def _find_echo(text: str, start: int, form: EncodedForm, place: int) -> Span | N
     return (low, high) if high - low >= form.minimum else None
 
 
-def _occurrences(text: str, part: str) -> Iterator[Span]:
+def _find_occurrences(text: str, part: str) -> Iterator[Span]:
     start = text.find(part)
     while start >= 0:
         yield start, start + len(part)
         start = text.find(part, start + len(part))
 
 
-def _widened(text: str, start: int, stop: int, *, before: bool = True, after: bool = True) -> Span:
+def _widen_span(text: str, start: int, stop: int, *, before: bool = True, after: bool = True) -> Span:
     """Return a place with the rest of its word; the word before it only if that is not longer than any key."""
     if after:
-        found = _BESIDE.match(text, stop, stop + _MAX_BESIDE)
-        stop = found.end() if found else stop
+        match = _BESIDE.match(text, stop, stop + _MAX_BESIDE)
+        stop = match.end() if match else stop
     if before:
-        found = _BESIDE.match(text[max(0, start - _MAX_BESIDE - 1) : start][::-1])
-        length = found.end() if found else 0
+        match = _BESIDE.match(text[max(0, start - _MAX_BESIDE - 1) : start][::-1])
+        length = match.end() if match else 0
         start -= length if length <= _MAX_BESIDE else 0
     return start, stop
 
@@ -239,27 +239,27 @@ def mask_secrets(text: str) -> str:
 
     Everything that is replaced is also redacted from all messages from now on.
     """
-    for secret in sorted(known_secrets(), key=len, reverse=True):
+    for secret in sorted(find_secrets(), key=len, reverse=True):
         if not is_location(secret):
             for form in {secret, quote(secret, safe="", errors="replace")}:
                 text = text.replace(form, SECRET)
-    spans = [*find_issued_keys(text, strict=True), *_named_values(text)]
-    spans += [found.span() for found in _USER_IN_URL.finditer(text)]
-    hosts = [found.span() for found in _HOST.finditer(text)]  # some services name servers at random
+    spans = [*find_issued_keys(text, strict=True), *_find_named_values(text)]
+    spans += [match.span() for match in _USER_IN_URL.finditer(text)]
+    hosts = [match.span() for match in _HOST.finditer(text)]  # some services name servers at random
     tokens = (_URL_TOKEN if hosts else _TOKEN).finditer(text)
     spans += [
-        found.span()
-        for found in tokens
-        if looks_random(found[0]) and not any(start <= found.start() < stop for start, stop in hosts)
+        match.span()
+        for match in tokens
+        if looks_random(match[0]) and not any(start <= match.start() < stop for start, stop in hosts)
     ]
     for start, stop in spans:
-        _register(text[start:stop])
+        _register_parts(text[start:stop])
     return replace_spans(text, spans, SECRET)
 
 
-def stored_settings(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+def mask_settings(settings: Mapping[str, Setting]) -> dict[str, Setting]:
     """Return settings in which keys are replaced by `<secret>`."""
-    return {mask_secrets(name): _stored_value(name, value) for name, value in settings.items()}
+    return {mask_secrets(name): _mask_value(name, value) for name, value in settings.items()}
 
 
 class StoredSettings:
@@ -272,17 +272,17 @@ class StoredSettings:
     def of(self, settings: Mapping[str, Setting]) -> Mapping[str, Setting]:
         """Return settings in which keys are replaced by `<secret>`; made anew only when the settings change."""
         if settings != self._given:
-            self._given, self._stored = dict(settings), stored_settings(settings)
+            self._given, self._stored = dict(settings), mask_settings(settings)
         return self._stored
 
 
-def stored_command(command: str, arguments: Sequence[str]) -> str:
+def mask_command(command: str, arguments: Sequence[str]) -> str:
     """Return a command line in which keys are replaced by `<secret>`; as it was written if there are none."""
     stored = [mask_secrets(argument) for argument in arguments]
-    for place in range(1, len(arguments)):
-        option = arguments[place - 1]
-        if option.startswith("-") and "=" not in option and not arguments[place].startswith("-"):
-            stored[place] = str(_stored_value(option.lstrip("-"), arguments[place]))
+    for position in range(1, len(arguments)):
+        option = arguments[position - 1]
+        if option.startswith("-") and "=" not in option and not arguments[position].startswith("-"):
+            stored[position] = str(_mask_value(option.lstrip("-"), arguments[position]))
     if stored == list(arguments):
         return command
     plain = re.compile(r"[\w@%+=:,./{}<>-]+")
@@ -311,27 +311,27 @@ def looks_random(token: str) -> bool:
     return sum(_COMMON_PAIR.fullmatch(pair) is not None for pair in pairs) < 0.32 * len(pairs)
 
 
-def _stored_value(name: str, value: Setting) -> Setting:
+def _mask_value(name: str, value: Setting) -> Setting:
     if not isinstance(value, str):
         return value
     if len(value) >= MIN_KEY_LENGTH and is_secret_name(name) and not _REFERENCE.fullmatch(value):
-        _register(value)
+        _register_parts(value)
         return SECRET
     return mask_secrets(value)
 
 
-def _named_values(text: str) -> Iterator[Span]:
+def _find_named_values(text: str) -> Iterator[Span]:
     """Yield the places of values that are named as secrets: api_key=…, "token": "…", X-Api-Key: …, ?key=…."""
-    for found in _NAME_AND_VALUE.finditer(text):
-        found_name = _NAME.match(text, found.start())
-        name, value = found_name[0] if found_name else "", found["value"]
+    for match in _NAME_AND_VALUE.finditer(text):
+        found_name = _NAME.match(text, match.start())
+        name, value = found_name[0] if found_name else "", match["value"]
         # In prose a colon follows a key now and then; a word after it is a word.
-        is_prose = name.lower() in ("key", "token", "secret") and value.strip(".!?").isalpha() and ":" in found[0]
+        is_prose = name.lower() in ("key", "token", "secret") and value.strip(".!?").isalpha() and ":" in match[0]
         if is_secret_name(name) and not is_prose and not _REFERENCE.fullmatch(value):
-            yield found.span("value")
+            yield match.span("value")
 
 
-def _register(value: str) -> None:
+def _register_parts(value: str) -> None:
     """Redact a value, or user and password, from now on; unless it is an ordinary word, which answers may hold."""
     for part in {value, *value.split(":", 1)}:
         if SECRET not in part and (len(part) >= 20 or any(letter.isdigit() for letter in part)):

@@ -52,25 +52,25 @@ class Preset:
 
 def presets() -> tuple[Preset, ...]:
     """Return all presets, by name."""
-    return tuple(_table()[name] for name in sorted(_table()))
+    return tuple(_load_presets()[name] for name in sorted(_load_presets()))
 
 
 def expand_preset(name: str, options: Mapping[str, str] | None = None) -> tuple[str, Mapping[str, str]]:
     """Return the model that a name stands for and its options; what is no preset, as it is."""
-    given = options or {}
+    chosen = options or {}
     if not name.startswith(PREFIX):
-        return name, given
-    preset = _table().get(name)
+        return name, chosen
+    preset = _load_presets().get(name)
     if preset is None:
-        near = get_close_matches(name, _table(), 1)
-        advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(_table()))}"
+        near = get_close_matches(name, _load_presets(), 1)
+        advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(_load_presets()))}"
         raise FormalimgError(f"there is no {name}: {advice}")
     server = {} if os.environ.get("OPENAI_BASE_URL", "").strip() else {"base_url": _LOCAL}
-    return preset.model, {**server, **preset.options, **given}
+    return preset.model, {**server, **preset.options, **chosen}
 
 
 @cache
-def _table() -> Mapping[str, Preset]:
+def _load_presets() -> Mapping[str, Preset]:
     text = (files("formalimg.models") / "presets.toml").read_text(encoding="utf-8")
     return {f"{PREFIX}{name}": Preset(f"{PREFIX}{name}", **entry) for name, entry in tomllib.loads(text).items()}
 
@@ -105,14 +105,14 @@ def open_image_model(name: str, options: Mapping[str, str] | None = None) -> Ima
     Raises:
         FormalimgError: if the provider or model is unknown, a requirement is missing, or an option is wrong.
     """
-    provider, model = _split(name, "builtin/reader")
-    known = image_model_providers()
-    if provider not in known and provider in chat_model_providers():
+    provider, model = _split_name(name, "builtin/reader")
+    providers = image_model_providers()
+    if provider not in providers and provider in chat_model_providers():
         raise FormalimgError(f"{provider}/… makes no images: its models answer questions, as judges or planners")
-    factory: ImageModelFactory = _load(provider, model, known)
+    factory: ImageModelFactory = _load_factory(provider, model, providers)
     if provider == "builtin" and not options and _PLAIN_NAME.fullmatch(name):
         return factory(model, {})  # which holds no key
-    with _redacted_errors(name, options or {}):
+    with _redact_errors(name, options or {}):
         return _without_keys(factory(model, options or {}))
 
 
@@ -127,12 +127,12 @@ def open_chat_model(name: str, options: Mapping[str, str] | None = None) -> Chat
         FormalimgError: if the provider or model is unknown, a requirement is missing, or an option is wrong.
     """
     name, options = expand_preset(name, options)
-    provider, model = _split(name, "openai/gpt-4o")
-    known = chat_model_providers()
-    if provider not in known and provider in image_model_providers():
+    provider, model = _split_name(name, "openai/gpt-4o")
+    providers = chat_model_providers()
+    if provider not in providers and provider in image_model_providers():
         raise FormalimgError(f"{provider}/… answers no questions: its models make images")
-    factory: ChatModelFactory = _load(provider, model, known)
-    with _redacted_errors(name, options or {}):
+    factory: ChatModelFactory = _load_factory(provider, model, providers)
+    with _redact_errors(name, options or {}):
         return _without_keys(factory(model, options or {}))
 
 
@@ -166,13 +166,13 @@ class Provider:
         return {"name": self.name, **kinds, **texts, "ready": not self.missing}
 
 
-def installed_providers() -> list[Provider]:
+def list_providers() -> list[Provider]:
     """Return all installed providers, by name. Their modules are loaded, but no model is called."""
     images, chats = image_model_providers(), chat_model_providers()
-    return [_provider(name, images.get(name), chats.get(name)) for name in sorted({*images, *chats})]
+    return [_describe_provider(name, images.get(name), chats.get(name)) for name in sorted({*images, *chats})]
 
 
-def installed_presets() -> list[Provider]:
+def list_presets() -> list[Provider]:
     """Return the presets of open chat models, by name, and what is missing to use each."""
     required = chat_requirements()
     providers = []
@@ -185,13 +185,13 @@ def installed_presets() -> list[Provider]:
 
 def chat_requirements() -> dict[str, Requirements]:
     """Return what the providers of chat models require, by name; those that cannot be loaded are left out."""
-    found: dict[str, Requirements] = {}
+    requirements: dict[str, Requirements] = {}
     for name, entry in sorted(chat_model_providers().items()):
         try:
-            found[name] = requirements_of(entry.load())
+            requirements[name] = requirements_of(entry.load())
         except Exception:  # somebody else's package may be broken in any way; `formalimg models` says so
             continue
-    return found
+    return requirements
 
 
 @dataclass(frozen=True)
@@ -209,12 +209,12 @@ class Requirements:
 
     def missing(self) -> list[str]:
         """Return what is still to be done; empty if the provider can be used."""
-        found = [self.install or f"install {', '.join(self.modules)}"] if self.missing_modules() else []
+        steps = [self.install or f"install {', '.join(self.modules)}"] if self.missing_modules() else []
         from formalimg.models.secrets import find_api_key
 
         if self.keys and find_api_key(self.keys) is None:
-            found.append(f"set {' or '.join(self.keys)}" + (f" (not needed {self.unless})" if self.unless else ""))
-        return found
+            steps.append(f"set {' or '.join(self.keys)}" + (f" (not needed {self.unless})" if self.unless else ""))
+        return steps
 
 
 def requires(
@@ -241,8 +241,8 @@ def requires(
 
 def requirements_of(factory: Callable[..., Any]) -> Requirements:
     """Return the requirements that `needs` declared; none if it was not used."""
-    found = getattr(factory, _ATTRIBUTE, None)
-    return found if isinstance(found, Requirements) else Requirements()
+    requirements = getattr(factory, _ATTRIBUTE, None)
+    return requirements if isinstance(requirements, Requirements) else Requirements()
 
 
 def require_modules(provider: str, factory: Callable[..., Any]) -> None:
@@ -254,38 +254,40 @@ def require_modules(provider: str, factory: Callable[..., Any]) -> None:
         raise FormalimgError(f"{provider}/… needs {', '.join(absent)}: {advice}")
 
 
-def _split(name: str, example: str) -> tuple[str, str]:
+def _split_name(name: str, example: str) -> tuple[str, str]:
     provider, slash, model = name.partition("/")
     if not slash or not model:
         advice = f"write provider/model, as in {example}; `formalimg models` lists the providers"
-        raise FormalimgError(f"cannot read the model {_masked(name)!r}: {advice}")
+        raise FormalimgError(f"cannot read the model {_mask(name)!r}: {advice}")
     return provider, model
 
 
-def _load(provider: str, model: str, known: Mapping[str, EntryPoint]) -> Callable[[str, Mapping[str, str]], Model]:
-    if provider not in known:
-        near = get_close_matches(provider, known, 1)
-        advice = f"did you mean {near[0]}/{_masked(model)}?" if near else f"known are {', '.join(sorted(known))}"
-        raise FormalimgError(f"unknown provider {_masked(provider)!r}: {advice}")
+def _load_factory(
+    provider: str, model: str, providers: Mapping[str, EntryPoint]
+) -> Callable[[str, Mapping[str, str]], Model]:
+    if provider not in providers:
+        near = get_close_matches(provider, providers, 1)
+        advice = f"did you mean {near[0]}/{_mask(model)}?" if near else f"known are {', '.join(sorted(providers))}"
+        raise FormalimgError(f"unknown provider {_mask(provider)!r}: {advice}")
     try:
-        factory: Callable[[str, Mapping[str, str]], Model] = known[provider].load()
+        factory: Callable[[str, Mapping[str, str]], Model] = providers[provider].load()
     except (ImportError, AttributeError) as error:
         raise FormalimgError(
-            f"the provider {provider!r} cannot be loaded from {known[provider].value} ({error}): install it again"
+            f"the provider {provider!r} cannot be loaded from {providers[provider].value} ({error}): install it again"
         ) from error
     require_modules(provider, factory)
     return factory
 
 
 @contextmanager
-def _redacted_errors(name: str, options: Mapping[str, str]) -> Iterator[None]:
+def _redact_errors(name: str, options: Mapping[str, str]) -> Iterator[None]:
     """Keep keys in the name and the options of a model out of its errors, and out of everything it says later."""
     # Here, because built-in models have no keys.
-    from formalimg.models.redaction import mask_secrets, stored_settings
+    from formalimg.models.redaction import mask_secrets, mask_settings
     from formalimg.models.secrets import redact
 
     mask_secrets(name)
-    stored_settings(options)  # both register what they find
+    mask_settings(options)  # both register what they find
     try:
         yield
     except FormalimgError as error:
@@ -301,26 +303,26 @@ def _without_keys(model: AnyModel) -> AnyModel:
     Ours never do. A provider of somebody else's may; it cannot be given another name.
     """
     from formalimg.models.redaction import is_location
-    from formalimg.models.secrets import known_secrets
+    from formalimg.models.secrets import find_secrets
 
-    secrets = [secret for secret in known_secrets() if not is_location(secret)]
-    for what, value in (("name", model.name), *model.settings.items()):
+    secrets = [secret for secret in find_secrets() if not is_location(secret)]
+    for field, value in (("name", model.name), *model.settings.items()):
         if isinstance(value, str) and any(secret in value for secret in secrets):
-            where = "its name" if what == "name" else f"its setting {what}"
+            owner = "its name" if field == "name" else f"its setting {field}"
             raise FormalimgError(
-                f"{_masked(model.name)} holds a key in {where}, which is stored with the results: give the key in "
+                f"{_mask(model.name)} holds a key in {owner}, which is stored with the results: give the key in "
                 "an environment variable that the provider reads"
             )
     return model
 
 
-def _masked(text: str) -> str:
+def _mask(text: str) -> str:
     from formalimg.models.redaction import mask_secrets  # here, because built-in models have no keys
 
     return mask_secrets(text)
 
 
-def _provider(name: str, images: EntryPoint | None, chats: EntryPoint | None) -> Provider:
+def _describe_provider(name: str, images: EntryPoint | None, chats: EntryPoint | None) -> Provider:
     entries = [entry for entry in (images, chats) if entry is not None]
     summary: list[str] = []
     missing: list[str] = []
@@ -333,10 +335,12 @@ def _provider(name: str, images: EntryPoint | None, chats: EntryPoint | None) ->
         summary.append((factory.__doc__ or "").strip().partition("\n")[0])
         missing.extend(requirements_of(factory).missing())
     package = entries[0].dist.name if entries[0].dist else ""
-    return Provider(name, images is not None, chats is not None, package, _unique(summary), _unique(missing))
+    return Provider(
+        name, images is not None, chats is not None, package, _unique_lines(summary), _unique_lines(missing)
+    )
 
 
-def _unique(lines: list[str]) -> tuple[str, ...]:
+def _unique_lines(lines: list[str]) -> tuple[str, ...]:
     return tuple(line for line in dict.fromkeys(lines) if line)
 
 

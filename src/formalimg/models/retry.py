@@ -153,8 +153,8 @@ class RateLimiter:
             self._blocked_until = max(self._blocked_until, self._clock() + retry_after)
             policy = self._policy
             few = _few_attempts.get() and failed.kind != "busy"
-            most = min(_FEW, policy.max_attempts) if few else policy.max_attempts
-            last = not failed.is_retryable or attempts >= most or retry_after > policy.max_wait
+            max_attempts = min(_FEW, policy.max_attempts) if few else policy.max_attempts
+            last = not failed.is_retryable or attempts >= max_attempts or retry_after > policy.max_wait
             if last or not may_begin_call():
                 _log.info("%s: failed after attempt %d (%s: %s)", self._name, attempts, failed.kind, failed.reason)
                 raise failed

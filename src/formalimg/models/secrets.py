@@ -31,13 +31,13 @@ _registered: set[str] = set()
 
 def get_api_key(names: Sequence[str], use: str = "") -> str:
     """Return the first API key that is set under one of these names."""
-    found = find_api_key(names)
-    if found is None:
+    key = find_api_key(names)
+    if key is None:
         problem = f"{use} needs a key" if use else "a key is missing"
         raise FormalimgError(
             f"{problem}: set {' or '.join(names)} in the environment, or in a file .env in this folder"
         )
-    return found
+    return key
 
 
 def find_api_key(names: Sequence[str]) -> str | None:
@@ -46,10 +46,10 @@ def find_api_key(names: Sequence[str]) -> str | None:
     if not any(values):
         variables = read_env_file(ENV_FILE)
         values = [variables.get(name, "").strip() for name in names]
-    found = next((value for value in values if value), None)
-    if found is not None:
-        register_secret(found)
-    return found
+    key = next((value for value in values if value), None)
+    if key is not None:
+        register_secret(key)
+    return key
 
 
 def set_key_names(names: Sequence[str]) -> list[str]:
@@ -64,19 +64,19 @@ def register_secret(value: str) -> None:
         _registered.add(value)
 
 
-def known_secrets() -> frozenset[str]:
+def find_secrets() -> frozenset[str]:
     """Return the registered secrets, and those in the environment and in the `.env` file, by their names."""
     return frozenset({*_registered, *_secret_values()})
 
 
 def redact(text: str) -> str:
     """Return a text in which keys are replaced by `***`: whole, in part, encoded, and what looks like one."""
-    return _redactor().redact_all(text)
+    return _current_redactor().redact_all(text)
 
 
 def redact_known_keys(text: str) -> str:
     """Return a text in which echoes of known keys, also encoded ones, are replaced by `***`: for raw answers."""
-    return _redactor().redact_known(text)
+    return _current_redactor().redact_known(text)
 
 
 def image_without_keys(data: bytes) -> bytes:
@@ -87,7 +87,7 @@ def image_without_keys(data: bytes) -> bytes:
     for content in metadata_texts(data):
         if content is None:
             return without_metadata(data)
-        redactor = _redactor()  # here, because most files hold no text
+        redactor = _current_redactor()  # here, because most files hold no text
         text = content.decode("utf-8", "replace")
         is_utf16 = text.count("\0") >= MIN_KEY_LENGTH  # at least in part
         if redactor.holds_key(text) or (is_utf16 and redactor.holds_key(text.replace("\0", ""))):
@@ -99,7 +99,7 @@ def redact_values(served: Mapping[str, Setting]) -> dict[str, Setting]:
     """Return a mapping with all its texts redacted."""
     if not any(isinstance(value, str) for value in served.values()):
         return dict(served)
-    redactor = _redactor()
+    redactor = _current_redactor()
     return {name: redactor.redact_all(value) if isinstance(value, str) else value for name, value in served.items()}
 
 
@@ -119,8 +119,8 @@ def read_env_file(path: Path) -> Mapping[str, str]:
     return variables
 
 
-def _redactor() -> Redactor:
-    return _build_redactor(known_secrets())
+def _current_redactor() -> Redactor:
+    return _build_redactor(find_secrets())
 
 
 @lru_cache(maxsize=16)

@@ -97,7 +97,7 @@ _meter: ContextVar[Meter | None] = ContextVar("formalimg_meter", default=None)
 
 
 @contextmanager
-def metered(limit: Spending, *, finish: bool = False) -> Iterator[Meter]:
+def open_meter(limit: Spending, *, finish: bool = False) -> Iterator[Meter]:
     """Count all calls within, also those of tasks that are begun within, against this limit."""
     with answer_memory() as memory:
         meter = Meter(limit, memory, finish=finish)
@@ -216,7 +216,7 @@ class RequestCost:
             meter.count(cost, estimated=estimated)
 
 
-def unknown_price_advice(name: str, *, per_image: bool) -> str:
+def advise_on_unknown_price(name: str, *, per_image: bool) -> str:
     """Return why no budget can be kept for a model whose price is unknown, and what to type."""
     option = f"--price {shlex.quote(name)}"
     tokens = f"per million tokens sent and received, as in {option}={'5/40' if per_image else '0.15/0.60'}"
@@ -224,12 +224,12 @@ def unknown_price_advice(name: str, *, per_image: bool) -> str:
     return f"nobody knows what {name} costs, so no budget can be kept: add {option}={form}, or list it in prices.toml"
 
 
-def unknown_cost_advice(party: Identified, *, per_image: bool) -> str:
+def advise_on_unknown_cost(party: Identified, *, per_image: bool) -> str:
     """Return why no budget can be kept after a call of unknown cost, and what to do."""
     from formalimg.models.pricing import UNKNOWN_PRICE, price_of  # here, because most costs are known
 
     if price_of(party) == UNKNOWN_PRICE:
-        return unknown_price_advice(party.name, per_image=per_image)
+        return advise_on_unknown_price(party.name, per_image=per_image)
     return (
         f"{party.name} did not say what a call used, so the budget cannot be kept: give the price of an image, "
         "as in --price model=0.04"

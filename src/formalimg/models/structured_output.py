@@ -45,21 +45,21 @@ def strip_thoughts(text: str) -> str:
     """
     text = text.strip()
     tags = [(tag[1] == "/", tag[2].lower(), tag.start(), tag.end()) for tag in _find_tags(text)]
-    last_closing = {name: place for place, (closes, name, _, _) in enumerate(tags) if closes}
-    kept: list[str] = []
+    last_closing = {name: index for index, (closes, name, _, _) in enumerate(tags) if closes}
+    pieces: list[str] = []
     position = 0
     awaited: str | None = None
-    for place, (closes, name, start, end) in enumerate(tags):
-        if awaited is None and not closes and last_closing.get(name, -1) > place:
+    for number, (closes, name, start, end) in enumerate(tags):
+        if awaited is None and not closes and last_closing.get(name, -1) > number:
             awaited = name
-            kept.append(text[position:start])
+            pieces.append(text[position:start])
         elif awaited is None and closes:
-            kept.clear()
+            pieces.clear()
             position = end
         elif closes and name == awaited:
             awaited = None
             position = end
-    return "".join((*kept, text[position:])).strip()
+    return "".join((*pieces, text[position:])).strip()
 
 
 def is_unfinished_thought(text: str) -> bool:
@@ -85,14 +85,14 @@ def find_json(text: str, *, lists: bool) -> list[JsonInText]:
     A value inside another one is not found by itself: what a list holds is not the answer, the list is.
     """
     decoder = json.JSONDecoder(object_pairs_hook=reject_duplicate_keys, parse_constant=reject_constant)
-    found: list[JsonInText] = []
+    values: list[JsonInText] = []
     position = false_starts = wasted = 0
     while (match := _START.search(text, position)) is not None:
         start = match.start()
         try:
             value, position = decoder.raw_decode(text, start)
         except ValueError as error:
-            if found:  # the answer is there already, and what follows is prose
+            if values:  # the answer is there already, and what follows is prose
                 break
             failed = error.pos if isinstance(error, json.JSONDecodeError) else len(text)
             if lists or text[start] == "{" or _OBJECT.search(text, start, failed + 1):
@@ -105,10 +105,10 @@ def find_json(text: str, *, lists: bool) -> list[JsonInText]:
             if false_starts > _MAX_FALSE_STARTS or wasted > 2 * len(text):
                 raise ValueError("too many brackets look like lists")
             continue
-        found.append(JsonInText(start, position, text[start:position], value))
-        if len(found) > MAX_VALUES:
+        values.append(JsonInText(start, position, text[start:position], value))
+        if len(values) > MAX_VALUES:
             raise ValueError(f"there are more than {MAX_VALUES} JSON values")
-    return found
+    return values
 
 
 def prose_after(text: str, values: Sequence[JsonInText]) -> str:
@@ -127,11 +127,11 @@ def _holds_object(value: object) -> bool:
     """Return whether a value is an object or a list with an object in it, however deep."""
     rest = [value]
     while rest:
-        one = rest.pop()
-        if isinstance(one, dict):
+        part = rest.pop()
+        if isinstance(part, dict):
             return True
-        if isinstance(one, list):
-            rest.extend(one)
+        if isinstance(part, list):
+            rest.extend(part)
     return False
 
 
@@ -163,7 +163,7 @@ def answer_schema(answer_type: type[BaseModel]) -> Mapping[str, object]:
     """Return the JSON schema of an answer, as strict as servers require: all fields required, no others."""
     if is_text_answer(answer_type):
         return OBJECT_SCHEMA if getattr(answer_type, "json_object", False) else TEXT_SCHEMA
-    schema = _strict(answer_type.model_json_schema(), answer_type.__name__)
+    schema = _make_strict(answer_type.model_json_schema(), answer_type.__name__)
     assert isinstance(schema, dict)
     return schema
 
@@ -210,31 +210,31 @@ def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | Parse
         try:
             return from_text(text)
         except (ValueError, RecursionError) as error:
-            return ParseFailure(f"the answer cannot be read: {_shorten(str(error))}")
+            return ParseFailure(f"the answer cannot be read: {_shorten_message(str(error))}")
     text = strip_thoughts(text)
     if is_unfinished_thought(text):
         return ParseFailure("the model was still thinking when it stopped")
     try:
         values = find_json(text, lists=answer_schema(answer_type).get("type") == "array")
     except (ValueError, RecursionError) as error:
-        return ParseFailure(f"the JSON in the answer is broken or cut off: {_shorten(str(error))}")
+        return ParseFailure(f"the JSON in the answer is broken or cut off: {_shorten_message(str(error))}")
     if not values:
         return ParseFailure("there is no JSON in the answer" if text.strip() else "the answer is empty")
-    first, *others = values
+    first, *later_values = values
     try:
         answer = answer_type.model_validate_json(first.written, strict=True)
     except ValidationError as error:
         return ParseFailure(f"the answer has not the wanted form: {_first_problem(error)}")
     settled, strange = 0, []
-    for place, other in enumerate(others, 1):
+    for index, later in enumerate(later_values, 1):
         try:
-            same = answer_type.model_validate_json(other.written, strict=True) == answer
+            same = answer_type.model_validate_json(later.written, strict=True) == answer
         except ValidationError:  # an example of the form, or half an answer
-            strange.append(other.value)
+            strange.append(later.value)
             continue
         if not same:
             return ParseFailure(_SEVERAL)
-        settled = place
+        settled = index
     if contradicting_value(answer, first.value, strange):
         return ParseFailure(_SEVERAL)
     before, after = prose_before(text, values[: settled + 1]), prose_after(text, values[settled:])
@@ -243,7 +243,7 @@ def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | Parse
         or contradicting_prose(answer, first.value, before, after)
         or unseen_image(answer, first.value, f"{before}\n{after}")
     )
-    return answer if problem is None else ParseFailure(_shorten(problem))
+    return answer if problem is None else ParseFailure(_shorten_message(problem))
 
 
 async def parse_answer_aside(text: str, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
@@ -263,9 +263,9 @@ async def read_aside(
     return await asyncio.to_thread(read, *args, **kwargs)
 
 
-def _strict(part: object, path: str) -> object:
+def _make_strict(part: object, path: str) -> object:
     if isinstance(part, list):
-        return [_strict(element, path) for element in part]
+        return [_make_strict(element, path) for element in part]
     if not isinstance(part, dict):
         return part
     if "$ref" in part:  # strict servers want nothing beside a reference
@@ -276,13 +276,13 @@ def _strict(part: object, path: str) -> object:
             case "title" | "default" | "discriminator":
                 continue
             case "oneOf":  # the same for what Pydantic makes, and the only one that strict servers know
-                strict["anyOf"] = _strict(value, path)
+                strict["anyOf"] = _make_strict(value, path)
             case "properties" | "$defs":  # here names are the type's own, not those of the schema language
-                strict[name] = {inner: _strict(element, f"{path}.{inner}") for inner, element in value.items()}
+                strict[name] = {inner: _make_strict(element, f"{path}.{inner}") for inner, element in value.items()}
             case "enum" | "const" | "required":
                 strict[name] = value
             case _:
-                strict[name] = _strict(value, path)
+                strict[name] = _make_strict(value, path)
     if part.get("type") == "object":
         if part.get("additionalProperties") not in (None, False):
             raise TypeError(f"{path} has fields of free names: use a list of name and value")
@@ -296,10 +296,10 @@ def _first_problem(error: ValidationError) -> str:
     if (count := error.error_count()) > _MAX_PROBLEMS:
         return f"it has {count:,} problems"
     problems = error.errors(include_url=False, include_input=False, include_context=False)
-    where = ".".join(map(str, problems[0]["loc"])) or "the whole"
+    location = ".".join(map(str, problems[0]["loc"])) or "the whole"
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return _shorten(f"{where}: {problems[0]['msg']}{more}")
+    return _shorten_message(f"{location}: {problems[0]['msg']}{more}")
 
 
-def _shorten(message: str) -> str:
+def _shorten_message(message: str) -> str:
     return truncate(" ".join(message.split()), _MAX_MESSAGE, 50)

@@ -41,27 +41,27 @@ class _Reading:
 
     def resolve(self, phrase: SceneMention) -> int | None:
         """Return the object that a noun phrase refers to: an earlier one that fits, or else a new one."""
-        found = self._antecedent(phrase)
-        if found is None:
+        number = self._antecedent(phrase)
+        if number is None:
             if not phrase.label or len(self.named) == MAX_OBJECTS:
                 return None
-            found = len(self.named)
+            number = len(self.named)
             self.named.append(phrase)
-            self.facts.append(ReadFact("object", phrase.label, (found,)))
+            self.facts.append(ReadFact("object", phrase.label, (number,)))
             if phrase.several:
-                self.facts.append(ReadFact("every", phrase.label, (found,)))
-        if phrase.number is not None and not self.has("number", found):
-            self.facts.append(ReadFact("number", str(phrase.number), (found,)))
+                self.facts.append(ReadFact("every", phrase.label, (number,)))
+        if phrase.number is not None and not self.has("number", number):
+            self.facts.append(ReadFact("number", str(phrase.number), (number,)))
         for attribute in phrase.attributes:
-            self.describe(*attribute, [found])
-        return found
+            self.describe(*attribute, [number])
+        return number
 
     def _antecedent(self, phrase: SceneMention) -> int | None:
         """Return the latest object that fits; "the other cup" is the last one, "the first cup" the first."""
         also = drawn_lexicon().also
-        alike = [number for number, one in enumerate(self.named) if one.label == phrase.label]
+        alike = [number for number, earlier in enumerate(self.named) if earlier.label == phrase.label]
         if not alike and (phrase.definite or not phrase.label):
-            return next((n for n, one in enumerate(self.named) if phrase.text in also.get(one.label, ())), None)
+            return next((n for n, earlier in enumerate(self.named) if phrase.text in also.get(earlier.label, ())), None)
         fitting = [number for number in alike if self._may_be(number, phrase)]
         if phrase.definite:
             return (alike[0] if phrase.mark == "first" else (fitting or alike)[-1]) if alike else None
@@ -132,17 +132,17 @@ class _ClauseParser:
         topic = previous == "for"
         opens = self.opens_clause(self.position)
         if self.pending and not topic:
-            found = self.take_object()
-            if found is not None:
-                self.relate(self.pending, found)
+            obj = self.take_object()
+            if obj is not None:
+                self.relate(self.pending, obj)
             self.finished, self.pending = self.pending, []
         elif self.finished and previous in _JOINTS and not opens:
-            found = self.take_object()
-            if found is not None:
-                self.relate(self.finished, found)
+            obj = self.take_object()
+            if obj is not None:
+                self.relate(self.finished, obj)
         elif topic:
-            found = self.take_object()
-            self.owners = [] if found is None else [found]
+            obj = self.take_object()
+            self.owners = [] if obj is None else [obj]
         else:
             self.begin_clause(self.take_list())
 
@@ -181,36 +181,36 @@ class _ClauseParser:
 
     def take_list(self) -> list[int]:
         """Take a list of objects, with what is said of each behind its noun."""
-        found: list[int] = []
+        objects: list[int] = []
         while self.kind_at(self.position) == "object":
-            one = self.take_object()
-            found += [] if one is None else [one]
+            obj = self.take_object()
+            objects += [] if obj is None else [obj]
             after = self.after_joints(self.position)
             if after == self.position or self.kind_at(after) != "object":
                 break
             self.position = after
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(objects))
 
     def take_object(self) -> int | None:
         phrase = self.tokens[self.position]
         assert isinstance(phrase, SceneMention)
         self.position += 1
-        found = self.reading.resolve(phrase)
-        self.last = [] if found is None else [found]
+        number = self.reading.resolve(phrase)
+        self.last = [] if number is None else [number]
         self.described = self.last
         end = self.after_description(self.position)
         for token in self.tokens[self.position : end]:
             if isinstance(token, TextCue) and token.kind == "attribute":
                 self.reading.describe(token.meaning[0], token.meaning[1], self.last)
         self.position = end
-        return found
+        return number
 
     def begin_clause(self, subjects: list[int]) -> None:
         self.subjects, self.main_subjects, self.finished = subjects, None, []
         if self.kind_at(self.position) == "verb":
             self.possessors = []
-        for relation, other in self.before_subject:
-            self.add_relation(relation, subjects, [other])
+        for relation, partner in self.before_subject:
+            self.add_relation(relation, subjects, [partner])
         self.before_subject = []
 
     # --- cues
@@ -277,26 +277,26 @@ class _ClauseParser:
 
     def it(self) -> list[int]:
         """Return what "it" stands for: the owners, or else the last object that is no subject, or the last topic."""
-        others = [number for number in self.last if number not in self.subjects]
-        return self.owners or others or [number for number in self.reading.topic if number not in self.subjects]
+        rest = [number for number in self.last if number not in self.subjects]
+        return self.owners or rest or [number for number in self.reading.topic if number not in self.subjects]
 
     def relate_to_it(self) -> None:
         """Relate the subjects to "it". If they are "it", the subject comes last: "beside it is a cup"."""
         relations, self.pending = self.pending, []
-        others = self.it()
+        referents = self.it()
         for relation in relations:
-            if others:
-                self.add_relation(relation, self.subjects, others)
+            if referents:
+                self.add_relation(relation, self.subjects, referents)
             else:
                 self.before_subject += [(relation, number) for number in self.subjects]
 
-    def relate(self, relations: Iterable[str], other: int) -> None:
+    def relate(self, relations: Iterable[str], obj: int) -> None:
         """Relate the subjects to an object, or keep that for the subject that comes last."""
         for relation in relations:
             if self.subjects:
-                self.add_relation(relation, self.subjects, [other])
+                self.add_relation(relation, self.subjects, [obj])
             else:
-                self.before_subject.append((relation, other))
+                self.before_subject.append((relation, obj))
 
     def add_relation(self, relation: str, firsts: Iterable[int], seconds: Sequence[int]) -> None:
         backwards = relation.startswith("-")
@@ -310,5 +310,5 @@ class _ClauseParser:
         """Relate each object of a list to the next one, or to the one before."""
         relations, self.pending = self.pending, []
         for relation in relations:
-            for one, two in pairwise(self.subjects):
-                self.add_relation(relation, [one if forward else two], [two if forward else one])
+            for first, second in pairwise(self.subjects):
+                self.add_relation(relation, [first if forward else second], [second if forward else first])

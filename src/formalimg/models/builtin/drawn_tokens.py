@@ -55,10 +55,10 @@ def drawn_lexicon() -> DrawnLexicon:
     # the nouns of suites that have others than those of the vocabulary `natural`
     named = {noun.label: noun for world in worlds for noun in world.nouns()}
     return DrawnLexicon(
-        nouns=PhraseIndex(_nouns(named)),
+        nouns=PhraseIndex(_noun_forms(named)),
         also={label: frozenset(noun.also) for label, noun in named.items() if noun.also},
-        adjectives=PhraseIndex(dict(_attributes(table["attributes"], "before"))),
-        cues=PhraseIndex(_cues(table)),
+        adjectives=PhraseIndex(dict(_attribute_phrases(table["attributes"], "before"))),
+        cues=PhraseIndex(_build_cues(table)),
         universal=frozenset(before["every"]),
         definite=frozenset(before["known"]),
         pairs=frozenset(before["pairs"]),
@@ -69,7 +69,7 @@ def drawn_lexicon() -> DrawnLexicon:
     )
 
 
-def _nouns(named: Mapping[str, WorldNoun]) -> dict[str, DrawnNoun]:
+def _noun_forms(named: Mapping[str, WorldNoun]) -> dict[str, DrawnNoun]:
     forms: dict[str, DrawnNoun] = {}
     for texts in named.values():
         for text in texts.also:
@@ -87,7 +87,7 @@ def _nouns(named: Mapping[str, WorldNoun]) -> dict[str, DrawnNoun]:
     return forms
 
 
-def _attributes(tables: Mapping[str, Any], place: str) -> Iterator[tuple[str, Attribute]]:
+def _attribute_phrases(tables: Mapping[str, Any], position: str) -> Iterator[tuple[str, Attribute]]:
     """Yield the phrases for attributes before or behind a noun."""
     natural = vocabulary("natural").words
     values = {
@@ -100,23 +100,26 @@ def _attributes(tables: Mapping[str, Any], place: str) -> Iterator[tuple[str, At
     for kind in ATTRIBUTE_FACTS:
         table = tables[kind]
         for value in values[kind]:
-            for pattern in table[place]:
+            for pattern in table[position]:
                 name = table.get("nouns", {}).get(value, value)
                 words = table["words"].get(value, [value]) if "{word}" in pattern else [value]
                 for word in words:
                     yield pattern.format(word=word, name=name), (kind, value)
 
 
-def _cues(table: Mapping[str, Any]) -> dict[str, TextCue]:
-    found = {",": TextCue("comma")}
-    found.update((phrase, TextCue("attribute", of)) for phrase, of in _attributes(table["attributes"], "behind"))
+def _build_cues(table: Mapping[str, Any]) -> dict[str, TextCue]:
+    cues = {",": TextCue("comma")}
+    cues.update(
+        (phrase, TextCue("attribute", attribute))
+        for phrase, attribute in _attribute_phrases(table["attributes"], "behind")
+    )
     for kind in ("relation", "relation_to_it", "sequence", "style"):
-        found.update((phrase, TextCue(kind, (meaning,))) for phrase, meaning in table[kind].items())
+        cues.update((phrase, TextCue(kind, (meaning,))) for phrase, meaning in table[kind].items())
     for kind, phrases in table["sign"].items():
         for phrase in phrases:
             verbs = table["sign"]["verb"] if "{verb}" in phrase else ("",)
-            found.update((phrase.format(verb=verb), TextCue(kind)) for verb in verbs)
-    return found
+            cues.update((phrase.format(verb=verb), TextCue(kind)) for verb in verbs)
+    return cues
 
 
 _MAX_WORDS_BEFORE_NOUN = 12
@@ -181,7 +184,7 @@ def _noun_phrase_at(words: Sequence[str], start: int) -> tuple[SceneMention, int
         at = index if count == len(before) else before[count][1]
         noun = lexicon.nouns.longest_at(words, at)
         # Without an article, an attribute that is a noun too is the attribute: "square and orange".
-        if noun is not None and (count == len(before) or any(of is None for *_, of in before[:count])):
+        if noun is not None and (count == len(before) or any(attribute is None for *_, attribute in before[:count])):
             return _noun_phrase(before[:count], noun[0], " ".join(words[at : at + noun[1]])), at + noun[1] - start
     return None
 

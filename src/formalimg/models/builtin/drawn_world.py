@@ -35,7 +35,7 @@ class MisreadRates:
     lose_style: float  # the style is forgotten
 
 
-MISREAD_OPTIONS = tuple(each.name for each in fields(MisreadRates))  # the names of all rates: options of the reader
+MISREAD_OPTIONS = tuple(rate.name for rate in fields(MisreadRates))  # the names of all rates: options of the reader
 
 
 def misread(facts: Sequence[ReadFact], rates: MisreadRates, memory: int, rng: Random) -> list[ReadFact]:
@@ -52,34 +52,42 @@ def misread(facts: Sequence[ReadFact], rates: MisreadRates, memory: int, rng: Ra
     }
     load = sqrt(sum(fact.kind != "every" for fact in facts) / memory)
     chances = [(rng.random(), rng.random(), rng.random()) for _ in facts]
-    kept = dict(enumerate(facts))
+    remembered = dict(enumerate(facts))
     for number, (fact, (lost, swapped, choice)) in enumerate(zip(facts, chances, strict=True)):
         kind = fact.kind
         if lost < chance_of_loss.get(kind, 0.0) * load:
-            del kept[number]
+            del remembered[number]
         elif kind in ATTRIBUTE_FACTS and swapped < rates.swap_attributes * load:
-            _swap(kept, number, choice)
+            _swap_attribute(remembered, number, choice)
         elif kind == "number" and swapped < rates.miscount * load:
             count = int(fact.value)
-            kept[number] = fact._replace(value=str(count + 1 if choice < 0.5 or count == 1 else count - 1))
+            remembered[number] = fact._replace(value=str(count + 1 if choice < 0.5 or count == 1 else count - 1))
     named = [number for number, fact in enumerate(facts) if fact.kind == "object"]
-    if named and not any(number in kept for number in named):
-        kept[named[0]] = facts[named[0]]
-    there = {fact.objects for fact in kept.values() if fact.kind == "object"}
-    return [kept[number] for number in sorted(kept) if all((one,) in there for one in kept[number].objects)]
+    if named and not any(number in remembered for number in named):
+        remembered[named[0]] = facts[named[0]]
+    remaining = {fact.objects for fact in remembered.values() if fact.kind == "object"}
+    return [
+        remembered[number]
+        for number in sorted(remembered)
+        if all((obj,) in remaining for obj in remembered[number].objects)
+    ]
 
 
-def _swap(kept: dict[int, ReadFact], number: int, choice: float) -> None:
+def _swap_attribute(remembered: dict[int, ReadFact], number: int, choice: float) -> None:
     """Exchange an attribute with that of another object; one that has none gets it."""
-    fact = kept[number]
-    others = [each.objects for each in kept.values() if each.kind == "object" and each.objects != fact.objects]
-    if not others:
+    fact = remembered[number]
+    partners = [
+        other_fact.objects
+        for other_fact in remembered.values()
+        if other_fact.kind == "object" and other_fact.objects != fact.objects
+    ]
+    if not partners:
         return
-    target = others[int(choice * len(others))]
-    for other, each in list(kept.items()):
-        if each.kind == fact.kind and each.objects == target:
-            kept[other] = each._replace(objects=fact.objects)
-    kept[number] = fact._replace(objects=target)
+    target = partners[int(choice * len(partners))]
+    for position, candidate in list(remembered.items()):
+        if candidate.kind == fact.kind and candidate.objects == target:
+            remembered[position] = candidate._replace(objects=fact.objects)
+    remembered[number] = fact._replace(objects=target)
 
 
 Meaning: TypeAlias = tuple[str, str]  # what a phrase means: a kind of word, such as class or color, and the word

@@ -67,17 +67,17 @@ class CandidateBoxes:
         """Return one of the boxes."""
         return Box(*(int(edges[index]) for edges in (self.xmin, self.ymin, self.xmax, self.ymax)))
 
-    def free(self, taken: Iterable[Box]) -> Mask:
+    def free(self, boxes: Iterable[Box]) -> Mask:
         """Return which of the boxes keep a gap from all boxes that are taken."""
-        found = np.ones(len(self.scale), dtype=np.bool_)
-        for box in taken:
-            found &= (
+        is_free = np.ones(len(self.scale), dtype=np.bool_)
+        for box in boxes:
+            is_free &= (
                 (self.xmax + GAP <= box.xmin)
                 | (self.xmin >= box.xmax + GAP)
                 | (self.ymax + GAP <= box.ymin)
                 | (self.ymin >= box.ymax + GAP)
             )
-        return found
+        return is_free
 
 
 @cache
@@ -85,7 +85,7 @@ def candidate_boxes(label: str) -> CandidateBoxes:
     """Return all candidate boxes of a class in its natural shape: on a grid, in every scale."""
     aspect = natural_aspect(label)
     grid = np.arange(_STEP, CANVAS, _STEP)
-    kept, scales = [], []
+    edges_by_scale, scales = [], []
     for number, scale in enumerate(SCALES):
         lengths = (sqrt(_DEFAULT_AREA * scale * shape) for shape in (aspect, 1 / aspect))
         # Sides are even whole numbers, so that the centre is whole too.
@@ -93,9 +93,9 @@ def candidate_boxes(label: str) -> CandidateBoxes:
         x, y = (centers.ravel() for centers in np.meshgrid(grid, grid))
         edges = np.stack([x - width // 2, y - height // 2, x + width // 2, y + height // 2]).astype(np.float64)
         inside = (edges.min(axis=0) >= GAP) & (edges.max(axis=0) <= CANVAS - GAP)
-        kept.append(edges[:, inside])
+        edges_by_scale.append(edges[:, inside])
         scales.append(np.full(int(inside.sum()), number))
-    xmin, ymin, xmax, ymax = np.concatenate(kept, axis=1)
+    xmin, ymin, xmax, ymax = np.concatenate(edges_by_scale, axis=1)
     return CandidateBoxes(xmin, ymin, xmax, ymax, np.concatenate(scales))
 
 
@@ -104,14 +104,16 @@ def best_box(label: str, obj: int, facts: Sequence[PlacementFact], boxes: Mappin
 
     Among equally good boxes, the most usual size is taken, and then the random generator decides.
     """
-    others = {other: box for other, box in boxes.items() if other != obj}
+    placed = {index: box for index, box in boxes.items() if index != obj}
     candidates = candidate_boxes(label)
-    free = candidates.free(others.values())
+    free = candidates.free(placed.values())
     if not free.any():
         return None
     violated = np.zeros(len(candidates.scale))
     for fact in facts:
-        violated += ~_holds(fact.predicate, [candidates if one == obj else others[one] for one in fact.objects])
+        violated += ~_holds_obviously(
+            fact.predicate, [candidates if index == obj else placed[index] for index in fact.objects]
+        )
     cost = np.where(free, violated * (candidates.scale.max() + 1) + candidates.scale, np.inf)
     best = np.flatnonzero(cost == cost.min())
     return candidates.box(int(best[rng.randrange(len(best))]))
@@ -119,10 +121,10 @@ def best_box(label: str, obj: int, facts: Sequence[PlacementFact], boxes: Mappin
 
 def fact_holds(fact: PlacementFact, boxes: Mapping[int, Box]) -> bool:
     """Return whether a fact obviously holds of objects that have been placed."""
-    return bool(_holds(fact.predicate, [boxes[obj] for obj in fact.objects]))
+    return bool(_holds_obviously(fact.predicate, [boxes[obj] for obj in fact.objects]))
 
 
-def _holds(predicate: str, places: Sequence[Box | CandidateBoxes]) -> Mask:
+def _holds_obviously(predicate: str, places: Sequence[Box | CandidateBoxes]) -> Mask:
     """Return where a predicate obviously holds: by the rules that decide it, with a margin."""
     if len(places) == 1:
         between = UNARY_RULES[predicate]
@@ -153,7 +155,7 @@ def compose_scattered(prompt: str, seed: int = 0) -> Scene:
     rng = Random(f"{seed} {prompt}")
     entities = EntityTracker()
     for sentence in find_tokens(prompt):
-        _track(sentence, entities)
+        _track_mentions(sentence, entities)
     boxes: dict[int, Box] = {}
     for obj, entity in entities:
         box = _random_box(entity.label, boxes, rng)
@@ -162,7 +164,7 @@ def compose_scattered(prompt: str, seed: int = 0) -> Scene:
     return entities.scene(boxes, rng)
 
 
-def _track(sentence: list[PromptToken], entities: EntityTracker) -> None:
+def _track_mentions(sentence: list[PromptToken], entities: EntityTracker) -> None:
     """Add the objects of a sentence, with their colours."""
     for index, token in enumerate(sentence):
         if isinstance(token, ObjectMention):

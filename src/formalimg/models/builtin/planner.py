@@ -176,22 +176,22 @@ class ChatPlanner(LayoutPlanner):
         reply = await self.chat.ask([Message("user", (self.sent(request),))], PlannedLayout)
         if not isinstance(reply, Answered):
             if reply.kind == "unreadable":
-                return _failed_layout(reply.reason, {"answer": truncate(reply.raw, _MAX_ANSWER, 0)}, reply.cost)
-            return _unanswered(reply)
+                return _build_failed_layout(reply.reason, {"answer": truncate(reply.raw, _MAX_ANSWER, 0)}, reply.cost)
+            return _build_failure(reply)
         served = {**reply.served, "thoughts": reply.value.thoughts}
         try:
             scene = Scene.from_json({"objects": [obj.model_dump() for obj in reply.value.objects]})
         except SceneError as error:
-            return _failed_layout(f"the layout makes no sense: {error}", served, reply.cost)
+            return _build_failed_layout(f"the layout makes no sense: {error}", served, reply.cost)
         return Generated(await asyncio.to_thread(layout_png, scene), served, reply.cost)
 
 
-def _failed_layout(problem: str, served: Mapping[str, Setting], cost: float | None) -> Generated:
+def _build_failed_layout(problem: str, served: Mapping[str, Setting], cost: float | None) -> Generated:
     """Return an answer that is no layout as what it is: a failure of the planner, which is judged, and not missing."""
     return Generated(failed_layout_png(" ".join(problem.split())), served, cost)
 
 
-def _unanswered(reply: Unanswered) -> ImageResult:
+def _build_failure(reply: Unanswered) -> ImageResult:
     if reply.kind == "refused":
         return Refused(reply.reason, cost=reply.cost)
     return Failed(f"{reply.kind}: {reply.reason}", cost=reply.cost)
@@ -228,7 +228,7 @@ class PublishedPlanner(LayoutPlanner):
         """Return the layout for a request."""
         reply = await self.chat.ask([Message("user", (self.sent(request),))], LayoutAnswer)
         if not isinstance(reply, Answered):
-            return _unanswered(reply)
+            return _build_failure(reply)
         data = await asyncio.to_thread(written_layout_png, reply.value.objects)
         return Generated(data, {**reply.served, "answer": reply.raw}, reply.cost)
 
@@ -246,10 +246,10 @@ class SolverPlanner:
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one layout for each request: the witness of its formula, or a new solution for further samples."""
         for request in requests:
-            yield await asyncio.to_thread(_solve, request)
+            yield await asyncio.to_thread(_solve_request, request)
 
 
-def _solve(request: ImageRequest) -> ImageResult:
+def _solve_request(request: ImageRequest) -> ImageResult:
     from formalimg.models.builtin.oracle import compose_solution  # needs the solver
 
     solution = compose_solution(request)

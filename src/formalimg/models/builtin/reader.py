@@ -83,9 +83,9 @@ class _SentenceParser:
             named.append(self.take_object())
         opens = self.kind_at(self.position) in _CLAUSE_OPENERS
         if not self.pending:
-            self.begin_clause(_unique(named))
+            self.begin_clause(_unique_groups(named))
             return
-        first, rest = named[:1], _unique(named[1:])
+        first, rest = named[:1], _unique_groups(named[1:])
         relations, self.pending = self.pending, []
         if not self.subjects or (not rest and self.precedes_subject()):
             self.relations_before_subject += [(relation, first) for relation in relations]
@@ -119,8 +119,8 @@ class _SentenceParser:
         if self.kind_at(self.position) == "verb":
             self.possessors = []
         self.put(self.places_before_subject, subjects)
-        for relation, others in self.relations_before_subject:
-            self.relate([relation], subjects, others)
+        for relation, partners in self.relations_before_subject:
+            self.relate([relation], subjects, partners)
         self.places_before_subject, self.relations_before_subject = [], []
         self.order_subjects()
 
@@ -193,19 +193,23 @@ class _SentenceParser:
         return self.objects or self.owners
 
     def put(self, places: Iterable[str], subjects: Sequence[ObjectGroup]) -> None:
-        self.facts += [PlacementFact(place, (obj,)) for place in places for subject in subjects for obj in subject]
+        self.facts += [
+            PlacementFact(predicate, (obj,)) for predicate in places for subject in subjects for obj in subject
+        ]
 
-    def relate(self, relations: Iterable[str], subjects: Sequence[ObjectGroup], others: Sequence[ObjectGroup]) -> None:
+    def relate(
+        self, relations: Iterable[str], subjects: Sequence[ObjectGroup], partners: Sequence[ObjectGroup]
+    ) -> None:
         for relation in relations:
-            self.link(relation, [(subject, other) for subject in subjects for other in others])
+            self.link(relation, [(subject, partner) for subject in subjects for partner in partners])
 
     def link(self, predicate: str, links: Iterable[tuple[ObjectGroup, ObjectGroup]]) -> None:
-        for subject, other in links:
-            if subject != other:
-                self.facts += [PlacementFact(predicate, (one, two)) for one in subject for two in other]
+        for subject, partner in links:
+            if subject != partner:
+                self.facts += [PlacementFact(predicate, (first, second)) for first in subject for second in partner]
 
 
-def _unique(groups: Iterable[ObjectGroup]) -> list[ObjectGroup]:
+def _unique_groups(groups: Iterable[ObjectGroup]) -> list[ObjectGroup]:
     return list(dict.fromkeys(groups))
 
 
@@ -263,8 +267,8 @@ class ReaderLayout:
         for obj in fact.objects:
             disturbed = self._move(obj, fact)
             if disturbed is not None:
-                for other in disturbed:
-                    self._repair_neighbour(other)
+                for neighbour in disturbed:
+                    self._repair_neighbour(neighbour)
                 return
 
     def _repair_neighbour(self, fact: PlacementFact) -> None:
@@ -278,14 +282,14 @@ class ReaderLayout:
 
         Returns the facts that fail then, or None if the object stays where it is.
         """
-        about = self._facts_about(obj)
-        before = sum(map(self._fails, about))
+        facts = self._facts_about(obj)
+        before = sum(map(self._fails, facts))
         previous = self.boxes[obj]
-        box = best_box(self.labels[obj], obj, [*about, fact], self.boxes, self.rng)
+        box = best_box(self.labels[obj], obj, [*facts, fact], self.boxes, self.rng)
         if box is None:
             return None
         self.boxes[obj] = box
-        failing = [other for other in about if self._fails(other)]
+        failing = [neighbour for neighbour in facts if self._fails(neighbour)]
         if self._fails(fact) or len(failing) > before - gain:
             self.boxes[obj] = previous
             return None
@@ -296,7 +300,7 @@ class ReaderLayout:
         return [
             fact
             for fact in self.memory
-            if obj in fact.objects and all(other in self.boxes for other in fact.objects if other != obj)
+            if obj in fact.objects and all(partner in self.boxes for partner in fact.objects if partner != obj)
         ]
 
     def _fails(self, fact: PlacementFact) -> bool:

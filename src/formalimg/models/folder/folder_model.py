@@ -55,15 +55,15 @@ class ImageGrid(NamedTuple):
     def __str__(self) -> str:
         return f"{self.columns}x{self.rows}"
 
-    def files_of(self, wanted: Sequence[RequestedImage]) -> list[RequestedImage]:
+    def files_of(self, images: Sequence[RequestedImage]) -> list[RequestedImage]:
         """Return the files that hold these images, each once, as images whose samples are counted by files."""
-        return list(dict.fromkeys(one._replace(sample=one.sample // self.tiles) for one in wanted))
+        return list(dict.fromkeys(image._replace(sample=image.sample // self.tiles) for image in images))
 
-    def images_in(self, files: Sequence[MatchedImage], wanted: Sequence[RequestedImage]) -> tuple[MatchedImage, ...]:
+    def images_in(self, files: Sequence[MatchedImage], images: Sequence[RequestedImage]) -> tuple[MatchedImage, ...]:
         """Return the wanted images that these files hold; each image names its file."""
-        by_place = {(one.item, one.sample): one for one in files}
-        places = ((one, by_place.get((one.item, one.sample // self.tiles))) for one in wanted)
-        return tuple(file._replace(sample=one.sample) for one, file in places if file is not None)
+        by_place = {(image.item, image.sample): image for image in files}
+        places = ((image, by_place.get((image.item, image.sample // self.tiles))) for image in images)
+        return tuple(file._replace(sample=image.sample) for image, file in places if file is not None)
 
     def cut(self, data: bytes, sample: int) -> bytes:
         """Return one image of a file as PNG: its pixels, as they are. A file that is no image is returned unchanged."""
@@ -92,10 +92,10 @@ class ImageGrid(NamedTuple):
 
 def parse_grid(text: str) -> ImageGrid:
     """Return the grid that an option names, such as `2x2`."""
-    found = _GRID.fullmatch(text)
-    if found is None or text == "1x1":
+    match = _GRID.fullmatch(text)
+    if match is None or text == "1x1":
         raise FormalimgError(f"grid must be columns x rows, up to 99 each, as in grid=2x2, and is {text!r}")
-    return ImageGrid(int(found["columns"]), int(found["rows"]))
+    return ImageGrid(int(match["columns"]), int(match["rows"]))
 
 
 _SHOWN = 3
@@ -105,22 +105,22 @@ def explain_no_match(
     matching: MatchReport, index: ItemIndex, folder: FolderListing | None, layout: ImageLayout | None
 ) -> str:
     """Return one line: what was looked for, what was found, and what to do."""
-    place = short_name(matching.path)
+    path = short_name(matching.path)
     images = [file for file in folder.files if is_any_image(file)] if folder else list(matching.extra)
     if matching.absent:
         absent = short_name(matching.absent[0])
-        return f"{place}: the images that it names are not there, such as {absent}: check the paths"
+        return f"{path}: the images that it names are not there, such as {absent}: check the paths"
     if not images:
-        return f"{place} holds no images: it should have files such as {_example_of(layout, index)}"
+        return f"{path} holds no images: it should have files such as {_example_of(layout, index)}"
     below = (
         next((f for f in folder.files if f.endswith(tuple(f"/{name}" for name in METADATA))), None) if folder else None
     )
     if below is not None and layout is PUBLISHED:
-        parent = short_name(f"{place}/{below.rpartition('/')[0]}")
-        return f"{place}: no image is named after a wanted item; perhaps {parent} was meant"
-    there = ", ".join(map(short_name, images[:_SHOWN]))
+        parent = short_name(f"{path}/{below.rpartition('/')[0]}")
+        return f"{path}: no image is named after a wanted item; perhaps {parent} was meant"
+    names = ", ".join(map(short_name, images[:_SHOWN]))
     return (
-        f"{place}: none of its {len(images):,} images ({there}{' …' if len(images) > _SHOWN else ''}) is one of "
+        f"{path}: none of its {len(images):,} images ({names}{' …' if len(images) > _SHOWN else ''}) is one of "
         f"the {len(index.wanted):,} wanted: looked for {_example_of(layout, index)} "
         f"(layout={matching.layout}); "
         "rename them, or say which is which in a metadata.jsonl or a map"
@@ -128,10 +128,10 @@ def explain_no_match(
 
 
 def _example_of(layout: ImageLayout | None, index: ItemIndex) -> str:
-    wanted = next(iter(index.wanted.values()))
+    request = next(iter(index.wanted.values()))
     if layout is not None and layout.example is not None:
-        return layout.example(wanted)
-    return f"item {short_name(wanted.item)} or the prompt {truncate(wanted.prompt, 30, 10)!r}"
+        return layout.example(request)
+    return f"item {short_name(request.item)} or the prompt {truncate(request.prompt, 30, 10)!r}"
 
 
 _MAP = "map"
@@ -150,41 +150,45 @@ class FolderModel:
 
     def __init__(
         self,
-        given: str,
+        shown_path: str,
         path: Path,
         layout: ImageLayout | None,
         folder: FolderListing | None,
         grid: ImageGrid | None = None,
     ) -> None:
         """Open a folder in a layout, or a file that maps items to images, which has none of both."""
-        self.name = f"folder/{given}"
-        own: Mapping[str, Setting] = {} if grid is None else {"grid": str(grid)}
-        self.settings: Mapping[str, Setting] = {"version": _VERSION, "layout": layout.name if layout else _MAP, **own}
+        self.name = f"folder/{shown_path}"
+        grid_settings: Mapping[str, Setting] = {} if grid is None else {"grid": str(grid)}
+        self.settings: Mapping[str, Setting] = {
+            "version": _VERSION,
+            "layout": layout.name if layout else _MAP,
+            **grid_settings,
+        }
         self._grid = grid
-        self._place = given
+        self._place = shown_path
         self._path = path
         self._layout = layout
         self._folder = folder
         self._matched: Mapping[FolderImage, MatchedImage] | None = None
         self._blocked: Mapping[FolderImage, MatchedImage] = {}
 
-    def match(self, wanted: Sequence[RequestedImage]) -> MatchReport:
+    def match(self, images: Sequence[RequestedImage]) -> MatchReport:
         """Match files to these images, given in the order of the suite."""
-        index = ItemIndex(wanted if self._grid is None else self._grid.files_of(wanted))
+        index = ItemIndex(images if self._grid is None else self._grid.files_of(images))
         if self._folder is None or self._layout is None:
             candidates = map_candidates(self._path, index)
         else:
             candidates = iter(self._layout.candidates(self._folder, index))
         matching = resolve_candidates(candidates, index, self._root, self._place, str(self.settings["layout"]))
-        if wanted and not matching.found and not matching.blocked:
+        if images and not matching.found and not matching.blocked:
             raise FormalimgError(explain_no_match(matching, index, self._folder, self._layout))
         if self._grid is not None:
-            matching = self._cut(matching, self._grid, wanted)
-        self._matched = {FolderImage(found.item, found.sample): found for found in matching.found}
-        self._blocked = {FolderImage(found.item, found.sample): found for found in matching.blocked}
+            matching = self._cut(matching, self._grid, images)
+        self._matched = {FolderImage(match.item, match.sample): match for match in matching.found}
+        self._blocked = {FolderImage(match.item, match.sample): match for match in matching.blocked}
         return matching
 
-    def _cut(self, matching: MatchReport, grid: ImageGrid, wanted: Sequence[RequestedImage]) -> MatchReport:
+    def _cut(self, matching: MatchReport, grid: ImageGrid, images: Sequence[RequestedImage]) -> MatchReport:
         """Return the report on images in place of files; refuse if the first file does not divide into the grid."""
         if matching.found:
             first = matching.found[0]
@@ -194,22 +198,22 @@ class FolderModel:
                     grid.cut(data, 0)
                 except GridError as error:
                     raise FormalimgError(f"{self._place}: {short_name(first.file)}: {error}") from None
-        found, blocked = (grid.images_in(files, wanted) for files in (matching.found, matching.blocked))
-        there = {(one.item, one.sample) for one in (*found, *blocked)}
-        missing = tuple(one for one in wanted if (one.item, one.sample) not in there)
-        return replace(matching, found=found, blocked=blocked, missing=missing)
+        matched, blocked = (grid.images_in(files, images) for files in (matching.found, matching.blocked))
+        keys = {(image.item, image.sample) for image in (*matched, *blocked)}
+        missing = tuple(image for image in images if (image.item, image.sample) not in keys)
+        return replace(matching, found=matched, blocked=blocked, missing=missing)
 
     def fingerprint(self, item: str, sample: int) -> str:
         """Return name, size and modification time of an image's file; empty if there is none."""
-        found = self._found(item, sample) or self._blocked.get(FolderImage(item, sample))
-        if found is None:
+        match = self._found(item, sample) or self._blocked.get(FolderImage(item, sample))
+        if match is None:
             return ""
         try:
-            status = self._file(found).stat()
+            status = self._file(match).stat()
         except OSError:
             return ""
         tile = "" if self._grid is None else f":{self._grid}:{sample % self._grid.tiles}"
-        return f"{_storable(found.file)}:{status.st_size}:{status.st_mtime_ns}{tile}"
+        return f"{_storable_name(match.file)}:{status.st_size}:{status.st_mtime_ns}{tile}"
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield the files as they are, one result per request."""
@@ -217,33 +221,33 @@ class FolderModel:
             yield await asyncio.to_thread(self._load, request)
 
     def _load(self, request: ImageRequest) -> ImageResult:
-        found = self._found(request.item, request.sample)
-        if found is None:
+        match = self._found(request.item, request.sample)
+        if match is None:
             blocked = self._blocked.get(FolderImage(request.item, request.sample))
             if blocked is not None:
                 return Refused(f"blocked, as {short_name(blocked.file)} says")
             reason = f"no image for item {request.item}, sample {request.sample} in {self._place}"
             return Failed(reason, absent=True)
-        data = self._read(found)
+        data = self._read(match)
         if isinstance(data, Failed):
             return data
-        about: dict[str, Setting] = {"file": _storable(found.file), "matched_by": found.by}
+        served: dict[str, Setting] = {"file": _storable_name(match.file), "matched_by": match.by}
         if self._grid is None:
-            return Generated(data, about)
+            return Generated(data, served)
         try:
             tile = self._grid.cut(data, request.sample)
         except GridError as error:
-            return Failed(f"{short_name(found.file)} in {self._place}: {error}")
-        return Generated(tile, {**about, "tile": request.sample % self._grid.tiles})
+            return Failed(f"{short_name(match.file)} in {self._place}: {error}")
+        return Generated(tile, {**served, "tile": request.sample % self._grid.tiles})
 
-    def _read(self, found: MatchedImage) -> bytes | Failed:
+    def _read(self, match: MatchedImage) -> bytes | Failed:
         try:
-            with self._file(found).open("rb") as file:
+            with self._file(match).open("rb") as file:
                 data = file.read(_MAX_BYTES + 1)
         except OSError as error:
-            return Failed(f"cannot read {short_name(found.file)} in {self._place}: {error.strerror}")
+            return Failed(f"cannot read {short_name(match.file)} in {self._place}: {error.strerror}")
         if len(data) > _MAX_BYTES:
-            return Failed(f"{short_name(found.file)} in {self._place} is too large for an image")
+            return Failed(f"{short_name(match.file)} in {self._place} is too large for an image")
         return data
 
     def _found(self, item: str, sample: int) -> MatchedImage | None:
@@ -251,8 +255,8 @@ class FolderModel:
             raise RuntimeError("match must be called before images are asked for")
         return self._matched.get(FolderImage(item, sample))
 
-    def _file(self, found: MatchedImage) -> Path:
-        return Path(self._root, found.file)
+    def _file(self, match: MatchedImage) -> Path:
+        return Path(self._root, match.file)
 
     @property
     def _root(self) -> str:
@@ -280,24 +284,24 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
     if layout is not None and layout not in (*layouts, _MAP):
         raise FormalimgError(f"folder/{path}: unknown layout {layout!r}: known are {', '.join((*layouts, _MAP))}")
     # From os.path, because a Path would raise for users and names that cannot be.
-    place = Path(os.path.expanduser(path))  # noqa: PTH111
-    if not path or not os.path.exists(place):  # noqa: PTH110
+    folder_path = Path(os.path.expanduser(path))  # noqa: PTH111
+    if not path or not os.path.exists(folder_path):  # noqa: PTH110
         raise FormalimgError(f"there is no folder {path!r}: say where the images are, as in folder/my/images")
-    if not place.is_dir():
-        if layout not in (None, _MAP) or (layout is None and place.suffix.lower() not in _MAPS):
+    if not folder_path.is_dir():
+        if layout not in (None, _MAP) or (layout is None and folder_path.suffix.lower() not in _MAPS):
             raise FormalimgError(
                 f"{path} is a file: give the folder of the images, or a map of them (a {', '.join(_MAPS[:-1])} or "
                 f"{_MAPS[-1]} file)"
             )
-        return FolderModel(path, place, None, None, grid)
+        return FolderModel(path, folder_path, None, None, grid)
     if layout == _MAP:
         raise FormalimgError(f"{path} is a folder: layout=map needs the file that maps items to images")
-    folder = scan_folder(str(place))
+    folder = scan_folder(str(folder_path))
     folder = folder._replace(files=tuple(file for file in folder.files if fnmatchcase(file, options.get("files", "*"))))
-    fitting = layouts[layout] if layout else next(one for one in layouts.values() if one.fits(folder))
-    return FolderModel(path, place, fitting, folder, grid)
+    fitting = layouts[layout] if layout else next(candidate for candidate in layouts.values() if candidate.fits(folder))
+    return FolderModel(path, folder_path, fitting, folder, grid)
 
 
-def _storable(file: str) -> str:
+def _storable_name(file: str) -> str:
     """Return a name that can be stored as text, whatever bytes it is made of."""
     return file.encode("utf-8", "replace").decode("utf-8")

@@ -42,11 +42,11 @@ def read_jsonl_rows(folder: str, file: str) -> Iterator[MetadataRow]:
     """Read the objects of a JSON lines file; empty lines are skipped."""
     for number, line in enumerate(read_text(Path(folder, file)).split("\n"), 1):
         if line.strip():
-            where = f"{file}, line {number}"
-            fields = parse_json(line, where)
+            location = f"{file}, line {number}"
+            fields = parse_json(line, location)
             if not isinstance(fields, dict):
-                raise FormalimgError(f'{where}: must be a JSON object such as {{"file_name": "a.png", "item": "7"}}')
-            yield MetadataRow(where, fields)
+                raise FormalimgError(f'{location}: must be a JSON object such as {{"file_name": "a.png", "item": "7"}}')
+            yield MetadataRow(location, fields)
 
 
 def read_csv_rows(folder: str, file: str) -> Iterator[MetadataRow]:
@@ -57,20 +57,20 @@ def read_csv_rows(folder: str, file: str) -> Iterator[MetadataRow]:
         if len(set(names)) < len(names):
             raise FormalimgError(f"{file}, line 1: two columns have the same name")
         for row in reader:
-            where = f"{file}, line {reader.line_num}"
+            location = f"{file}, line {reader.line_num}"
             if None in row:
-                raise FormalimgError(f"{where}: has more cells than the first line has names")
-            yield MetadataRow(where, {name: cell for name, cell in row.items() if cell})
+                raise FormalimgError(f"{location}: has more cells than the first line has names")
+            yield MetadataRow(location, {name: cell for name, cell in row.items() if cell})
     except csv.Error as error:
         raise FormalimgError(f"{file}, line {reader.reader.line_num}: cannot be read: {error}") from error
 
 
-def parse_json(text: str, where: str) -> Any:
+def parse_json(text: str, location: str) -> Any:
     """Parse JSON strictly."""
     try:
         return loads_strict(text)
     except (ValueError, RecursionError) as error:
-        raise FormalimgError(truncate(f"{where}: cannot be read as JSON: {error}", 200, 100)) from error
+        raise FormalimgError(truncate(f"{location}: cannot be read as JSON: {error}", 200, 100)) from error
 
 
 _MAX_DIGITS = 9
@@ -89,24 +89,24 @@ class MetadataEntry(NamedTuple):
 
 def parse_entry(row: MetadataRow, file_fields: tuple[str, ...]) -> MetadataEntry:
     """Parse a row. Unknown fields are ignored."""
-    where, fields = row
+    location, fields = row
     file = next((fields[name] for name in file_fields if fields.get(name) is not None), None)
     if not isinstance(file, str) or not file or "\0" in file:
-        raise FormalimgError(f"{where}: {' or '.join(file_fields)} must name a file")
+        raise FormalimgError(f"{location}: {' or '.join(file_fields)} must name a file")
     prompt = fields.get("prompt") if fields.get("prompt") is not None else fields.get("text")
     if prompt is not None and not isinstance(prompt, str):
-        raise FormalimgError(f"{where}: prompt must be text")
-    item, identity = (_id(fields.get(name), name, where) for name in ("item", "id"))
+        raise FormalimgError(f"{location}: prompt must be text")
+    item, identity = (_parse_id(fields.get(name), name, location) for name in ("item", "id"))
     if item is None and identity is None and prompt is None:
-        raise FormalimgError(f"{where}: must say the item: add item, id or prompt")
-    return MetadataEntry(where, file, item, identity, prompt, _sample(fields.get("sample"), where))
+        raise FormalimgError(f"{location}: must say the item: add item, id or prompt")
+    return MetadataEntry(location, file, item, identity, prompt, _parse_sample(fields.get("sample"), location))
 
 
 def entry_candidates(entries: Iterable[MetadataEntry], index: ItemIndex, folder: str) -> Iterator[CandidateFile]:
     """Yield the candidate files of metadata entries, whose paths are relative to the folder."""
     numbered: Counter[str] = Counter()
     for entry in entries:
-        item, by = _item(entry, index)
+        item, by = _find_item(entry, index)
         image = None
         if item is not None:
             image = FolderImage(item, numbered[item] if entry.sample is None else entry.sample)
@@ -116,7 +116,7 @@ def entry_candidates(entries: Iterable[MetadataEntry], index: ItemIndex, folder:
         yield CandidateFile(entry.file, image, exists=exists, by=by)
 
 
-def _item(entry: MetadataEntry, index: ItemIndex) -> tuple[str | None, MatchedBy]:
+def _find_item(entry: MetadataEntry, index: ItemIndex) -> tuple[str | None, MatchedBy]:
     """Return the item that an entry is about, and how that is known."""
     by_prompt = index.items_with(entry.prompt)
     item = index.item_numbered(entry.id) if entry.item is None and entry.id is not None else None
@@ -136,22 +136,22 @@ def _item(entry: MetadataEntry, index: ItemIndex) -> tuple[str | None, MatchedBy
     return item, "id"
 
 
-def _id(value: Any, name: str, where: str) -> str | None:
+def _parse_id(value: Any, name: str, location: str) -> str | None:
     if value is None or (isinstance(value, str) and value):
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise FormalimgError(f"{where}: {name} must be text or a whole number")
+    raise FormalimgError(f"{location}: {name} must be text or a whole number")
 
 
-def _sample(value: Any, where: str) -> int | None:
+def _parse_sample(value: Any, location: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, str) and is_number(value) and len(value) <= _MAX_DIGITS:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
-    raise FormalimgError(f"{where}: sample must be a whole number from 0 on")
+    raise FormalimgError(f"{location}: sample must be a whole number from 0 on")
 
 
 METADATA = ("metadata.jsonl", "metadata.csv")
@@ -167,7 +167,7 @@ def imagefolder_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[
         problem = "both metadata.jsonl and metadata.csv: keep one" if present else "no metadata.jsonl or metadata.csv"
         raise FormalimgError(f"{short_name(folder.path)} has {problem}")
     rows = (read_jsonl_rows if present[0] == METADATA[0] else read_csv_rows)(folder.path, present[0])
-    entries = [_inside(parse_entry(row, _FILE_FIELDS)) for row in rows]
+    entries = [_normalize_path(parse_entry(row, _FILE_FIELDS)) for row in rows]
     spelled = {normalize_unicode(file): file for file in folder.files}
     entries = [entry._replace(file=spelled.get(normalize_unicode(entry.file), entry.file)) for entry in entries]
     yield from entry_candidates(entries, index, folder.path)
@@ -175,7 +175,7 @@ def imagefolder_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[
     yield from (CandidateFile(file, None) for file in folder.files if is_any_image(file) and file not in described)
 
 
-def _inside(entry: MetadataEntry) -> MetadataEntry:
+def _normalize_path(entry: MetadataEntry) -> MetadataEntry:
     """Normalize the path of an entry. Metadata often come from elsewhere, so they may not lead out of the folder."""
     parts = entry.file.split("/")
     if not parts[0] or ".." in parts or "\\" in entry.file or _DRIVE.match(entry.file):
@@ -198,17 +198,17 @@ def map_candidates(path: Path, index: ItemIndex) -> Iterator[CandidateFile]:
         case ".csv":
             entries = [parse_entry(row, _FILE_FIELDS) for row in read_csv_rows(str(path.parent), path.name)]
         case _:
-            entries = list(_entries(parse_json(read_text(path), str(path)), short_name(path.name), index))
+            entries = list(_map_entries(parse_json(read_text(path), str(path)), short_name(path.name), index))
     yield from entry_candidates(entries, index, str(path.parent))
 
 
-def _entries(content: Any, name: str, index: ItemIndex) -> Iterator[MetadataEntry]:
+def _map_entries(content: Any, name: str, index: ItemIndex) -> Iterator[MetadataEntry]:
     if isinstance(content, list):
         for number, fields in enumerate(content, 1):
-            where = f"{name}, entry {number}"
+            location = f"{name}, entry {number}"
             if not isinstance(fields, dict):
-                raise FormalimgError(f'{where}: must be an object such as {{"item": "7", "file": "a.png"}}')
-            yield parse_entry(MetadataRow(where, fields), _FILE_FIELDS)
+                raise FormalimgError(f'{location}: must be an object such as {{"item": "7", "file": "a.png"}}')
+            yield parse_entry(MetadataRow(location, fields), _FILE_FIELDS)
         return
     if not isinstance(content, dict):
         raise FormalimgError(f'{name} must be an object such as {{"7": "a.png"}}, or a list of objects')
@@ -217,9 +217,9 @@ def _entries(content: Any, name: str, index: ItemIndex) -> Iterator[MetadataEntr
     for item, files in content.items():
         listed = isinstance(files, list)
         for sample, file in enumerate(files if listed else [files]):
-            where = f"{name}, item {short_name(item)}"
+            location = f"{name}, item {short_name(item)}"
             fields = {"prompt" if by_prompt else "item": item, "file": file, "sample": sample}
-            yield parse_entry(MetadataRow(where, fields), ("file",))
+            yield parse_entry(MetadataRow(location, fields), ("file",))
 
 
 _MARKER = ".blocked"
@@ -244,12 +244,12 @@ def image_layouts() -> dict[str, ImageLayout]:
     """Return all layouts by name, in the order in which they are tried: any folder fits the last."""
     from formalimg.benchmarks.registry import suite, suite_names  # here, because only folders of images need it
 
-    own = (suite(name).image_layout() for name in suite_names())
-    known = [IMAGEFOLDER, *(layout for layout in own if layout is not None), PUBLISHED]
-    return {layout.name: layout for layout in known}
+    layouts = (suite(name).image_layout() for name in suite_names())
+    all_layouts = [IMAGEFOLDER, *(layout for layout in layouts if layout is not None), PUBLISHED]
+    return {layout.name: layout for layout in all_layouts}
 
 
-def published_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
+def find_published_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
     """Yield the candidate files of the layout `published`: images named by their items."""
     inside = images_prefix(folder)
     for file in folder.files:
@@ -285,8 +285,8 @@ def images_prefix(folder: FolderListing) -> str:
         return ""
     places = list(depths[closest_match])
     if len(places) > 1:
-        shown = ", ".join(map(short_name, places[:_SHOWN])) + (" …" if len(places) > _SHOWN else "")
-        raise FormalimgError(f"{folder.path} holds the images of {len(places)} models: give one of {shown}")
+        names = ", ".join(map(short_name, places[:_SHOWN])) + (" …" if len(places) > _SHOWN else "")
+        raise FormalimgError(f"{folder.path} holds the images of {len(places)} models: give one of {names}")
     return places[0]
 
 
@@ -302,22 +302,22 @@ def _parse_name(name: str, index: ItemIndex, item_of: Callable[[str], str | None
     if with_sample := _WITH_SAMPLE.fullmatch(stem):
         readings.append((with_sample[1], int(with_sample[2])))
     possible = [FolderImage(item, sample) for part, sample in readings if (item := item_of(part)) is not None]
-    wanted = [image for image in possible if image in index.wanted]
-    if len(wanted) > 1:
+    requested = [image for image in possible if image in index.wanted]
+    if len(requested) > 1:
         raise FormalimgError(
-            f"{short_name(name)} can be item {short_name(wanted[0].item)} or sample {wanted[1].sample} of item "
-            f"{short_name(wanted[1].item)}: put samples into a folder for each item, as in "
-            f"{short_name(wanted[1].item)}/0.png"
+            f"{short_name(name)} can be item {short_name(requested[0].item)} or sample {requested[1].sample} of item "
+            f"{short_name(requested[1].item)}: put samples into a folder for each item, as in "
+            f"{short_name(requested[1].item)}/0.png"
         )
-    return next(iter(wanted or possible), None)
+    return next(iter(requested or possible), None)
 
 
-def _example_name(wanted: RequestedImage) -> str:
-    item, sample = short_name(wanted.item), wanted.sample
+def _example_name(request: RequestedImage) -> str:
+    item, sample = short_name(request.item), request.sample
     return f"{item}_{sample}.png" if sample else f"{item}.png or {item}_0.png"
 
 
 IMAGEFOLDER = ImageLayout(
     "imagefolder", lambda folder: any(name in folder.files for name in METADATA), imagefolder_candidates
 )
-PUBLISHED = ImageLayout("published", lambda folder: True, published_candidates, _example_name)
+PUBLISHED = ImageLayout("published", lambda folder: True, find_published_candidates, _example_name)

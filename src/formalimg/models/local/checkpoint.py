@@ -52,22 +52,22 @@ class Checkpoint:
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
         """What shapes the results. The device does not: results are the same everywhere, nearly to the last bit."""
-        found: dict[str, Setting] = {"dtype": self.dtype}
+        settings: dict[str, Setting] = {"dtype": self.dtype}
         if self.folder is not None:
-            found["weights"] = fingerprint(self.folder)
+            settings["weights"] = digest_files(self.folder)
         if self.revision is not None:
-            found["revision"] = self.revision
+            settings["revision"] = self.revision
         if self.trusted:
-            found["trust_remote_code"] = True
-        return found
+            settings["trust_remote_code"] = True
+        return settings
 
     def served(self, file: str, *libraries: str) -> dict[str, Setting]:
         """Return what is actually used: commit, device, dtype, library versions."""
-        found: dict[str, Setting] = {"model": self.model, "device": self.device, "dtype": self.dtype}
+        settings: dict[str, Setting] = {"model": self.model, "device": self.device, "dtype": self.dtype}
         commit = self._commit(file)
         if commit is not None:
-            found["commit"] = commit
-        return {**found, **{library: version(library) for library in (*libraries, "torch")}}
+            settings["commit"] = commit
+        return {**settings, **{library: version(library) for library in (*libraries, "torch")}}
 
     @property
     def source(self) -> str:
@@ -104,9 +104,9 @@ class Checkpoint:
 
     def fetch(self, file: str) -> Path | None:
         """Return a small file of the checkpoint, downloaded if necessary; None if it is not available."""
-        found = self.find(file)
-        if found is not None or self.folder is not None or self.offline:
-            return found
+        path = self.find(file)
+        if path is not None or self.folder is not None or self.offline:
+            return path
         from huggingface_hub import hf_hub_download
 
         try:
@@ -147,7 +147,7 @@ CHECKPOINT_OPTIONS = ("device", "dtype", "revision", "offline", "trust_remote_co
 
 
 def read_checkpoint(
-    model: str, given: Options, usual_dtype: str | None = None, devices: Sequence[str] | None = None
+    model: str, options: Options, usual_dtype: str | None = None, devices: Sequence[str] | None = None
 ) -> Checkpoint:
     """Read a checkpoint from a model's name and options: device, dtype, revision, offline, trust_remote_code."""
     folder = Path(model).expanduser()
@@ -158,19 +158,19 @@ def read_checkpoint(
         raise FormalimgError(f"{model} is a folder here, and may be an id on the hub: write ./{model} for the folder")
     if folder.is_dir():
         refuse_special_files(folder)
-    devices = devices or (read_device(given),)
-    dtype = given.choice("dtype", ("auto", *_DTYPES), "auto")
+    devices = devices or (read_device(options),)
+    dtype = options.choice("dtype", ("auto", *_DTYPES), "auto")
     return Checkpoint(
         model,
-        given.text("revision", None),
+        options.text("revision", None),
         devices[0],
         (usual_dtype or default_dtype(devices)) if dtype == "auto" else _DTYPES[dtype],
-        given.flag("offline", False),
-        given.flag("trust_remote_code", False),
+        options.flag("offline", False),
+        options.flag("trust_remote_code", False),
     )
 
 
-def fingerprint(path: Path) -> str:
+def digest_files(path: Path) -> str:
     """Return a short digest of a file or folder, by names, sizes and samples of the bytes.
 
     Checkpoints of the same name are often overwritten. Training changes weights everywhere, so that samples of a large
@@ -202,12 +202,12 @@ def silence_libraries(*libraries: str) -> None:
         logging.set_verbosity_error()
 
 
-def read_device(given: Options) -> str:
+def read_device(options: Options) -> str:
     """Return the device of the option `device`: by default the accelerator, if there is one."""
-    return _check_device("device", given.text("device", "auto"))
+    return _check_device("device", options.text("device", "auto"))
 
 
-def read_devices(given: Options) -> tuple[str, ...]:
+def read_devices(options: Options) -> tuple[str, ...]:
     """Return the devices of the options `device` (one) or `devices` (several, each with a copy of the weights).
 
     Several are written as `0,1` (accelerators by their numbers), `all` (every accelerator) or by their names. A device
@@ -215,13 +215,13 @@ def read_devices(given: Options) -> tuple[str, ...]:
     """
     import torch
 
-    several = given.text("devices", None)
+    several = options.text("devices", None)
     if several is None:
-        return (read_device(given),)
-    single = given.text("device", None)
+        return (read_device(options),)
+    single = options.text("device", None)
     if single is not None:
         raise FormalimgError(f"device={single} and devices={several} cannot both be had: give one of them")
-    names, kind = [name.strip() for name in several.split(",")], _accelerator()
+    names, kind = [name.strip() for name in several.split(",")], _find_accelerator()
     if names == ["all"]:
         return tuple(f"{kind}:{number}" for number in range(torch.accelerator.device_count())) if kind else ("cpu",)
     if kind is None and any(name.isdecimal() for name in names):
@@ -250,7 +250,7 @@ def default_dtype(devices: Sequence[str]) -> str:
     return "bfloat16"
 
 
-def _accelerator() -> str | None:
+def _find_accelerator() -> str | None:
     import torch
 
     accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
@@ -261,12 +261,12 @@ def _check_device(option: str, device: str) -> str:
     import torch
 
     if device == "auto":
-        return _accelerator() or "cpu"
+        return _find_accelerator() or "cpu"
     try:
         torch.empty(1, device=device)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        why = truncate(str(error).partition("\n")[0], 150, 0)
+        reason = truncate(str(error).partition("\n")[0], 150, 0)
         raise FormalimgError(
-            f"{option}={device} cannot be used here ({why}): give auto, cpu, cuda, cuda:1 or mps"
+            f"{option}={device} cannot be used here ({reason}): give auto, cpu, cuda, cuda:1 or mps"
         ) from None
     return device

@@ -70,7 +70,7 @@ _batches = 0  # number of threads that load weights or compute a batch, whether 
 
 
 @contextmanager
-def _counted() -> Iterator[None]:
+def _count_batch() -> Iterator[None]:
     global _batches
     with _changed:
         _batches += 1
@@ -153,7 +153,7 @@ class DevicePool(Generic[PoolTask, Result]):
             return
         self._thread.batch = batch
         try:
-            with _counted():
+            with _count_batch():
                 results = self._worker()([queued.task for queued in batch])
             if len(results) != len(batch):
                 raise RuntimeError(f"{len(batch)} tasks have {len(results)} results")

@@ -29,7 +29,7 @@ from formalimg.models.local.diffusers_pipeline import (
     reads_clip_only,
 )
 from formalimg.models.options import Options
-from formalimg.models.redaction import stored_settings
+from formalimg.models.redaction import mask_settings
 from formalimg.models.registry import require_modules, requires
 from formalimg.types import Setting
 
@@ -129,12 +129,12 @@ def open_diffusers(model: str, options: Mapping[str, str]) -> DiffusersModel:
     """Any pipeline in a folder or on the Hugging Face hub, run here: diffusers/FOLDER or diffusers/OWNER/NAME."""
     require_modules("diffusers", open_diffusers)
     name = f"diffusers/{model}"
-    given = Options(name, options)
-    batch: Any = given.integer("batch", 1, minimum=1, maximum=1024, words={"auto": "auto"})
-    devices = read_devices(given)
-    checkpoint = read_checkpoint(model, given, devices=devices)
-    parsed = read_diffusers_options(name, given)
-    given.reject_unknown()
+    reader = Options(name, options)
+    batch: Any = reader.integer("batch", 1, minimum=1, maximum=1024, words={"auto": "auto"})
+    devices = read_devices(reader)
+    checkpoint = read_checkpoint(model, reader, devices=devices)
+    parsed = read_diffusers_options(name, reader)
+    reader.reject_unknown()
     return DiffusersModel(name, checkpoint, parsed, batch, devices)
 
 
@@ -179,7 +179,7 @@ class PipelineObject(_PooledPipelines):
         recorded = {
             key: value if isinstance(value, str | int | float) else str(value) for key, value in arguments.items()
         }
-        self.settings: Mapping[str, Setting] = stored_settings({**description, **recorded, **(settings or {})})
+        self.settings: Mapping[str, Setting] = mask_settings({**description, **recorded, **(settings or {})})
         self.style = "short" if reads_clip_only(pipeline) else "long"
         device = str(pipeline.device)
         super().__init__([device], self._start)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, get
 from formalimg._util.io import refuse_special_file
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
-from formalimg.models.local.checkpoint import Checkpoint, fingerprint, silence_libraries
+from formalimg.models.local.checkpoint import Checkpoint, digest_files, silence_libraries
 from formalimg.models.local.device_pool import AdaptiveBatcher, inference_allowed
 from formalimg.models.options import Options, read_extra_fields, without_none
 from formalimg.types import Setting
@@ -68,7 +68,7 @@ class DiffusersOptions:
     @property
     def settings(self) -> dict[str, Setting]:
         """The options that were given and shape the images. Where memory is taken from does not shape them."""
-        found: dict[str, Setting] = {
+        settings: dict[str, Setting] = {
             "task": None if self.task == "auto" else self.task,
             "steps": self.steps,
             "guidance": self.guidance,
@@ -82,26 +82,26 @@ class DiffusersOptions:
             **{f"call.{name}": str(value) for name, value in self.call.items()},
         }
         if self.lora is not None and Path(self.lora).expanduser().exists():
-            found["lora_weights"] = fingerprint(Path(self.lora).expanduser())
-        return without_none(found)
+            settings["lora_weights"] = digest_files(Path(self.lora).expanduser())
+        return without_none(settings)
 
 
-def read_diffusers_options(name: str, given: Options) -> DiffusersOptions:
+def read_diffusers_options(name: str, parsed: Options) -> DiffusersOptions:
     """Parse the options of a diffusers model."""
     options = DiffusersOptions(
-        task=cast(PipelineTask, given.choice("task", get_args(PipelineTask), "auto")),
-        steps=given.integer("steps", None, minimum=1, maximum=1000),
-        guidance=given.number("guidance", None, minimum=0),
-        negative_prompt=given.text("negative_prompt", None),
-        size=given.integer("size", None, minimum=16, maximum=8192, words={"native": 0}),
-        variant=given.text("variant", None),
-        lora=given.text("lora", None),
-        lora_scale=given.number("lora_scale", None),
-        vae_tiling=given.flag("vae_tiling", False),
-        compiled=given.flag("compile", False),
-        attention_slicing=given.flag("attention_slicing", False),
-        offload=cast(Offload, given.choice("offload", get_args(Offload), "none")),
-        call=read_extra_fields(given, "call.")[0],
+        task=cast(PipelineTask, parsed.choice("task", get_args(PipelineTask), "auto")),
+        steps=parsed.integer("steps", None, minimum=1, maximum=1000),
+        guidance=parsed.number("guidance", None, minimum=0),
+        negative_prompt=parsed.text("negative_prompt", None),
+        size=parsed.integer("size", None, minimum=16, maximum=8192, words={"native": 0}),
+        variant=parsed.text("variant", None),
+        lora=parsed.text("lora", None),
+        lora_scale=parsed.number("lora_scale", None),
+        vae_tiling=parsed.flag("vae_tiling", False),
+        compiled=parsed.flag("compile", False),
+        attention_slicing=parsed.flag("attention_slicing", False),
+        offload=cast(Offload, parsed.choice("offload", get_args(Offload), "none")),
+        call=read_extra_fields(parsed, "call.")[0],
     )
     for argument, option in _OPTION_FOR.items():
         if argument in options.call:
@@ -129,7 +129,7 @@ def load_pipeline(name: str, checkpoint: Checkpoint, options: DiffusersOptions) 
             _add_lora(pipeline, options.lora, options.lora_scale)
     pipeline.set_progress_bar_config(disable=True)
     _save_memory(name, pipeline, options)
-    _place(name, pipeline, checkpoint, options)
+    _move_to_device(name, pipeline, checkpoint, options)
     if options.compiled:
         denoiser = getattr(pipeline, "transformer", None) or getattr(pipeline, "unet", None)
         if denoiser is None:
@@ -164,7 +164,7 @@ def reads_clip_only(pipeline: Any) -> bool:
     return bool(tokenizers) and all("CLIP" in type(tokenizer).__name__ for tokenizer in tokenizers)
 
 
-def truncated_tokens(pipeline: Any, prompt: str, max_tokens: int | None) -> int | None:
+def count_truncated_tokens(pipeline: Any, prompt: str, max_tokens: int | None) -> int | None:
     """Return the number of tokens of a prompt that no text encoder reads; None if that is unknown.
 
     Text encoders cut off long prompts silently.
@@ -211,7 +211,7 @@ def _save_memory(name: str, pipeline: Any, options: DiffusersOptions) -> None:
         vae.enable_tiling()
 
 
-def _place(name: str, pipeline: Any, checkpoint: Checkpoint, options: DiffusersOptions) -> None:
+def _move_to_device(name: str, pipeline: Any, checkpoint: Checkpoint, options: DiffusersOptions) -> None:
     if options.offload == "none":
         pipeline.to(checkpoint.device)
     elif checkpoint.device == "cpu":
@@ -313,7 +313,7 @@ class LoadedPipeline:
 
     def _result(self, request: ImageRequest, image: Image) -> PipelineImage:
         served: dict[str, Setting] = {"size": f"{image.width}x{image.height}", "seed": request.seed}
-        truncated = truncated_tokens(self._pipeline, request.prompt, self._used("max_sequence_length"))
+        truncated = count_truncated_tokens(self._pipeline, request.prompt, self._used("max_sequence_length"))
         if truncated is not None:
             served["tokens_cut"] = truncated
         return PipelineImage(image, {**self._served, **served})
@@ -345,17 +345,17 @@ class LoadedPipeline:
 
     def _fixed_arguments(self) -> dict[str, Any]:
         """Return the arguments that are the same for all images."""
-        given = {
+        values = {
             "num_inference_steps": self._options.steps,
             "guidance_scale": self._options.guidance,
             **self._options.call,
         }
-        arguments = {name: value for name, value in given.items() if value is not None}
+        arguments = {name: value for name, value in values.items() if value is not None}
         for name in (*arguments, *(["negative_prompt"] if self._options.negative_prompt is not None else [])):
             if name not in self._parameters or name in _OWN_ARGUMENTS:
                 kind = type(self._pipeline).__name__
-                known = ", ".join(sorted({*self._parameters} - {*_OWN_ARGUMENTS, "kwargs"}))
-                raise FormalimgError(f"{self._name} is a {kind}, which cannot be given {name}: it takes {known}")
+                parameters = ", ".join(sorted({*self._parameters} - {*_OWN_ARGUMENTS, "kwargs"}))
+                raise FormalimgError(f"{self._name} is a {kind}, which cannot be given {name}: it takes {parameters}")
         return arguments
 
     def _used(self, name: str) -> Any:

@@ -49,7 +49,9 @@ class ChatPrompt(NamedTuple):
     @classmethod
     def from_messages(cls, messages: Sequence[Message]) -> ChatPrompt:
         """Convert messages."""
-        turns = [{"role": message.role, "content": [_content(part) for part in message.parts]} for message in messages]
+        turns = [
+            {"role": message.role, "content": [_encode_content(part) for part in message.parts]} for message in messages
+        ]
         return cls(turns, sum(isinstance(part, Attachment) for message in messages for part in message.parts))
 
     def text_turns(self) -> list[dict[str, Any]]:
@@ -216,25 +218,25 @@ def open_transformers_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     """A chat model in a folder or on the Hugging Face hub, run here: transformers/FOLDER or transformers/OWNER/NAME."""
     require_modules("transformers", open_transformers_chat)
     name = f"transformers/{model}"
-    given = Options(name, options)
-    devices = read_devices(given)
-    checkpoint = read_checkpoint(model, given, devices=devices)
-    batch = given.integer("batch", 1, minimum=1, maximum=1024)
-    temperature = given.number("temperature", 0.0, minimum=0, maximum=5)
+    parsed = Options(name, options)
+    devices = read_devices(parsed)
+    checkpoint = read_checkpoint(model, parsed, devices=devices)
+    batch = parsed.integer("batch", 1, minimum=1, maximum=1024)
+    temperature = parsed.number("temperature", 0.0, minimum=0, maximum=5)
     # One batch waits while another is answered, so that no device is ever idle.
     default = replace(_GREEDY_POLICY if temperature == 0 else _SAMPLING_POLICY, concurrency=2 * batch * len(devices))
-    retry_policy = chat_retry_policy(given, default)
+    retry_policy = chat_retry_policy(parsed, default)
     provider = TransformersChat(
         name,
         checkpoint,
-        max_new_tokens=given.integer("max_new_tokens", 4096, minimum=1),
+        max_new_tokens=parsed.integer("max_new_tokens", 4096, minimum=1),
         temperature=temperature,
-        processor_options=read_extra_fields(given, "processor.")[0],
-        generate_options=read_extra_fields(given, "generate.")[0],
+        processor_options=read_extra_fields(parsed, "processor.")[0],
+        generate_options=read_extra_fields(parsed, "generate.")[0],
         batch=batch,
         devices=devices,
     )
-    given.reject_unknown()
+    parsed.reject_unknown()
     return build_chat_model(provider, retry_policy=retry_policy)
 
 
@@ -242,7 +244,7 @@ def _out_of_memory() -> ChatOutcome:
     return CallError("rejected", "out of memory: see the options dtype, max_new_tokens and processor.NAME")
 
 
-def _content(part: str | Attachment) -> dict[str, Any]:
+def _encode_content(part: str | Attachment) -> dict[str, Any]:
     if isinstance(part, str):
         return {"type": "text", "text": part}
     from PIL import Image

@@ -107,29 +107,29 @@ class AnthropicChat(SchemaProvider):
 def open_anthropic_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     """A chat model of Anthropic."""
     name = f"anthropic/{model}"
-    given = Options(name, with_base_url(options, "ANTHROPIC_BASE_URL"))
-    retry_policy = chat_retry_policy(given)
-    base_url = given.url("base_url", None)
-    max_tokens = given.integer("max_tokens", 8192, minimum=1)
-    temperature = given.number("temperature", None, minimum=0, maximum=1.0, words=MODEL_DEFAULT)
-    effort = given.text("effort", None)
-    thinking = given.text("thinking", None)
-    schema = given.choice("schema", ("json_schema", "none"), "json_schema")
-    fields, extra_settings = read_extra_fields(given)
-    given.reject_unknown()
-    server = _connect(name, base_url, retry_policy.timeout)
+    parsed = Options(name, with_base_url(options, "ANTHROPIC_BASE_URL"))
+    retry_policy = chat_retry_policy(parsed)
+    base_url = parsed.url("base_url", None)
+    max_tokens = parsed.integer("max_tokens", 8192, minimum=1)
+    temperature = parsed.number("temperature", None, minimum=0, maximum=1.0, words=MODEL_DEFAULT)
+    effort = parsed.text("effort", None)
+    thinking = parsed.text("thinking", None)
+    schema = parsed.choice("schema", ("json_schema", "none"), "json_schema")
+    fields, extra_settings = read_extra_fields(parsed)
+    parsed.reject_unknown()
+    server = _connect_anthropic(name, base_url, retry_policy.timeout)
     settings: dict[str, Setting] = {"max_tokens": max_tokens, "schema": schema}
     settings |= without_none({"temperature": temperature, "effort": effort, "thinking": thinking, "base_url": base_url})
     settings |= extra_settings
     fields |= without_none({"temperature": temperature})
-    fields |= {} if thinking is None else {"thinking": _thinking(name, thinking)}
+    fields |= {} if thinking is None else {"thinking": _encode_thinking(name, thinking)}
     provider = AnthropicChat(
         model, server, max_tokens=max_tokens, schema=schema, effort=effort, fields=fields, settings=settings
     )
     return build_chat_model(provider, retry_policy=retry_policy)
 
 
-def _connect(model: str, base_url: str | None, timeout: float) -> _AnthropicClient:
+def _connect_anthropic(model: str, base_url: str | None, timeout: float) -> _AnthropicClient:
     try:
         import anthropic
     except ImportError:
@@ -147,7 +147,7 @@ def _connect(model: str, base_url: str | None, timeout: float) -> _AnthropicClie
     return SdkClient(anthropic, Endpoint(model, _KEY_NAME, url), connect)
 
 
-def _thinking(model: str, text: str) -> dict[str, object]:
+def _encode_thinking(model: str, text: str) -> dict[str, object]:
     if text in ("adaptive", "disabled"):
         return {"type": text}
     tokens = Options(model, {"thinking": text}).integer("thinking", None, minimum=1024)

@@ -25,9 +25,9 @@ from formalimg.models.providers.limits import (
     MAX_CHAT_BYTES,
     MAX_IMAGE_ANSWER_BYTES,
     MAX_MODEL_ITEMS,
+    find_served_error,
     http_library,
     limit_answers,
-    served_error,
 )
 from formalimg.models.providers.sdk import PerEventLoop
 from formalimg.models.registry import requires
@@ -161,7 +161,7 @@ def token_usage(response: GenerateContentResponse, *, images: int = 0) -> Usage:
     return read_usage(counts, sent, ["candidates_token_count", "thoughts_token_count"], images=images)
 
 
-def served_fields(response: GenerateContentResponse, **more: Setting) -> dict[str, Setting]:
+def describe_response(response: GenerateContentResponse, **more: Setting) -> dict[str, Setting]:
     """Return what was actually used, as far as Gemini reports it."""
     fields: dict[str, Setting] = {"model": response.model_version, "response_id": response.response_id, **more}
     return without_none(fields)
@@ -171,7 +171,7 @@ def _translate_error(error: Exception, endpoint: Endpoint) -> CallError | Formal
     """Translate an exception of the library; None if it is not about the call but a bug."""
     from google.genai.errors import APIError
 
-    if (served := served_error(error)) is not None:
+    if (served := find_served_error(error)) is not None:
         return served
     if isinstance(error, APIError):
         return _translate_api_error(error, endpoint)
@@ -188,39 +188,39 @@ def _translate_error(error: Exception, endpoint: Endpoint) -> CallError | Formal
 def _translate_api_error(error: APIError, endpoint: Endpoint) -> CallError | FormalimgError:
     message = str(error.message or error.details or "")
     reason = f"{error.code}: {one_line(message)}"
-    if {str(detail.get("reason")) for detail in _details(error)} & {"API_KEY_INVALID", "API_KEY_EXPIRED"}:
+    if {str(detail.get("reason")) for detail in _error_details(error)} & {"API_KEY_INVALID", "API_KEY_EXPIRED"}:
         return error_from_response(ErrorResponse(401, "", "", {}), endpoint)  # they come as 400
     if error.status == "FAILED_PRECONDITION":
         return FormalimgError(f"{endpoint.url} does not serve this account: check its billing and region ({reason})")
-    headers = _headers(error)
+    headers = _read_headers(error)
     if error.code != 429:
         return error_from_response(ErrorResponse(error.code, str(error.status or ""), message, headers), endpoint)
     # Gemini says "you exceeded your current quota" of minutes and of days alike.
-    if any("PerDay" in quota for quota in _exceeded_quotas(error)):
+    if any("PerDay" in quota for quota in _find_exceeded_quotas(error)):
         return FormalimgError(
             f"the day's quota for {endpoint.model} is used up: resume tomorrow, or raise it ({reason})"
         )
     return CallError("busy", reason, retry_after(headers))
 
 
-def _headers(error: APIError) -> Mapping[str, str]:
+def _read_headers(error: APIError) -> Mapping[str, str]:
     """Return the response headers, with the retry delay from the body as Retry-After."""
-    for detail in _details(error):
+    for detail in _error_details(error):
         if seconds := _SECONDS.fullmatch(str(detail.get("retryDelay"))):
             return {"retry-after": seconds[1]}
     headers: Mapping[str, str] = getattr(error.response, "headers", {})
     return headers
 
 
-def _exceeded_quotas(error: APIError) -> Iterator[str]:
-    for detail in _details(error):
+def _find_exceeded_quotas(error: APIError) -> Iterator[str]:
+    for detail in _error_details(error):
         violations = detail.get("violations")
         for violation in violations if isinstance(violations, list) else []:
             if isinstance(violation, Mapping):
                 yield str(violation.get("quotaId"))
 
 
-def _details(error: APIError) -> Iterator[Mapping[str, Any]]:
+def _error_details(error: APIError) -> Iterator[Mapping[str, Any]]:
     body = error.details.get("error") if isinstance(error.details, Mapping) else None
     details = body.get("details") if isinstance(body, Mapping) else None
     for detail in details if isinstance(details, list) else []:
@@ -289,7 +289,7 @@ class GeminiImages:
         if image_type(first.data or b"") is None:
             raise CallError("wrong", f"what came is no PNG, JPEG or WebP file, but {first.mime_type}")
         seed = request.seed if self.settings["seeded"] else None
-        served = served_fields(response, mime_type=first.mime_type, seed=seed)
+        served = describe_response(response, mime_type=first.mime_type, seed=seed)
         return ImageCompletion(first.data or b"", served, usage)
 
     def _config(self, request: ImageRequest) -> GenerateContentConfig:
@@ -316,40 +316,40 @@ def _build_config(**fields: Any) -> GenerateContentConfig:
 @_requires_gemini
 def open_gemini_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     """A Gemini model that answers, by its id."""
-    given = Options(f"gemini/{model}", with_base_url(options, "GOOGLE_GEMINI_BASE_URL"))
+    parsed = Options(f"gemini/{model}", with_base_url(options, "GOOGLE_GEMINI_BASE_URL"))
     # Google warns that later models begin to loop below their own temperature.
     temperature = None if model.startswith("gemini-3") else 0.0
     chosen: dict[str, Setting] = {
-        "temperature": given.number("temperature", temperature, minimum=0, maximum=2.0, words=MODEL_DEFAULT),
-        "top_p": given.number("top_p", None, minimum=0, maximum=1),
-        "max_tokens": given.integer("max_tokens", None, minimum=1),
-        "seed": given.integer("seed", None),
-        "thinking_budget": given.integer("thinking_budget", None, minimum=-1),
-        "thinking_level": given.choice("thinking_level", ("minimal", "low", "medium", "high"), None),
-        "media_resolution": given.choice("media_resolution", ("low", "medium", "high"), None),
-        "schema": given.choice("schema", ("json_schema", "json_object", "none"), "json_schema"),
+        "temperature": parsed.number("temperature", temperature, minimum=0, maximum=2.0, words=MODEL_DEFAULT),
+        "top_p": parsed.number("top_p", None, minimum=0, maximum=1),
+        "max_tokens": parsed.integer("max_tokens", None, minimum=1),
+        "seed": parsed.integer("seed", None),
+        "thinking_budget": parsed.integer("thinking_budget", None, minimum=-1),
+        "thinking_level": parsed.choice("thinking_level", ("minimal", "low", "medium", "high"), None),
+        "media_resolution": parsed.choice("media_resolution", ("low", "medium", "high"), None),
+        "schema": parsed.choice("schema", ("json_schema", "json_object", "none"), "json_schema"),
     }
-    retry_policy = chat_retry_policy(given)
-    client = open_gemini_client(model, given, retry_policy.timeout, MAX_CHAT_BYTES)
+    retry_policy = chat_retry_policy(parsed)
+    client = open_gemini_client(model, parsed, retry_policy.timeout, MAX_CHAT_BYTES)
     return build_chat_model(GeminiChat(client, without_none({**chosen, **client.address})), retry_policy=retry_policy)
 
 
 @_requires_gemini
 def open_gemini_images(model: str, options: Mapping[str, str]) -> ImageModel:
     """A Gemini model that draws, by its id."""
-    given = Options(f"gemini/{model}", with_base_url(options, "GOOGLE_GEMINI_BASE_URL"))
-    given.accept_old_name("seeded", "send_seed")
+    parsed = Options(f"gemini/{model}", with_base_url(options, "GOOGLE_GEMINI_BASE_URL"))
+    parsed.accept_old_name("seeded", "send_seed")
     # The first models that drew refuse to draw without talking.
     default_modalities = "text+image" if model.startswith("gemini-2.0") else "image"
     chosen: dict[str, Setting] = {
-        "aspect_ratio": given.text("aspect_ratio", "1:1"),
-        "image_size": given.text("image_size", None),
-        "modalities": given.choice("modalities", tuple(_MODALITIES), default_modalities),
-        "temperature": given.number("temperature", None, minimum=0, maximum=2),
-        "seeded": given.flag("send_seed", True),  # runs are stored under this name
+        "aspect_ratio": parsed.text("aspect_ratio", "1:1"),
+        "image_size": parsed.text("image_size", None),
+        "modalities": parsed.choice("modalities", tuple(_MODALITIES), default_modalities),
+        "temperature": parsed.number("temperature", None, minimum=0, maximum=2),
+        "seeded": parsed.flag("send_seed", True),  # runs are stored under this name
     }
-    retry_policy = image_retry_policy(given)
-    client = open_gemini_client(model, given, retry_policy.timeout)
+    retry_policy = image_retry_policy(parsed)
+    client = open_gemini_client(model, parsed, retry_policy.timeout)
     settings = {name: value for name, value in {**chosen, **client.address}.items() if value not in (None, "none")}
     return build_image_model(GeminiImages(client, settings), retry_policy=retry_policy)
 
@@ -376,15 +376,15 @@ def _encode_request(request: ImageRequest) -> list[Content]:
 
 def _parse_completion(response: GenerateContentResponse) -> Completion:
     text, finished = response_text(response), finish_reason(response)
-    served, used = served_fields(response), note_usage(token_usage(response))
+    served, used = describe_response(response), note_usage(token_usage(response))
     if reason := refusal_reason(response):
         return Completion(text or one_line(reason), "refusal", used, served)
     if finished in _CUT_OFF:
         return Completion(text, "length", used, served)
     if finished == "STOP" and text:
         return Completion(text, "stop", used, served)
-    why = one_line(f"no answer that came to its end: it ended with {finished or 'nothing'}")
-    raise CallError("wrong", why, usage=used)
+    message = one_line(f"no answer that came to its end: it ended with {finished or 'nothing'}")
+    raise CallError("wrong", message, usage=used)
 
 
 def _no_image(response: GenerateContentResponse) -> CallError:

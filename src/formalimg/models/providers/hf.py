@@ -22,7 +22,7 @@ from formalimg.models.providers.http import (
     plain_fields,
     read_usage,
 )
-from formalimg.models.providers.limits import MAX_CHAT_BYTES, MAX_IMAGE_ANSWER_BYTES, served_error
+from formalimg.models.providers.limits import MAX_CHAT_BYTES, MAX_IMAGE_ANSWER_BYTES, find_served_error
 from formalimg.models.providers.sdk import encode_message, response_format
 from formalimg.models.providers.threads import ThreadCall
 from formalimg.models.registry import requires
@@ -207,17 +207,17 @@ class HfImages:
 @_requires_hf
 def open_hf_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     """A chat model on Hugging Face."""
-    given = Options(f"hf/{model}", options)
+    parsed = Options(f"hf/{model}", options)
     chosen: dict[str, Setting] = {
-        "temperature": given.number("temperature", 0.0, minimum=0, maximum=2.0, words=MODEL_DEFAULT),
-        "top_p": given.number("top_p", None, minimum=0, maximum=1),
-        "max_tokens": given.integer("max_tokens", 4096, minimum=1, words=MODEL_DEFAULT),
-        "seed": given.integer("seed", None),
-        "schema": given.choice("schema", ("json_schema", "json_object", "none"), "json_schema"),
+        "temperature": parsed.number("temperature", 0.0, minimum=0, maximum=2.0, words=MODEL_DEFAULT),
+        "top_p": parsed.number("top_p", None, minimum=0, maximum=1),
+        "max_tokens": parsed.integer("max_tokens", 4096, minimum=1, words=MODEL_DEFAULT),
+        "seed": parsed.integer("seed", None),
+        "schema": parsed.choice("schema", ("json_schema", "json_object", "none"), "json_schema"),
     }
-    retry_policy = chat_retry_policy(given)
-    extra_fields, extra_settings = read_extra_fields(given)
-    client = open_hf_client(model, given, retry_policy.timeout, MAX_CHAT_BYTES)
+    retry_policy = chat_retry_policy(parsed)
+    extra_fields, extra_settings = read_extra_fields(parsed)
+    client = open_hf_client(model, parsed, retry_policy.timeout, MAX_CHAT_BYTES)
     settings: dict[str, Setting] = {**without_none({**chosen, **client.address}), **extra_settings}
     return build_chat_model(HfChat(client, settings, extra_fields), retry_policy=retry_policy)
 
@@ -225,21 +225,21 @@ def open_hf_chat(model: str, options: Mapping[str, str]) -> ChatModel:
 @_requires_hf
 def open_hf_images(model: str, options: Mapping[str, str]) -> ImageModel:
     """An image model on Hugging Face."""
-    given = Options(f"hf/{model}", options)
-    given.accept_old_name("sized", "send_size")
-    given.accept_old_name("seeded", "send_seed")
+    parsed = Options(f"hf/{model}", options)
+    parsed.accept_old_name("sized", "send_size")
+    parsed.accept_old_name("seeded", "send_seed")
     chosen: dict[str, Setting] = {
-        "width": given.integer("width", None, minimum=1),
-        "height": given.integer("height", None, minimum=1),
-        "num_inference_steps": given.integer("num_inference_steps", None, minimum=1),
-        "guidance_scale": given.number("guidance_scale", None),
-        "negative_prompt": given.text("negative_prompt", None),
-        "sized": given.flag("send_size", True),  # runs are stored under these two names
-        "seeded": given.flag("send_seed", True),
+        "width": parsed.integer("width", None, minimum=1),
+        "height": parsed.integer("height", None, minimum=1),
+        "num_inference_steps": parsed.integer("num_inference_steps", None, minimum=1),
+        "guidance_scale": parsed.number("guidance_scale", None),
+        "negative_prompt": parsed.text("negative_prompt", None),
+        "sized": parsed.flag("send_size", True),  # runs are stored under these two names
+        "seeded": parsed.flag("send_seed", True),
     }
-    retry_policy = image_retry_policy(given)
-    extra_fields, extra_settings = read_extra_fields(given)
-    client = open_hf_client(model, given, retry_policy.timeout)
+    retry_policy = image_retry_policy(parsed)
+    extra_fields, extra_settings = read_extra_fields(parsed)
+    client = open_hf_client(model, parsed, retry_policy.timeout)
     settings: dict[str, Setting] = {**without_none({**chosen, **client.address}), **extra_settings}
     return build_image_model(HfImages(client, settings, extra_fields), retry_policy=retry_policy)
 
@@ -275,7 +275,7 @@ def _translate_error(error: Exception, endpoint: Endpoint) -> CallError | Formal
     from huggingface_hub.errors import HfHubHTTPError
     from PIL import UnidentifiedImageError
 
-    if (served := served_error(error)) is not None:
+    if (served := find_served_error(error)) is not None:
         return served
     if isinstance(error, HfHubHTTPError):
         return _translate_http_error(error, endpoint)

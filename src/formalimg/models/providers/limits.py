@@ -152,24 +152,24 @@ def limit_answers(max_bytes: int, max_items: int = MAX_JSON_ITEMS) -> AsyncHooks
 
     async def on_response(response: Response) -> None:
         refuse_redirect(response)
-        await _read(response, AnswerBody(response, max_bytes, max_items))
+        await _read_response(response, AnswerBody(response, max_bytes, max_items))
 
     return _build_hooks(on_response)
 
 
 def limit_downloads(max_bytes: int) -> AsyncHooks:
     """Return the event hooks of an async client that sends no credentials: it may be redirected to other servers."""
-    return _build_hooks(lambda response: _read(response, AnswerBody(response, max_bytes)))
+    return _build_hooks(lambda response: _read_response(response, AnswerBody(response, max_bytes)))
 
 
 def _build_hooks(on_response: Callable[[Response], Awaitable[None]]) -> AsyncHooks:
     async def on_request(request: Request) -> None:
-        accept_encoding(request)
+        ask_for_gzip(request)
 
     return {"request": [on_request], "response": [on_response]}
 
 
-def accept_encoding(request: Request) -> None:
+def ask_for_gzip(request: Request) -> None:
     """Ask for plain or gzip, which is decompressed in steps here: bombs in other formats are not even opened."""
     request.headers["accept-encoding"] = "gzip"
 
@@ -181,16 +181,16 @@ def refuse_redirect(response: Response) -> None:
     """
     if not response.has_redirect_location:
         return
-    here = response.request.url
+    source = response.request.url
     try:
-        there = here.join(response.headers["location"])
+        target = source.join(response.headers["location"])
     except Exception:  # the libraries have no common type for it
         raise CallError("wrong", "the server redirects to an address that cannot be read") from None
-    is_upgrade = (here.scheme, there.scheme) == ("http", "https") and here.port is there.port is None
-    if here.host == there.host and (is_upgrade or (here.scheme, here.port) == (there.scheme, there.port)):
+    is_upgrade = (source.scheme, target.scheme) == ("http", "https") and source.port is target.port is None
+    if source.host == target.host and (is_upgrade or (source.scheme, source.port) == (target.scheme, target.port)):
         return
     raise FormalimgError(
-        f"{_origin(here)} redirects to {_origin(there)}, and the key is not sent there: "
+        f"{_format_origin(source)} redirects to {_format_origin(target)}, and the key is not sent there: "
         "if that is the right server, name it in base_url"
     )
 
@@ -212,12 +212,12 @@ def replace_body(response: Response, content: bytes) -> None:
     response.stream = library.ByteStream(content)
 
 
-async def _read(response: Response, body: AnswerBody) -> None:
+async def _read_response(response: Response, body: AnswerBody) -> None:
     replace_body(response, await body.read(response.stream))
     await response.aread()
 
 
-def _origin(url: URL) -> str:
+def _format_origin(url: URL) -> str:
     port = "" if url.port is None else f":{url.port}"
     return redact(f"{url.scheme}://{url.host:.200}{port}")
 
@@ -230,7 +230,7 @@ def http_library() -> Any:
         return import_module("httpx")
 
 
-def served_error(error: BaseException | None) -> CallError | FormalimgError | None:
+def find_served_error(error: BaseException | None) -> CallError | FormalimgError | None:
     """Return an error that a hook raised, out of those that an SDK wrapped around it; None if there is none."""
     while error is not None:
         if isinstance(error, CallError | FormalimgError):

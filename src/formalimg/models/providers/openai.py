@@ -93,32 +93,32 @@ class OpenAIChat(SchemaProvider):
 def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     """A chat model of OpenAI, or of a server that speaks as OpenAI does: vLLM, SGLang, Ollama, gateways."""
     name = f"openai/{model}"
-    given = Options(name, with_base_url(options, "OPENAI_BASE_URL"))
-    given.accept_old_name("limit", "max_tokens_field")
-    retry_policy = chat_retry_policy(given)
-    base_url = given.url("base_url", None)
+    parsed = Options(name, with_base_url(options, "OPENAI_BASE_URL"))
+    parsed.accept_old_name("limit", "max_tokens_field")
+    retry_policy = chat_retry_policy(parsed)
+    base_url = parsed.url("base_url", None)
     is_reasoning = _REASONING_MODEL.match(model.rpartition("/")[2]) is not None
-    limit = given.choice(
+    limit = parsed.choice(
         "max_tokens_field",
         ("max_tokens", "max_completion_tokens"),
         "max_completion_tokens" if is_reasoning else "max_tokens",
     )
-    temperature = given.number(
+    temperature = parsed.number(
         "temperature", None if is_reasoning else 0.0, minimum=0, maximum=2.0, words=MODEL_DEFAULT
     )
-    max_tokens = given.integer("max_tokens", 16384 if is_reasoning else 4096, minimum=1, words=MODEL_DEFAULT)
+    max_tokens = parsed.integer("max_tokens", 16384 if is_reasoning else 4096, minimum=1, words=MODEL_DEFAULT)
     sampling: dict[str, float | int | str | None] = {
         "temperature": temperature,
         limit: max_tokens,
-        "top_p": given.number("top_p", None, minimum=0, maximum=1),
-        "seed": given.integer("seed", None),
-        "reasoning_effort": given.text("reasoning_effort", None),
+        "top_p": parsed.number("top_p", None, minimum=0, maximum=1),
+        "seed": parsed.integer("seed", None),
+        "reasoning_effort": parsed.text("reasoning_effort", None),
     }
-    schema = given.choice("schema", ("json_schema", "json_object", "none"), "json_schema")
-    detail = given.choice("detail", ("auto", "low", "high"), None)
-    top_logprobs = read_top_logprobs(given, name)
-    extra_fields, extra_settings = read_extra_fields(given)
-    given.reject_unknown()  # before the key: a server of one's own needs none, and its option may be misspelt
+    schema = parsed.choice("schema", ("json_schema", "json_object", "none"), "json_schema")
+    detail = parsed.choice("detail", ("auto", "low", "high"), None)
+    top_logprobs = read_top_logprobs(parsed, name)
+    extra_fields, extra_settings = read_extra_fields(parsed)
+    parsed.reject_unknown()  # before the key: a server of one's own needs none, and its option may be misspelt
     server = connect_openai(name, base_url, retry_policy.timeout, MAX_CHAT_BYTES)
     sent: dict[str, float | int | str] = without_none(sampling)
     settings: dict[str, Setting] = {**sent, "schema": schema, **extra_settings}
@@ -139,20 +139,20 @@ def open_openai_chat(model: str, options: Mapping[str, str]) -> ChatModel:
 def open_openai_images(model: str, options: Mapping[str, str]) -> ImageModel:
     """An image model of OpenAI, or of a server that speaks as OpenAI does."""
     name = f"openai/{model}"
-    given = Options(name, with_base_url(options, "OPENAI_BASE_URL"))
-    given.accept_old_name("seeded", "send_seed")
-    retry_policy = image_retry_policy(given)
-    base_url = given.url("base_url", None)
-    size = given.text("size", None)
-    send_seed = given.flag("send_seed", False)
-    response_format = given.choice("response_format", ("auto", "b64_json", "url", "none"), "auto")
-    fields: dict[str, object] = without_none({field: given.text(field, None) for field in _IMAGE_FIELDS})
-    compression = given.integer("output_compression", None, minimum=0, maximum=100)
+    parsed = Options(name, with_base_url(options, "OPENAI_BASE_URL"))
+    parsed.accept_old_name("seeded", "send_seed")
+    retry_policy = image_retry_policy(parsed)
+    base_url = parsed.url("base_url", None)
+    size = parsed.text("size", None)
+    send_seed = parsed.flag("send_seed", False)
+    response_format = parsed.choice("response_format", ("auto", "b64_json", "url", "none"), "auto")
+    fields: dict[str, object] = without_none({field: parsed.text(field, None) for field in _IMAGE_FIELDS})
+    compression = parsed.integer("output_compression", None, minimum=0, maximum=100)
     if compression is not None:
         fields["output_compression"] = compression
-    extra_fields, extra_settings = read_extra_fields(given)
-    api = given.choice("api", ("images", "chat"), "images")
-    given.reject_unknown()
+    extra_fields, extra_settings = read_extra_fields(parsed)
+    api = parsed.choice("api", ("images", "chat"), "images")
+    parsed.reject_unknown()
     unused = [*fields, *(["size"] if size else []), *(["response_format"] if response_format != "auto" else [])]
     if api == "chat" and unused:
         raise FormalimgError(f"{unused[0]} of {name} is not for api=chat: give extra.{unused[0]}=…, or leave it out")

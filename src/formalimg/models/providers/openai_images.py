@@ -16,7 +16,7 @@ from formalimg._util.images import image_type
 from formalimg._util.text import truncate
 from formalimg.models.base import Attachment, CallError, ImageRequest, Message
 from formalimg.models.image_provider import ImageCompletion
-from formalimg.models.providers.http import download, plain_fields, read_usage
+from formalimg.models.providers.http import download_image, plain_fields, read_usage
 from formalimg.models.providers.sdk import OpenAIClient, complete_chat, encode_message, first_message
 from formalimg.models.spending import note_usage
 from formalimg.types import Setting
@@ -71,7 +71,7 @@ class OpenAIImages:
         entry = entries[0] if isinstance(entries, list) and entries else None
         if not isinstance(entry, dict):
             raise CallError("wrong", "there is no image in the answer")
-        data = await received_image(entry.get("b64_json"), entry.get("url"), self._timeout)
+        data = await read_image(entry.get("b64_json"), entry.get("url"), self._timeout)
         served = {"asked_size": size, **plain_fields(answer, *_SERVED_FIELDS)}
         served |= plain_fields(entry, "revised_prompt", "seed")
         if self._send_seed:
@@ -121,13 +121,13 @@ class OpenAIChatImages:
         answer, request_id = await complete_chat(self._server, self._model, fields)
         usage = note_usage(read_usage(answer.get("usage"), ["prompt_tokens"], ["completion_tokens"], images=1))
         addresses = _image_addresses(answer)
-        data = await received_image(None, addresses[0], self._timeout)
+        data = await read_image(None, addresses[0], self._timeout)
         served = plain_fields(answer, "model", "id", "created", "system_fingerprint")
         served |= {**seed, **({"images": len(addresses)} if len(addresses) > 1 else {}), **request_id}
         return ImageCompletion(data, served, usage)
 
 
-async def received_image(encoded: object, url: object, timeout: float) -> bytes:
+async def read_image(encoded: object, url: object, timeout: float) -> bytes:
     """Return the file of an image that came as base64, as a data address or as an address of the web."""
     if isinstance(url, str) and url.startswith("data:"):
         encoded = url.partition(",")[2]
@@ -137,7 +137,7 @@ async def received_image(encoded: object, url: object, timeout: float) -> bytes:
         except (binascii.Error, ValueError):
             raise CallError("wrong", "the image in the answer is no base64") from None
     elif isinstance(url, str) and url:
-        data = await download(url, timeout)
+        data = await download_image(url, timeout)
     else:
         raise CallError("wrong", "there is neither an image nor its address in the answer")
     if image_type(data) is None:

@@ -26,7 +26,7 @@ from formalimg.models.providers.http import (
     one_line,
     read_usage,
 )
-from formalimg.models.providers.limits import MAX_IMAGE_ANSWER_BYTES, limit_answers, served_error
+from formalimg.models.providers.limits import MAX_IMAGE_ANSWER_BYTES, find_served_error, limit_answers
 from formalimg.types import Setting
 
 if TYPE_CHECKING:
@@ -134,14 +134,14 @@ class SdkClient(Generic[Client]):
     def _translate(self, error: Any) -> CallError | FormalimgError:
         if isinstance(error, self._library.APIStatusError):
             response = _error_response(error.status_code, error.body, error.response.headers)
-            return _with_usage(error_from_response(response, self._endpoint), _body(error.response))
-        if (served := served_error(error)) is not None:
+            return _with_usage(error_from_response(response, self._endpoint), _error_body(error.response))
+        if (served := find_served_error(error)) is not None:
             return served
         if isinstance(error, self._library.APITimeoutError):
             return CallError("unavailable", f"{self._endpoint.url} did not answer in time")
         if isinstance(error, self._library.APIConnectionError):
-            why = one_line(str(error.__cause__ or error)) or "no reason given"
-            return CallError("unavailable", f"the connection to {self._endpoint.url} failed: {why}")
+            reason = one_line(str(error.__cause__ or error)) or "no reason given"
+            return CallError("unavailable", f"the connection to {self._endpoint.url} failed: {reason}")
         return CallError("wrong", one_line(str(error)))
 
     def _raise_for_error(self, content: Mapping[str, Any]) -> None:
@@ -161,11 +161,11 @@ def _error_response(status: int, body: object, headers: Mapping[str, str]) -> Er
     if not isinstance(inner, Mapping):
         return ErrorResponse(status, "", str(inner or ""), headers)
     code, message = inner.get("code") or inner.get("type"), inner.get("message") or inner.get("msg")
-    about = f"{inner['param']}: " if isinstance(inner.get("param"), str) else ""
-    return ErrorResponse(status, str(code or ""), f"{about}{message or ''}", headers)
+    parameter = f"{inner['param']}: " if isinstance(inner.get("param"), str) else ""
+    return ErrorResponse(status, str(code or ""), f"{parameter}{message or ''}", headers)
 
 
-def _body(response: Any) -> object:
+def _error_body(response: Any) -> object:
     """Return the whole body of an error response as JSON; the SDKs keep only a part of it."""
     try:
         return response.json()
