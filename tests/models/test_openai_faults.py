@@ -10,7 +10,8 @@ import pytest
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Failed, Generated, ImageResult, Refused, Usage
-from formalimg.models.providers.openai import OpenAIChat, OpenAIImages, open_openai_images
+from formalimg.models.providers.openai import OpenAIChat, open_openai_images
+from formalimg.models.providers.openai_images import OpenAIImages
 from formalimg.models.providers.sdk import connect_openai
 from formalimg.types import ImageModel
 from tests.support.loopback import Dialect, Fault, Loopback, Wish, at_random, scripted

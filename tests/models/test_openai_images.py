@@ -9,8 +9,8 @@ import pytest
 
 from formalimg.models.base import Generated, Usage
 from formalimg.models.image_provider import ImageCompletion
-from formalimg.models.providers.openai import OpenAIImages, open_openai_images
-from formalimg.models.providers.openai_images import read_image
+from formalimg.models.providers.openai import open_openai_images
+from formalimg.models.providers.openai_images import OpenAIImages, read_image
 from formalimg.models.providers.sdk import connect_openai
 from tests.support.loopback import Loopback, Wish, scripted
 from tests.support.loopback.images import animated, painted, plain

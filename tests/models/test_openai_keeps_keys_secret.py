@@ -13,7 +13,8 @@ from pydantic import BaseModel
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError
 from formalimg.models.providers.anthropic import open_anthropic_chat
-from formalimg.models.providers.openai import OpenAIImages, open_openai_chat, open_openai_images
+from formalimg.models.providers.openai import open_openai_chat, open_openai_images
+from formalimg.models.providers.openai_images import OpenAIImages
 from formalimg.models.providers.sdk import connect_openai
 from formalimg.types import ChatModel, ImageModel
 from tests.support.loopback import Fault, Loopback, scripted

@@ -12,9 +12,8 @@ from itertools import pairwise
 
 from formalimg.models.builtin.drawn_tokens import SceneMention, SceneToken, drawn_lexicon, find_scene_tokens
 from formalimg.models.builtin.drawn_world import ReadFact
-from formalimg.models.builtin.mentions import MAX_OBJECTS, TextCue
+from formalimg.models.builtin.mentions import JOINTS, MAX_OBJECTS, TextCue, TokenParser
 
-_JOINTS = ("comma", "joint")
 _PREDICATES = ("verb", "owning")
 
 
@@ -86,13 +85,12 @@ class _Reading:
                 self.facts.append(ReadFact(kind, value, (number,)))
 
 
-class _ClauseParser:
+class _ClauseParser(TokenParser):
     """The state of the parser within a sentence."""
 
     def __init__(self, tokens: Sequence[SceneToken], reading: _Reading) -> None:
-        self.tokens = tokens
+        super().__init__(tokens)
         self.reading = reading
-        self.position = 0
         self.subjects: list[int] = []
         self.main_subjects: list[int] | None = None
         """The subjects of the main clause, while a relative clause is about another object."""
@@ -107,22 +105,9 @@ class _ClauseParser:
         """Relations that come before their subject: "on the table is a cup"."""
 
     def parse(self) -> None:
-        while self.position < len(self.tokens):
-            token = self.tokens[self.position]
-            if isinstance(token, SceneMention):
-                self.parse_objects()
-            else:
-                self.position += 1
-                self.parse_cue(token)
+        super().parse()
         if self.subjects:
             self.reading.topic = self.possessors or self.main_subjects or self.subjects
-
-    def kind_at(self, index: int) -> str:
-        """Return the kind of the token at an index."""
-        if not 0 <= index < len(self.tokens):
-            return "end"
-        token = self.tokens[index]
-        return token.kind if isinstance(token, TextCue) else "object"
 
     # --- objects
 
@@ -136,7 +121,7 @@ class _ClauseParser:
             if obj is not None:
                 self.relate(self.pending, obj)
             self.finished, self.pending = self.pending, []
-        elif self.finished and previous in _JOINTS and not opens:
+        elif self.finished and previous in JOINTS and not opens:
             obj = self.take_object()
             if obj is not None:
                 self.relate(self.finished, obj)
@@ -160,12 +145,6 @@ class _ClauseParser:
                 break
             index = after
         return self.kind_at(index) in _PREDICATES
-
-    def after_joints(self, index: int) -> int:
-        """Return the index behind commas and "and"."""
-        while self.kind_at(index) in _JOINTS:
-            index += 1
-        return index
 
     def after_description(self, index: int) -> int:
         """Return the index behind the attributes that follow a noun, also those of a relative clause."""
@@ -260,7 +239,7 @@ class _ClauseParser:
 
     def precedes_subject(self) -> bool:
         """Return whether a relation behind "and" opens a clause whose subject comes last: "and on the bed is a cup"."""
-        if self.kind_at(self.position - 2) not in _JOINTS or self.kind_at(self.position) != "object":
+        if self.kind_at(self.position - 2) not in JOINTS or self.kind_at(self.position) != "object":
             return False
         verb = self.after_description(self.position + 1)
         return self.kind_at(verb) == "verb" and self.kind_at(verb + 1) == "object"

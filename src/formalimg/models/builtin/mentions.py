@@ -22,6 +22,7 @@ MAX_OBJECTS = 40  # further objects are ignored: the canvas has no room for more
 Meaning = TypeVar("Meaning")
 
 _WORD = re.compile(r"[a-z]+|[0-9]+|[,.;:!?]")
+JOINTS = ("comma", "joint")
 _SENTENCE_ENDS = frozenset(".;:!?")
 _MAX_WORDS_BEFORE_NOUN = 8
 
@@ -176,6 +177,45 @@ def _mention_at(words: Sequence[str], index: int) -> tuple[ObjectMention, int] |
         number=number,
         several=number == 1 and (plural or any(word in phrases.universal for word in before)),
     ), end + length - index
+
+
+class TokenParser:
+    """What parsers of a sentence have in common: a position among its tokens."""
+
+    def __init__(self, tokens: Sequence[object]) -> None:
+        self.tokens = tokens
+        self.position = 0
+
+    def parse(self) -> None:
+        """Parse the sentence from left to right."""
+        while self.position < len(self.tokens):
+            token = self.tokens[self.position]
+            if isinstance(token, TextCue):
+                self.position += 1
+                self.parse_cue(token)
+            else:
+                self.parse_objects()
+
+    def parse_cue(self, cue: TextCue) -> None:
+        """Parse a cue, behind which the position is."""
+        raise NotImplementedError
+
+    def parse_objects(self) -> None:
+        """Parse the noun phrase at the position."""
+        raise NotImplementedError
+
+    def kind_at(self, index: int) -> str:
+        """Return the kind of the token at an index."""
+        if not 0 <= index < len(self.tokens):
+            return "end"
+        token = self.tokens[index]
+        return token.kind if isinstance(token, TextCue) else "object"
+
+    def after_joints(self, index: int) -> int:
+        """Return the index behind commas and "and"."""
+        while self.kind_at(index) in JOINTS:
+            index += 1
+        return index
 
 
 # --- the tracker

@@ -19,13 +19,13 @@ from formalimg.models.builtin.mentions import (
     ObjectMention,
     PromptToken,
     TextCue,
+    TokenParser,
     find_tokens,
 )
 from formalimg.models.builtin.placement import PlacementFact, best_box, fact_holds
 from formalimg.scenes.objects import Box
 from formalimg.scenes.scene import Scene
 
-_JOINTS = ("comma", "joint")
 _CLAUSE_OPENERS = ("verb", "owning", "place", "relation", "relation_to_it", "alignment", "color")
 
 
@@ -36,13 +36,12 @@ def parse_sentence(tokens: Sequence[PromptToken], entities: EntityTracker) -> li
     return list(dict.fromkeys(parser.facts))
 
 
-class _SentenceParser:
+class _SentenceParser(TokenParser):
     """The state of the parser within a sentence."""
 
     def __init__(self, tokens: Sequence[PromptToken], entities: EntityTracker) -> None:
-        self.tokens = tokens
+        super().__init__(tokens)
         self.entities = entities
-        self.position = 0
         self.facts: list[PlacementFact] = []
         self.subjects: list[ObjectGroup] = []
         self.objects: list[ObjectGroup] = []  # the objects of the clause besides its subjects
@@ -57,28 +56,15 @@ class _SentenceParser:
         self.sequence: str | None = None
 
     def parse(self) -> None:
-        while self.position < len(self.tokens):
-            token = self.tokens[self.position]
-            if isinstance(token, ObjectMention):
-                self.parse_objects()
-            else:
-                self.position += 1
-                self.parse_cue(token)
+        super().parse()
         self.entities.topic = self.possessors or self.subjects or self.entities.topic
-
-    def kind_at(self, index: int) -> str:
-        """Return the kind of the token at an index."""
-        if index >= len(self.tokens):
-            return "end"
-        token = self.tokens[index]
-        return token.kind if isinstance(token, TextCue) else "object"
 
     # --- objects
 
     def parse_objects(self) -> None:
         """Parse a list of objects: the subjects of a new clause, or what a relation waits for."""
         named = [self.take_object()]
-        while (after := self.after_joints()) > self.position and self.kind_at(after) == "object":
+        while (after := self.after_joints(self.position)) > self.position and self.kind_at(after) == "object":
             self.position = after
             named.append(self.take_object())
         opens = self.kind_at(self.position) in _CLAUSE_OPENERS
@@ -103,12 +89,6 @@ class _SentenceParser:
         assert isinstance(mention, ObjectMention)
         self.position += 1
         return self.entities.resolve(mention)
-
-    def after_joints(self) -> int:
-        index = self.position
-        while self.kind_at(index) in _JOINTS:
-            index += 1
-        return index
 
     def precedes_subject(self) -> bool:
         """Return whether the subject comes last: "to the right of the hat is a cup"."""
