@@ -103,7 +103,7 @@ def our_answers(load: Load, folder: Path, files: Sequence[bytes], batch: int) ->
 
 
 def message(file: bytes) -> Any:
-    from formalimg.models.chat import Attachment, Message
+    from formalimg.models.base import Attachment, Message
 
     return Message("user", (Attachment(file, "image/png"), "Is there a red cup left of all pens? " * 8))
 

@@ -31,8 +31,7 @@ from torch import Tensor, nn
 from formalimg import load, verify
 from formalimg.benchmarks import suite
 from formalimg.logic import Forall, Value, atoms, subformulas
-from formalimg.models.builtin.tiny.model import MAX_OBJECTS, WEIGHTS
-from formalimg.models.builtin.tiny.tokenizer import MAX_TOKENS
+from formalimg.models.builtin.tiny.model import MAX_OBJECTS, MAX_TOKENS, WEIGHTS
 from formalimg.scenes import Box, Scene, SceneObject
 from formalimg.stats import Observation, PairedDifference, compare_paired
 

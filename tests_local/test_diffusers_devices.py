@@ -21,10 +21,10 @@ from tests.support.run_contents import contents, order, until
 
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Generated, ImageRequest, ImageResult
-from formalimg.models.local import device_pool, diffusers_model
-from formalimg.models.local.device_pool import exclusive_loading, inference_allowed
-from formalimg.models.local.diffusers_model import DiffusersModel, LoadedPipeline, open_diffusers
-from formalimg.models.local.memory import AdaptiveBatcher
+from formalimg.models.local import device_pool, diffusers_model, diffusers_pipeline
+from formalimg.models.local.device_pool import AdaptiveBatcher, CudaMemoryGauge, exclusive_loading, inference_allowed
+from formalimg.models.local.diffusers_model import DiffusersModel, open_diffusers
+from formalimg.models.local.diffusers_pipeline import LoadedPipeline
 from formalimg.runs.execution import execute
 from tests_local.tiny.pipelines import save_tiny_sd
 
@@ -131,17 +131,15 @@ def test_on_a_processor_an_automatic_batch_is_one_image(folder: Path, one_by_one
     assert model.batch == 1
 
 
-class _Memory:
+class _Memory(CudaMemoryGauge):
     """A device on which each image takes 10 of 60, or of what it is said to have."""
 
     def __init__(self, size: list[int], free: int) -> None:
+        super().__init__("cpu")
         self._sizes, self._free = size, free
 
     def begin(self) -> None:
         pass
-
-    def free(self) -> int:
-        return self._free
 
     def taken(self) -> int:
         return 10 * self._sizes[-1]
@@ -218,7 +216,7 @@ def test_numbers_are_those_of_accelerators(folder: Path) -> None:
 def test_files_are_written_while_the_next_images_are_made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = 0
     next_is_being_made = threading.Event()
-    paint, as_answer = LoadedPipeline.generate, diffusers_model.encode_result
+    paint, as_answer = LoadedPipeline.generate, diffusers_pipeline.encode_result
 
     def telling(self: LoadedPipeline, requests: Sequence[ImageRequest]) -> Any:
         nonlocal calls
@@ -232,7 +230,7 @@ def test_files_are_written_while_the_next_images_are_made(folder: Path, monkeypa
         return as_answer(made)
 
     monkeypatch.setattr(LoadedPipeline, "generate", telling)
-    monkeypatch.setattr(diffusers_model, "encode_result", late)
+    monkeypatch.setattr(diffusers_pipeline, "encode_result", late)
     assert len(images(opened(folder), [REQUESTS[:1], REQUESTS[1:2]])) == 2
 
 

@@ -17,7 +17,8 @@ from tests.support.models import NumberJudge, small_items
 from tests.support.run_contents import contents, order, outcomes, rows
 
 from formalimg.models.base import Generated, ImageRequest, ImageResult
-from formalimg.models.local.diffusers_model import DiffusersModel, LoadedPipeline, open_diffusers
+from formalimg.models.local.diffusers_model import DiffusersModel, open_diffusers
+from formalimg.models.local.diffusers_pipeline import LoadedPipeline
 from formalimg.runs.execution import execute
 from tests_local.tiny.pipelines import TINY_PIPELINES
 

@@ -15,9 +15,8 @@ from PIL import Image
 from formalimg import load, verify
 from formalimg.judges.base import Grounding
 from formalimg.judges.grounders.icons import ground_icons
-from formalimg.models.builtin.tiny.model import load_tiny
+from formalimg.models.builtin.tiny.model import load_tiny, unseen_in
 from formalimg.models.builtin.tiny.networks import GRID, PATCH
-from formalimg.models.builtin.tiny.unseen import unseen_in
 
 torch = pytest.importorskip("torch")
 
@@ -88,7 +87,7 @@ def test_layouts_of_the_training_satisfy_their_instructions(monkeypatch: pytest.
     from data import CLASSES, COLORS, aspects, instruction_arrays, read_instruction  # type: ignore[import-not-found]
     from layouts import find_layouts  # type: ignore[import-not-found]
 
-    from formalimg.models.builtin.tiny.tokenizer import Tokenizer
+    from formalimg.models.builtin.tiny.model import Tokenizer
     from formalimg.scenes.objects import CANVAS, Box, SceneObject
     from formalimg.scenes.scene import Scene
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from formalimg.models.base import CallError
-from formalimg.models.chat import Attachment, Completion, Message
+from formalimg.models.base import Attachment, CallError, Completion, Message
 from formalimg.models.local.checkpoint import Checkpoint
 from formalimg.models.local.transformers_chat import LoadedChatModel, TransformersChat, open_transformers_chat
 from tests_local.tiny.chats import save_tiny_llama, save_tiny_llava

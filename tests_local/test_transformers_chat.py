@@ -15,8 +15,8 @@ from tests.support.run_contents import judged, order
 from formalimg.errors import FormalimgError
 from formalimg.judges.grounders.vlm import VlmGrounder
 from formalimg.judges.scene_judge import SceneJudge
+from formalimg.models.base import Attachment, Message, Unanswered
 from formalimg.models.builtin.baselines import open_baseline
-from formalimg.models.chat import Attachment, Message, Unanswered
 from formalimg.models.local.checkpoint import Checkpoint
 from formalimg.models.local.transformers_chat import TransformersChat, open_transformers_chat
 from formalimg.runs.execution import execute

@@ -3,7 +3,7 @@
     python training/data.py training/build --instructions 100000 --drawings 100000
 
 The instructions come from the synthesis of the package, with its sentences. Left out are those with a combination that
-is held out (`formalimg.models.builtin.tiny.unseen`) and those that state the same as an item of the default suite, be
+is held out (`formalimg.models.builtin.tiny.model`) and those that state the same as an item of the default suite, be
 it mirrored or in other colours; only of a single object there is too little to say for that. Layouts are not made here:
 `layouts.py` finds them on the GPU.
 """
@@ -32,9 +32,15 @@ from formalimg.logic.syntax import Formula, Value, atoms
 from formalimg.logic.variables import rename_apart
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.builtin.mentions import prompt_lexicon
+from formalimg.models.builtin.tiny.model import (
+    MAX_TOKENS,
+    MAX_TRAINED_LEVEL,
+    Tokenizer,
+    is_unseen_color,
+    split_words,
+    unseen_in,
+)
 from formalimg.models.builtin.tiny.networks import IMAGE_SIZE
-from formalimg.models.builtin.tiny.tokenizer import MAX_TOKENS, Tokenizer, split_words
-from formalimg.models.builtin.tiny.unseen import MAX_TRAINED_LEVEL, is_unseen_color, unseen_in
 from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
 from formalimg.scenes.scene import Scene

@@ -23,8 +23,7 @@ from model import GRID, PATCH, Painter, Planner
 from torch import Tensor, nn
 from torch.nn import functional
 
-from formalimg.models.builtin.tiny.model import PAINT_STEPS, PLAN_STEPS
-from formalimg.models.builtin.tiny.tokenizer import Tokenizer
+from formalimg.models.builtin.tiny.model import PAINT_STEPS, PLAN_STEPS, Tokenizer
 
 X_WORDS = (("left", "right"),)
 Y_WORDS = (("above", "below"), ("top", "bottom"), ("upper", "lower"))

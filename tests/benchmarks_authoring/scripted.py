@@ -18,8 +18,7 @@ from formalimg.language.lexicon import WordingError
 from formalimg.language.realization import realize
 from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Value, Variable, atoms, subformulas
 from formalimg.logic.vocabulary import vocabulary
-from formalimg.models.base import Usage
-from formalimg.models.chat import Answered, Message, Reply, Unanswered
+from formalimg.models.base import Answered, Message, Reply, Unanswered, Usage
 from formalimg.types import AnswerType, Item, Setting
 
 Speaker = Callable[[str], "dict[str, Any] | Unanswered"]

@@ -13,7 +13,7 @@ import pytest
 from formalimg.benchmarks.authoring.engine import author_suite
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
 from formalimg.errors import FormalimgError
-from formalimg.models.chat import Message, Reply
+from formalimg.models.base import Message, Reply
 from formalimg.models.registry import open_chat_model
 from formalimg.types import AnswerType, ChatModel
 from tests.benchmarks_authoring.scripted import Scripted, honest_draft

@@ -15,8 +15,7 @@ from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
 from formalimg.benchmarks.conceptmix.authoring.choices import ConceptChoices
 from formalimg.cli.write import write_command
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Usage
-from formalimg.models.chat import Unanswered
+from formalimg.models.base import Unanswered, Usage
 from formalimg.models.pricing import get_price
 from formalimg.models.registry import open_chat_model
 from tests.benchmarks_authoring.mixer import Talk

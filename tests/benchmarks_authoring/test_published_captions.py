@@ -21,8 +21,7 @@ from formalimg.benchmarks.conceptmix.pools import load_pools
 from formalimg.benchmarks.conceptmix.questions import template_questions
 from formalimg.benchmarks.conceptmix.realization import realize
 from formalimg.benchmarks.download.texts import pull_texts
-from formalimg.models.base import Usage
-from formalimg.models.chat import Answered, Message, Reply
+from formalimg.models.base import Answered, Message, Reply, Usage
 from formalimg.types import AnswerType
 from tests.support.published_scripts import authors_scripts, script_text, write_scripts
 

@@ -17,8 +17,7 @@ from formalimg.benchmarks.cfworld.authoring.question_requests import ListedQuest
 from formalimg.benchmarks.cfworld.items import items_of_groups, rule_items
 from formalimg.benchmarks.download.texts import pull_texts
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Usage
-from formalimg.models.chat import Answered, Message, Reply
+from formalimg.models.base import Answered, Message, Reply, Usage
 from formalimg.types import AnswerType, Item
 from tests.benchmarks_authoring.counterfactual_author import OURS
 from tests.support.published_scripts import authors_scripts, script_text, write_scripts

@@ -14,8 +14,7 @@ from formalimg.benchmarks.authoring.engine import author_suite
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
 from formalimg.benchmarks.download.texts import pull_texts
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Usage
-from formalimg.models.chat import Answered, Message, Reply
+from formalimg.models.base import Answered, Message, Reply, Usage
 from formalimg.types import AnswerType
 from tests.support.published_scripts import authors_scripts, script_text, write_scripts
 

@@ -21,8 +21,7 @@ from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
 from formalimg.benchmarks.loader import load
 from formalimg.errors import FormalimgError
 from formalimg.logic.checks import check
-from formalimg.models.base import Usage
-from formalimg.models.chat import Message, Reply, Unanswered
+from formalimg.models.base import Message, Reply, Unanswered, Usage
 from formalimg.types import AnswerType
 from tests.benchmarks_authoring.scripted import Scripted, draft, honest_draft
 from tests.benchmarks_authoring.write_in_process import PLAN

@@ -25,7 +25,7 @@ from formalimg.logic.checks import check
 from formalimg.logic.prenex import complexity
 from formalimg.logic.verification import verify
 from formalimg.logic.vocabulary import vocabulary
-from formalimg.models.chat import Unanswered
+from formalimg.models.base import Unanswered
 from formalimg.types import Item
 from tests.benchmarks_authoring.scripted import Scripted, draft, good_review, level_asked, made, review
 from tests.support.sizes import only_in_full

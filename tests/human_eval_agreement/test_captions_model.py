@@ -16,7 +16,7 @@ from formalimg.benchmarks.conceptmix.captions.chat import CaptionAnswerCache, es
 from formalimg.benchmarks.conceptmix.captions.mentions import find_categories
 from formalimg.benchmarks.conceptmix.captions.study import caption_study_csv, caption_study_json, study_captions
 from formalimg.errors import FormalimgError
-from formalimg.models.chat import Answered, Message, Reply, Unanswered
+from formalimg.models.base import Answered, Message, Reply, Unanswered
 from formalimg.models.structured_output import ParseFailure, parse_answer
 from formalimg.types import AnswerType
 from tests.support.hostile_databases import SCHEMAS, VALUES, HostileEdit, apply_edit, change_schema

@@ -13,7 +13,7 @@ from formalimg.judges.clause_judge import ClauseJudge
 from formalimg.logic.prenex import to_prenex
 from formalimg.logic.soft_score.best_binding import best_binding
 from formalimg.logic.syntax import Forall, subformulas
-from formalimg.models.chat import Attachment
+from formalimg.models.base import Attachment
 from formalimg.scenes.scene import SceneRelation
 from formalimg.types import Item, Judge, Part, Unscored, Verdict
 from tests.support.natural_scenes import broken, fulfilling

@@ -12,7 +12,7 @@ import pytest
 from formalimg import Box, Scene, SceneObject, parse
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.judges.clause_judge import ClauseJudge, normalize_clause
-from formalimg.models.chat import Unanswered
+from formalimg.models.base import Unanswered
 from formalimg.scenes.scene import SceneRelation
 from formalimg.types import Item, Unscored, Verdict
 from tests.support.scripted_chat import Known, ScriptedChat, Spoil, judges_as_published, judges_clauses, numbered

@@ -26,7 +26,7 @@ from formalimg.judges.factory import open_grounder, open_judge
 from formalimg.judges.prompt_judge import PromptJudge
 from formalimg.judges.scene_judge import LayoutJudge
 from formalimg.models.base import ImageRequest
-from formalimg.models.builtin.drawn_oracle import compose_drawn_solution
+from formalimg.models.builtin.oracle import compose_drawn_solution
 from formalimg.scenes.scene import SceneRelation
 from formalimg.types import Item, Judge, Unscored, Verdict
 from tests.support.concept_items import CAT, INK, RED, TWO, answers_by

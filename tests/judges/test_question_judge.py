@@ -16,7 +16,7 @@ from formalimg.benchmarks.conceptmix.judge import QuestionJudge
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec, RequestedConcept
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.errors import FormalimgError
-from formalimg.models.chat import Attachment, Message, Reply
+from formalimg.models.base import Attachment, Message, Reply
 from formalimg.types import AnswerType, Item, Judge, Part, Unscored, Verdict
 from tests.support.concept_items import (
     CAT,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from formalimg.benchmarks.conceptmix.judge import QuestionJudge
 from formalimg.judges.question_judge import parse_yes_no
-from formalimg.models.chat import Answered, Unanswered
+from formalimg.models.base import Answered, Unanswered
 from formalimg.types import Unscored, Verdict
 from tests.support.concept_items import CAT, GLASS, NOTHING, RED, answers_by, concept_item, questions_in
 from tests.support.scripted_chat import ScriptedChat, Spoil, numbered

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from formalimg.benchmarks.cfworld.judge import ScoreJudge, select_persona
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS, CounterfactualSpec, WeightedQuestion
 from formalimg.errors import FormalimgError
-from formalimg.models.chat import Attachment
+from formalimg.models.base import Attachment
 from formalimg.types import Item, Judge, Part, Unscored, Verdict
 from tests.support.concept_items import CAT, NOTHING, concept_item
 from tests.support.score_items import LEAVES, RISES, SHARP, TREE, WATER, questions_in, score_item, scores_by

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from formalimg.benchmarks.cfworld.judge import ScoreJudge, parse_score, published_scores
-from formalimg.models.chat import Unanswered
+from formalimg.models.base import Unanswered
 from formalimg.models.structured_output import answer_schema
 from formalimg.types import Unscored, Verdict
 from tests.support.concept_items import NOTHING

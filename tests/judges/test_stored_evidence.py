@@ -21,7 +21,7 @@ from formalimg.judges.base import LoadedImage
 from formalimg.judges.factory import open_judge
 from formalimg.judges.recorded_models import EvidenceError
 from formalimg.judges.stored_evidence import RecordedJudge, UnknownJudgeError
-from formalimg.models.chat import Answered, Message, Reply, Unanswered
+from formalimg.models.base import Answered, Message, Reply, Unanswered
 from formalimg.models.structured_output import ParseFailure, parse_answer
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene

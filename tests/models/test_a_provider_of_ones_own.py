@@ -17,8 +17,7 @@ from PIL import Image
 from pydantic import BaseModel
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Generated, ImageRequest, ImageResult, Refused, Usage
-from formalimg.models.chat import Answered, Message
+from formalimg.models.base import Answered, Generated, ImageRequest, ImageResult, Message, Refused, Usage
 from formalimg.models.registry import open_chat_model, open_image_model
 from tests.support.installed import install
 from tests.support.sizes import only_in_full

@@ -9,8 +9,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, Usage
-from formalimg.models.chat import Answered, Completion, Unanswered
+from formalimg.models.base import Answered, CallError, Completion, Unanswered, Usage
 from formalimg.models.providers.anthropic import AnthropicChat, open_anthropic_chat
 from tests.support.loopback import Asked, Fault, Loopback, scripted
 from tests.support.remote_models import CONVERSATION, IMAGE, PLANTED, stand_alone, wait_for

@@ -11,8 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, Usage
-from formalimg.models.chat import Answered, Attachment, Completion, Message, Reply, Unanswered
+from formalimg.models.base import Answered, Attachment, CallError, Completion, Message, Reply, Unanswered, Usage
 from formalimg.models.chat_provider import ProviderChatModel, build_chat_model
 from formalimg.models.retry import RetryPolicy
 from formalimg.models.structured_output import with_format

@@ -11,7 +11,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.registry import (
     chat_model_providers,
     image_model_providers,
-    installed_providers,
+    list_providers,
     open_chat_model,
     open_image_model,
 )
@@ -97,7 +97,7 @@ def test_a_broken_provider_is_named(provider: str) -> None:
 
 
 def test_the_list_says_what_each_can_do_and_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = {provider.name: provider for provider in installed_providers()}
+    found = {provider.name: provider for provider in list_providers()}
     assert found["acme"].to_json() == {
         "name": "acme",
         "images": True,
@@ -114,4 +114,4 @@ def test_the_list_says_what_each_can_do_and_what_is_missing(monkeypatch: pytest.
     assert found["builtin"].missing == ()
     assert (found["acmechat"].images, found["acmechat"].answers) == (False, True)
     monkeypatch.setenv("ACME_OTHER_KEY", "some-secret-of-acme")
-    assert {provider.name: provider for provider in installed_providers()}["acme"].missing == ()
+    assert {provider.name: provider for provider in list_providers()}["acme"].missing == ()

@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from formalimg.models.base import CallError, Usage
-from formalimg.models.chat import Answered, Completion, Message, Reply, Unanswered
+from formalimg.models.base import Answered, CallError, Completion, Message, Reply, Unanswered, Usage
 from formalimg.models.options import Options
-from formalimg.models.providers.gemini import GeminiChat, open_gemini_chat
-from formalimg.models.providers.gemini_client import open_gemini_client, token_usage
+from formalimg.models.providers.gemini import GeminiChat, open_gemini_chat, open_gemini_client, token_usage
 from tests.support.loopback import Asked, Fault, Loopback, scripted
 from tests.support.loopback.gemini import GEMINI
 from tests.support.remote_models import CONVERSATION, IMAGE, PLANTED, stand_alone, wait_for

@@ -13,8 +13,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.image_provider import ImageCompletion
 from formalimg.models.options import Options
-from formalimg.models.providers.gemini import GeminiImages, open_gemini_images
-from formalimg.models.providers.gemini_client import open_gemini_client
+from formalimg.models.providers.gemini import GeminiImages, open_gemini_client, open_gemini_images
 from formalimg.types import ImageModel
 from tests.support.loopback import Fault, Loopback, Wish, at_random, scripted
 from tests.support.loopback.gemini import GEMINI

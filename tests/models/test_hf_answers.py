@@ -8,11 +8,9 @@ import pytest
 from pydantic import BaseModel
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, Usage
-from formalimg.models.chat import Answered, Completion, Reply, Unanswered
+from formalimg.models.base import Answered, CallError, Completion, Reply, Unanswered, Usage
 from formalimg.models.options import Options
-from formalimg.models.providers.hf import HfChat, open_hf_chat
-from formalimg.models.providers.hf_client import open_hf_client
+from formalimg.models.providers.hf import HfChat, open_hf_chat, open_hf_client
 from formalimg.types import Setting
 from tests.support.loopback import Asked, Fault, Loopback, scripted
 from tests.support.loopback.hf import HF

@@ -13,8 +13,7 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Generated, ImageRequest, ImageResult
 from formalimg.models.image_provider import ImageCompletion
 from formalimg.models.options import Options
-from formalimg.models.providers.hf import HfImages, open_hf_images
-from formalimg.models.providers.hf_client import open_hf_client
+from formalimg.models.providers.hf import HfImages, open_hf_client, open_hf_images
 from formalimg.types import ImageModel
 from tests.support.loopback import Fault, Loopback, Wish, at_random, scripted
 from tests.support.loopback.hf import HF
@@ -152,6 +151,6 @@ def test_a_key_that_the_server_repeats_is_shown_nowhere(kind: str, caplog: pytes
     assert raised.value.__cause__ is None
 
 
-def test_a_route_does_not_show_the_key() -> None:
+def test_a_client_does_not_show_the_key() -> None:
     session = open_hf_client(MODEL, Options(MODEL, {}), timeout=5)
-    assert PLANTED_TOKEN not in repr(session._route)
+    assert PLANTED_TOKEN not in repr(session)

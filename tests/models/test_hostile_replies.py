@@ -15,13 +15,19 @@ from pydantic import BaseModel, field_validator
 
 from formalimg._util.strict_json import loads_strict
 from formalimg.benchmarks.cfworld.score_files import _score_or_reason
-from formalimg.models.base import Failed, ImageRequest
-from formalimg.models.builtin.painter import compose_layout
-from formalimg.models.chat import Answered, Completion, Message, Unanswered
+from formalimg.models.base import Answered, Completion, Failed, ImageRequest, Message, Unanswered
+from formalimg.models.builtin.baselines import compose_layout
 from formalimg.models.chat_provider import build_chat_model
-from formalimg.models.json_in_text import MAX_VALUES, find_json, strip_thoughts
 from formalimg.models.retry import RetryPolicy
-from formalimg.models.structured_output import MAX_REPLY, SMALL_REPLY, ParseFailure, parse_answer
+from formalimg.models.structured_output import (
+    MAX_REPLY,
+    MAX_VALUES,
+    SMALL_REPLY,
+    ParseFailure,
+    find_json,
+    parse_answer,
+    strip_thoughts,
+)
 from formalimg.types import Setting
 from tests.support.hostile_replies import FAMILIES, LONG_ANSWERS, READERS
 from tests.support.sizes import tries

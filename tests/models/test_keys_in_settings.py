@@ -17,8 +17,8 @@ from formalimg.errors import FormalimgError
 from formalimg.models import registry as registry_module
 from formalimg.models.base import Generated
 from formalimg.models.options import Options
-from formalimg.models.public_identity import looks_random, mask_secrets, stored_command, stored_settings
 from formalimg.models.python_function import CallableModel
+from formalimg.models.redaction import looks_random, mask_command, mask_secrets, mask_settings
 from formalimg.models.registry import open_chat_model, open_image_model
 from formalimg.models.secrets import redact
 from formalimg.runs.config import images_url
@@ -126,14 +126,14 @@ ORDINARY: Mapping[str, Setting] = {
 
 @pytest.mark.parametrize("name", ORDINARY)
 def test_ordinary_settings_are_stored_as_they_are(name: str) -> None:
-    assert stored_settings({name: ORDINARY[name]}) == {name: ORDINARY[name]}
+    assert mask_settings({name: ORDINARY[name]}) == {name: ORDINARY[name]}
 
 
 @pytest.mark.parametrize(
     "command", ["./paint.sh {prompt} {out} --token {seed}", "python3  -u 'my paint.py' \"{prompt}\""]
 )
 def test_commands_without_keys_are_stored_as_they_are(command: str) -> None:
-    assert stored_command(command, command.split()) == command
+    assert mask_command(command, command.split()) == command
 
 
 def test_random_words_are_told_from_written_ones() -> None:

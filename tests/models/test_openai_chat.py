@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from formalimg.models.base import CallError, Usage
-from formalimg.models.chat import Answered, Message, Unanswered
+from formalimg.models.base import Answered, CallError, Message, Unanswered, Usage
 from formalimg.models.providers.openai import OpenAIChat, open_openai_chat
-from formalimg.models.providers.openai_client import connect_openai
+from formalimg.models.providers.sdk import connect_openai
 from tests.support.loopback import Asked, Fault, Loopback, scripted
 from tests.support.remote_models import CONVERSATION, IMAGE, stand_alone, wait_for
 

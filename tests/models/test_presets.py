@@ -10,8 +10,7 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.judges.factory import PROTOCOLS, open_judge
 from formalimg.judges.grounders.boxes import box_convention
-from formalimg.models.presets import Preset, expand_preset, presets
-from formalimg.models.registry import installed_presets, open_chat_model
+from formalimg.models.registry import Preset, expand_preset, list_presets, open_chat_model, presets
 from tests.support.loopback import Loopback
 from tests.support.remote_models import stand_alone
 
@@ -48,7 +47,7 @@ def test_the_server_of_the_environment_comes_first(monkeypatch: pytest.MonkeyPat
 
 
 def test_presets_are_listed_and_misspelt_ones_corrected() -> None:
-    assert [each.name for each in installed_presets()] == [preset.name for preset in presets()]
+    assert [each.name for each in list_presets()] == [preset.name for preset in presets()]
     with pytest.raises(FormalimgError, match=r"there is no preset/qwen3-vl-8: did you mean preset/qwen3-vl-8b\?"):
         open_judge("knolling", "preset/qwen3-vl-8")
     with pytest.raises(FormalimgError, match="there is no preset/elsewhere: known are preset/gemma"):

@@ -1,16 +1,23 @@
-"""`python/…`: a function of the user's, found by its name."""
+"""Python functions as image models."""
 
 from __future__ import annotations
 
 import asyncio
+import functools
+import io
 import sys
+import threading
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Generated, ImageRequest, ImageResult
-from formalimg.models.python_function import open_python_function
+from formalimg.models.base import Generated, ImageRequest, ImageResult, Refused
+from formalimg.models.python_function import CallableModel, open_python_function
 from formalimg.types import ImageModel
 
 _REQUEST = ImageRequest("0", 0, "a cup", 7, 64)
@@ -121,3 +128,159 @@ def test_mistakes_say_what_is_right(model: str, options: dict[str, str], reason:
 def test_errors_in_the_users_own_code_keep_their_traceback() -> None:
     with pytest.raises(ModuleNotFoundError, match="a_package_that_is_not_there"):
         open_python_function("my_broken:paint", {})
+
+
+_REQUESTS = [ImageRequest(str(number), 0, f"words {number}", 100 + number, 32) for number in range(3)]
+_IMAGE = Image.radial_gradient("L").resize((32, 32)).convert("RGB")
+
+
+def _answers(model: ImageModel, requests: Sequence[ImageRequest] = _REQUESTS) -> list[ImageResult]:
+    async def gather() -> list[ImageResult]:
+        return [answer async for answer in model.generate(requests)]
+
+    return asyncio.run(gather())
+
+
+def _same_pixels(answer: ImageResult) -> bool:
+    assert isinstance(answer, Generated)
+    with Image.open(io.BytesIO(answer.data)) as image:
+        return image.format == "PNG" and image.tobytes() == _IMAGE.tobytes()
+
+
+def test_images_are_given_back_losslessly() -> None:
+    assert all(map(_same_pixels, _answers(CallableModel(lambda prompt: _IMAGE))))
+
+
+def test_bytes_and_paths_are_given_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_bytes(b"as it is")
+    for given in (
+        b"as it is",
+        bytearray(b"as it is"),
+        memoryview(b"as it is"),
+        tmp_path / "a.jpg",
+        str(tmp_path / "a.jpg"),
+    ):
+        assert _answers(CallableModel(lambda prompt, given=given: given)) == [Generated(b"as it is")] * 3
+
+
+def test_arrays_and_lists_of_one_image_are_images() -> None:
+    pixels = np.asarray(_IMAGE)
+    for given in ([_IMAGE], (pixels,), pixels, pixels[None], np.float32(pixels / 255), pixels.transpose(2, 0, 1)):
+        assert all(map(_same_pixels, _answers(CallableModel(lambda prompt, given=given: given))))
+    batch = CallableModel(lambda prompts: np.stack([pixels] * len(prompts)), batch=3)
+    assert all(map(_same_pixels, _answers(batch)))
+
+
+def test_none_declines() -> None:
+    assert _answers(CallableModel(lambda prompt: None)) == [Refused("the function gave back None")] * 3
+
+
+def test_anything_else_is_an_error() -> None:
+    with pytest.raises(ValueError, match="an image cannot be of the type int: give bytes, a path, a PIL image or an"):
+        _answers(CallableModel(lambda prompt: 5))
+    with pytest.raises(ValueError, match="2 images came back for one prompt: return one"):
+        _answers(CallableModel(lambda prompt: [b"", b""]))
+
+
+def _functions(noted: list[Any]) -> dict[str, tuple[Callable[..., Any], Any]]:
+    def words(prompt: str) -> bytes:
+        noted.append(prompt)
+        return b""
+
+    def seeded(prompt: str, seed: int) -> bytes:
+        noted.append((prompt, seed))
+        return b""
+
+    def sized(text: str, *, size: int, other: int = 3) -> bytes:
+        noted.append((text, size, other))
+        return b""
+
+    def everything(prompt: str, **wishes: int) -> bytes:
+        noted.append((prompt, wishes))
+        return b""
+
+    async def waiting(prompt: str, seed: int) -> bytes:
+        await asyncio.sleep(0)
+        noted.append((prompt, seed))
+        return b""
+
+    return {
+        "words": (words, "words 0"),
+        "seeded": (seeded, ("words 0", 100)),
+        "sized": (sized, ("words 0", 32, 3)),
+        "everything": (everything, ("words 0", {"seed": 100, "size": 32})),
+        "async": (waiting, ("words 0", 100)),
+        "async partial": (functools.partial(waiting), ("words 0", 100)),
+        "partial": (functools.partial(sized, other=4), ("words 0", 32, 4)),
+    }
+
+
+@pytest.mark.parametrize("case", _functions([]))
+def test_a_function_is_given_what_it_has_parameters_for(case: str) -> None:
+    noted: list[Any] = []
+    function, expected = _functions(noted)[case]
+    _answers(CallableModel(function))
+    assert noted[0] == expected
+    assert len(noted) == 3
+
+
+def test_a_batch_is_given_lists() -> None:
+    def batched(prompts: list[str], seed: list[int], size: int) -> list[bytes]:
+        return [f"{prompt} {one} {size}".encode() for prompt, one in zip(prompts, seed, strict=True)]
+
+    answers = _answers(CallableModel(batched, batch=4))
+    assert answers == [Generated(f"words {number} {100 + number} 32".encode()) for number in range(3)]
+
+
+@pytest.mark.parametrize("count", [0, 2, 4])
+def test_a_batch_of_the_wrong_length_is_an_error(count: int) -> None:
+    with pytest.raises(ValueError, match=f"3 prompts were given, but {count} images came back"):
+        _answers(CallableModel(lambda prompts: [b""] * count, batch=4))
+
+
+def test_exceptions_of_the_function_are_its_own() -> None:
+    with pytest.raises(ZeroDivisionError):
+        _answers(CallableModel(lambda prompt: 1 // 0))
+
+
+def test_a_plain_function_does_not_hold_up_the_loop() -> None:
+    threads = set()
+    _answers(CallableModel(lambda prompt: threads.add(threading.current_thread())))
+    assert threading.main_thread() not in threads
+
+
+@pytest.mark.parametrize("asynchronous", [True, False])
+def test_objects_that_can_be_called_are_functions(asynchronous: bool) -> None:
+    class Plain:
+        def __call__(self, prompt: str) -> bytes:
+            return prompt.encode()
+
+    class Waiting:
+        async def __call__(self, prompt: str) -> bytes:
+            return prompt.encode()
+
+    model = CallableModel(Waiting() if asynchronous else Plain())
+    assert _answers(model)[0] == Generated(b"words 0")
+    assert model.name == ("python/Waiting" if asynchronous else "python/Plain")
+
+
+def test_names_and_settings_are_kept() -> None:
+    model = CallableModel(lambda prompt: None, name="lab/x", settings={"steps": 4}, batch=2, concurrency=3)
+    assert (model.name, model.settings, model.batch, model.concurrency, model.sees_spec) == (
+        "lab/x",
+        {"steps": 4},
+        2,
+        3,
+        False,
+    )
+
+
+@pytest.mark.parametrize("wrong", [{"batch": 0}, {"concurrency": 0}])
+def test_batches_of_none_are_refused(wrong: dict[str, int]) -> None:
+    with pytest.raises(FormalimgError, match="must be 1 or more"):
+        CallableModel(lambda prompt: None, **wrong)  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_called_is_refused() -> None:
+    with pytest.raises(FormalimgError, match="'sd' makes no images"):
+        CallableModel("sd")  # type: ignore[arg-type]

@@ -1,15 +1,36 @@
-"""Keys are found where users put them, and appear nowhere else."""
+"""Keys are read from the environment or a file, and kept out of all texts."""
 
 from __future__ import annotations
 
+import base64
+import html
+import json
+import sys
+import time
 from pathlib import Path
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from formalimg.errors import FormalimgError
-from formalimg.models.secrets import find_api_key, get_api_key, read_env_file, redact, register_secret
+from formalimg.models.base import Failed
+from formalimg.models.command import open_command
+from formalimg.models.redaction import Redactor
+from formalimg.models.registry import open_chat_model
+from formalimg.models.secrets import (
+    find_api_key,
+    get_api_key,
+    read_env_file,
+    redact,
+    redact_known_keys,
+    register_secret,
+)
+from tests.support.loopback import Fault, Loopback, scripted
+from tests.support.remote_models import CONVERSATION, PLANTED, answers, request, stand_alone, wait_for
+from tests.support.sizes import tries
 
 KEY = "planted-Q7x2-key-4711-abcdefgh"
 NAMES = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
@@ -139,3 +160,153 @@ def test_no_key_survives_anywhere_in_a_text(secret: str, around: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("OPENAI_API_KEY", secret)
         assert secret not in redact(f"{around}{secret}{around}")
+
+
+ODD_KEY = 'Zq7/x2+V"k9mWp4\\Lr8 tYb3=Nc6Fd1'
+"""A key with everything in it that some encoding changes."""
+
+PROJECT_KEY = "kTx9Wq2mZr7Lp4Vb8Nc3Hd6Jf1Gs5YaQ"
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    stand_alone(monkeypatch, tmp_path)
+    monkeypatch.setenv("PAINTER_API_KEY", ODD_KEY)
+    monkeypatch.setenv("OPENAI_API_KEY_OF_THE_PROJECT", PROJECT_KEY)
+
+
+def _base64(before: str, key: str = ODD_KEY, after: str = "!") -> str:
+    return base64.b64encode(f"{before}{key}{after}".encode()).decode()
+
+
+ECHOES = {
+    "whole": ODD_KEY,
+    "reversed": ODD_KEY[::-1],
+    "base64": base64.b64encode(ODD_KEY.encode()).decode(),
+    "base64 of Basic": _base64("user:"),
+    **{f"base64 at offset {offset}": _base64("a" * offset) for offset in range(3)},
+    **{f"url-safe base64 at offset {offset}": _base64("a" * offset).translate({43: "-", 47: "_"}) for offset in (0, 1)},
+    "hexadecimal": ODD_KEY.encode().hex(),
+    "capital hexadecimal": ODD_KEY.encode().hex().upper(),
+    "URL-quoted": quote(ODD_KEY, safe=""),
+    "URL-quoted, with slashes": quote(ODD_KEY),
+    "URL-quoted, small": quote(ODD_KEY, safe="").replace("%2F", "%2f").replace("%2B", "%2b").replace("%22", "%22"),
+    "form": quote_plus(ODD_KEY),
+    "JSON": json.dumps(ODD_KEY)[1:-1],
+    "JSON with \\/": ODD_KEY.replace("/", "\\/"),
+    "HTML": html.escape(ODD_KEY),
+    "its beginning": ODD_KEY[:12],
+    "its middle": ODD_KEY[9:21],
+    "its end": ODD_KEY[-12:],
+    "a part, reversed": ODD_KEY[4:24][::-1],
+    "a part in base64": _base64("ab", ODD_KEY[5:25]),
+    "a part in hexadecimal": ODD_KEY[5:20].encode().hex(),
+    "of a variable with more words": PROJECT_KEY[3:20],
+}
+
+
+@pytest.mark.parametrize("form", ECHOES)
+@pytest.mark.parametrize("around", ["", "x" * 5, "é" * 11])
+def test_encoded_echoes_are_redacted(form: str, around: str) -> None:
+    for redacted in (redact, redact_known_keys):
+        shown = redacted(f"{around} the key <{ECHOES[form]}> is wrong {around}")
+        assert shown.startswith(f"{around} the key <")
+        assert shown.endswith(f" is wrong {around}")
+        assert "***" in shown
+        # At most the characters remain that encode bits of the neighbours too.
+        inside = shown.removeprefix(f"{around} the key <").removesuffix(f"> is wrong {around}").replace("***", "")
+        assert len(inside) <= 12
+
+
+@given(
+    st.text(st.characters(codec="utf-8"), min_size=12, max_size=40).filter(lambda key: not key.startswith(("/", "~"))),
+    st.binary(max_size=5),
+    st.integers(0, 28),
+)
+@settings(max_examples=tries(25, 100), deadline=None)
+def test_every_part_of_twelve_characters_and_every_alignment_is_found(key: str, before: bytes, place: int) -> None:
+    if "://" in key or "." in key[-6:]:  # an address or a file: only the whole is secret
+        part = key
+    else:
+        place %= len(key) - 11
+        part = key[place : place + 12]
+    redactor = Redactor([key])
+    assert "***" in redactor.redact_known(f"«{part}»")
+    coded = base64.b64encode(before + key.encode("utf-8", "replace") + b"?").decode()
+    assert "***" in redactor.redact_known(coded)
+
+
+def test_shorter_parts_and_locations_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGNING_KEY", "/home/somebody/certificates/signing.pem")
+    monkeypatch.setenv("TOKEN_URL", "https://login.example.com/token")
+    monkeypatch.setenv("TOKENIZERS_PARALLELISM", "falsefalse")
+    text = f"{ODD_KEY[6:17]} in /home/somebody/certificates/x, https://login.example.com/token says falsefalse"
+    assert redact(text) == text
+    assert redact("no /home/somebody/certificates/signing.pem here") == "no *** here"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "ghp_abcdABCD0123abcdABCD0123abcdABCD0123",
+        "github_pat_11ABCDEFG0abcdefghijkl_0123456789",
+        "xoxb-123456789012-abcdefABCDEF",
+        "AKIAIOSFODNN7ABCDEFG",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N",
+    ],
+)
+def test_keys_of_known_services_are_redacted_by_their_looks(key: str) -> None:
+    assert redact(f"with {key}, no") == "with ***, no"
+
+
+HOSTILE = {
+    "words": "some ordinary words of an answer, " * 30_000,
+    "the key, many times": ODD_KEY * 33_000,
+    "parts that are too short": f"{ODD_KEY[6:17]}-" * 83_000,
+    "parts, one character apart": "".join(ODD_KEY[at % 20 : at % 20 + 11] for at in range(90_000)),
+    "stars": "*" * 1_000_000,
+    "stars in words": "ab**" * 250_000,
+    "tokens that never end": "-eyJ" * 250_000,
+    "one word": "A" * 1_000_000,
+}
+
+
+@pytest.mark.parametrize("name", list(HOSTILE)[:: tries(4, 1)])
+def test_time_is_linear(name: str) -> None:
+    text = HOSTILE[name]
+    redact("warm")
+    began = time.process_time()
+    shown = redact(text)
+    assert time.process_time() - began < 5  # quadratic would be hours
+    assert ODD_KEY[:12] not in shown
+
+
+class Seen(BaseModel):
+    seen: str
+
+
+def test_no_echo_of_a_server_is_stored_or_told(tmp_path: Path) -> None:
+    coded = base64.b64encode(f"Bearer {PLANTED}".encode()).decode()
+    said = json.dumps({"seen": f"{coded} {PLANTED[::-1]} {PLANTED.encode().hex()}"})
+    fault = Fault("400", message=f"no such thing: {coded} {PLANTED[::-1]}")
+    with Loopback(faults=scripted([None, fault]), reply=lambda asked: said) as server:
+        options = {"max_attempts": "1", "base_url": f"{server.url}/v1", "parse_retries": "0"}
+        model = open_chat_model("openai/gpt-4.1", options)
+        first = wait_for(model.ask(CONVERSATION, Seen))
+        second = wait_for(open_chat_model("openai/gpt-4.1", {**options, "seed": "1"}).ask(CONVERSATION, Seen))
+    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()).decode(errors="replace")
+    for text in (str(first), str(second), stored):
+        assert "***" in text
+        for echo in (coded[10:30], PLANTED[::-1][:12], PLANTED.encode().hex()[:24]):
+            assert echo not in text
+
+
+def test_no_echo_of_a_program_is_told(tmp_path: Path) -> None:
+    program = tmp_path / "paint.py"
+    program.write_text(
+        "import base64, os, sys\nsys.exit('no: ' + base64.b64encode(os.environ['PAINTER_API_KEY'].encode()).decode())"
+    )
+    (answer,) = answers(open_command(f"{sys.executable} -S {program}", {}), [request()])
+    assert isinstance(answer, Failed)
+    assert answer.reason.startswith("the program ended with code 1: no: ***")
+    assert base64.b64encode(ODD_KEY.encode()).decode()[:16] not in answer.reason

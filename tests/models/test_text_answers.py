@@ -1,8 +1,9 @@
-"""Answers that are read from the whole text: no schema is sent or described, and rules of their own decide."""
+"""Answers that are read from the whole text, and Python literals in them."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -10,7 +11,8 @@ from typing import Self
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.models.chat import Answered, Completion, Message, Unanswered
+from formalimg.models import text_answer
+from formalimg.models.base import Answered, Completion, Message, Unanswered
 from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.options import sampling_options
 from formalimg.models.registry import open_chat_model
@@ -141,3 +143,25 @@ def test_readers_of_other_rules_share_the_cache_and_ask_anew_where_theirs_fail()
     assert isinstance(first, Answered)
     assert isinstance(second, Answered)
     assert (first.raw, second.raw) == ("001", "002")
+
+
+_ALIKE = 2**61 - 1
+"""All multiples of it have the same hash."""
+
+
+@pytest.mark.parametrize("entry", ["{}: 1", "{}", "({},)", "-{}", "{}.0: 1"])
+def test_numbers_that_are_hashed_alike_take_no_long_time(entry: str) -> None:
+    members = ", ".join(entry.format(number * _ALIKE) for number in range(1, 20_000))
+    start = time.process_time()
+    with pytest.raises(ValueError, match="neither JSON nor a Python literal"):
+        json_or_literal(f"{{{members}}}")
+    assert time.process_time() - start < 2
+
+
+def test_literals_with_some_numbers_as_keys_are_read() -> None:
+    assert json_or_literal("{1: 'a', 2: ['b', None]}") == {1: "a", 2: ["b", None]}
+    assert json_or_literal(" {'holds': True, 'which': {1, 2}}") == {"holds": True, "which": {1, 2}}
+    texts = {f"{number}": number for number in range(5 * text_answer.MAX_NUMERIC_KEYS)}
+    assert json_or_literal(str(texts)) == texts
+    numbers = dict.fromkeys(range(text_answer.MAX_NUMERIC_KEYS))
+    assert json_or_literal(str(numbers)) == numbers

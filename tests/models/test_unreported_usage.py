@@ -13,13 +13,23 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from formalimg.models.base import CallError, Failed, Generated, ImageRequest, Usage
-from formalimg.models.chat import Answered, Attachment, Completion, Message, Reply
+from formalimg.models.base import (
+    Answered,
+    Attachment,
+    CallError,
+    Completion,
+    Failed,
+    Generated,
+    ImageRequest,
+    Message,
+    Reply,
+    Usage,
+)
 from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.image_provider import ImageCompletion, build_image_model
 from formalimg.models.providers.http import read_usage
 from formalimg.models.retry import RetryPolicy
-from formalimg.models.spending import metered, note_usage
+from formalimg.models.spending import note_usage, open_meter
 from formalimg.runs.progress import Progress
 from formalimg.types import Setting
 from tests.support.remote_models import answers, request
@@ -220,7 +230,7 @@ def test_failed_attempts_before_an_image_are_a_part_of_its_cost() -> None:
 
 def test_no_attempt_is_begun_once_the_budget_is_used_up() -> None:
     progress = Progress(0, 0, budget=3.0)
-    with metered(progress) as meter:
+    with open_meter(progress) as meter:
         answer = _image(Painter(CallError("wrong", "HTML")), max_attempts=100)
         assert (answer, meter.blocked) == (Failed("wrong: HTML", cost=4), True)
         assert _image(Painter(CallError("wrong", "HTML"))) == Failed(

@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.question_judge import NumberedAnswers, YesNoAnswer
-from formalimg.models.base import CallError
-from formalimg.models.chat import Answered
+from formalimg.models.base import Answered, CallError
 from formalimg.models.providers.openai import OpenAIChat, open_openai_chat
-from formalimg.models.providers.openai_client import connect_openai
+from formalimg.models.providers.sdk import connect_openai
 from formalimg.models.structured_output import answer_schema
 from formalimg.models.text_answer import TextAnswer
 from formalimg.models.yes_probability import TokenLogprobs, first_token_chances, read_logprobs, yes_probability
@@ -194,8 +193,8 @@ def test_wrong_options_are_told(options: dict[str, str], message: str) -> None:
 
 
 def test_a_value_that_is_no_probability_is_not_taken_from_a_cache(tmp_path: Path) -> None:
+    from formalimg.models.base import Completion
     from formalimg.models.cache import AnswerCache
-    from formalimg.models.chat import Completion
 
     cache = AnswerCache(tmp_path)
     cache.put("good", Completion("yes", p_yes=0.25, served={"model": "m"}))

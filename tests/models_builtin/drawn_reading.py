@@ -8,7 +8,7 @@ from typing import Any
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.logic.syntax import Value, Variable, atoms
-from formalimg.models.builtin.misreading import ReadFact
+from formalimg.models.builtin.drawn_world import ReadFact
 from formalimg.scenes.objects import ATTRIBUTE_PREDICATES
 from formalimg.types import Item
 

@@ -18,8 +18,8 @@ from formalimg.logic.verification import verify
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.builtin.mentions import MAX_OBJECTS
 from formalimg.models.builtin.placement import GAP
+from formalimg.models.builtin.placement import compose_scattered as scatter
 from formalimg.models.builtin.reader import compose_scene as read
-from formalimg.models.builtin.scatter import compose_scattered as scatter
 from formalimg.scenes.objects import CANVAS, MIN_SIDE
 from formalimg.scenes.scene import Scene
 from tests.models_builtin.knolling import knolling

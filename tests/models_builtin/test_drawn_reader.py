@@ -15,7 +15,7 @@ from formalimg.models.base import Generated, ImageRequest, Refused
 from formalimg.models.builtin.baselines import Baseline, open_baseline
 from formalimg.models.builtin.drawn_parser import read_facts
 from formalimg.models.builtin.drawn_reader import brief_of, compose_drawn_reading
-from formalimg.models.builtin.misreading import MisreadRates
+from formalimg.models.builtin.drawn_world import MisreadRates
 from formalimg.runs.plan import RequestBuilder
 from formalimg.scenes.scene import SceneRelation
 

@@ -11,8 +11,14 @@ import pytest
 
 from formalimg import load
 from formalimg.models.builtin.drawn_parser import read_facts
-from formalimg.models.builtin.drawn_world import drawn_world
-from formalimg.models.builtin.misreading import ATTRIBUTE_FACTS, MISREAD_OPTIONS, MisreadRates, ReadFact, misread
+from formalimg.models.builtin.drawn_world import (
+    ATTRIBUTE_FACTS,
+    MISREAD_OPTIONS,
+    MisreadRates,
+    ReadFact,
+    drawn_world,
+    misread,
+)
 from tests.models_builtin.drawn_reading import as_stated
 from tests.support.sizes import tries
 

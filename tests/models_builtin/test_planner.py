@@ -15,10 +15,19 @@ from formalimg.benchmarks.conditions import Condition
 from formalimg.drawing.icon_scene import layout_png, read_layout
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.scene_judge import LayoutJudge
-from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
+from formalimg.models.base import (
+    Answered,
+    Failed,
+    Generated,
+    ImageRequest,
+    ImageResult,
+    Message,
+    Refused,
+    Reply,
+    Unanswered,
+)
 from formalimg.models.builtin.baselines import open_baseline
 from formalimg.models.builtin.planner import ChatPlanner, SolverPlanner, open_planner
-from formalimg.models.chat import Answered, Message, Reply, Unanswered
 from formalimg.reports.comparison import compare
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute

@@ -21,10 +21,8 @@ from formalimg.judges.factory import open_judge
 from formalimg.judges.scene_judge import PublishedLayoutJudge
 from formalimg.logic.parser import parse
 from formalimg.logic.vocabulary import vocabulary
-from formalimg.models.base import Failed, Generated
-from formalimg.models.builtin.planner import ChatPlanner
-from formalimg.models.builtin.published_planner import LayoutAnswer, PublishedPlanner
-from formalimg.models.chat import Attachment
+from formalimg.models.base import Attachment, Failed, Generated
+from formalimg.models.builtin.planner import ChatPlanner, LayoutAnswer, PublishedPlanner
 from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.retry import RetryPolicy
 from formalimg.prompts import PromptError

@@ -16,9 +16,8 @@ from formalimg.judges.base import LoadedImage
 from formalimg.judges.factory import open_judge
 from formalimg.judges.grounding_files import read_grounding_file
 from formalimg.judges.scene_judge import LayoutJudge
-from formalimg.models.base import Generated, ImageRequest, ImageResult, Refused
+from formalimg.models.base import Generated, ImageRequest, ImageResult, Refused, Unanswered
 from formalimg.models.builtin.planner import ChatPlanner, SolverPlanner
-from formalimg.models.chat import Unanswered
 from formalimg.models.folder.folder_model import open_folder
 from formalimg.reports.run_export import export_run
 from formalimg.runs.config import RunConfig

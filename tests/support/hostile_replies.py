@@ -34,7 +34,7 @@ from formalimg.judges.grounders import vlm
 from formalimg.judges.grounders.boxes import box_convention
 from formalimg.language.parser import parse_prompt
 from formalimg.models.base import ImageRequest
-from formalimg.models.builtin.painter import compose_layout
+from formalimg.models.builtin.baselines import compose_layout
 from formalimg.models.builtin.planner import PlannedLayout
 from formalimg.models.structured_output import ParseFailure, parse_answer
 from formalimg.scenes.scene import Scene

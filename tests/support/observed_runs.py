@@ -12,7 +12,7 @@ from formalimg import parse
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.judges.clause_judge import ClauseJudge
 from formalimg.judges.factory import open_judge
-from formalimg.models.chat import Completion, Message
+from formalimg.models.base import Completion, Message
 from formalimg.models.chat_provider import build_chat_model
 from formalimg.models.python_function import CallableModel
 from formalimg.runs.config import RunConfig

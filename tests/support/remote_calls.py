@@ -7,8 +7,7 @@ from collections.abc import Mapping
 import pytest
 from pydantic import BaseModel
 
-from formalimg.models.base import Failed
-from formalimg.models.chat import Answered, Unanswered
+from formalimg.models.base import Answered, Failed, Unanswered
 from formalimg.models.providers.anthropic import open_anthropic_chat
 from formalimg.models.providers.gemini import open_gemini_chat, open_gemini_images
 from formalimg.models.providers.hf import open_hf_chat, open_hf_images

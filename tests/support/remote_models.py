@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from formalimg.models.base import ImageRequest, ImageResult
-from formalimg.models.chat import Attachment, Message
+from formalimg.models.base import Attachment, ImageRequest, ImageResult, Message
 from formalimg.types import ImageModel
 from tests.support.loopback.images import plain
 

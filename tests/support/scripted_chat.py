@@ -14,7 +14,7 @@ from formalimg.judges.base import LoadedImage
 from formalimg.logic.prenex import Clause, to_prenex
 from formalimg.logic.soft_score.best_binding import best_binding
 from formalimg.logic.syntax import Atom, Value
-from formalimg.models.chat import Answered, Attachment, Message, Reply, Unanswered
+from formalimg.models.base import Answered, Attachment, Message, Reply, Unanswered
 from formalimg.models.structured_output import ParseFailure, parse_answer
 from formalimg.scenes.scene import Scene
 from formalimg.types import AnswerType, Setting

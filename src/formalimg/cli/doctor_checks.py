@@ -25,7 +25,7 @@ from formalimg.benchmarks.loader import load
 from formalimg.judges.factory import open_judge
 from formalimg.logic.parser import parse
 from formalimg.models.python_function import CallableModel
-from formalimg.models.registry import installed_providers
+from formalimg.models.registry import list_providers
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute
 from formalimg.runs.reader import Judged, open_run
@@ -104,7 +104,7 @@ def _packages() -> Iterator[DoctorCheck]:
 
 def _providers() -> Iterator[DoctorCheck]:
     """Check which extras are installed and which keys are set, by provider. The keys themselves are never read."""
-    for provider in installed_providers():
+    for provider in list_providers():
         if provider.missing:
             yield DoctorCheck(f"{provider.name}/…", "absent", "; ".join(provider.missing))
         else:

@@ -20,9 +20,9 @@ def models_command(
     printed.
     """
     from formalimg.judges.grounders.installed import installed_grounders  # these here, so that others start faster
-    from formalimg.models.registry import installed_presets, installed_providers
+    from formalimg.models.registry import list_presets, list_providers
 
-    found = [*installed_providers(), *installed_grounders(), *installed_presets()]
+    found = [*list_providers(), *installed_grounders(), *list_presets()]
     if as_json:
         print_data(f"{json.dumps([provider.to_json() for provider in found], indent=2, ensure_ascii=False)}\n")
         return

@@ -41,8 +41,8 @@ class GivenPrices:
 def require_prices(budget: float | None, parties: Sequence[Identified], *, per_image: bool = False) -> None:
     """Refuse a budget if a price is unknown, before anything is paid for."""
     from formalimg.models.pricing import UNKNOWN_PRICE, price_of
-    from formalimg.models.spending import unknown_price_advice
+    from formalimg.models.spending import advise_on_unknown_price
 
     for party in parties if budget is not None else ():
         if price_of(party) == UNKNOWN_PRICE:
-            raise FormalimgError(unknown_price_advice(party.name, per_image=per_image))
+            raise FormalimgError(advise_on_unknown_price(party.name, per_image=per_image))

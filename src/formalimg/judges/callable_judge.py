@@ -12,7 +12,7 @@ from typing import Any
 from formalimg._util.aio import call_function
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
-from formalimg.models.public_identity import stored_settings
+from formalimg.models.redaction import mask_settings
 from formalimg.models.secrets import redact
 from formalimg.types import Item, Part, Setting, Unscored, Verdict
 
@@ -65,7 +65,7 @@ class CallableJudge:
         self.name = name or f"python/{_name_of(function)}"
         digest = _code_digest(function)
         own: dict[str, Setting] = {"threshold": threshold, **({"code": digest} if digest else {})}
-        self.settings: Mapping[str, Setting] = stored_settings({**own, **(settings or {})})
+        self.settings: Mapping[str, Setting] = mask_settings({**own, **(settings or {})})
         self.concurrency = concurrency
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:

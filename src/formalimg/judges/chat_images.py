@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from formalimg._util.images import png_bytes
 from formalimg.judges.base import LoadedImage
-from formalimg.models.chat import Attachment
+from formalimg.models.base import Attachment
 from formalimg.prompts import Prompt
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import DECLINED, LoadedImage, UnscoredReason
 from formalimg.judges.chat_images import ChatImage, ImagePosition, build_question, encode_image
-from formalimg.models.chat import Message, Unanswered
+from formalimg.models.base import Message, Unanswered
 from formalimg.models.pricing import Price, price_of
 from formalimg.models.spending import note_waste
 from formalimg.models.structured_output import read_aside

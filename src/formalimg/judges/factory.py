@@ -72,7 +72,7 @@ def open_judge(
             raise FormalimgError(f"layouts are judged by logic alone, not by {name or 'options'}: leave the judge out")
         return LayoutJudge() if protocol == "default" else PublishedLayoutJudge()
     if name is not None:
-        from formalimg.models.presets import expand_preset  # here, because most runs of built-in models name no judge
+        from formalimg.models.registry import expand_preset  # here, because most runs of built-in models name no judge
 
         name, options = expand_preset(name, options)
     about = suite_of(suite)

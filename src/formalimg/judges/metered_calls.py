@@ -9,7 +9,7 @@ from typing import TypeVar
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError, OverBudgetError
 from formalimg.judges.base import Grounding
-from formalimg.models.spending import Spending, metered, unknown_cost_advice
+from formalimg.models.spending import Spending, advise_on_unknown_cost, open_meter
 from formalimg.types import Grounder, Judge, Unscored, Verdict
 
 MAX_FAILURES = 20
@@ -36,11 +36,11 @@ class MeteredCalls:
         """Return the answer of a call."""
         answer: _Answer | None = None
         if self._spending.may_spend:
-            with metered(self._spending, finish=True) as meter:
+            with open_meter(self._spending, finish=True) as meter:
                 answer = await ask()
                 _, unpriced = meter.settle(answer.cost or 0.0, int(answer.cost is None))
             if unpriced and self._spending.budget is not None:
-                raise FormalimgError(unknown_cost_advice(self._party, per_image=False))
+                raise FormalimgError(advise_on_unknown_cost(self._party, per_image=False))
             if meter.blocked:
                 answer = None
         if answer is None:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_images import encode_image
 from formalimg.judges.chat_judge import NoValidAnswer, explain_unanswered
-from formalimg.models.chat import Answered, Attachment, Message
+from formalimg.models.base import Answered, Attachment, Message
 from formalimg.models.pricing import Price, price_of
 from formalimg.models.text_answer import TextAnswer
 from formalimg.prompts import USER_LINE, Prompt, load_prompts

@@ -19,7 +19,7 @@ from formalimg.drawing.scene import DrawnScene
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.scene_judge import judge_written_layout
 from formalimg.judges.text_readers.text_reader import TextLine, TextReader, TextReading
-from formalimg.models.chat import Answered, Message, Reply, Unanswered
+from formalimg.models.base import Answered, Message, Reply, Unanswered
 from formalimg.models.structured_output import ParseFailure, parse_answer
 from formalimg.scenes.objects import Box, SceneError
 from formalimg.scenes.scene import Scene

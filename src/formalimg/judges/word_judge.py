@@ -17,7 +17,7 @@ from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import NoValidAnswer, total_cost
 from formalimg.judges.factory import open_chat
 from formalimg.judges.published_protocol import PublishedJudge, PublishedReply, WordAnswer, attach
-from formalimg.models.chat import Attachment, Message
+from formalimg.models.base import Attachment, Message
 from formalimg.types import ChatModel, Item, Part, Setting, Unscored, Verdict
 
 _FIRST_WORD = re.compile(r"[^\W_]+")

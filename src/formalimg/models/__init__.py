@@ -4,8 +4,7 @@ from formalimg._util.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from formalimg.models.base import CallError, Usage
-    from formalimg.models.chat import Completion
+    from formalimg.models.base import CallError, Completion, Usage
     from formalimg.models.chat_provider import build_chat_model
     from formalimg.models.folder.file_matching import RequestedImage
     from formalimg.models.folder.folder_model import open_folder

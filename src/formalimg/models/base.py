@@ -1,19 +1,18 @@
-"""What models exchange: image requests and results, usage, identity of providers, and call errors."""
+"""What models exchange: requests, results and messages, usage, identity of providers, and call errors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Generic, Literal, Protocol, TypeAlias, runtime_checkable
 
-from formalimg.types import Setting
+from formalimg.types import AnswerType, Setting
 
 if TYPE_CHECKING:
     from formalimg.models.folder.file_matching import MatchReport, RequestedImage
 
 
-MIN_KEY_LENGTH = 8
-"""Shorter values are no API keys, and redacting them would garble messages."""
+MIN_KEY_LENGTH = 8  # shorter values are no API keys, and redacting them would garble messages
 
 CallErrorKind: TypeAlias = Literal[
     "busy",  # rate limited: wait, then retry
@@ -30,12 +29,10 @@ class Identified(Protocol):
     @property
     def name(self) -> str:
         """Name as users write it, `provider/model`."""
-        ...
 
     @property
     def settings(self) -> Mapping[str, Setting]:
         """Everything besides the input that shapes the results. Must not contain secrets: they are stored and shown."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -141,10 +138,82 @@ ImageResult: TypeAlias = Generated | Refused | Failed
 class PremadeImageModel(Protocol):
     """An image model with premade images, which can report beforehand which ones it has."""
 
-    def match(self, wanted: Sequence[RequestedImage]) -> MatchReport:
+    def match(self, images: Sequence[RequestedImage]) -> MatchReport:
         """Match files to these images, given in the order of the suite. Must be called before `run --no-judge`."""
-        ...
 
     def fingerprint(self, item: str, sample: int) -> str:
         """Return a short text that changes when the file of an image does; the same for all missing ones."""
-        ...
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """An image in a message: the bytes of the file and its media type, such as image/png."""
+
+    data: bytes
+    media_type: str
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a conversation: role and ordered parts, each text or image."""
+
+    role: Literal["system", "user", "assistant"]
+    parts: tuple[str | Attachment, ...]
+
+
+@dataclass(frozen=True)
+class Completion:
+    """Raw response of a provider, before it is parsed.
+
+    Attributes:
+        text: the generated text.
+        ended: why generation ended: complete, cut off by a length limit, or refused.
+        usage: tokens used.
+        served: what was actually used (the model id that the server reports …).
+        p_yes: the probability of yes, 0 to 1, if a yes/no question was asked and the server reported it; else None.
+        first_tokens: the probability of each token that could have begun the answer, if it is plain text and the server
+            told; else empty.
+    """
+
+    text: str
+    ended: Literal["stop", "length", "refusal"] = "stop"
+    usage: Usage = field(default_factory=Usage)
+    served: Mapping[str, Setting] = field(default_factory=dict)
+    p_yes: float | None = None
+    first_tokens: Mapping[str, float] = field(default_factory=dict)
+
+
+class ChatProvider(Identified, Protocol):
+    """One API call to a chat model. Retries, rate limits, cache and parsing are added by `build_chat_model`."""
+
+    async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
+        """Send one request."""
+
+
+@dataclass(frozen=True)
+class Answered(Generic[AnswerType]):
+    """A chat model answered in the requested form."""
+
+    value: AnswerType
+    raw: str
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = 0.0
+    served: Mapping[str, Setting] = field(default_factory=dict)
+    cached: bool = False
+    p_yes: float | None = None
+    first_tokens: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """No answer, or none that can be parsed: never a guess."""
+
+    # the model refused, its answers cannot be parsed, or no response was received
+    kind: Literal["refused", "unreadable", "failed"]
+    reason: str  # what happened, on one line
+    raw: str = ""  # the last answer as received, if there was one
+    usage: Usage = field(default_factory=Usage)  # what all attempts used
+    cost: float | None = 0.0  # the same in US dollars; None if the price is unknown
+
+
+Reply: TypeAlias = Answered[AnswerType] | Unanswered

@@ -1,27 +1,29 @@
-"""Cache of chat answers, so that the same question is paid for once."""
+"""Cache of chat answers, and de-duplication of questions: the same question is paid for once."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hashlib
 import json
 import sqlite3
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from formalimg._util.cache_folder import CACHE_VARIABLE
 from formalimg._util.cache_folder import cache_folder as cache_folder
 from formalimg._util.databases import has_no_schema, open_untrusted, require_our_schema
 from formalimg._util.strict_json import StoredValueError, stored_json, stored_text, wrong_value
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Usage
-from formalimg.models.chat import Attachment, Completion, Message
+from formalimg.models.base import Attachment, Completion, Message
 from formalimg.types import Setting
 
 CACHE_FILE = "answers.sqlite"
-
 _TABLE = """
 CREATE TABLE IF NOT EXISTS answers (
     question TEXT PRIMARY KEY,    -- what was asked, as a hash: neither words nor pictures are kept
@@ -32,13 +34,11 @@ CREATE TABLE IF NOT EXISTS answers (
     at REAL NOT NULL              -- seconds since 1970
 ) STRICT, WITHOUT ROWID
 """
-_LOCK_TIMEOUT = 10
-"""Seconds to wait for another process that is writing."""
+_LOCK_TIMEOUT = 10  # seconds to wait for another process that is writing
 _P_YES = "p_yes"
 _FIRST_TOKENS = "first_tokens"
 """The probability of yes is kept among what was served: files of earlier versions have no column for it."""
-_MAX_ANSWER = 16_000_000
-"""Characters of an answer."""
+_MAX_ANSWER = 16_000_000  # characters of an answer
 _ADVICE = (
     f"remove the file, name another folder with {CACHE_VARIABLE}, or go on without a cache by the option cache=off"
 )
@@ -48,40 +48,32 @@ def cache_key(
     name: str, settings: Mapping[str, Setting], messages: Sequence[Message], schema: Mapping[str, object]
 ) -> str:
     """Return a hash of everything that shapes an answer."""
-    turns = [[message.role, [_hashable(part) for part in message.parts]] for message in messages]
+    turns = [[message.role, [_hash_part(part) for part in message.parts]] for message in messages]
     content = [name, dict(settings), turns, schema]
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
 
 
-def _hashable(part: str | Attachment) -> object:
+def _hash_part(part: str | Attachment) -> object:
     if isinstance(part, str):
         return part
     return {"type": part.media_type, "sha256": hashlib.sha256(part.data).hexdigest()}
 
 
-def _served(text: object) -> dict[str, Setting]:
-    found = stored_json(text, "served", dict)
-    for value in found.values():
+def _parse_served(text: object) -> dict[str, Setting]:
+    served = stored_json(text, "served", dict)
+    for value in served.values():
         if value is not None and not isinstance(value, str | int | float):
             raise wrong_value("served", value)
-    return found
+    return served
 
 
-def _chances(text: object) -> dict[str, float]:
+def _parse_first_tokens(text: object) -> dict[str, float]:
     """Return the probabilities of first tokens, which are stored as a text inside `served`."""
-    found = {} if text is None else stored_json(text, _FIRST_TOKENS, dict)
-    for value in found.values():
+    probabilities = {} if text is None else stored_json(text, _FIRST_TOKENS, dict)
+    for value in probabilities.values():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
             raise wrong_value(_FIRST_TOKENS, value)
-    return found
-
-
-def _soft_fields(completion: Completion) -> dict[str, Setting]:
-    """Return what log-probabilities told, as fields beside those of `served`; none if they told nothing."""
-    fields: dict[str, Setting] = {} if completion.p_yes is None else {_P_YES: completion.p_yes}
-    if completion.first_tokens:
-        fields[_FIRST_TOKENS] = json.dumps(dict(completion.first_tokens))
-    return fields
+    return probabilities
 
 
 class AnswerCache:
@@ -110,11 +102,11 @@ class AnswerCache:
                 row = self._connection.execute(select, (key,)).fetchone()
                 if row is None:
                     return None
-                served = _served(row[1])
+                served = _parse_served(row[1])
                 p_yes = served.pop(_P_YES, None)
                 if p_yes is not None and not (isinstance(p_yes, int | float) and 0 <= p_yes <= 1):
                     raise wrong_value("served", p_yes)
-                first = _chances(served.pop(_FIRST_TOKENS, None))
+                first = _parse_first_tokens(served.pop(_FIRST_TOKENS, None))
                 text = stored_text(row[0], "text", _MAX_ANSWER)
                 return Completion(text, served=served, p_yes=p_yes, first_tokens=first)
             except (StoredValueError, sqlite3.Error) as error:
@@ -128,14 +120,11 @@ class AnswerCache:
         """Store a complete answer. The first one stays, so that all later callers get the same."""
         if completion.ended != "stop":
             raise ValueError(f"an answer that ended by {completion.ended} is not worth remembering")
-        row = (
-            key,
-            completion.text,
-            completion.usage.input_tokens,
-            completion.usage.output_tokens,
-            json.dumps({**completion.served, **_soft_fields(completion)}),
-            time.time(),
-        )
+        served = dict(completion.served)  # what log-probabilities told goes with it, if they told anything
+        served |= {} if completion.p_yes is None else {_P_YES: completion.p_yes}
+        served |= {_FIRST_TOKENS: json.dumps(dict(completion.first_tokens))} if completion.first_tokens else {}
+        usage = completion.usage
+        row = (key, completion.text, usage.input_tokens, usage.output_tokens, json.dumps(served), time.time())
         with self._lock, contextlib.suppress(sqlite3.Error):  # a full disk must not cost us the answer itself
             self._connection.execute("INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?)", row)
 
@@ -144,12 +133,38 @@ class AnswerCache:
         with self._lock, contextlib.suppress(sqlite3.Error):
             self._connection.execute("DELETE FROM answers WHERE question = ?", (key,))
 
-    def total_usage(self) -> Usage:
-        """Return the tokens that all cached answers once used."""
-        with self._lock:
-            sums = "SELECT coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0) FROM answers"
-            return Usage(*self._connection.execute(sums).fetchone())
-
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
+
+
+@dataclass
+class CurrentQuestion:
+    """A question that is being asked, and by how many."""
+
+    # the answer, as soon as one of them has it. Beside the cache, because a full disk keeps nothing
+    answer: Completion | None = None
+    askers: int = 0  # number of those who ask it or wait for its answer
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # held by the one who asks
+
+
+_questions: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, CurrentQuestion]] = WeakKeyDictionary()
+"""All that are being asked, by event loop and key: models of the same name and settings share them."""
+
+
+@asynccontextmanager
+async def single_flight(key: str) -> AsyncIterator[CurrentQuestion]:
+    """Wait for whoever is asking this question, then yield it: with an answer, or to be asked by the caller.
+
+    One at a time: if the first gets no answer or is cancelled, the next tries itself, and nobody else is cancelled.
+    """
+    questions = _questions.setdefault(asyncio.get_running_loop(), {})
+    question = questions.setdefault(key, CurrentQuestion())
+    question.askers += 1
+    try:
+        async with question.turn:
+            yield question
+    finally:
+        question.askers -= 1
+        if not question.askers:
+            del questions[key]

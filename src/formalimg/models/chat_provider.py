@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
@@ -10,13 +11,20 @@ from functools import partial
 from re import Pattern
 
 from formalimg._util.text import truncate
-from formalimg.models.base import CallError, Usage
-from formalimg.models.cache import AnswerCache, cache_folder, cache_key
-from formalimg.models.chat import Answered, ChatProvider, Completion, Message, Reply, Unanswered
-from formalimg.models.chat_usage import complete_usage, estimate_input, maximum_output, without_impossible
-from formalimg.models.deduplication import CurrentQuestion, asking
+from formalimg.models.base import (
+    Answered,
+    Attachment,
+    CallError,
+    ChatProvider,
+    Completion,
+    Message,
+    Reply,
+    Unanswered,
+    Usage,
+)
+from formalimg.models.cache import AnswerCache, CurrentQuestion, cache_folder, cache_key, single_flight
 from formalimg.models.pricing import price_of
-from formalimg.models.public_identity import StoredSettings, mask_secrets
+from formalimg.models.redaction import StoredSettings, mask_secrets
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import redact_known_keys, redact_values
 from formalimg.models.spending import NO_USAGE, RequestCost, note_text, note_waste
@@ -32,19 +40,57 @@ from formalimg.models.structured_output import (
 )
 from formalimg.types import AnswerType, Setting
 
-_VERSION = 1
-"""Incremented with every change after which models are asked, or answers are parsed, differently."""
+_BYTES_PER_TOKEN = 2  # on the safe side: English text has about four bytes a token, and other languages three
+_MESSAGE_TOKENS = 100  # more than what any chat template puts around a message
+_IMAGE_TOKENS = 3_000  # more than what most models count for an image
+_MANY_IMAGE_TOKENS = {"gpt-4o-mini": 50_000}
+"""The same for models that count more, by a part of their names: gpt-4o-mini counts up to 48,169."""
+_SHORTEST_ANSWER = 500
+"""Tokens that are counted at least for an answer of which nothing is known: it may have been lost, or thought about."""
+_LONGEST_ANSWER = 65_536  # tokens that are counted at most for an answer if no setting limits it
+_LENGTH_LIMITS = ("max_tokens", "max_completion_tokens")
+"""Settings that limit the length of an answer, thinking included; also as fields that the user adds."""
+
+
+def estimate_input(model: str, messages: Sequence[Message], schema: Mapping[str, object]) -> int:
+    """Estimate the tokens of a request; the schema of the answer may be sent along, at most twice."""
+    image_tokens = next((count for part, count in _MANY_IMAGE_TOKENS.items() if part in model), _IMAGE_TOKENS)
+    size, tokens = 2 * len(json.dumps(schema)), 0
+    for message in messages:
+        tokens += _MESSAGE_TOKENS
+        for part in message.parts:
+            if isinstance(part, Attachment):
+                tokens += image_tokens
+            else:
+                size += len(part.encode("utf-8", "replace"))
+    return tokens + _estimate_tokens(size)
+
+
+def maximum_output(settings: Mapping[str, Setting]) -> int | None:
+    """Return the most tokens that an answer can have by these settings; None if they set no limit."""
+    limits = [settings.get(prefix + name) for name in _LENGTH_LIMITS for prefix in ("", "extra.")]
+    return max((int(limit) for limit in limits if limit is not None and str(limit).isdecimal()), default=None)
+
+
+def complete_usage(reported: Usage, received: int, *, sent: Callable[[], int], longest: int | None) -> Usage:
+    """Return the usage of a call, with an estimate of what its provider left out."""
+    if reported.input_tokens:
+        return reported
+    limit = _LONGEST_ANSWER if longest is None else longest
+    return Usage(sent(), reported.output_tokens or min(max(_SHORTEST_ANSWER, _estimate_tokens(received)), limit))
+
+
+def _estimate_tokens(size: int) -> int:
+    return -(-size // _BYTES_PER_TOKEN)
+
+
+_VERSION = 1  # incremented with every change after which models are asked, or answers are parsed, differently
 
 _log = logging.getLogger(__name__)
 
 
 class ProviderChatModel:
-    """The chat model of a provider.
-
-    Attributes:
-        name, concurrency: as for every chat model.
-        price: what its calls cost.
-    """
+    """The chat model of a provider."""
 
     def __init__(self, provider: ChatProvider, retry_policy: RetryPolicy, limiter: RateLimiter) -> None:
         self.name = mask_secrets(provider.name)
@@ -62,7 +108,7 @@ class ProviderChatModel:
         return {
             **self._settings.of(self._provider.settings),
             "asking": _VERSION,
-            "format": format_instruction().version,
+            "format": format_instruction()[0],
         }
 
     async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
@@ -74,14 +120,16 @@ class ProviderChatModel:
         key = cache_key(self.name, self.settings, messages, schema)
         if not self._policy.cache:
             return await self._ask(key, messages, schema, answer_type, None)
-        async with asking(f"{cache_folder()} {key}") as current:
-            known = current.answer or await self._cached(key)
-            if known is not None:
-                value = await parse_answer_aside(known.text, answer_type)
+        async with single_flight(f"{cache_folder()} {key}") as current:
+            if self._cache is None:
+                self._cache = AnswerCache(cache_folder())
+            cached = current.answer or await asyncio.to_thread(self._cache.get, key)
+            if cached is not None:
+                value = await parse_answer_aside(cached.text, answer_type)
                 if not isinstance(value, ParseFailure):
                     _log.debug("%s: answer from the cache", self.name)
-                    soft = known.p_yes, known.first_tokens
-                    return Answered(value, known.text, Usage(), 0.0, known.served, True, *soft)
+                    soft = cached.p_yes, cached.first_tokens
+                    return Answered(value, cached.text, Usage(), 0.0, cached.served, True, *soft)
                 await self._drop(key)  # the type's own checks have changed, and the first answer would stay
             return await self._ask(key, messages, schema, answer_type, current)
 
@@ -113,7 +161,11 @@ class ProviderChatModel:
             if completion.ended == "refusal":
                 reason = truncate(" ".join(raw.split()), 300, 50) or "the model declined"
                 return Unanswered("refused", reason, raw, spent.usage, spent.cost)
-            answer = await _parse(completion, answer_type)
+            answer: AnswerType | ParseFailure
+            if completion.ended == "length" and not is_text_answer(answer_type):
+                answer = ParseFailure("the answer was cut off by the limit on its length")
+            else:
+                answer = await parse_answer_aside(completion.text, answer_type)
             if not isinstance(answer, ParseFailure):
                 if current is not None:
                     current.answer = completion
@@ -134,15 +186,12 @@ class ProviderChatModel:
         sent = None if schema == TEXT_SCHEMA else schema
         if sent is not None and sent != OBJECT_SCHEMA and not getattr(self._provider, "supports_schema", True):
             messages = with_format(messages, schema)
-        completion = without_impossible(await self._provider.complete(messages, sent))
+        completion = await self._provider.complete(messages, sent)
+        if completion.ended != "refusal" and completion.text.strip() and not completion.usage.output_tokens:
+            completion = replace(completion, usage=Usage())  # it cannot be that words took no tokens
         note_text(completion.text)
         text = completion.text.encode("utf-8", "replace").decode()  # half a character would fit into no file
         return replace(completion, text=redact_known_keys(text), served=redact_values(completion.served))
-
-    async def _cached(self, key: str) -> Completion | None:
-        if self._cache is None:
-            self._cache = AnswerCache(cache_folder())
-        return await asyncio.to_thread(self._cache.get, key)
 
     async def _drop(self, key: str) -> None:
         if self._cache is not None:
@@ -164,28 +213,44 @@ def build_chat_model(
     return ProviderChatModel(provider, retry_policy, limiter)
 
 
-class SchemaMode:
-    """How a provider sends the schema of an answer: `json_schema`, `json_object` (any JSON) or `none`.
+class SchemaProvider:
+    """A chat provider whose server may enforce the schema of an answer; subclasses send the requests.
 
-    Falls back to `none`, with the schema as text in the messages, once the server rejects schemas.
-
-    Attributes:
-        value: the current mode.
+    In the mode `json_schema` the schema is sent, in `json_object` any JSON is asked for, and in `none` nothing. The
+    last is the mode once the server rejects schemas: then they are text in the messages.
     """
 
-    def __init__(self, value: str, rejection: Pattern[str]) -> None:
-        """Create a mode."""
-        self.value = value
-        self._rejection = rejection
+    marks_rejection = False  # whether `served` says that the schema was rejected
 
-    async def complete(
+    def __init__(self, name: str, settings: Mapping[str, Setting], mode: str, rejection: Pattern[str]) -> None:
+        self.name = name
+        self.settings: Mapping[str, Setting] = dict(settings)
+        self._mode = mode
+        self._rejection = rejection  # what such a server says
+
+    @property
+    def supports_schema(self) -> bool:
+        """Whether the server enforces the schema of an answer."""
+        return self._mode == "json_schema"
+
+    async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
+        """Send one request; a second one, with the schema as text, if the server rejects schemas."""
+        completion, rejected = await self._with_schema(self._send, messages, schema)
+        if rejected and self.marks_rejection:
+            return replace(completion, served={**completion.served, "schema": "none"})
+        return completion
+
+    async def _send(self, messages: Sequence[Message], schema: Mapping[str, object] | None, mode: str) -> Completion:
+        raise NotImplementedError
+
+    async def _with_schema(
         self,
         send: Callable[[Sequence[Message], Mapping[str, object] | None, str], Awaitable[Completion]],
         messages: Sequence[Message],
         schema: Mapping[str, object] | None,
     ) -> tuple[Completion, bool]:
         """Call `send(messages, schema, mode)`, and once more without the schema if the server rejects it."""
-        mode = "none" if schema is None else self.value
+        mode = "none" if schema is None else self._mode
         if schema == OBJECT_SCHEMA and mode != "none":
             mode = "json_object"
         try:
@@ -193,14 +258,8 @@ class SchemaMode:
         except CallError as error:
             if mode == "none" or error.kind != "rejected" or not self._rejection.search(error.reason):
                 raise
-        self.value = "none"
+        self._mode = "none"
         _log.info("the server rejects JSON schemas: they are sent as text from now on")
         # In the mode json_object the schema is in the messages already.
         plain = with_format(messages, schema) if mode == "json_schema" and schema is not None else messages
         return await send(plain, None, "none"), True
-
-
-async def _parse(completion: Completion, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
-    if completion.ended == "length" and not is_text_answer(answer_type):
-        return ParseFailure("the answer was cut off by the limit on its length")
-    return await parse_answer_aside(completion.text, answer_type)

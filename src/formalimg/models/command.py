@@ -17,15 +17,14 @@ from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.options import Options
-from formalimg.models.public_identity import mask_secrets, stored_command
+from formalimg.models.redaction import mask_command, mask_secrets
 from formalimg.models.registry import requires
 from formalimg.models.secrets import redact
 from formalimg.types import Setting
 
 _PLACEHOLDER = re.compile(r"\{(prompt|out|seed|size|reference)\}")
 _MAX_BYTES = 256 * 1024 * 1024
-_MAX_STDERR = 64 * 1024
-"""Number of bytes that are read from the end of standard error."""
+_MAX_STDERR = 64 * 1024  # number of bytes that are read from the end of standard error
 
 
 class CommandModel:
@@ -35,18 +34,12 @@ class CommandModel:
     input. Likewise, but for the last, `{seed}`, `{size}` (in pixels), `{out}` (the file to write) and `{reference}` (a
     reference image). The program writes the file, or the image to standard output. An exit code other than 0 is a
     failure, with the last line of standard error as the reason.
-
-    Attributes:
-        name: `command/` and the command as the user wrote it, with `<secret>` in place of keys.
-        takes_images: whether `{reference}` is among the arguments.
-        settings, batch, concurrency, sees_spec: as for every image model.
     """
 
     batch = 1
     sees_spec = False
 
     def __init__(self, command: str, *, timeout: float = 600.0, concurrency: int = 1) -> None:
-        """Wrap a program."""
         try:
             self._arguments = shlex.split(command)
         except ValueError as error:
@@ -56,7 +49,7 @@ class CommandModel:
                 f"there is no program {(self._arguments or [''])[0]!r}: give one on the PATH, or its path, as in "
                 "command/./paint.sh {prompt} {out}"
             )
-        self.name = f"command/{stored_command(command, self._arguments)}"
+        self.name = f"command/{mask_command(command, self._arguments)}"
         self.settings: Mapping[str, Setting] = {}
         self.concurrency = concurrency
         self.takes_images = any("{reference}" in argument for argument in self._arguments)
@@ -65,13 +58,13 @@ class CommandModel:
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one result per request, in order."""
         for request in requests:
-            yield await self._generate_one(request)
-
-    async def _generate_one(self, request: ImageRequest) -> ImageResult:
-        if request.reference is not None and not self.takes_images:
-            return Failed(f"{self.name} takes words only: an image to go by needs {{reference}} among its arguments")
-        with tempfile.TemporaryDirectory(prefix="formalimg-", ignore_cleanup_errors=True) as folder:
-            return await self._run(request, Path(folder))
+            if request.reference is not None and not self.takes_images:
+                words = "takes words only: an image to go by needs {reference} among its arguments"
+                yield Failed(f"{self.name} {words}")
+                continue
+            with tempfile.TemporaryDirectory(prefix="formalimg-", ignore_cleanup_errors=True) as folder:
+                result = await self._run(request, Path(folder))
+            yield result
 
     async def _run(self, request: ImageRequest, folder: Path) -> ImageResult:
         stdout_file, stderr_file, prompt_file = folder / "stdout", folder / "stderr", folder / "prompt.txt"
@@ -96,21 +89,22 @@ class CommandModel:
                 return Failed(f"no image within {self._timeout:g} s; the program was stopped")
             finally:
                 if process.returncode is None:
-                    await _stop(process)
+                    await _kill_process(process)
         if code != 0:
             return Failed(f"the program ended with code {code}: {_last_line(stderr_file) or 'it gave no reason'}")
-        return _read_image(Path(values["out"]), stdout_file) or Failed(
-            "the program ended well but left no image: it must write the file {out}, or to standard output"
-        )
+        for path in (Path(values["out"]), stdout_file):
+            if path.is_file() and (size := path.stat().st_size):
+                return Failed(f"the image has {size:,} bytes") if size > _MAX_BYTES else Generated(path.read_bytes())
+        return Failed("the program ended well but left no image: it must write the file {out}, or to standard output")
 
 
 @requires()
 def open_command(model: str, options: Mapping[str, str]) -> CommandModel:
     """A program of yours: command/./paint.sh {prompt} {out} {seed} {size}."""
-    given = Options(mask_secrets(f"command/{model}"), options)
-    timeout = given.number("timeout", 600.0, minimum=0.01)
-    concurrency = given.integer("concurrency", 1, minimum=1, maximum=1024)
-    given.reject_unknown()
+    parsed = Options(mask_secrets(f"command/{model}"), options)
+    timeout = parsed.number("timeout", 600.0, minimum=0.01)
+    concurrency = parsed.integer("concurrency", 1, minimum=1, maximum=1024)
+    parsed.reject_unknown()
     return CommandModel(model, timeout=timeout, concurrency=concurrency)
 
 
@@ -128,7 +122,7 @@ def _placeholder_values(request: ImageRequest, folder: Path) -> dict[str, str]:
     return values
 
 
-async def _stop(process: asyncio.subprocess.Process) -> None:
+async def _kill_process(process: asyncio.subprocess.Process) -> None:
     """Kill a program with all its child processes."""
     with suppress(ProcessLookupError):
         if hasattr(os, "killpg"):
@@ -136,13 +130,6 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
         else:
             process.kill()
     await process.wait()
-
-
-def _read_image(out: Path, stdout: Path) -> ImageResult | None:
-    for path in (out, stdout):
-        if path.is_file() and (size := path.stat().st_size):
-            return Failed(f"the image has {size:,} bytes") if size > _MAX_BYTES else Generated(path.read_bytes())
-    return None
 
 
 def _last_line(path: Path) -> str:

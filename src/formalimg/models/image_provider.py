@@ -8,7 +8,7 @@ from typing import Protocol
 
 from formalimg.models.base import CallError, Failed, Generated, Identified, ImageRequest, ImageResult, Refused, Usage
 from formalimg.models.pricing import price_of
-from formalimg.models.public_identity import StoredSettings, mask_secrets
+from formalimg.models.redaction import StoredSettings, mask_secrets
 from formalimg.models.retry import DEFAULT_RETRY_POLICY, RateLimiter, RetryPolicy
 from formalimg.models.secrets import redact_values
 from formalimg.models.spending import NO_USAGE, RequestCost
@@ -36,21 +36,13 @@ class ImageProvider(Identified, Protocol):
     @property
     def takes_images(self) -> bool:
         """Whether it accepts a reference image beside the prompt."""
-        ...
 
     async def complete(self, request: ImageRequest) -> ImageCompletion:
         """Send one request."""
-        ...
 
 
 class ProviderImageModel:
-    """The image model of a provider. A failed call is a result with its reason.
-
-    Attributes:
-        name, settings, batch, concurrency, sees_spec: as for every image model.
-        takes_images: whether it accepts a reference image beside the prompt.
-        price: what its images cost.
-    """
+    """The image model of a provider. A failed call is a result with its reason."""
 
     batch = 1
     sees_spec = False

@@ -6,8 +6,9 @@ import json
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from types import MappingProxyType
 from typing import TypeVar
 from urllib.parse import SplitResult, urlsplit
 
@@ -18,10 +19,10 @@ _SECRET = {"api_key", "apikey", "key", "token", "hf_token", "access_token", "aut
 _TRUE = ("on", "true", "yes", "1")
 _FALSE = ("off", "false", "no", "0")
 _EXAMPLE_URL = "http://localhost:8000/v1"
-_NO_KEY = "none"
-"""Sent to servers that need no key; the libraries insist on one."""
+_NO_KEY = "none"  # sent to servers that need no key; the libraries insist on one
 
 Default = TypeVar("Default")
+Number = TypeVar("Number", int, float)
 
 
 class Options:
@@ -34,25 +35,25 @@ class Options:
         given.reject_unknown()
     """
 
-    def __init__(self, model: str, given: Mapping[str, str]) -> None:
+    def __init__(self, model: str, options: Mapping[str, str]) -> None:
         """Create options.
 
         Args:
             model: name of the model, for messages.
-            given: the options as text.
+            options: the options as text.
 
         Raises:
             FormalimgError: if one of them is an API key; options are stored and shown, keys must not be.
         """
-        for name, value in given.items():
+        for name, value in options.items():
             if name.lower() in _SECRET:
                 register_secret(value)
                 raise FormalimgError(
                     f"{name} is not an option of {model}, because options are stored with the results: set the key in "
                     "the environment or in a file .env; `formalimg models` says under which name"
                 )
-        self._model = model
-        self._unread = dict(given)
+        self.model = model
+        self._unread = dict(options)
         self._known: list[str] = []
 
     def accept_old_name(self, old: str, new: str) -> None:
@@ -60,7 +61,7 @@ class Options:
         if old not in self._unread:
             return
         if new in self._unread:
-            raise FormalimgError(f"{old} and {new} of {self._model} are the same option: give only {new}")
+            raise FormalimgError(f"{old} and {new} of {self.model} are the same option: give only {new}")
         self._unread[new] = self._unread.pop(old)
 
     def text(self, name: str, default: Default) -> str | Default:
@@ -69,38 +70,58 @@ class Options:
         return default if text is None else text
 
     def integer(
-        self, name: str, default: Default, *, minimum: int | None = None, maximum: int | None = None
+        self,
+        name: str,
+        default: Default,
+        *,
+        minimum: int | None = None,
+        maximum: int | None = None,
+        words: Mapping[str, Default] = MappingProxyType({}),
     ) -> int | Default:
-        """Return an option that is an integer from `minimum` to `maximum`."""
-        text = self._take(name)
-        if text is None:
-            return default
-        try:
-            value = int(text)
-        except ValueError:
-            raise self._out_of_range(name, text, "a whole number", minimum, maximum) from None
-        if (minimum is not None and value < minimum) or (maximum is not None and value > maximum):
-            raise self._out_of_range(name, text, "a whole number", minimum, maximum)
-        return value
+        """Return an option that is an integer from `minimum` to `maximum`, or a word that stands for something else."""
+        return self._read_number(name, default, int, "a whole number", minimum, maximum, words)
 
     def number(
-        self, name: str, default: Default, *, minimum: float | None = None, maximum: float | None = None
+        self,
+        name: str,
+        default: Default,
+        *,
+        minimum: float | None = None,
+        maximum: float | None = None,
+        words: Mapping[str, Default] = MappingProxyType({}),
     ) -> float | Default:
-        """Return an option that is a number from `minimum` to `maximum`."""
+        """Return an option that is a number from `minimum` to `maximum`, or a word that stands for something else."""
+        return self._read_number(name, default, float, "a number", minimum, maximum, words)
+
+    def _read_number(
+        self,
+        name: str,
+        default: Default,
+        parse: Callable[[str], Number],
+        kind: str,
+        minimum: float | None,
+        maximum: float | None,
+        words: Mapping[str, Default],
+    ) -> Number | Default:
         text = self._take(name)
         if text is None:
             return default
+        if text in words:
+            return words[text]
+        low, high = -math.inf if minimum is None else minimum, math.inf if maximum is None else maximum
         try:
-            value = float(text)
+            value = parse(text)
+            if low <= value <= high and value not in (math.inf, -math.inf):  # which no NaN is
+                return value
         except ValueError:
-            raise self._out_of_range(name, text, "a number", minimum, maximum) from None
-        if (
-            not math.isfinite(value)
-            or (minimum is not None and value < minimum)
-            or (maximum is not None and value > maximum)
-        ):
-            raise self._out_of_range(name, text, "a number", minimum, maximum)
-        return value
+            pass
+        bounds = {
+            (True, True): f" from {minimum} to {maximum}",
+            (True, False): f", {minimum} or more",
+            (False, True): f", {maximum} or less",
+            (False, False): "",
+        }[minimum is not None, maximum is not None]
+        raise FormalimgError(f"{name}={text!r} of {self.model} is out of range: give {kind}{bounds}")
 
     def flag(self, name: str, default: Default) -> bool | Default:
         """Return an option that is `on` or `off`."""
@@ -108,7 +129,7 @@ class Options:
         if text is None:
             return default
         if text.lower() not in (*_TRUE, *_FALSE):
-            raise FormalimgError(f"{name}={text!r} of {self._model} cannot be read: give on or off")
+            raise FormalimgError(f"{name}={text!r} of {self.model} cannot be read: give on or off")
         return text.lower() in _TRUE
 
     def choice(self, name: str, among: Sequence[str], default: Default) -> str | Default:
@@ -117,7 +138,7 @@ class Options:
         if text is None:
             return default
         if text not in among:
-            raise FormalimgError(f"{name}={text!r} of {self._model} is unknown: give one of {', '.join(among)}")
+            raise FormalimgError(f"{name}={text!r} of {self.model} is unknown: give one of {', '.join(among)}")
         return text
 
     def url(self, name: str, default: Default) -> str | Default:
@@ -131,24 +152,24 @@ class Options:
         try:
             parts = urlsplit(text)
         except ValueError:  # it may hold a password, and nobody knows where
-            raise FormalimgError(f"{name} of {self._model} is not a URL: write it as {_EXAMPLE_URL}") from None
+            raise FormalimgError(f"{name} of {self.model} is not a URL: write it as {_EXAMPLE_URL}") from None
         if parts.username or parts.password or parts.query or parts.fragment:
             fields = re.split("[&#]", f"{parts.query}#{parts.fragment}")
             for value in (parts.username, parts.password, *(field.rpartition("=")[2] for field in fields)):
                 register_secret(value or "")
             raise FormalimgError(
-                f"{name} of {self._model} must not hold a user, a password or a query, nor a fragment: it is stored"
+                f"{name} of {self.model} must not hold a user, a password or a query, nor a fragment: it is stored"
             )
         if parts.scheme not in ("http", "https") or not parts.hostname or not _has_valid_port(parts):
-            shown = re.sub(r"(?<![:/])/.*", "/…", text, flags=re.DOTALL)  # a path may hold a key
-            raise FormalimgError(f"{name}={shown!r} of {self._model} is not a URL: write it as {_EXAMPLE_URL}")
+            masked = re.sub(r"(?<![:/])/.*", "/…", text, flags=re.DOTALL)  # a path may hold a key
+            raise FormalimgError(f"{name}={masked!r} of {self.model} is not a URL: write it as {_EXAMPLE_URL}")
         return text
 
     def with_prefix(self, prefix: str) -> dict[str, str]:
         """Return all options whose names start with a prefix, by the rest of their names."""
         self._known.append(f"{prefix}…")
-        found = [name for name in self._unread if name.startswith(prefix) and name != prefix]
-        return {name.removeprefix(prefix): self._unread.pop(name) for name in found}
+        names = [name for name in self._unread if name.startswith(prefix) and name != prefix]
+        return {name.removeprefix(prefix): self._unread.pop(name) for name in names}
 
     def reject_unknown(self, *later: str) -> None:
         """Reject options that were not read.
@@ -168,22 +189,11 @@ class Options:
         near = get_close_matches(name, self._known, 1)
         advice = f"it has {', '.join(sorted(self._known))}" if self._known else "it has none"
         suggestion = f"did you mean {near[0]}? " if near else ""
-        raise FormalimgError(f"{self._model} has no option {name!r}: {suggestion}{advice}")
+        raise FormalimgError(f"{self.model} has no option {name!r}: {suggestion}{advice}")
 
     def _take(self, name: str) -> str | None:
         self._known.append(name)
         return self._unread.pop(name, None)
-
-    def _out_of_range(
-        self, name: str, text: str, what: str, minimum: float | None, maximum: float | None
-    ) -> FormalimgError:
-        bounds = {
-            (True, True): f" from {minimum} to {maximum}",
-            (True, False): f", {minimum} or more",
-            (False, True): f", {maximum} or less",
-            (False, False): "",
-        }[minimum is not None, maximum is not None]
-        return FormalimgError(f"{name}={text!r} of {self._model} is out of range: give {what}{bounds}")
 
 
 def with_base_url(options: Mapping[str, str], variable: str) -> dict[str, str]:
@@ -199,8 +209,8 @@ def with_base_url(options: Mapping[str, str], variable: str) -> dict[str, str]:
 
 def server_api_key(model: str, key_names: Sequence[str], base_url: str | None) -> str:
     """Return the API key for a model. A server at the user's own `base_url` may need none."""
-    found = find_api_key(key_names) if base_url else get_api_key(key_names, model)
-    return check_api_key(found, key_names) or _NO_KEY
+    key = find_api_key(key_names) if base_url else get_api_key(key_names, model)
+    return check_api_key(key, key_names) or _NO_KEY
 
 
 def check_api_key(key: str | None, key_names: Sequence[str]) -> str | None:
@@ -210,34 +220,21 @@ def check_api_key(key: str | None, key_names: Sequence[str]) -> str | None:
     return key
 
 
-def parse_extra_fields(model: str, given: Mapping[str, str]) -> dict[str, object]:
-    """Parse fields that are sent as they are: JSON where the text is JSON, else the text."""
-    Options(model, given)  # rejects keys, whatever else may be in there
-    return {name: _as_json(text) for name, text in given.items()}
+def read_extra_fields(options: Options, prefix: str = "extra.") -> tuple[dict[str, object], dict[str, str]]:
+    """Read fields that are sent as they are, JSON where the text is JSON; return also the settings that record them."""
+    texts = options.with_prefix(prefix)
+    Options(options.model, texts)  # rejects keys, whatever else may be in there
+    return {name: _parse_json(text) for name, text in texts.items()}, {f"{prefix}{name}": texts[name] for name in texts}
 
 
-def read_temperature(options: Options, model: str, default: float | None, *, maximum: float) -> float | None:
-    """Return the temperature to send; None for the model's own, which is also what `default` asks for."""
-    text = options.text("temperature", None)
-    if text is None or text == "default":
-        return default if text is None else None
-    return Options(model, {"temperature": text}).number("temperature", None, minimum=0, maximum=maximum)
-
-
-def read_token_limit(options: Options, model: str, default: int) -> int | None:
-    """Return the longest answer to ask for, in tokens; None for the server's own limit, which `default` asks for."""
-    text = options.text("max_tokens", None)
-    if text is None or text == "default":
-        return default if text is None else None
-    return Options(model, {"max_tokens": text}).integer("max_tokens", None, minimum=1)
-
-
-_BASIC_NAMES = {"temperature": "temperature", "max_tokens": "max_tokens"}
+MODEL_DEFAULT: Mapping[str, None] = MappingProxyType({"default": None})
+"""The word for what the model or its server does unless it is told: `temperature=default`, `max_tokens=default`."""
 _SAMPLING_NAMES: Mapping[str, Mapping[str, str]] = {
-    "openai": {**_BASIC_NAMES, "top_p": "top_p"},
-    "hf": {**_BASIC_NAMES, "top_p": "top_p"},
-    "gemini": {**_BASIC_NAMES, "top_p": "top_p"},
-    "anthropic": _BASIC_NAMES,
+    **{
+        name: {option: option for option in ("temperature", "max_tokens", "top_p")}
+        for name in ("openai", "hf", "gemini")
+    },
+    "anthropic": {"temperature": "temperature", "max_tokens": "max_tokens"},
     "transformers": {"temperature": "temperature", "max_tokens": "max_new_tokens", "top_p": "generate.top_p"},
 }
 """What the providers that ship with formalimg call the options of sampling."""
@@ -251,15 +248,15 @@ def sampling_options(
     Providers that do not ship with formalimg have options of their own: nothing is set for them.
     """
     provider = model.partition("/")[0]
-    wanted = {"temperature": str(temperature)}
+    values = {"temperature": str(temperature)}
     if max_tokens is not None:
-        wanted["max_tokens"] = str(max_tokens)
+        values["max_tokens"] = str(max_tokens)
     elif provider in ("openai", "hf"):
-        wanted["max_tokens"] = "default"
+        values["max_tokens"] = "default"
     if top_p is not None:
-        wanted["top_p"] = f"{top_p:g}"
+        values["top_p"] = f"{top_p:g}"
     names = _SAMPLING_NAMES.get(provider, {})
-    return {names[option]: value for option, value in wanted.items() if option in names}
+    return {names[option]: value for option, value in values.items() if option in names}
 
 
 def logprobs_options(model: str) -> dict[str, str]:
@@ -267,9 +264,9 @@ def logprobs_options(model: str) -> dict[str, str]:
     return {"logprobs": "true"} if model.startswith("openai/") else {}
 
 
-def option_texts(given: Mapping[str, object]) -> dict[str, str]:
+def option_texts(options: Mapping[str, object]) -> dict[str, str]:
     """Return options given in Python as the texts of a command line: True is `true`, 0.5 is `0.5`; None is left out."""
-    return {name: _option_text(name, value) for name, value in given.items() if value is not None}
+    return {name: _option_text(name, value) for name, value in options.items() if value is not None}
 
 
 def _option_text(name: str, value: object) -> str:
@@ -295,7 +292,7 @@ def _has_valid_port(parts: SplitResult) -> bool:
         return False
 
 
-def _as_json(text: str) -> object:
+def _parse_json(text: str) -> object:
     try:
         return json.loads(text)
     except ValueError:

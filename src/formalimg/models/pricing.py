@@ -16,16 +16,12 @@ from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Identified, Usage
 
-PRICES_VARIABLE = "FORMALIMG_PRICES"
-"""Environment variable that names the user's own price list."""
-
+PRICES_VARIABLE = "FORMALIMG_PRICES"  # environment variable that names the user's own price list
 PRICES_FILE = Path("prices.toml")
 """The user's own price list, in the current folder. It may be somebody else's: so it makes nothing cheaper."""
-
 _RATES = ("input", "output", "image")
 _MAX_PRICE = 1e6
-_MAX_BYTES = 1_000_000
-"""The longest price list that is read."""
+_MAX_BYTES = 1_000_000  # the longest price list that is read
 _VERSION_SUFFIX = re.compile(r"-\d{4}-\d{2}-\d{2}|-\d{6,8}|-\d{3}|-latest|-preview(-\d{2}-\d{2,4})?")
 """What may follow the name of a model without making it another model."""
 
@@ -56,7 +52,6 @@ FREE = Price(0.0, 0.0)
 UNKNOWN_PRICE = Price()
 LOCAL_SERVER = Price(0.0, 0.0, note="local server: counted as free")
 """The price of an unlisted model on a server at a private address."""
-
 _LOCAL_NAMES = (".localhost", ".local")
 _PRIVATE_NETWORKS = ("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "::1/128", "fc00::/7")
 
@@ -67,12 +62,12 @@ def price_of(party: Identified) -> Price:
     What was given by hand (the option `price`), the user's own list, the list of formalimg, and nothing for a server
     at a private address. So a gateway in your own network to a listed model is not taken to be free.
     """
-    given = getattr(party, "price", None)
-    if isinstance(given, Price):
-        return given
-    found = get_price(party.name)
+    explicit = getattr(party, "price", None)
+    if isinstance(explicit, Price):
+        return explicit
+    listed = get_price(party.name)
     url = party.settings.get("base_url")
-    return LOCAL_SERVER if found == UNKNOWN_PRICE and isinstance(url, str) and is_private_address(url) else found
+    return LOCAL_SERVER if listed == UNKNOWN_PRICE and isinstance(url, str) and is_private_address(url) else listed
 
 
 def is_private_address(url: str) -> bool:
@@ -110,33 +105,33 @@ def read_price(text: str, *, per_image: bool) -> Price:
 
 def get_price(name: str) -> Price:
     """Return the price of a model by its name `provider/model`. The user's own list takes precedence."""
-    own, listed = (_find_price(name, prices) for prices in (_user_prices(), _default_prices()))
-    if own is not None and not os.environ.get(PRICES_VARIABLE) and _is_cheaper(own, listed):
+    user_price, listed = (_find_price(name, prices) for prices in (_user_prices(), _default_prices()))
+    if user_price is not None and not os.environ.get(PRICES_VARIABLE) and _is_cheaper(user_price, listed):
         raise FormalimgError(
             f"{PRICES_FILE} in this folder makes {truncate(name, 80, 20)} free, or cheaper than formalimg's list, and "
             f"a budget would not hold: if it is yours, set {PRICES_VARIABLE}={PRICES_FILE}; or remove it"
         )
-    return own or listed or UNKNOWN_PRICE
+    return user_price or listed or UNKNOWN_PRICE
 
 
-def _is_cheaper(own: Price, listed: Price | None) -> bool:
+def _is_cheaper(user_price: Price, listed: Price | None) -> bool:
     """Return whether a price lowers or leaves out what formalimg's list has, or is 0 where the list has none."""
     if listed is None:
-        return not any((own.input, own.output, own.image))
-    pairs = ((own.input, listed.input), (own.output, listed.output), (own.image, listed.image))
+        return not any((user_price.input, user_price.output, user_price.image))
+    pairs = ((user_price.input, listed.input), (user_price.output, listed.output), (user_price.image, listed.image))
     return any(rate is not None and (own_rate is None or own_rate < rate) for own_rate, rate in pairs)
 
 
 def _find_price(name: str, prices: Mapping[str, Price]) -> Price | None:
     """Return the most specific entry for a name. A name that only begins like an entry is another model."""
-    matches = [entry for entry in prices if _matches(name, entry)]
-    return prices[max(matches, key=len)] if matches else None
 
+    def matches(entry: str) -> bool:
+        if entry.endswith("*"):
+            return name.startswith(entry[:-1])
+        return name.startswith(entry) and (name == entry or bool(_VERSION_SUFFIX.fullmatch(name.removeprefix(entry))))
 
-def _matches(name: str, entry: str) -> bool:
-    if entry.endswith("*"):
-        return name.startswith(entry[:-1])
-    return name == entry or (name.startswith(entry) and _VERSION_SUFFIX.fullmatch(name.removeprefix(entry)) is not None)
+    entries = list(filter(matches, prices))
+    return prices[max(entries, key=len)] if entries else None
 
 
 @cache

@@ -19,9 +19,11 @@ from formalimg._util.image_input import image_file_bytes, list_images
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Generated, ImageRequest, ImageResult, Refused
 from formalimg.models.options import Options
-from formalimg.models.public_identity import stored_settings
+from formalimg.models.redaction import mask_settings
 from formalimg.models.registry import requires
 from formalimg.types import ImageModel, Setting
+
+_REQUEST_ARGUMENTS = ("seed", "size")
 
 
 class CallableModel:
@@ -59,16 +61,21 @@ class CallableModel:
             raise FormalimgError("batch and concurrency must be 1 or more")
         self._function = function
         self.name = name or f"python/{getattr(function, '__qualname__', type(function).__name__)}"
-        self.settings: Mapping[str, Setting] = stored_settings(settings or {})
+        self.settings: Mapping[str, Setting] = mask_settings(settings or {})
         self.batch = batch
         self.concurrency = concurrency
-        self._takes = _parameters(function)
+        parameters, takes_any = _read_parameters(function)
+        self._request_arguments = [
+            name
+            for name in _REQUEST_ARGUMENTS
+            if takes_any or name in {parameter.name for parameter in parameters or ()}
+        ]
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one result per request; whatever the function raises fails the whole batch."""
         if self.batch == 1:
             for request in requests:
-                yield _result(await self._call(request.prompt, seed=request.seed, size=request.size))
+                yield _build_result(await self._call(request.prompt, seed=request.seed, size=request.size))
             return
         seeds = [request.seed for request in requests]
         output = await self._call([request.prompt for request in requests], seed=seeds, size=requests[0].size)
@@ -76,11 +83,11 @@ class CallableModel:
         if len(images) != len(requests):
             raise ValueError(f"{len(requests)} prompts were given, but {len(images)} images came back")
         for image in images:
-            yield _result(image)
+            yield _build_result(image)
 
     async def _call(self, prompts: str | list[str], **arguments: object) -> Any:
-        taken = {name: value for name, value in arguments.items() if name in self._takes}
-        return await call_function(self._function, prompts, **taken)
+        arguments = {name: arguments[name] for name in self._request_arguments}
+        return await call_function(self._function, prompts, **arguments)
 
 
 def wrap_function(
@@ -94,7 +101,7 @@ def wrap_function(
 ) -> ImageModel:
     """Return a function, or a loaded pipeline of diffusers, as an image model; the arguments go with each call."""
     if _is_of_diffusers(function):
-        from formalimg.models.local.pipeline_object import PipelineObject
+        from formalimg.models.local.diffusers_model import PipelineObject
 
         return PipelineObject(function, name=name, arguments=arguments, settings=settings, batch=batch)
     arguments = dict(arguments or {})
@@ -119,24 +126,20 @@ def _is_of_diffusers(function: object) -> bool:
     )
 
 
-def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+def _read_parameters(function: Callable[..., Any]) -> tuple[list[inspect.Parameter] | None, bool]:
+    """Return the parameters of a function, None if unknown, and whether it takes any further options by name."""
     try:
-        parameters = inspect.signature(function).parameters
+        parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some functions written in C have no signature
-        return frozenset()
-    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
-        return frozenset({"seed", "size"})
-    return frozenset(parameters)
+        return None, False
+    return parameters, any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
 
 
-def _result(image: Any) -> ImageResult:
+def _build_result(image: Any) -> ImageResult:
     images = list_images(image)
     if len(images) != 1:
         raise ValueError(f"{len(images)} images came back for one prompt: return one")
     return Refused("the function gave back None") if images[0] is None else Generated(image_file_bytes(images[0]))
-
-
-_REQUEST_ARGUMENTS = ("seed", "size")
 
 
 @requires()
@@ -146,10 +149,10 @@ def open_python_function(model: str, options: Mapping[str, str]) -> CallableMode
     if not source or not function_name:
         raise FormalimgError(f"cannot read python/{model}: write python/module:function or python/file.py:function")
     function = _find_function(_load_module(source), function_name, model)
-    given = Options(f"python/{model}", options)
-    batch = given.integer("batch", 1, minimum=1)
-    concurrency = given.integer("concurrency", 1, minimum=1, maximum=1024)
-    arguments = {name: _parse_value(text) for name, text in given.with_prefix("").items()}
+    parsed = Options(f"python/{model}", options)
+    batch = parsed.integer("batch", 1, minimum=1)
+    concurrency = parsed.integer("concurrency", 1, minimum=1, maximum=1024)
+    arguments = {name: _parse_value(text) for name, text in parsed.with_prefix("").items()}
     require_parameters(function, arguments, f"python/{model}")
     return CallableModel(
         functools.partial(function, **arguments) if arguments else function,
@@ -191,36 +194,29 @@ def _add_to_path(folder: Path) -> None:
 
 
 def _find_function(module: ModuleType, name: str, model: str) -> Callable[..., Any]:
-    found: Any = module
+    target: Any = module
     for part in name.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
+        target = getattr(target, part, None)
+    if not callable(target):
         raise FormalimgError(f"python/{model} names no function: it has no callable {name}")
-    function: Callable[..., Any] = found
+    function: Callable[..., Any] = target
     return function
 
 
 def require_parameters(function: Callable[..., Any], arguments: Mapping[str, Setting], model: str) -> None:
-    """Check that a function takes these options besides its prompt, seed and size."""
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):  # some functions written in C have no signature
-        return
-    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
+    """Check that a function takes these options besides its prompt, seed and size, as far as its signature says."""
+    parameters, takes_any = _read_parameters(function)
+    if takes_any or parameters is None:
         return
     unnamed = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
-    named = [
-        name
-        for name, parameter in list(parameters.items())[1:]
-        if parameter.kind not in unnamed and name not in _REQUEST_ARGUMENTS
-    ]
+    names = [parameter.name for parameter in parameters[1:] if parameter.kind not in unnamed]
+    names = [name for name in names if name not in _REQUEST_ARGUMENTS]
     for name in arguments:
-        if name not in named:
-            near = get_close_matches(name, named, 1)
-            has = ", ".join(["batch", "concurrency", *named])
-            raise FormalimgError(
-                f"{model} has no option {name!r}: {f'did you mean {near[0]}? ' if near else ''}it has {has}"
-            )
+        if name not in names:
+            near = get_close_matches(name, names, 1)
+            suggestion = f"did you mean {near[0]}? " if near else ""
+            options = ", ".join(["batch", "concurrency", *names])
+            raise FormalimgError(f"{model} has no option {name!r}: {suggestion}it has {options}")
 
 
 def _parse_value(text: str) -> Setting:

@@ -1,4 +1,4 @@
-"""Finding API keys in texts: whole, in part, encoded, or by their looks. Linear in the length of the text."""
+"""Finding API keys in texts, and what is stored in their place."""
 
 from __future__ import annotations
 
@@ -6,27 +6,23 @@ import base64
 import html
 import json
 import re
-from collections.abc import Iterable, Iterator
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 from urllib.parse import quote, quote_plus
 
 from formalimg.models.base import MIN_KEY_LENGTH
+from formalimg.models.secrets import find_secrets, register_secret
+from formalimg.types import Setting
 
-_MAX_LENGTH = 8192
-"""What goes beyond this of a longer value is not searched for."""
-
+_MAX_LENGTH = 8192  # what goes beyond this of a longer value is not searched for
 _REDACTED = "***"
-_MIN_PART = 12
-"""Number of successive characters of a key that are redacted wherever they stand."""
-
+_MIN_PART = 12  # number of successive characters of a key that are redacted wherever they stand
 _GRAM = 6
-_MAX_PLACES = 16
-"""Number of places of a gram in keys that are tried; more have only keys such as aaaaaaaaaaaa."""
-
+_MAX_PLACES = 16  # number of places of a gram in keys that are tried; more have only keys such as aaaaaaaaaaaa
 _BESIDE = re.compile(r"[\w.*-]*")
-_MAX_BESIDE = 200
-"""What may stand beside a part of a key; bounded, because some messages are whole files."""
-
+_MAX_BESIDE = 200  # what may stand beside a part of a key; bounded, because some messages are whole files
 _ISSUED_KEYS = {
     mark: re.compile(pattern)
     for mark, pattern in {
@@ -43,7 +39,6 @@ _ISSUED_KEYS = {
     }.items()
 }
 """Patterns of the keys that well-known services issue, each by a substring that every match begins with."""
-
 _MIN_ISSUED = 16
 _SENT_KEY = re.compile(r"(?<=Bearer )\S{8,}")
 _SHORTENED_KEY = re.compile(r"\*{3,}")  # what a provider shows of a key: its beginning, stars, its end
@@ -58,8 +53,8 @@ class EncodedForm(NamedTuple):
     minimum: int  # number of successive characters of it that count as an echo
 
 
-class KeyFinder:
-    """Finds echoes of given keys in texts.
+class Redactor:
+    """Finds echoes of given keys in texts, and replaces them by `***`.
 
     Every text is sampled: the grams (six characters) at every n-th place are looked up among the grams of all forms of
     all keys. With n small enough, every echo holds one of the sampled grams, and there the forms are compared.
@@ -67,18 +62,43 @@ class KeyFinder:
 
     def __init__(self, keys: Iterable[str]) -> None:
         """Prepare the search for these keys, each of at least `MIN_KEY_LENGTH` characters."""
+        keys = sorted(set(keys))
         self._places: dict[str, list[tuple[EncodedForm, int]]] = {}
-        forms = sorted({form for key in keys for form in encoded_forms(key[:_MAX_LENGTH])})
+        forms = sorted({form for key in keys for form in list_encoded_forms(key[:_MAX_LENGTH])})
         for form in forms:
-            for place in range(len(form.text) - _GRAM + 1):
-                places = self._places.setdefault(form.text[place : place + _GRAM], [])
+            for position in range(len(form.text) - _GRAM + 1):
+                places = self._places.setdefault(form.text[position : position + _GRAM], [])
                 if len(places) < _MAX_PLACES:
-                    places.append((form, place))
+                    places.append((form, position))
         self._stride = min((form.minimum for form in forms), default=MIN_KEY_LENGTH) - _GRAM + 1
+        # The beginning or the end alone: messages like to show just that. Not of locations: those are ordinary words.
+        secrets = [key for key in keys if not is_location(key)]
+        self._beginnings = sorted({key[:MIN_KEY_LENGTH] for key in secrets})
+        self._ends = sorted({key[-MIN_KEY_LENGTH:] for key in secrets})
 
-    def find(self, text: str) -> list[Span]:
-        """Return where the text echoes a key."""
-        places, found, end = self._places, [], 0
+    def redact_all(self, text: str) -> str:
+        """Redact keys, parts of them, encoded ones, and what looks like one."""
+        spans = [*self._find_echoes(text), *find_issued_keys(text)]
+        if "Bearer " in text:
+            spans += [match.span() for match in _SENT_KEY.finditer(text)]
+        if "***" in text:
+            spans += [_widen_span(text, *match.span()) for match in _SHORTENED_KEY.finditer(text)]
+        for beginning in self._beginnings:
+            spans += [_widen_span(text, *span, before=False) for span in _find_occurrences(text, beginning)]
+        for end in self._ends:
+            spans += [_widen_span(text, *span, after=False) for span in _find_occurrences(text, end)]
+        return replace_spans(text, spans, _REDACTED)
+
+    def redact_known(self, text: str) -> str:
+        """Redact echoes of the given keys and nothing else."""
+        return replace_spans(text, self._find_echoes(text), _REDACTED)
+
+    def holds_key(self, text: str) -> bool:
+        """Return whether there is an echo of a given key in a text, or a key as well-known services issue them."""
+        return bool(self._find_echoes(text) or find_issued_keys(text, strict=True))
+
+    def _find_echoes(self, text: str) -> list[Span]:
+        places, spans, end = self._places, [], 0
         if not places:
             return []
         last = len(text) - _GRAM + 1
@@ -86,65 +106,32 @@ class KeyFinder:
         for start in hits:
             if start + _GRAM <= end:
                 continue
-            for form, place in places[text[start : start + _GRAM]]:
-                span = _echo(text, start, form, place)
+            for form, position in places[text[start : start + _GRAM]]:
+                span = _find_echo(text, start, form, position)
                 if span is not None:
-                    found.append(span)
+                    spans.append(span)
                     end = max(end, span[1])
-        return found
-
-
-class Redactor:
-    """Replaces keys in texts by `***`."""
-
-    def __init__(self, keys: Iterable[str]) -> None:
-        """Prepare for these keys, each of at least `MIN_KEY_LENGTH` characters."""
-        known = sorted(set(keys))
-        self._finder = KeyFinder(known)
-        # The beginning or the end alone: messages like to show just that. Not of locations: those are ordinary words.
-        shown = [key for key in known if not is_location(key)]
-        self._beginnings = sorted({key[:MIN_KEY_LENGTH] for key in shown})
-        self._ends = sorted({key[-MIN_KEY_LENGTH:] for key in shown})
-
-    def redact_all(self, text: str) -> str:
-        """Redact keys, parts of them, encoded ones, and what looks like one."""
-        spans = [*self._finder.find(text), *find_issued_keys(text)]
-        if "Bearer " in text:
-            spans += [found.span() for found in _SENT_KEY.finditer(text)]
-        if "***" in text:
-            spans += [_widened(text, *found.span()) for found in _SHORTENED_KEY.finditer(text)]
-        for beginning in self._beginnings:
-            spans += [_widened(text, *span, before=False) for span in _occurrences(text, beginning)]
-        for end in self._ends:
-            spans += [_widened(text, *span, after=False) for span in _occurrences(text, end)]
-        return replace_spans(text, spans, _REDACTED)
-
-    def redact_known(self, text: str) -> str:
-        """Redact echoes of the given keys and nothing else."""
-        return replace_spans(text, self._finder.find(text), _REDACTED)
-
-    def holds_key(self, text: str) -> bool:
-        """Return whether there is an echo of a given key in a text, or a key as well-known services issue them."""
-        return bool(self._finder.find(text)) or bool(find_issued_keys(text, strict=True))
+        return spans
 
 
 def find_issued_keys(text: str, *, strict: bool = False) -> list[Span]:
     """Return where a text holds what looks like a key of a well-known service, as in `sk-…` or `hf_…`."""
     return [
-        found.span()
+        match.span()
         for mark, pattern in _ISSUED_KEYS.items()
         if mark in text  # mostly none is, and this is fast
-        for found in pattern.finditer(text)
-        if not strict or (len(found[0]) >= _MIN_ISSUED and any(letter.isdigit() for letter in found[0]))
+        for match in pattern.finditer(text)
+        if not strict or (len(match[0]) >= _MIN_ISSUED and any(letter.isdigit() for letter in match[0]))
     ]
 
 
-def encoded_forms(key: str) -> Iterator[EncodedForm]:
+def list_encoded_forms(key: str) -> Iterator[EncodedForm]:
     """Yield the forms of a key that are redacted: as it is, reversed, escaped, in base64 and hexadecimal."""
     raw = key.encode("utf-8", "replace")
     quoted = {quote(key, safe="", errors="replace"), quote(key, errors="replace"), quote_plus(key, errors="replace")}
     escaped = {json.dumps(key)[1:-1], json.dumps(key, ensure_ascii=False)[1:-1], html.escape(key)}
-    plain = {key, key[::-1], *quoted, *map(_lower_percents, quoted), *escaped, key.replace("/", "\\/")}
+    lower = {re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), text) for text in quoted}
+    plain = {key, key[::-1], *quoted, *lower, *escaped, key.replace("/", "\\/")}
     in_base64 = {text for offset in range(3) for text in _base64_cores(raw, offset)}
     # The same number of bytes of the key takes 4/3 as many characters in base64, and twice as many in hexadecimal.
     for forms, minimum in (
@@ -182,13 +169,9 @@ def _base64_cores(raw: bytes, offset: int) -> Iterator[str]:
     yield core.translate(str.maketrans("+/", "-_"))
 
 
-def _lower_percents(text: str) -> str:
-    return re.sub("%[0-9A-F]{2}", lambda found: found[0].lower(), text)
-
-
-def _echo(text: str, start: int, form: EncodedForm, place: int) -> Span | None:
+def _find_echo(text: str, start: int, form: EncodedForm, position: int) -> Span | None:
     """Return the longest run of successive characters of a form around a gram in a text, if it is long enough."""
-    whole, first = form.text, start - place
+    whole, first = form.text, start - position
     if first >= 0 and text.startswith(whole, first):
         return first, first + len(whole)
     if form.minimum == len(whole):
@@ -201,20 +184,155 @@ def _echo(text: str, start: int, form: EncodedForm, place: int) -> Span | None:
     return (low, high) if high - low >= form.minimum else None
 
 
-def _occurrences(text: str, part: str) -> Iterator[Span]:
+def _find_occurrences(text: str, part: str) -> Iterator[Span]:
     start = text.find(part)
     while start >= 0:
         yield start, start + len(part)
         start = text.find(part, start + len(part))
 
 
-def _widened(text: str, start: int, stop: int, *, before: bool = True, after: bool = True) -> Span:
+def _widen_span(text: str, start: int, stop: int, *, before: bool = True, after: bool = True) -> Span:
     """Return a place with the rest of its word; the word before it only if that is not longer than any key."""
     if after:
-        found = _BESIDE.match(text, stop, stop + _MAX_BESIDE)
-        stop = found.end() if found else stop
+        match = _BESIDE.match(text, stop, stop + _MAX_BESIDE)
+        stop = match.end() if match else stop
     if before:
-        found = _BESIDE.match(text[max(0, start - _MAX_BESIDE - 1) : start][::-1])
-        length = found.end() if found else 0
+        match = _BESIDE.match(text[max(0, start - _MAX_BESIDE - 1) : start][::-1])
+        length = match.end() if match else 0
         start -= length if length <= _MAX_BESIDE else 0
     return start, stop
+
+
+SECRET = "<secret>"  # what is stored in place of a key
+_SECRET_NAME = re.compile(
+    r"(?:^|[-_. ])(?:api[-_]?key|key|token|secret|password|passwd|passphrase|authorization|auth|credentials?)$"
+)
+_ORDINARY_NAME = re.compile(
+    r"(?:^|[-_.])(?:bos|eos|pad|sep|cls|mask|unk|stop|start|end|special|image|trigger|cache|sort|group|primary|foreign)"
+    r"[-_](?:token|key)$"
+)
+"""Names with the same ending whose values are no secrets."""
+_NAME_AND_VALUE = re.compile(
+    r"""[A-Za-z][\w.-]{0,60}["']?[ ]?[:=][ ]?["']?(?:(?:Bearer|Basic|Token|Key)[ ]+)?"""
+    r"""(?=(?P<value>[^\s"',;&}]{8,4096}))""",  # not consumed: in an address there may be further ones
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"[\w.-]+")
+_REFERENCE = re.compile(r"\$\{?\w+\}?|\{\w+\}?|<secret>|(?:/|~|\.{1,2}/|[A-Za-z]:[\\/]).*", re.DOTALL)
+"""Values under the name of a secret that are none: variables and placeholders, and paths of files with keys."""
+_USER_IN_URL = re.compile(r"(?<=://)(?:[^\s/@?#:]*:[^\s/@?#]*|[^\s/@?#]{16,})(?=@)")
+_HOST = re.compile(r"(?<=://)[^\s/?#]*")
+_URL_TOKEN = re.compile(r"(?<![\w-])[\w-]{24,512}(?![\w-])", re.ASCII)
+_TOKEN = re.compile(r"(?<![\w/\\-])[\w-]{24,512}(?![\w/\\-]|\.\w)", re.ASCII)
+"""Words that may be keys. Outside of addresses none is the name of a file, a folder, or a part of a model's name."""
+_HEXADECIMAL = re.compile(r"[0-9a-fA-F]+")
+_RUN = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
+_COMMON_PAIR = re.compile(
+    "a[cdglnrst]|c[ehot]|d[ei]|e[acdlnrs]|fu|ge|h[aeo]|i[cdgmnorst]|l[aeilou]|"
+    "m[aeo]|n[adegost]|o[dflmnrtu]|p[eir]|r[aeio]|s[ehist]|t[aehioru]|u[lnrst]|v[ei]"
+)
+"""The pairs of letters that words and names are made of; one in seven of all pairs."""
+
+
+def mask_secrets(text: str) -> str:
+    """Return a text in which keys are replaced by `<secret>`: known ones, and what looks like one.
+
+    Everything that is replaced is also redacted from all messages from now on.
+    """
+    for secret in sorted(find_secrets(), key=len, reverse=True):
+        if not is_location(secret):
+            for form in {secret, quote(secret, safe="", errors="replace")}:
+                text = text.replace(form, SECRET)
+    spans = [*find_issued_keys(text, strict=True), *_find_named_values(text)]
+    spans += [match.span() for match in _USER_IN_URL.finditer(text)]
+    hosts = [match.span() for match in _HOST.finditer(text)]  # some services name servers at random
+    tokens = (_URL_TOKEN if hosts else _TOKEN).finditer(text)
+    spans += [
+        match.span()
+        for match in tokens
+        if looks_random(match[0]) and not any(start <= match.start() < stop for start, stop in hosts)
+    ]
+    for start, stop in spans:
+        _register_parts(text[start:stop])
+    return replace_spans(text, spans, SECRET)
+
+
+def mask_settings(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+    """Return settings in which keys are replaced by `<secret>`."""
+    return {mask_secrets(name): _mask_value(name, value) for name, value in settings.items()}
+
+
+class StoredSettings:
+    """The stored form of the settings of one model, which are read for every image and question."""
+
+    def __init__(self) -> None:
+        self._given: Mapping[str, Setting] | None = None
+        self._stored: Mapping[str, Setting] = {}
+
+    def of(self, settings: Mapping[str, Setting]) -> Mapping[str, Setting]:
+        """Return settings in which keys are replaced by `<secret>`; made anew only when the settings change."""
+        if settings != self._given:
+            self._given, self._stored = dict(settings), mask_settings(settings)
+        return self._stored
+
+
+def mask_command(command: str, arguments: Sequence[str]) -> str:
+    """Return a command line in which keys are replaced by `<secret>`; as it was written if there are none."""
+    stored = [mask_secrets(argument) for argument in arguments]
+    for position in range(1, len(arguments)):
+        option = arguments[position - 1]
+        if option.startswith("-") and "=" not in option and not arguments[position].startswith("-"):
+            stored[position] = str(_mask_value(option.lstrip("-"), arguments[position]))
+    if stored == list(arguments):
+        return command
+    plain = re.compile(r"[\w@%+=:,./{}<>-]+")
+    return " ".join(argument if plain.fullmatch(argument) else shlex.quote(argument) for argument in stored)
+
+
+def is_secret_name(name: str) -> bool:
+    """Return whether the value of an option of this name is a secret, as in `api_key`, `X-Auth-Token` or `apiKey`."""
+    plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+    return _SECRET_NAME.search(plain) is not None and _ORDINARY_NAME.search(plain) is None
+
+
+def looks_random(token: str) -> bool:
+    """Return whether a word was drawn at random, as keys are, rather than written.
+
+    Digests, revisions and UUIDs are hexadecimal and not taken for keys; nor are names, whose letters make words.
+    """
+    plain = re.sub("[_-]", "", token)
+    if len(token) - len(plain) > 2 + len(token) // 16 or _HEXADECIMAL.fullmatch(plain):
+        return False
+    runs = _RUN.findall(plain)
+    kinds = {"a" if run.islower() else "A" if run.isupper() else "0" for run in runs}
+    if "0" not in kinds or (len(runs) - 1) / len(plain) < 0.25 or (len(kinds) < 3 and len(plain) < 32):
+        return False
+    pairs = [first + second for first, second in pairwise(plain.lower()) if first.isalpha() and second.isalpha()]
+    return sum(_COMMON_PAIR.fullmatch(pair) is not None for pair in pairs) < 0.32 * len(pairs)
+
+
+def _mask_value(name: str, value: Setting) -> Setting:
+    if not isinstance(value, str):
+        return value
+    if len(value) >= MIN_KEY_LENGTH and is_secret_name(name) and not _REFERENCE.fullmatch(value):
+        _register_parts(value)
+        return SECRET
+    return mask_secrets(value)
+
+
+def _find_named_values(text: str) -> Iterator[Span]:
+    """Yield the places of values that are named as secrets: api_key=…, "token": "…", X-Api-Key: …, ?key=…."""
+    for match in _NAME_AND_VALUE.finditer(text):
+        found_name = _NAME.match(text, match.start())
+        name, value = found_name[0] if found_name else "", match["value"]
+        # In prose a colon follows a key now and then; a word after it is a word.
+        is_prose = name.lower() in ("key", "token", "secret") and value.strip(".!?").isalpha() and ":" in match[0]
+        if is_secret_name(name) and not is_prose and not _REFERENCE.fullmatch(value):
+            yield match.span("value")
+
+
+def _register_parts(value: str) -> None:
+    """Redact a value, or user and password, from now on; unless it is an ordinary word, which answers may hold."""
+    for part in {value, *value.split(":", 1)}:
+        if SECRET not in part and (len(part) >= 20 or any(letter.isdigit() for letter in part)):
+            register_secret(part)

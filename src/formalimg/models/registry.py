@@ -1,13 +1,17 @@
-"""Registry of model providers: from a name such as `openai/gpt-4o` to a model, by entry points; install lines."""
+"""Registry of model providers, from a name such as `openai/gpt-4o` to a model, by entry points; presets of models."""
 
 from __future__ import annotations
 
+import os
 import re
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from importlib.resources import files
 from importlib.util import find_spec
 from typing import Any, TypeAlias, TypeVar
 
@@ -15,9 +19,64 @@ from formalimg.errors import FormalimgError
 from formalimg.models.base import Identified
 from formalimg.types import ChatModel, ImageModel
 
+PREFIX = "preset/"
+_LOCAL = "http://127.0.0.1:8000/v1"  # where vLLM serves unless it is told otherwise
+
+
+@dataclass(frozen=True)
+class Preset:
+    """An open model as a judge."""
+
+    name: str  # how users write it, `preset/…`
+    model: str  # the chat model that it stands for
+    serve: str  # the command of a server for it
+    protocol: str  # how it is meant to be asked
+    boxes: str  # how it writes boxes
+    certificate: str  # where its errors were measured, and what came out; empty where nobody did
+    options: Mapping[str, str]  # its options, which those that are given override
+
+    @property
+    def summary(self) -> tuple[str, ...]:
+        """What it is, in lines."""
+        certificate = self.certificate or "none was measured, so its errors are unknown: measure them with certify"
+        settings = {"base_url": _LOCAL, **self.options}
+        options = " ".join(
+            f"-J '{key}={value}'" if " " in value else f"-J {key}={value}" for key, value in settings.items()
+        )
+        return (
+            f"{self.model} {options}",
+            f"protocol {self.protocol}, boxes {self.boxes}; certificate: {certificate}",
+            f"serve it with: {self.serve}",
+        )
+
+
+def presets() -> tuple[Preset, ...]:
+    """Return all presets, by name."""
+    return tuple(_load_presets()[name] for name in sorted(_load_presets()))
+
+
+def expand_preset(name: str, options: Mapping[str, str] | None = None) -> tuple[str, Mapping[str, str]]:
+    """Return the model that a name stands for and its options; what is no preset, as it is."""
+    chosen = options or {}
+    if not name.startswith(PREFIX):
+        return name, chosen
+    preset = _load_presets().get(name)
+    if preset is None:
+        near = get_close_matches(name, _load_presets(), 1)
+        advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(sorted(_load_presets()))}"
+        raise FormalimgError(f"there is no {name}: {advice}")
+    server = {} if os.environ.get("OPENAI_BASE_URL", "").strip() else {"base_url": _LOCAL}
+    return preset.model, {**server, **preset.options, **chosen}
+
+
+@cache
+def _load_presets() -> Mapping[str, Preset]:
+    text = (files("formalimg.models") / "presets.toml").read_text(encoding="utf-8")
+    return {f"{PREFIX}{name}": Preset(f"{PREFIX}{name}", **entry) for name, entry in tomllib.loads(text).items()}
+
+
 IMAGE_MODELS = "formalimg.image_models"
 """Entry-point group of image models. An entry is named after the provider and loads an `ImageModelFactory`."""
-
 CHAT_MODELS = "formalimg.chat_models"
 """Entry-point group of chat models. An entry is named after the provider and loads a `ChatModelFactory`."""
 
@@ -32,7 +91,6 @@ AnyModel = TypeVar("AnyModel", bound=Identified)
 Factory = TypeVar("Factory", bound=Callable[..., Any])
 
 _ATTRIBUTE = "__formalimg_needs__"
-
 _PLAIN_NAME = re.compile(r"[a-z]{1,16}/[a-z]{1,16}")
 """Names of models that no key can hide in, such as those of built-in ones."""
 
@@ -47,14 +105,14 @@ def open_image_model(name: str, options: Mapping[str, str] | None = None) -> Ima
     Raises:
         FormalimgError: if the provider or model is unknown, a requirement is missing, or an option is wrong.
     """
-    provider, model = _split(name, "builtin/reader")
-    known = image_model_providers()
-    if provider not in known and provider in chat_model_providers():
+    provider, model = _split_name(name, "builtin/reader")
+    providers = image_model_providers()
+    if provider not in providers and provider in chat_model_providers():
         raise FormalimgError(f"{provider}/… makes no images: its models answer questions, as judges or planners")
-    factory: ImageModelFactory = _load(provider, model, known)
+    factory: ImageModelFactory = _load_factory(provider, model, providers)
     if provider == "builtin" and not options and _PLAIN_NAME.fullmatch(name):
         return factory(model, {})  # which holds no key
-    with _redacted_errors(name, options or {}):
+    with _redact_errors(name, options or {}):
         return _without_keys(factory(model, options or {}))
 
 
@@ -68,15 +126,13 @@ def open_chat_model(name: str, options: Mapping[str, str] | None = None) -> Chat
     Raises:
         FormalimgError: if the provider or model is unknown, a requirement is missing, or an option is wrong.
     """
-    from formalimg.models.presets import expand_preset  # here, because built-in models are none
-
     name, options = expand_preset(name, options)
-    provider, model = _split(name, "openai/gpt-4o")
-    known = chat_model_providers()
-    if provider not in known and provider in image_model_providers():
+    provider, model = _split_name(name, "openai/gpt-4o")
+    providers = chat_model_providers()
+    if provider not in providers and provider in image_model_providers():
         raise FormalimgError(f"{provider}/… answers no questions: its models make images")
-    factory: ChatModelFactory = _load(provider, model, known)
-    with _redacted_errors(name, options or {}):
+    factory: ChatModelFactory = _load_factory(provider, model, providers)
+    with _redact_errors(name, options or {}):
         return _without_keys(factory(model, options or {}))
 
 
@@ -105,48 +161,37 @@ class Provider:
 
     def to_json(self) -> dict[str, object]:
         """Return the provider as plain data."""
-        return {
-            "name": self.name,
-            "images": self.images,
-            "answers": self.answers,
-            "finds": self.finds,
-            "reads": self.reads,
-            "package": self.package,
-            "summary": list(self.summary),
-            "missing": list(self.missing),
-            "ready": not self.missing,
-        }
+        kinds = {"images": self.images, "answers": self.answers, "finds": self.finds, "reads": self.reads}
+        texts = {"package": self.package, "summary": list(self.summary), "missing": list(self.missing)}
+        return {"name": self.name, **kinds, **texts, "ready": not self.missing}
 
 
-def installed_providers() -> list[Provider]:
+def list_providers() -> list[Provider]:
     """Return all installed providers, by name. Their modules are loaded, but no model is called."""
     images, chats = image_model_providers(), chat_model_providers()
-    return [_provider(name, images.get(name), chats.get(name)) for name in sorted({*images, *chats})]
+    return [_describe_provider(name, images.get(name), chats.get(name)) for name in sorted({*images, *chats})]
 
 
-def installed_presets() -> list[Provider]:
+def list_presets() -> list[Provider]:
     """Return the presets of open chat models, by name, and what is missing to use each."""
-    from formalimg.models.presets import presets
-
     required = chat_requirements()
-    found = []
+    providers = []
     for preset in presets():
-        provider = preset.model.partition("/")[0]
-        needed = required.get(provider, Requirements())
-        missing = (needed.install,) if needed.missing_modules() else ()
-        found.append(Provider(preset.name, False, True, "formalimg", preset.summary, missing))
-    return found
+        requirements = required.get(preset.model.partition("/")[0], Requirements())
+        missing = (requirements.install,) if requirements.missing_modules() else ()
+        providers.append(Provider(preset.name, False, True, "formalimg", preset.summary, missing))
+    return providers
 
 
 def chat_requirements() -> dict[str, Requirements]:
     """Return what the providers of chat models require, by name; those that cannot be loaded are left out."""
-    found: dict[str, Requirements] = {}
+    requirements: dict[str, Requirements] = {}
     for name, entry in sorted(chat_model_providers().items()):
         try:
-            found[name] = requirements_of(entry.load())
+            requirements[name] = requirements_of(entry.load())
         except Exception:  # somebody else's package may be broken in any way; `formalimg models` says so
             continue
-    return found
+    return requirements
 
 
 @dataclass(frozen=True)
@@ -164,12 +209,12 @@ class Requirements:
 
     def missing(self) -> list[str]:
         """Return what is still to be done; empty if the provider can be used."""
-        found = [self.install or f"install {', '.join(self.modules)}"] if self.missing_modules() else []
+        steps = [self.install or f"install {', '.join(self.modules)}"] if self.missing_modules() else []
         from formalimg.models.secrets import find_api_key
 
         if self.keys and find_api_key(self.keys) is None:
-            found.append(f"set {' or '.join(self.keys)}" + (f" (not needed {self.unless})" if self.unless else ""))
-        return found
+            steps.append(f"set {' or '.join(self.keys)}" + (f" (not needed {self.unless})" if self.unless else ""))
+        return steps
 
 
 def requires(
@@ -196,8 +241,8 @@ def requires(
 
 def requirements_of(factory: Callable[..., Any]) -> Requirements:
     """Return the requirements that `needs` declared; none if it was not used."""
-    found = getattr(factory, _ATTRIBUTE, None)
-    return found if isinstance(found, Requirements) else Requirements()
+    requirements = getattr(factory, _ATTRIBUTE, None)
+    return requirements if isinstance(requirements, Requirements) else Requirements()
 
 
 def require_modules(provider: str, factory: Callable[..., Any]) -> None:
@@ -209,38 +254,40 @@ def require_modules(provider: str, factory: Callable[..., Any]) -> None:
         raise FormalimgError(f"{provider}/… needs {', '.join(absent)}: {advice}")
 
 
-def _split(name: str, example: str) -> tuple[str, str]:
+def _split_name(name: str, example: str) -> tuple[str, str]:
     provider, slash, model = name.partition("/")
     if not slash or not model:
         advice = f"write provider/model, as in {example}; `formalimg models` lists the providers"
-        raise FormalimgError(f"cannot read the model {_masked(name)!r}: {advice}")
+        raise FormalimgError(f"cannot read the model {_mask(name)!r}: {advice}")
     return provider, model
 
 
-def _load(provider: str, model: str, known: Mapping[str, EntryPoint]) -> Callable[[str, Mapping[str, str]], Model]:
-    if provider not in known:
-        near = get_close_matches(provider, known, 1)
-        advice = f"did you mean {near[0]}/{_masked(model)}?" if near else f"known are {', '.join(sorted(known))}"
-        raise FormalimgError(f"unknown provider {_masked(provider)!r}: {advice}")
+def _load_factory(
+    provider: str, model: str, providers: Mapping[str, EntryPoint]
+) -> Callable[[str, Mapping[str, str]], Model]:
+    if provider not in providers:
+        near = get_close_matches(provider, providers, 1)
+        advice = f"did you mean {near[0]}/{_mask(model)}?" if near else f"known are {', '.join(sorted(providers))}"
+        raise FormalimgError(f"unknown provider {_mask(provider)!r}: {advice}")
     try:
-        factory: Callable[[str, Mapping[str, str]], Model] = known[provider].load()
+        factory: Callable[[str, Mapping[str, str]], Model] = providers[provider].load()
     except (ImportError, AttributeError) as error:
         raise FormalimgError(
-            f"the provider {provider!r} cannot be loaded from {known[provider].value} ({error}): install it again"
+            f"the provider {provider!r} cannot be loaded from {providers[provider].value} ({error}): install it again"
         ) from error
     require_modules(provider, factory)
     return factory
 
 
 @contextmanager
-def _redacted_errors(name: str, options: Mapping[str, str]) -> Iterator[None]:
+def _redact_errors(name: str, options: Mapping[str, str]) -> Iterator[None]:
     """Keep keys in the name and the options of a model out of its errors, and out of everything it says later."""
     # Here, because built-in models have no keys.
-    from formalimg.models.public_identity import mask_secrets, stored_settings
+    from formalimg.models.redaction import mask_secrets, mask_settings
     from formalimg.models.secrets import redact
 
     mask_secrets(name)
-    stored_settings(options)  # both register what they find
+    mask_settings(options)  # both register what they find
     try:
         yield
     except FormalimgError as error:
@@ -256,26 +303,26 @@ def _without_keys(model: AnyModel) -> AnyModel:
     Ours never do. A provider of somebody else's may; it cannot be given another name.
     """
     from formalimg.models.redaction import is_location
-    from formalimg.models.secrets import known_secrets
+    from formalimg.models.secrets import find_secrets
 
-    secrets = [secret for secret in known_secrets() if not is_location(secret)]
-    for what, value in (("name", model.name), *model.settings.items()):
+    secrets = [secret for secret in find_secrets() if not is_location(secret)]
+    for field, value in (("name", model.name), *model.settings.items()):
         if isinstance(value, str) and any(secret in value for secret in secrets):
-            where = "its name" if what == "name" else f"its setting {what}"
+            owner = "its name" if field == "name" else f"its setting {field}"
             raise FormalimgError(
-                f"{_masked(model.name)} holds a key in {where}, which is stored with the results: give the key in "
+                f"{_mask(model.name)} holds a key in {owner}, which is stored with the results: give the key in "
                 "an environment variable that the provider reads"
             )
     return model
 
 
-def _masked(text: str) -> str:
-    from formalimg.models.public_identity import mask_secrets  # here, because built-in models have no keys
+def _mask(text: str) -> str:
+    from formalimg.models.redaction import mask_secrets  # here, because built-in models have no keys
 
     return mask_secrets(text)
 
 
-def _provider(name: str, images: EntryPoint | None, chats: EntryPoint | None) -> Provider:
+def _describe_provider(name: str, images: EntryPoint | None, chats: EntryPoint | None) -> Provider:
     entries = [entry for entry in (images, chats) if entry is not None]
     summary: list[str] = []
     missing: list[str] = []
@@ -288,10 +335,12 @@ def _provider(name: str, images: EntryPoint | None, chats: EntryPoint | None) ->
         summary.append((factory.__doc__ or "").strip().partition("\n")[0])
         missing.extend(requirements_of(factory).missing())
     package = entries[0].dist.name if entries[0].dist else ""
-    return Provider(name, images is not None, chats is not None, package, _unique(summary), _unique(missing))
+    return Provider(
+        name, images is not None, chats is not None, package, _unique_lines(summary), _unique_lines(missing)
+    )
 
 
-def _unique(lines: list[str]) -> tuple[str, ...]:
+def _unique_lines(lines: list[str]) -> tuple[str, ...]:
     return tuple(line for line in dict.fromkeys(lines) if line)
 
 

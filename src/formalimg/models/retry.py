@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
 
-_OLD_OPTION_NAMES = {
+_OLD_NAMES = {
     "tries": "max_attempts",
     "first_wait": "initial_backoff",
     "patience": "max_wait",
@@ -49,8 +49,7 @@ class RetryPolicy:
     price: Price | None = None  # the price that the user gave by hand; None for that of the price lists
 
 
-DEFAULT_RETRY_POLICY = RetryPolicy()
-"""The policy unless a provider or a user sets another one."""
+DEFAULT_RETRY_POLICY = RetryPolicy()  # the policy unless a provider or a user sets another one
 
 
 _few_attempts: ContextVar[bool] = ContextVar("formalimg_few_attempts", default=False)
@@ -77,7 +76,7 @@ def image_retry_policy(options: Options, default: RetryPolicy = DEFAULT_RETRY_PO
 
 def _read_policy(options: Options, default: RetryPolicy, *, per_image: bool) -> RetryPolicy:
     price = options.text("price", None)
-    for old, new in _OLD_OPTION_NAMES.items():
+    for old, new in _OLD_NAMES.items():
         options.accept_old_name(old, new)
     return replace(
         default,
@@ -112,7 +111,6 @@ class RateLimiter:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """Create a limiter."""
         self._policy = retry_policy
         self._name = name
         self._clock = clock
@@ -134,10 +132,14 @@ class RateLimiter:
             attempts += 1
             started = self._clock()
             _log.debug("%s: call, attempt %d", self._name, attempts)
+            limit = self._policy.timeout
             try:
-                result = await self._with_timeout(send)
+                async with asyncio.timeout(limit):
+                    result = await send()
                 _log.debug("%s: response after %.2f s", self._name, self._clock() - started)
                 return result
+            except TimeoutError:
+                failed = CallError("unavailable", f"no answer within {limit:g} s")
             except CallError as error:
                 failed = CallError(error.kind, redact(error.reason), error.retry_after, error.usage)
             except FormalimgError as error:
@@ -151,25 +153,18 @@ class RateLimiter:
             self._blocked_until = max(self._blocked_until, self._clock() + retry_after)
             policy = self._policy
             few = _few_attempts.get() and failed.kind != "busy"
-            most = min(_FEW, policy.max_attempts) if few else policy.max_attempts
-            last = not failed.is_retryable or attempts >= most or retry_after > policy.max_wait
+            max_attempts = min(_FEW, policy.max_attempts) if few else policy.max_attempts
+            last = not failed.is_retryable or attempts >= max_attempts or retry_after > policy.max_wait
             if last or not may_begin_call():
                 _log.info("%s: failed after attempt %d (%s: %s)", self._name, attempts, failed.kind, failed.reason)
                 raise failed
-            delay = self._backoff(attempts)
+            span = min(policy.max_backoff, policy.initial_backoff * 2.0 ** (attempts - 1))
+            delay = self._jitter() * span  # full jitter over a span that doubles with every attempt
             _log.info(
                 "%s: attempt %d of %d failed (%s: %s), retry after %.1f s",
                 *(self._name, attempts, policy.max_attempts, failed.kind, failed.reason, max(delay, retry_after)),
             )
             await self._sleep(delay)
-
-    async def _with_timeout(self, send: Callable[[], Awaitable[Result]]) -> Result:
-        limit = self._policy.timeout
-        try:
-            async with asyncio.timeout(limit):
-                return await send()
-        except TimeoutError:
-            raise CallError("unavailable", f"no answer within {limit:g} s") from None
 
     async def _wait_for_start(self) -> None:
         """Wait until the rate limit and the provider's Retry-After allow a call."""
@@ -190,8 +185,3 @@ class RateLimiter:
                 await self._sleep(start - now)
             if self._blocked_until <= self._clock():
                 return
-
-    def _backoff(self, attempts: int) -> float:
-        """Return the delay before the next attempt: full jitter over a span that doubles with every attempt."""
-        span = min(self._policy.max_backoff, self._policy.initial_backoff * 2.0 ** (attempts - 1))
-        return self._jitter() * span

@@ -18,15 +18,11 @@ from formalimg.types import Setting
 if TYPE_CHECKING:
     from formalimg.models.redaction import Redactor
 
-ENV_FILE = Path(".env")
-"""File with keys, in the current folder. The environment takes precedence."""
-
+ENV_FILE = Path(".env")  # file with keys, in the current folder. The environment takes precedence.
 _MAX_ENV_BYTES = 1_000_000
-
 _SECRET_WORDS = ("KEY", "APIKEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD")
 _DESCRIBING_WORDS = ("FILE", "PATH", "DIR", "URL", "NAME", "ID", "TYPE", "COUNT", "LIMIT", "LENGTH")
 """Last words of the names of variables that tell about a secret and do not hold it."""
-
 _LINE = re.compile(r"(?:export\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*)\s*=\s*(?P<value>.*)")
 _QUOTED = re.compile(r"""(?P<quote>['"])(?P<inside>[^'"]*)(?P=quote)(?:\s+#.*)?""")
 
@@ -35,13 +31,13 @@ _registered: set[str] = set()
 
 def get_api_key(names: Sequence[str], use: str = "") -> str:
     """Return the first API key that is set under one of these names."""
-    found = find_api_key(names)
-    if found is None:
+    key = find_api_key(names)
+    if key is None:
         problem = f"{use} needs a key" if use else "a key is missing"
         raise FormalimgError(
             f"{problem}: set {' or '.join(names)} in the environment, or in a file .env in this folder"
         )
-    return found
+    return key
 
 
 def find_api_key(names: Sequence[str]) -> str | None:
@@ -50,10 +46,10 @@ def find_api_key(names: Sequence[str]) -> str | None:
     if not any(values):
         variables = read_env_file(ENV_FILE)
         values = [variables.get(name, "").strip() for name in names]
-    found = next((value for value in values if value), None)
-    if found is not None:
-        register_secret(found)
-    return found
+    key = next((value for value in values if value), None)
+    if key is not None:
+        register_secret(key)
+    return key
 
 
 def set_key_names(names: Sequence[str]) -> list[str]:
@@ -68,19 +64,19 @@ def register_secret(value: str) -> None:
         _registered.add(value)
 
 
-def known_secrets() -> frozenset[str]:
+def find_secrets() -> frozenset[str]:
     """Return the registered secrets, and those in the environment and in the `.env` file, by their names."""
     return frozenset({*_registered, *_secret_values()})
 
 
 def redact(text: str) -> str:
     """Return a text in which keys are replaced by `***`: whole, in part, encoded, and what looks like one."""
-    return _redactor().redact_all(text)
+    return _current_redactor().redact_all(text)
 
 
 def redact_known_keys(text: str) -> str:
     """Return a text in which echoes of known keys, also encoded ones, are replaced by `***`: for raw answers."""
-    return _redactor().redact_known(text)
+    return _current_redactor().redact_known(text)
 
 
 def image_without_keys(data: bytes) -> bytes:
@@ -91,7 +87,7 @@ def image_without_keys(data: bytes) -> bytes:
     for content in metadata_texts(data):
         if content is None:
             return without_metadata(data)
-        redactor = _redactor()  # here, because most files hold no text
+        redactor = _current_redactor()  # here, because most files hold no text
         text = content.decode("utf-8", "replace")
         is_utf16 = text.count("\0") >= MIN_KEY_LENGTH  # at least in part
         if redactor.holds_key(text) or (is_utf16 and redactor.holds_key(text.replace("\0", ""))):
@@ -103,7 +99,7 @@ def redact_values(served: Mapping[str, Setting]) -> dict[str, Setting]:
     """Return a mapping with all its texts redacted."""
     if not any(isinstance(value, str) for value in served.values()):
         return dict(served)
-    redactor = _redactor()
+    redactor = _current_redactor()
     return {name: redactor.redact_all(value) if isinstance(value, str) else value for name, value in served.items()}
 
 
@@ -112,37 +108,34 @@ def read_env_file(path: Path) -> Mapping[str, str]:
 
     Values may be quoted; `export` in front, empty lines and comments are allowed. Nothing is expanded.
     """
-    found: dict[str, str] = {}
-    for number, line in enumerate(_lines(path), 1):
+    variables: dict[str, str] = {}
+    for number, line in enumerate(_read_lines(path), 1):
         if not line or line.startswith("#"):
             continue
         variable = _parse_line(line)
         if variable is None:
             raise FormalimgError(f"cannot read line {number} of {path}: write NAME=value, with quotes only around it")
-        name, value = variable
-        found[name] = value
-    return found
+        variables[variable[0]] = variable[1]
+    return variables
 
 
-def _redactor() -> Redactor:
-    return _redactor_for(known_secrets())
+def _current_redactor() -> Redactor:
+    return _build_redactor(find_secrets())
 
 
 @lru_cache(maxsize=16)
-def _redactor_for(secrets: frozenset[str]) -> Redactor:
+def _build_redactor(secrets: frozenset[str]) -> Redactor:
     from formalimg.models.redaction import Redactor  # here, because most runs redact nothing
 
     return Redactor(secrets)
 
 
 def _secret_values() -> Iterator[str]:
-    """Yield values of the environment and of the `.env` file whose names mark them as secret."""
-    for name in _secret_names(tuple(os.environ)):
-        yield from _long_enough(os.environ.get(name, ""))
-    for line in _lines(ENV_FILE):
-        variable = _parse_line(line)
-        if variable and _secret_names(variable[:1]):
-            yield from _long_enough(variable[1])
+    """Return values of the environment and of the `.env` file whose names mark them as secret."""
+    values = [os.environ.get(name, "") for name in _secret_names(tuple(os.environ))]
+    variables = filter(None, map(_parse_line, _read_lines(ENV_FILE)))
+    values += [value for name, value in variables if _secret_names((name,))]
+    return (value.strip() for value in values if len(value.strip()) >= MIN_KEY_LENGTH)
 
 
 @lru_cache(maxsize=256)
@@ -157,12 +150,7 @@ def _is_secret_name(name: str) -> bool:
     )
 
 
-def _long_enough(value: str) -> Iterator[str]:
-    if len(value.strip()) >= MIN_KEY_LENGTH:
-        yield value.strip()
-
-
-def _lines(path: Path) -> list[str]:
+def _read_lines(path: Path) -> list[str]:
     """Return the lines of a plain file, which a link may lead to; none of a pipe, which would be waited for."""
     try:
         content = read_plain_bytes(path.resolve(), _MAX_ENV_BYTES)

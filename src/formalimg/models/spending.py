@@ -13,13 +13,15 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from formalimg._util.memory_gate import AnswerReservation, answer_memory
 from formalimg.errors import FormalimgError
 from formalimg.models.base import CallError, Identified, Usage
 
 if TYPE_CHECKING:
+    from formalimg.models.base import Completion
+    from formalimg.models.image_provider import ImageCompletion
     from formalimg.models.pricing import Price
 
 NO_USAGE = "not reported: the cost is an estimate"
@@ -52,15 +54,7 @@ class Spending:
 
 
 class Meter:
-    """Counts what the calls of one piece of work cost, while they are made.
-
-    Attributes:
-        cost: the cost so far in US dollars, as far as it is known.
-        unpriced: 1 if the cost of a call is unknown.
-        blocked: whether a call was not begun because the budget is used up: the work is unfinished, not failed.
-        wasted: whether an answer was of no use.
-        memory: what large answers have reserved.
-    """
+    """Counts what the calls of one piece of work cost, while they are made."""
 
     def __init__(self, limit: Spending, memory: AnswerReservation, *, finish: bool) -> None:
         self.cost = 0.0
@@ -103,7 +97,7 @@ _meter: ContextVar[Meter | None] = ContextVar("formalimg_meter", default=None)
 
 
 @contextmanager
-def metered(limit: Spending, *, finish: bool = False) -> Iterator[Meter]:
+def open_meter(limit: Spending, *, finish: bool = False) -> Iterator[Meter]:
     """Count all calls within, also those of tasks that are begun within, against this limit."""
     with answer_memory() as memory:
         meter = Meter(limit, memory, finish=finish)
@@ -122,21 +116,11 @@ def may_begin_call() -> bool:
 
 def note_waste() -> None:
     """Say that an answer was of no use: if the budget is used up, nothing is asked again."""
-    meter = _meter.get()
-    if meter is not None:
+    if (meter := _meter.get()) is not None:
         meter.wasted = True
 
 
-class HasUsage(Protocol):
-    """The completion of a provider."""
-
-    @property
-    def usage(self) -> Usage:
-        """What the call used."""
-        ...
-
-
-Completed = TypeVar("Completed", bound=HasUsage)
+Completed = TypeVar("Completed", bound="Completion | ImageCompletion")
 
 
 @dataclass
@@ -155,37 +139,27 @@ def note_usage(usage: Usage) -> Usage:
 
     For providers. What follows (a download, a check) may fail or take too long, and the cost would be forgotten.
     """
-    call = _call.get()
-    if call is not None:
+    if (call := _call.get()) is not None:
         call.usage = usage
     return usage
 
 
 def note_received(size: int) -> None:
     """Say that so many bytes of a good answer came in: the call is paid for, even if the rest never comes."""
-    call = _call.get()
-    if call is not None:
+    if (call := _call.get()) is not None:
         call.received += size
 
 
 def note_text(text: str) -> None:
     """Say which text came, for an estimate if nobody counted the bytes of the answer."""
-    call = _call.get()
-    if call is not None:
+    if (call := _call.get()) is not None:
         call.received = max(call.received, len(text.encode("utf-8", "replace")))
 
 
 class RequestCost:
-    """What all attempts at one request used and cost.
-
-    Attributes:
-        usage: all that was used, with estimates where nothing was reported.
-        cost: all of it in US dollars; None if a part is unknown.
-        estimated: for how many calls nothing was reported, so that they are counted by an estimate.
-    """
+    """What all attempts at one request used and cost."""
 
     def __init__(self, price: Price, complete: Callable[[Usage, int], Usage], *, keeps_answers: bool = False) -> None:
-        """Begin with nothing."""
         self.usage = Usage()
         self.cost: float | None = 0.0
         self.estimated = 0
@@ -238,12 +212,11 @@ class RequestCost:
         self.usage += usage
         self.cost = None if self.cost is None or cost is None else self.cost + cost
         self.estimated += estimated
-        meter = _meter.get()
-        if meter is not None:
+        if (meter := _meter.get()) is not None:
             meter.count(cost, estimated=estimated)
 
 
-def unknown_price_advice(name: str, *, per_image: bool) -> str:
+def advise_on_unknown_price(name: str, *, per_image: bool) -> str:
     """Return why no budget can be kept for a model whose price is unknown, and what to type."""
     option = f"--price {shlex.quote(name)}"
     tokens = f"per million tokens sent and received, as in {option}={'5/40' if per_image else '0.15/0.60'}"
@@ -251,12 +224,12 @@ def unknown_price_advice(name: str, *, per_image: bool) -> str:
     return f"nobody knows what {name} costs, so no budget can be kept: add {option}={form}, or list it in prices.toml"
 
 
-def unknown_cost_advice(party: Identified, *, per_image: bool) -> str:
+def advise_on_unknown_cost(party: Identified, *, per_image: bool) -> str:
     """Return why no budget can be kept after a call of unknown cost, and what to do."""
     from formalimg.models.pricing import UNKNOWN_PRICE, price_of  # here, because most costs are known
 
     if price_of(party) == UNKNOWN_PRICE:
-        return unknown_price_advice(party.name, per_image=per_image)
+        return advise_on_unknown_price(party.name, per_image=per_image)
     return (
         f"{party.name} did not say what a call used, so the budget cannot be kept: give the price of an image, "
         "as in --price model=0.04"

@@ -1,36 +1,150 @@
-"""Structured output of chat models: JSON schema of an answer type, and strict parsing of answers."""
+"""Structured output of chat models: JSON schema of an answer type, JSON in text, and strict parsing of answers."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
+from formalimg._util.strict_json import reject_constant, reject_duplicate_keys
 from formalimg._util.text import truncate
-from formalimg.models.chat import Message
+from formalimg.models.base import Message
 from formalimg.models.contradictions import contradicting_field, contradicting_prose, contradicting_value, unseen_image
-from formalimg.models.json_in_text import find_json, is_unfinished_thought, prose_after, prose_before, strip_thoughts
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
+
+
+MAX_VALUES = 100  # the most JSON values in a text; an answer is one, sometimes repeated
+_MAX_FALSE_STARTS = 1000  # the most brackets in prose that look like a JSON list, such as [1]
+_TAG = re.compile(r"<(/?)(think|thinking|thoughts?|reasoning|reflection|analysis|scratchpad)>", re.IGNORECASE)
+_OBJECT = re.compile(r'\{\s*["}]')
+_START = re.compile(r'\{(?=\s*["}])|\[(?=\s*(?:[\["\]\d-]|\{\s*["}]|true|false|null))')
+"""Where JSON may begin. Braces in prose look different; brackets often do not, as in [1]."""
+
+
+class JsonInText(NamedTuple):
+    """A JSON value in a text."""
+
+    start: int  # where it begins
+    end: int  # where the text goes on
+    written: str  # the value as it is written
+    value: object  # the value as plain data
+
+
+def strip_thoughts(text: str) -> str:
+    """Return a text without `<think>…</think>`, and without what stands before a closing tag that nothing opened.
+
+    Some servers leave out the opening tag, because it was part of the chat template. An opening tag that nothing closes
+    stays: the model was still thinking. So do tags inside the JSON value that a text begins with: they are its own.
+    """
+    text = text.strip()
+    tags = [(tag[1] == "/", tag[2].lower(), tag.start(), tag.end()) for tag in _find_tags(text)]
+    last_closing = {name: index for index, (closes, name, _, _) in enumerate(tags) if closes}
+    pieces: list[str] = []
+    position = 0
+    awaited: str | None = None
+    for number, (closes, name, start, end) in enumerate(tags):
+        if awaited is None and not closes and last_closing.get(name, -1) > number:
+            awaited = name
+            pieces.append(text[position:start])
+        elif awaited is None and closes:
+            pieces.clear()
+            position = end
+        elif closes and name == awaited:
+            awaited = None
+            position = end
+    return "".join((*pieces, text[position:])).strip()
+
+
+def is_unfinished_thought(text: str) -> bool:
+    """Return whether a text without its thoughts still has an opening tag, so that all of it may be a thought."""
+    return any(not tag[1] for tag in _find_tags(text))
+
+
+def _find_tags(text: str) -> list[re.Match[str]]:
+    """Return the tags of thoughts in a text that begins without blanks, but for those in the JSON it begins with."""
+    tags = list(_TAG.finditer(text))
+    if tags and text.startswith(("{", "[")):
+        try:
+            _, end = json.JSONDecoder().raw_decode(text)
+        except (ValueError, RecursionError):
+            return tags
+        return [tag for tag in tags if tag.start() >= end]
+    return tags
+
+
+def find_json(text: str, *, lists: bool) -> list[JsonInText]:
+    """Return the JSON values in a text: objects, lists with objects in them and, if wanted, all other lists.
+
+    A value inside another one is not found by itself: what a list holds is not the answer, the list is.
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=reject_duplicate_keys, parse_constant=reject_constant)
+    values: list[JsonInText] = []
+    position = false_starts = wasted = 0
+    while (match := _START.search(text, position)) is not None:
+        start = match.start()
+        try:
+            value, position = decoder.raw_decode(text, start)
+        except ValueError as error:
+            if values:  # the answer is there already, and what follows is prose
+                break
+            failed = error.pos if isinstance(error, json.JSONDecodeError) else len(text)
+            if lists or text[start] == "{" or _OBJECT.search(text, start, failed + 1):
+                raise
+            # Each false start may read far, so there are limits on their number and on what they read together.
+            wasted += failed - start
+            value, position = None, start + 1
+        if not lists and not _holds_object(value):
+            false_starts += 1
+            if false_starts > _MAX_FALSE_STARTS or wasted > 2 * len(text):
+                raise ValueError("too many brackets look like lists")
+            continue
+        values.append(JsonInText(start, position, text[start:position], value))
+        if len(values) > MAX_VALUES:
+            raise ValueError(f"there are more than {MAX_VALUES} JSON values")
+    return values
+
+
+def prose_after(text: str, values: Sequence[JsonInText]) -> str:
+    """Return what a text says after the first of these values, without the others."""
+    ends = [*(value.start for value in values[1:]), len(text)]
+    return "\n".join(text[value.end : end] for value, end in zip(values, ends, strict=True))
+
+
+def prose_before(text: str, values: Sequence[JsonInText]) -> str:
+    """Return what a text says before the last of these values, without the others."""
+    starts = [0, *(value.end for value in values[:-1])]
+    return "\n".join(text[start : value.start] for start, value in zip(starts, values, strict=True))
+
+
+def _holds_object(value: object) -> bool:
+    """Return whether a value is an object or a list with an object in it, however deep."""
+    rest = [value]
+    while rest:
+        part = rest.pop()
+        if isinstance(part, dict):
+            return True
+        if isinstance(part, list):
+            rest.extend(part)
+    return False
+
 
 AnswerType = TypeVar("AnswerType", bound="BaseModel")
 Read = TypeVar("Read")
 Arguments = ParamSpec("Arguments")
 
-MAX_REPLY = 1_000_000
-"""The most characters of a reply that is read."""
-SMALL_REPLY = 64 * 1024
-"""Longer replies are read in a thread, so that no other call waits for it."""
+MAX_REPLY = 1_000_000  # the most characters of a reply that is read
+SMALL_REPLY = 64 * 1024  # longer replies are read in a thread, so that no other call waits for it
 _SEVERAL = "the model gave several answers that differ"
 _MAX_PROBLEMS = 1000
 """With more problems than this, none is described: collecting them takes longer than reading the answer."""
 _MAX_MESSAGE = 300
-
 TEXT_SCHEMA: Mapping[str, object] = {"type": "string"}
 """Stands for a `TextAnswer` in the place of a schema; none is sent."""
 OBJECT_SCHEMA: Mapping[str, object] = {"type": "object"}
@@ -44,35 +158,25 @@ class ParseFailure:
     reason: str
 
 
-class FormatInstruction(NamedTuple):
-    """Text that asks for the form of an answer, and its version."""
-
-    version: int
-    text: str
-
-
 @cache
 def answer_schema(answer_type: type[BaseModel]) -> Mapping[str, object]:
     """Return the JSON schema of an answer, as strict as servers require: all fields required, no others."""
-    if _text_reader(answer_type) is not None:
+    if is_text_answer(answer_type):
         return OBJECT_SCHEMA if getattr(answer_type, "json_object", False) else TEXT_SCHEMA
-    schema = _strict(answer_type.model_json_schema(), answer_type.__name__)
+    schema = _make_strict(answer_type.model_json_schema(), answer_type.__name__)
     assert isinstance(schema, dict)
     return schema
 
 
 def is_text_answer(answer_type: type[BaseModel]) -> bool:
     """Return whether answers of this type are read from the whole text, as `TextAnswer` is."""
-    return _text_reader(answer_type) is not None
-
-
-def _text_reader(answer_type: type[AnswerType]) -> Callable[[str], AnswerType] | None:
-    return getattr(answer_type, "from_text", None)
+    return hasattr(answer_type, "from_text")
 
 
 def with_format(messages: Sequence[Message], schema: Mapping[str, object]) -> tuple[Message, ...]:
     """Append the schema, as text, to the last user message."""
-    text = format_instruction().text.replace("{schema}", json.dumps(schema, ensure_ascii=False))
+    _, instruction = format_instruction()
+    text = instruction.replace("{schema}", json.dumps(schema, ensure_ascii=False))
     last = max((index for index, message in enumerate(messages) if message.role == "user"), default=None)
     if last is None:
         return (*messages, Message("user", (text,)))
@@ -80,11 +184,11 @@ def with_format(messages: Sequence[Message], schema: Mapping[str, object]) -> tu
 
 
 @cache
-def format_instruction() -> FormatInstruction:
-    """Load the text that `with_format` appends."""
+def format_instruction() -> tuple[int, str]:
+    """Load the text that `with_format` appends, and its version."""
     text = (files("formalimg.models") / "prompts" / "answer_format.txt").read_text(encoding="utf-8")
     first, _, rest = text.partition("\n")
-    return FormatInstruction(int(first.removeprefix("version:")), rest.strip())
+    return int(first.removeprefix("version:")), rest.strip()
 
 
 def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
@@ -101,35 +205,36 @@ def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | Parse
 
     if len(text) > MAX_REPLY:
         return ParseFailure(f"the answer has {len(text):,} characters, the limit is {MAX_REPLY:,}")
-    if (from_text := _text_reader(answer_type)) is not None:
+    from_text: Callable[[str], AnswerType] | None = getattr(answer_type, "from_text", None)
+    if from_text is not None:
         try:
             return from_text(text)
         except (ValueError, RecursionError) as error:
-            return ParseFailure(f"the answer cannot be read: {_shorten(str(error))}")
+            return ParseFailure(f"the answer cannot be read: {_shorten_message(str(error))}")
     text = strip_thoughts(text)
     if is_unfinished_thought(text):
         return ParseFailure("the model was still thinking when it stopped")
     try:
         values = find_json(text, lists=answer_schema(answer_type).get("type") == "array")
     except (ValueError, RecursionError) as error:
-        return ParseFailure(f"the JSON in the answer is broken or cut off: {_shorten(str(error))}")
+        return ParseFailure(f"the JSON in the answer is broken or cut off: {_shorten_message(str(error))}")
     if not values:
         return ParseFailure("there is no JSON in the answer" if text.strip() else "the answer is empty")
-    first, *others = values
+    first, *later_values = values
     try:
         answer = answer_type.model_validate_json(first.written, strict=True)
     except ValidationError as error:
         return ParseFailure(f"the answer has not the wanted form: {_first_problem(error)}")
     settled, strange = 0, []
-    for place, other in enumerate(others, 1):
+    for index, later in enumerate(later_values, 1):
         try:
-            same = answer_type.model_validate_json(other.written, strict=True) == answer
+            same = answer_type.model_validate_json(later.written, strict=True) == answer
         except ValidationError:  # an example of the form, or half an answer
-            strange.append(other.value)
+            strange.append(later.value)
             continue
         if not same:
             return ParseFailure(_SEVERAL)
-        settled = place
+        settled = index
     if contradicting_value(answer, first.value, strange):
         return ParseFailure(_SEVERAL)
     before, after = prose_before(text, values[: settled + 1]), prose_after(text, values[settled:])
@@ -138,7 +243,7 @@ def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | Parse
         or contradicting_prose(answer, first.value, before, after)
         or unseen_image(answer, first.value, f"{before}\n{after}")
     )
-    return answer if problem is None else ParseFailure(_shorten(problem))
+    return answer if problem is None else ParseFailure(_shorten_message(problem))
 
 
 async def parse_answer_aside(text: str, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
@@ -158,9 +263,9 @@ async def read_aside(
     return await asyncio.to_thread(read, *args, **kwargs)
 
 
-def _strict(part: object, path: str) -> object:
+def _make_strict(part: object, path: str) -> object:
     if isinstance(part, list):
-        return [_strict(element, path) for element in part]
+        return [_make_strict(element, path) for element in part]
     if not isinstance(part, dict):
         return part
     if "$ref" in part:  # strict servers want nothing beside a reference
@@ -171,13 +276,13 @@ def _strict(part: object, path: str) -> object:
             case "title" | "default" | "discriminator":
                 continue
             case "oneOf":  # the same for what Pydantic makes, and the only one that strict servers know
-                strict["anyOf"] = _strict(value, path)
+                strict["anyOf"] = _make_strict(value, path)
             case "properties" | "$defs":  # here names are the type's own, not those of the schema language
-                strict[name] = {inner: _strict(element, f"{path}.{inner}") for inner, element in value.items()}
+                strict[name] = {inner: _make_strict(element, f"{path}.{inner}") for inner, element in value.items()}
             case "enum" | "const" | "required":
                 strict[name] = value
             case _:
-                strict[name] = _strict(value, path)
+                strict[name] = _make_strict(value, path)
     if part.get("type") == "object":
         if part.get("additionalProperties") not in (None, False):
             raise TypeError(f"{path} has fields of free names: use a list of name and value")
@@ -191,10 +296,10 @@ def _first_problem(error: ValidationError) -> str:
     if (count := error.error_count()) > _MAX_PROBLEMS:
         return f"it has {count:,} problems"
     problems = error.errors(include_url=False, include_input=False, include_context=False)
-    where = ".".join(map(str, problems[0]["loc"])) or "the whole"
+    location = ".".join(map(str, problems[0]["loc"])) or "the whole"
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    return _shorten(f"{where}: {problems[0]['msg']}{more}")
+    return _shorten_message(f"{location}: {problems[0]['msg']}{more}")
 
 
-def _shorten(message: str) -> str:
+def _shorten_message(message: str) -> str:
     return truncate(" ".join(message.split()), _MAX_MESSAGE, 50)

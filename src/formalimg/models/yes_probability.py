@@ -10,34 +10,30 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError
-from formalimg.models.chat import Completion
+from formalimg.models.base import CallError, Completion
 from formalimg.models.options import Options
 
 LogprobsFields: TypeAlias = Mapping[str, object]
 """The fields of a request that ask for log-probabilities; empty where they are not asked for."""
 
-_MAX_ALTERNATIVES = 20
-"""The most alternatives that OpenAI and most servers list for a token."""
+_MAX_ALTERNATIVES = 20  # the most alternatives that OpenAI and most servers list for a token
 _ABOUT_LOGPROBS = re.compile(r"log[\s_-]?prob", re.IGNORECASE)
-
 _YES_NO = ["yes", "no"]
 _FIRST_LETTER = re.compile(r"[^\W_]")
 _THOUGHTS_END = "</think>"
 _AROUND = re.compile(r"^[\W_]+|[\W_]+$")
-_MIN_ALTERNATIVES = 2
-"""With the chosen token alone, everything would be certain."""
+_MIN_ALTERNATIVES = 2  # with the chosen token alone, everything would be certain
 
 _log = logging.getLogger(__name__)
 
 
-def read_top_logprobs(given: Options, name: str) -> int | None:
+def read_top_logprobs(options: Options, name: str) -> int | None:
     """Read `logprobs` and `top_logprobs`: the number of tokens to ask log-probabilities for, or None."""
-    wanted = given.flag("logprobs", False)
-    count = given.integer("top_logprobs", None, minimum=_MIN_ALTERNATIVES, maximum=_MAX_ALTERNATIVES)
-    if count is not None and not wanted:
+    enabled = options.flag("logprobs", False)
+    count = options.integer("top_logprobs", None, minimum=_MIN_ALTERNATIVES, maximum=_MAX_ALTERNATIVES)
+    if count is not None and not enabled:
         raise FormalimgError(f"top_logprobs of {name} has no effect without logprobs=true: give both, or neither")
-    return (count or _MAX_ALTERNATIVES) if wanted else None
+    return (count or _MAX_ALTERNATIVES) if enabled else None
 
 
 class LogprobsMode:
@@ -90,8 +86,8 @@ class TokenLogprobs(NamedTuple):
 
 def read_logprobs(choice: Mapping[str, Any]) -> list[TokenLogprobs]:
     """Return the tokens of a choice of chat completions; none if the server sent no log-probabilities, or odd ones."""
-    given = choice.get("logprobs")
-    content = given.get("content") if isinstance(given, dict) else None
+    options = choice.get("logprobs")
+    content = options.get("content") if isinstance(options, dict) else None
     if not isinstance(content, list):
         return []
     tokens = []
@@ -99,15 +95,15 @@ def read_logprobs(choice: Mapping[str, Any]) -> list[TokenLogprobs]:
         if not isinstance(entry, dict) or not isinstance(entry.get("token"), str):
             return []  # where one is missing, nobody knows where the others stand
         listed = entry.get("top_logprobs")
-        alternatives = list(_alternatives(listed if isinstance(listed, list) else []))
-        own = next(_alternatives([entry]), None)
-        if own is not None and alternatives and own[0] not in (text for text, _ in alternatives):
-            alternatives.append(own)  # drawn at a temperature above 0, it need not be among the likeliest
+        alternatives = list(_read_alternatives(listed if isinstance(listed, list) else []))
+        chosen = next(_read_alternatives([entry]), None)
+        if chosen is not None and alternatives and chosen[0] not in (text for text, _ in alternatives):
+            alternatives.append(chosen)  # drawn at a temperature above 0, it need not be among the likeliest
         tokens.append(TokenLogprobs(entry["token"], alternatives))
     return tokens
 
 
-def _alternatives(entries: Sequence[Any]) -> Iterator[tuple[str, float]]:
+def _read_alternatives(entries: Sequence[Any]) -> Iterator[tuple[str, float]]:
     for entry in entries:
         if isinstance(entry, dict) and isinstance(entry.get("token"), str):
             logprob = entry.get("logprob")
@@ -158,8 +154,8 @@ def _yes_no_field(schema: Mapping[str, object]) -> str | None:
     fields = schema.get("properties")
     if not isinstance(fields, Mapping):
         return None
-    found = [name for name, form in fields.items() if isinstance(form, Mapping) and form.get("enum") == _YES_NO]
-    return found[0] if len(found) == 1 else None
+    names = [name for name, form in fields.items() if isinstance(form, Mapping) and form.get("enum") == _YES_NO]
+    return names[0] if len(names) == 1 else None
 
 
 def _answer_start(text: str, field: str) -> int | None:
@@ -171,8 +167,8 @@ def _answer_start(text: str, field: str) -> int | None:
         if not places:
             return None
         start += places[-1].end()
-    found = _FIRST_LETTER.search(text, start)
-    return found.start() if found else None
+    names = _FIRST_LETTER.search(text, start)
+    return names.start() if names else None
 
 
 def _share_of_yes(alternatives: Sequence[tuple[str, float]]) -> float | None:

@@ -16,7 +16,7 @@ from formalimg.judges.base import LoadedImage
 from formalimg.judges.factory import OCR, TEXT_READER, open_grounder, open_judge
 from formalimg.judges.scene_judge import SceneJudge
 from formalimg.models.base import Identified
-from formalimg.models.public_identity import mask_secrets
+from formalimg.models.redaction import mask_secrets
 from formalimg.rewards.background_loop import BackgroundLoop
 from formalimg.rewards.result import PairError, RewardScore
 from formalimg.rewards.reward_images import ImageLike, load_image, load_scene

@@ -22,7 +22,7 @@ from itertools import islice
 from formalimg.benchmarks.odd_records import NO_PROMPT
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, ImageRequest, NotStartedError
-from formalimg.models.spending import Meter, metered, unknown_cost_advice
+from formalimg.models.spending import Meter, advise_on_unknown_cost, open_meter
 from formalimg.runs.database import VerdictRow, answer_cost, verdict_row
 from formalimg.runs.inspection import ImageThreads, decoded_bytes, image_memory
 from formalimg.runs.messages import (
@@ -173,7 +173,7 @@ class Engine:
             self._reported_budget = True
             _log.info("the budget of $%.2f is used up: nothing new is begun", self.progress.budget)
         if unpriced and self.progress.budget is not None:
-            self._end(FormalimgError(unknown_cost_advice(party, per_image=party is self._model)))
+            self._end(FormalimgError(advise_on_unknown_cost(party, per_image=party is self._model)))
         return cost, unpriced
 
     async def _generate_all(self, to_make: Sequence[PlannedImage], arrived: Channel[ArrivedAnswer]) -> None:
@@ -216,7 +216,7 @@ class Engine:
         for batch in batches:
             if self.progress.stopped:
                 return
-            with self.progress.counting_calls(len(batch)), metered(self.progress, finish=True) as meter:
+            with self.progress.counting_calls(len(batch)), open_meter(self.progress, finish=True) as meter:
                 await self._generate_batch(model, batch, arrived, meter)
 
     async def _generate_batch(
@@ -324,7 +324,7 @@ class Engine:
         async for entry in waiting:
             if not self.progress.stopped:  # what is left is judged when the run is resumed
                 began = time.monotonic()
-                with self.progress.counting_calls(), metered(self.progress, finish=True) as meter:
+                with self.progress.counting_calls(), open_meter(self.progress, finish=True) as meter:
                     row = await self._metered_verdict(judge, entry, meter)
                 if row is not None:
                     await judged.put(JudgeResult(entry, row, time.monotonic() - began))

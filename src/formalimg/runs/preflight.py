@@ -17,7 +17,7 @@ from formalimg.judges.preflight import PreflightResult, check_judge, needs_prefl
 from formalimg.models.base import NotStartedError
 from formalimg.models.retry import few_attempts
 from formalimg.models.secrets import redact
-from formalimg.models.spending import metered, unknown_cost_advice
+from formalimg.models.spending import advise_on_unknown_cost, open_meter
 from formalimg.runs.database import cost_columns
 from formalimg.runs.folder import PREFLIGHT, create_run_folder
 from formalimg.runs.manifest import utc_now
@@ -113,7 +113,7 @@ async def check_judges(
 async def _check(
     judge: Judge, suite: str, log: PreflightLog, progress: Progress, on_notice: Callable[[str], None]
 ) -> None:
-    with progress.counting_calls(), metered(progress) as meter, few_attempts():
+    with progress.counting_calls(), open_meter(progress) as meter, few_attempts():
         try:
             result = await check_judge(judge, suite)
         except NotStartedError:
@@ -128,7 +128,7 @@ async def _check(
     if not blocked or cost:
         log.add(judge, result)
     if unpriced and progress.budget is not None:
-        raise FormalimgError(unknown_cost_advice(judge, per_image=False))
+        raise FormalimgError(advise_on_unknown_cost(judge, per_image=False))
     if blocked:  # the budget is used up: what was not asked says nothing about the judge
         return
     if result.problem:

@@ -162,9 +162,9 @@ class StoredRun:
         """Return how premade images were matched to their items, as in `1,980 by id, 20 by prompt`; else nothing."""
         way = "CASE WHEN json_valid(served) THEN json_extract(served, '$.matched_by') END"
         query = f"SELECT {way}, count(*) FROM pictures WHERE status = 'made' GROUP BY 1"
-        from formalimg.models.folder.file_matching import matched_text  # here, because few runs have such images
+        from formalimg.models.folder.file_matching import format_matches  # here, because few runs have such images
 
-        return matched_text(dict(self._read(match_count, query)))
+        return format_matches(dict(self._read(match_count, query)))
 
     def judges(self) -> tuple[Identity, ...]:
         """Return all judges of images of this run, in the order in which they first ran."""

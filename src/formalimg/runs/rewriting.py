@@ -21,8 +21,7 @@ from pydantic import BaseModel, ConfigDict
 from formalimg._util.io import open_plain
 from formalimg._util.strict_json import is_text, loads_strict
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
-from formalimg.models.chat import Answered, Message
+from formalimg.models.base import Answered, Failed, Generated, ImageRequest, ImageResult, Message
 from formalimg.models.pricing import price_of
 from formalimg.prompts import Prompt
 from formalimg.runs.progress import Progress, share_progress

@@ -23,7 +23,7 @@ from formalimg.logic.parser import try_parse
 from formalimg.logic.prenex import complexity
 from formalimg.logic.syntax import Formula
 from formalimg.logic.vocabulary import Vocabulary, vocabulary, vocabulary_names
-from formalimg.models.chat import Answered, Message, Unanswered
+from formalimg.models.base import Answered, Message, Unanswered
 from formalimg.models.spending import Spending
 from formalimg.prompts import load_prompts
 from formalimg.scoring.writer import MAX_ATTEMPTS, write_each

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict
 from formalimg._util.text import truncate
 from formalimg.benchmarks.questions.spec import MAX_QUESTIONS, QUESTION_CATEGORIES, GraphQuestion, find_graph_problem
 from formalimg.errors import FormalimgError, OverBudgetError
-from formalimg.models.chat import Answered, Message, Unanswered
-from formalimg.models.spending import Spending, metered
+from formalimg.models.base import Answered, Message, Unanswered
+from formalimg.models.spending import Spending, open_meter
 from formalimg.prompts import load_prompts
 from formalimg.types import ChatModel, Setting
 
@@ -110,7 +110,7 @@ async def write_each(
 
     async def write_one(prompt: str) -> _Written:
         async with door:
-            with metered(spending) as meter:
+            with open_meter(spending) as meter:
                 found = await write(prompt)
                 if meter.blocked:
                     raise OverBudgetError(f"the budget of ${spending.budget} was used up {advice}")

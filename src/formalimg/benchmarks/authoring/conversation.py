@@ -14,8 +14,7 @@ from pydantic import BaseModel, ValidationError
 from formalimg._util.strict_json import stored_json, stored_text
 from formalimg.benchmarks.authoring.outcomes import MAX_ANSWER, AttemptCost, Rejection, stored_expense
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Usage
-from formalimg.models.chat import Answered, Message, Reply, Unanswered
+from formalimg.models.base import Answered, Message, Reply, Unanswered, Usage
 from formalimg.models.spending import Meter
 from formalimg.types import ChatModel
 

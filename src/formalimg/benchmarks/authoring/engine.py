@@ -21,7 +21,7 @@ from formalimg.benchmarks.authoring.writing_plan import VERSION, AuthoringPlan, 
 from formalimg.benchmarks.items_file import write_items
 from formalimg.errors import FormalimgError
 from formalimg.models.pricing import UNKNOWN_PRICE, price_of
-from formalimg.models.spending import Spending, metered, unknown_cost_advice
+from formalimg.models.spending import Spending, advise_on_unknown_cost, open_meter
 from formalimg.types import ChatModel, Item
 
 _TURNS = 3
@@ -159,7 +159,7 @@ class _AuthoringRun:
         self, slot: Slot, stands: AuthoringState, parts: Mapping[Part, LimitedChatModel]
     ) -> AttemptOutcome | None:
         """Make an attempt and keep its outcome; None if the budget is used up and it has cost nothing."""
-        with metered(self.spending) as meter:
+        with open_meter(self.spending) as meter:
             talk = Conversation(slot.id, stands.round, parts, self.journal, meter)
             try:
                 outcome = await self.craft.attempt(slot, stands.round, talk, stands.shelf)
@@ -181,7 +181,7 @@ class _AuthoringRun:
         if self.spending.budget is not None and self.spending.unpriced:
             parties = (self.writer, self.checker)
             unknown = next((one for one in parties if price_of(one) == UNKNOWN_PRICE), self.writer)
-            raise FormalimgError(unknown_cost_advice(unknown, per_image=False))
+            raise FormalimgError(advise_on_unknown_cost(unknown, per_image=False))
 
 
 def _result(

@@ -15,8 +15,7 @@ from formalimg.benchmarks.authoring.engine import authoring_settings, require_ow
 from formalimg.benchmarks.authoring.journal import JOURNAL_FILE, AuthoringJournal
 from formalimg.benchmarks.authoring.task import AuthoringTask
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, authoring_of
-from formalimg.models.base import Usage
-from formalimg.models.chat import Message, Reply, Unanswered
+from formalimg.models.base import Message, Reply, Unanswered, Usage
 from formalimg.models.pricing import price_of
 from formalimg.types import AnswerType, ChatModel, Setting
 

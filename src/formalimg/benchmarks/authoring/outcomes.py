@@ -9,8 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from formalimg._util.strict_json import stored_integer, stored_json, stored_number, stored_text, wrong_value
 from formalimg.benchmarks.items_file import decode_item, encode_item
-from formalimg.models.base import Usage
-from formalimg.models.chat import Answered, Unanswered
+from formalimg.models.base import Answered, Unanswered, Usage
 from formalimg.types import Item, Setting
 
 Reason: TypeAlias = Literal[

@@ -22,7 +22,7 @@ from formalimg.benchmarks.cfworld.spec import PASS_THRESHOLD, CounterfactualSpec
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import NoValidAnswer
 from formalimg.judges.published_protocol import Followed, PublishedJudge, attach, system_and_user
-from formalimg.models.chat import Attachment, Message
+from formalimg.models.base import Attachment, Message
 from formalimg.types import ChatModel, Item, Part, Unscored, Verdict
 
 FAMILIES: Mapping[Persona, ScoreFamily] = {"standard": "gemini", "strict": "qwen"}

@@ -8,8 +8,7 @@ from formalimg.benchmarks.conceptmix.plausibility import pool_objects, reference
 from formalimg.benchmarks.conceptmix.pools import load_pools
 from formalimg.benchmarks.conceptmix.words import noun_forms, plural_of
 from formalimg.drawing.catalog import drawn_catalog
-from formalimg.models.builtin.drawn_world import DrawnWorld, Meaning, WorldNoun
-from formalimg.models.builtin.misreading import MisreadRates
+from formalimg.models.builtin.drawn_world import DrawnWorld, Meaning, MisreadRates, WorldNoun
 
 
 def _nouns() -> Iterator[WorldNoun]:

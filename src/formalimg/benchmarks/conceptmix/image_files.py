@@ -22,8 +22,7 @@ from formalimg.models.folder.file_matching import (
     is_image,
     short_name,
 )
-from formalimg.models.folder.layouts import ImageLayout
-from formalimg.models.folder.metadata import MetadataEntry, entry_candidates, parse_json
+from formalimg.models.folder.layouts import ImageLayout, MetadataEntry, entry_candidates, parse_json
 
 _RESULTS = "result.json"
 _NAMED = re.compile(r"[0-9]{1,2}/[0-9]+\w*[^\W\d_]\w*\.(?:png|jpe?g|webp)", re.IGNORECASE)

@@ -9,7 +9,7 @@ from formalimg.benchmarks.conceptmix.spec import ConceptSpec
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import NoValidAnswer, total_cost
 from formalimg.judges.published_protocol import Followed, PublishedJudge, WordAnswer, attach
-from formalimg.models.chat import Message
+from formalimg.models.base import Message
 from formalimg.types import ChatModel, Item, Part, Setting, Unscored, Verdict
 
 PROMPTS = Path(__file__).parent / "prompts"

@@ -156,8 +156,7 @@ class FormulaBenchmark(Benchmark):
 
     def drawn_world(self) -> DrawnWorld | None:
         """Return what built-in models know of its drawings: pass rates fall with K as those of published models do."""
-        from formalimg.models.builtin.drawn_world import DrawnWorld
-        from formalimg.models.builtin.misreading import MisreadRates
+        from formalimg.models.builtin.drawn_world import DrawnWorld, MisreadRates
 
         if self.world != "drawn":
             return None

@@ -19,7 +19,7 @@ from formalimg.logic.errors import FormulaError
 from formalimg.logic.prenex import PrenexForm, to_prenex
 from formalimg.logic.syntax import atoms
 from formalimg.logic.vocabulary import vocabulary
-from formalimg.models.chat import Message
+from formalimg.models.base import Message
 from formalimg.types import ChatModel, Item, Part, Setting, Unscored, Verdict
 
 PROMPTS = Path(__file__).parent / "prompts"

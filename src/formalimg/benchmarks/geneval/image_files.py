@@ -17,8 +17,7 @@ from formalimg.models.folder.file_matching import (
     is_any_image,
     short_name,
 )
-from formalimg.models.folder.layouts import ImageLayout
-from formalimg.models.folder.metadata import read_jsonl_rows
+from formalimg.models.folder.layouts import ImageLayout, read_jsonl_rows
 
 _SAMPLE = re.compile(r"([0-9]{1,9})/samples/([0-9]{1,9})\.(?:png|jpe?g|webp)", re.IGNORECASE)
 _GRID = re.compile(r"[0-9]+/grid\.[a-z]+", re.IGNORECASE)

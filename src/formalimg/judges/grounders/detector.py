@@ -32,7 +32,7 @@ from formalimg.models.local.checkpoint import (
     read_checkpoint,
     silence_libraries,
 )
-from formalimg.models.local.memory import is_out_of_memory
+from formalimg.models.local.device_pool import is_out_of_memory
 from formalimg.models.options import Options
 from formalimg.models.registry import require_modules, requires
 from formalimg.types import Setting, Unscored

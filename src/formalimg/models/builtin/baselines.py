@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import json
 import os
 import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, Union
 
@@ -14,9 +17,10 @@ from formalimg._util.images import png_bytes
 from formalimg.benchmarks.conditions import StyleText
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.benchmarks.registry import suite_names
-from formalimg.drawing.icon_scene import DrawingError, draw
+from formalimg.drawing.icon_scene import DrawingError, draw, read_layout
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
+from formalimg.scenes.objects import SceneError
 from formalimg.scenes.scene import Scene
 from formalimg.types import ImageModel, Setting
 
@@ -25,22 +29,16 @@ if TYPE_CHECKING:
 
     from formalimg.drawing.scene import DrawnScene
 
-BASELINES = ("oracle", "painter", "reader", "scatter", "tiny")
-"""The names of the baselines, without `builtin/`."""
-
+BASELINES = ("oracle", "painter", "reader", "scatter", "tiny")  # the names of the baselines, without `builtin/`
 _VERSION = 1
 """Raised with every change after which a baseline makes other images: those of another version are not reused."""
-
 _DRAWN_VERSION = 2
 """The same for images of suites with a drawn world. It is no setting, so that those of Knolling stay as they are."""
-
 _MAX_MEMORY = 1_000
+_MAX_BRACKETS = 100  # so many places that look like a layout are tried; each takes time, and a prompt has one
 
-ComposedScene: TypeAlias = Scene | Refused | Failed
-"""The scene to draw, or why there is none."""
-
-ComposedDrawing: TypeAlias = Union["DrawnScene", Refused, Failed]
-"""The same for suites with a drawn world."""
+ComposedScene: TypeAlias = Scene | Refused | Failed  # the scene to draw, or why there is none
+ComposedDrawing: TypeAlias = Union["DrawnScene", Refused, Failed]  # the same for suites with a drawn world
 
 
 @dataclass(frozen=True)
@@ -83,20 +81,20 @@ class Baseline:
 
     def _answer_drawn(self, request: ImageRequest) -> ImageResult:
         """Return the answer for a suite with a drawn world: a file that holds the scene it shows."""
-        from formalimg.drawing.render import draw_scene
-        from formalimg.drawing.scene import DrawnScene  # here, because few need them
+        from formalimg.drawing.render import draw_scene  # here, because few need them
+        from formalimg.drawing.scene import DrawnScene
         from formalimg.drawing.signed_png import signed_png
 
         if self.compose_drawn is None:
             return Failed(f"{self.name} draws no scenes of {request.suite}: use builtin/oracle, or a real model")
-        drawn = self.compose_drawn(request)
-        if not isinstance(drawn, DrawnScene):
-            return drawn
+        scene = self.compose_drawn(request)
+        if not isinstance(scene, DrawnScene):
+            return scene
         try:
-            image = draw_scene(drawn, request.size)
+            image = draw_scene(scene, request.size)
         except FormalimgError as error:
             return Failed(f"{self.name} cannot draw this: {error}")
-        return Generated(signed_png(image, drawn), {"size": request.size})
+        return Generated(signed_png(image, scene), {"size": request.size})
 
     def drawn_version(self, suite: str) -> int | None:
         """Return the version of the drawings of a suite with a drawn world; None for others, where settings have it."""
@@ -117,19 +115,17 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
         FormalimgError: if there is no such baseline, no such option, or the option is out of range.
     """
     if name not in BASELINES:
-        raise FormalimgError(
-            f"there is no builtin/{name}: use one of {', '.join(f'builtin/{one}' for one in BASELINES)}"
-        )
-    known = _reader_options(options) if name == "reader" else ("weights",) if name == "tiny" else ()
-    unknown = sorted(set(options) - set(known))
+        baselines = ", ".join(f"builtin/{baseline}" for baseline in BASELINES)
+        raise FormalimgError(f"there is no builtin/{name}: use one of {baselines}")
+    option_names = _reader_options(options) if name == "reader" else ("weights",) if name == "tiny" else ()
+    unknown = sorted(set(options) - set(option_names))
     if unknown:
-        advice = f"it has {', '.join(known)}" if known else "it has none"
+        advice = f"it has {', '.join(option_names)}" if option_names else "it has none"
         raise FormalimgError(f"builtin/{name} has no option {unknown[0]!r}: {advice}")
-    # Each is imported here: they need numpy, the solver or image libraries.
     settings = {"version": _VERSION}
-    match name:
+    match name:  # each is imported here: they need numpy, the solver or image libraries
         case "oracle":
-            from formalimg.models.builtin.oracle import compose_solution
+            from formalimg.models.builtin.oracle import compose_drawn_solution, compose_solution
 
             return Baseline(
                 "builtin/oracle",
@@ -137,11 +133,9 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
                 settings,
                 sees_spec=True,
                 covers="worlds",
-                compose_drawn=_compose_drawn_solution,
+                compose_drawn=compose_drawn_solution,
             )
         case "painter":
-            from formalimg.models.builtin.painter import compose_layout
-
             return Baseline(
                 "builtin/painter", compose_layout, settings, takes_images=True, compose_drawn=_compose_drawn_layout
             )
@@ -150,36 +144,46 @@ def open_baseline(name: str, options: Mapping[str, str]) -> ImageModel:
         case "tiny":
             return _open_tiny(options)
         case _:
-            from formalimg.models.builtin.scatter import compose_scattered
+            from formalimg.models.builtin.placement import compose_scattered
 
-            return Baseline(
-                "builtin/scatter",
-                _from_prompt(compose_scattered),
-                settings,
-                covers="worlds",
-                compose_drawn=_compose_drawn_scatter,
-            )
-
-
-# Drawn worlds are imported by the first request for one: most runs are of Knolling.
-
-
-def _compose_drawn_solution(request: ImageRequest) -> ComposedDrawing:
-    from formalimg.models.builtin.drawn_oracle import compose_drawn_solution
-
-    return compose_drawn_solution(request)
+            compose = _from_prompt(compose_scattered)
+            return Baseline("builtin/scatter", compose, settings, covers="worlds", compose_drawn=_compose_drawn_scatter)
 
 
 def _compose_drawn_scatter(request: ImageRequest) -> ComposedDrawing:
-    from formalimg.models.builtin.drawn_scatter import compose_drawn_scatter
+    from formalimg.models.builtin.drawn_scatter import compose_drawn_scatter  # here, as most runs are of Knolling
 
     return compose_drawn_scatter(request)
+
+
+def compose_layout(request: ImageRequest) -> Scene | Failed:
+    """Return the layout in a request, as text or as the metadata of an image: the painter cannot read labels."""
+    try:
+        if request.reference is None:
+            return _layout_from_prompt(request.prompt)
+        from PIL import Image
+
+        with Image.open(io.BytesIO(request.reference)) as image:
+            return read_layout(image)
+    except SceneError as error:
+        return Failed(f"builtin/painter draws layouts only ({error}): use --condition text-layout or image-layout")
+
+
+def _layout_from_prompt(prompt: str) -> Scene:
+    """Return the first JSON list of objects in the prompt; other brackets are skipped."""
+    decoder = json.JSONDecoder()
+    for bracket in islice(re.finditer(r"\[\s*\{", prompt), _MAX_BRACKETS):
+        try:
+            objects, _ = decoder.raw_decode(prompt, bracket.start())
+        except (ValueError, RecursionError):
+            continue
+        return Scene.from_json({"objects": objects})
+    raise SceneError(["there is no layout in the prompt"])
 
 
 def _compose_drawn_layout(request: ImageRequest) -> ComposedDrawing:
     """Return the layout that comes with a request, whose boxes alone say what relates to what."""
     from formalimg.drawing.scene import DrawnScene
-    from formalimg.models.builtin.painter import compose_layout
 
     layout = compose_layout(request)
     return DrawnScene(Scene.of(layout.objects, layout.relations or ())) if isinstance(layout, Scene) else layout
@@ -189,26 +193,28 @@ def _open_reader(options: Mapping[str, str]) -> Baseline:
     from formalimg.models.builtin.reader import DEFAULT_MEMORY, compose_scene
 
     memory = _parse_number("memory", options.get("memory", str(DEFAULT_MEMORY)))
-    given = {name: _parse_chance(name, options[name]) for name in _reader_options(options)[1:] if name in options}
+    rate_options = {
+        name: _parse_chance(name, options[name]) for name in _reader_options(options)[1:] if name in options
+    }
 
     def compose(prompt: str, seed: int) -> Scene:
-        if given:
+        if rate_options:
             drawn = " and ".join(name for name in suite_names() if suite_of(name).world == "drawn")
-            raise FormalimgError(f"builtin/reader has the option {next(iter(given))!r} for {drawn} only: leave it out")
+            option = next(iter(rate_options))
+            raise FormalimgError(f"builtin/reader has the option {option!r} for {drawn} only: leave it out")
         return compose_scene(prompt, seed, memory=memory)
 
     def compose_drawn(request: ImageRequest) -> ComposedDrawing:
-        # Here, because Knolling needs none of it.
-        from formalimg.models.builtin.drawn_reader import compose_drawn_reading
+        from formalimg.models.builtin.drawn_reader import compose_drawn_reading  # here, as Knolling needs none of it
         from formalimg.models.builtin.drawn_world import drawn_world
 
-        rates = replace(drawn_world(request.suite).rates, **given)
+        rates = replace(drawn_world(request.suite).rates, **rate_options)
         return compose_drawn_reading(request.prompt, request.suite, rates, memory=memory, seed=request.seed)
 
     return Baseline(
         "builtin/reader",
         _from_prompt(compose),
-        {"version": _VERSION, "memory": memory, **given},
+        {"version": _VERSION, "memory": memory, **rate_options},
         covers="worlds",
         compose_drawn=compose_drawn,
     )
@@ -223,19 +229,15 @@ def _open_tiny(options: Mapping[str, str]) -> Baseline:
     def paint(scene: Scene, request: ImageRequest) -> Image:
         return enlarge(model.paint(scene, request.seed), request.size)
 
-    return Baseline(
-        "builtin/tiny",
-        _from_prompt(model.plan),
-        {"version": _VERSION, "weights": weights_digest(path)},
-        paint=paint,
-    )
+    settings: dict[str, Setting] = {"version": _VERSION, "weights": weights_digest(path)}
+    return Baseline("builtin/tiny", _from_prompt(model.plan), settings, paint=paint)
 
 
 def _reader_options(options: Mapping[str, str]) -> tuple[str, ...]:
     """Return the names of the reader's options; those of drawn worlds are loaded only if there may be one."""
     if not set(options) - {"memory"}:
         return ("memory",)
-    from formalimg.models.builtin.misreading import MISREAD_OPTIONS
+    from formalimg.models.builtin.drawn_world import MISREAD_OPTIONS
 
     return ("memory", *MISREAD_OPTIONS)
 

@@ -6,16 +6,14 @@ that is named. "Not" and "or" are ignored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from formalimg.models.builtin.drawn_lexicon import drawn_lexicon
-from formalimg.models.builtin.drawn_tokens import SceneMention, SceneToken, find_scene_tokens
-from formalimg.models.builtin.mentions import MAX_OBJECTS, TextCue
-from formalimg.models.builtin.misreading import ReadFact
+from formalimg.models.builtin.drawn_tokens import SceneMention, SceneToken, drawn_lexicon, find_scene_tokens
+from formalimg.models.builtin.drawn_world import ReadFact
+from formalimg.models.builtin.mentions import JOINTS, MAX_OBJECTS, TextCue, TokenParser
 
-_JOINTS = ("comma", "joint")
 _PREDICATES = ("verb", "owning")
 
 
@@ -25,12 +23,11 @@ def read_facts(prompt: str, suite_name: str = "natural") -> list[ReadFact]:
     for sentence in find_scene_tokens(prompt):
         _ClauseParser(sentence, reading).parse()
     names = drawn_lexicon().names.get(suite_name, {})
-    facts = dict.fromkeys(fact._replace(value=_name(fact, names)) for fact in reading.facts)
+    facts = dict.fromkeys(
+        fact if fact.kind == "object" else fact._replace(value=names.get(fact.value, fact.value))
+        for fact in reading.facts
+    )
     return [fact for fact in facts if fact.value]
-
-
-def _name(fact: ReadFact, names: Mapping[str, str]) -> str:
-    return fact.value if fact.kind == "object" else names.get(fact.value, fact.value)
 
 
 @dataclass
@@ -39,34 +36,33 @@ class _Reading:
 
     facts: list[ReadFact] = field(default_factory=list)
     named: list[SceneMention] = field(default_factory=list)
-    topic: list[int] = field(default_factory=list)
-    """The subjects of the last clause: what "it" and "they" begin with."""
+    topic: list[int] = field(default_factory=list)  # the subjects of the last clause: what "it" and "they" begin with
 
     def resolve(self, phrase: SceneMention) -> int | None:
         """Return the object that a noun phrase refers to: an earlier one that fits, or else a new one."""
-        found = self._antecedent(phrase)
-        if found is None:
+        number = self._antecedent(phrase)
+        if number is None:
             if not phrase.label or len(self.named) == MAX_OBJECTS:
                 return None
-            found = len(self.named)
+            number = len(self.named)
             self.named.append(phrase)
-            self.facts.append(ReadFact("object", phrase.label, (found,)))
+            self.facts.append(ReadFact("object", phrase.label, (number,)))
             if phrase.several:
-                self.facts.append(ReadFact("every", phrase.label, (found,)))
-        if phrase.number is not None and not self.has("number", found):
-            self.facts.append(ReadFact("number", str(phrase.number), (found,)))
+                self.facts.append(ReadFact("every", phrase.label, (number,)))
+        if phrase.number is not None and not self.has("number", number):
+            self.facts.append(ReadFact("number", str(phrase.number), (number,)))
         for attribute in phrase.attributes:
-            self.describe(*attribute, [found])
-        return found
+            self.describe(*attribute, [number])
+        return number
 
     def _antecedent(self, phrase: SceneMention) -> int | None:
         """Return the latest object that fits; "the other cup" is the last one, "the first cup" the first."""
         also = drawn_lexicon().also
-        alike = [number for number, one in enumerate(self.named) if one.label == phrase.label]
-        if not alike and (phrase.known or not phrase.label):
-            return next((n for n, one in enumerate(self.named) if phrase.text in also.get(one.label, ())), None)
+        alike = [number for number, earlier in enumerate(self.named) if earlier.label == phrase.label]
+        if not alike and (phrase.definite or not phrase.label):
+            return next((n for n, earlier in enumerate(self.named) if phrase.text in also.get(earlier.label, ())), None)
         fitting = [number for number in alike if self._may_be(number, phrase)]
-        if phrase.known:
+        if phrase.definite:
             return (alike[0] if phrase.mark == "first" else (fitting or alike)[-1]) if alike else None
         return fitting[-1] if fitting and not phrase.attributes and phrase.number is None else None
 
@@ -89,49 +85,29 @@ class _Reading:
                 self.facts.append(ReadFact(kind, value, (number,)))
 
 
-class _ClauseParser:
+class _ClauseParser(TokenParser):
     """The state of the parser within a sentence."""
 
     def __init__(self, tokens: Sequence[SceneToken], reading: _Reading) -> None:
-        self.tokens = tokens
+        super().__init__(tokens)
         self.reading = reading
-        self.position = 0
         self.subjects: list[int] = []
         self.main_subjects: list[int] | None = None
         """The subjects of the main clause, while a relative clause is about another object."""
-        self.is_aside = False
-        """Whether the relative clause stands behind a comma, so that "and is" goes on with it."""
-        self.described: list[int] = []
-        """What an attribute is said of: the last object, or after a verb the subjects."""
+        self.is_aside = False  # whether the relative clause stands behind a comma, so that "and is" goes on with it
+        self.described: list[int] = []  # what an attribute is said of: the last object, or after a verb the subjects
         self.last: list[int] = []
-        self.owners: list[int] = []
-        """What "it" is in "has a cup on it", and in "for every cup there is a lid on it"."""
-        self.possessors: list[int] = []
-        """The subjects of "has", of which the next sentence may go on."""
-        self.pending: list[str] = []
-        """Relations whose second object has not been named yet."""
-        self.finished: list[str] = []
-        """The relations of the last object, which hold for further ones of a list too."""
+        self.owners: list[int] = []  # what "it" is in "has a cup on it", and in "for every cup there is a lid on it"
+        self.possessors: list[int] = []  # the subjects of "has", of which the next sentence may go on
+        self.pending: list[str] = []  # relations whose second object has not been named yet
+        self.finished: list[str] = []  # the relations of the last object, which hold for further ones of a list too
         self.before_subject: list[tuple[str, int]] = []
         """Relations that come before their subject: "on the table is a cup"."""
 
     def parse(self) -> None:
-        while self.position < len(self.tokens):
-            token = self.tokens[self.position]
-            if isinstance(token, SceneMention):
-                self.parse_objects()
-            else:
-                self.position += 1
-                self.parse_cue(token)
+        super().parse()
         if self.subjects:
             self.reading.topic = self.possessors or self.main_subjects or self.subjects
-
-    def kind_at(self, index: int) -> str:
-        """Return the kind of the token at an index."""
-        if not 0 <= index < len(self.tokens):
-            return "end"
-        token = self.tokens[index]
-        return token.kind if isinstance(token, TextCue) else "object"
 
     # --- objects
 
@@ -141,17 +117,17 @@ class _ClauseParser:
         topic = previous == "for"
         opens = self.opens_clause(self.position)
         if self.pending and not topic:
-            found = self.take_object()
-            if found is not None:
-                self.relate(self.pending, found)
+            obj = self.take_object()
+            if obj is not None:
+                self.relate(self.pending, obj)
             self.finished, self.pending = self.pending, []
-        elif self.finished and previous in _JOINTS and not opens:
-            found = self.take_object()
-            if found is not None:
-                self.relate(self.finished, found)
+        elif self.finished and previous in JOINTS and not opens:
+            obj = self.take_object()
+            if obj is not None:
+                self.relate(self.finished, obj)
         elif topic:
-            found = self.take_object()
-            self.owners = [] if found is None else [found]
+            obj = self.take_object()
+            self.owners = [] if obj is None else [obj]
         else:
             self.begin_clause(self.take_list())
 
@@ -170,12 +146,6 @@ class _ClauseParser:
             index = after
         return self.kind_at(index) in _PREDICATES
 
-    def after_joints(self, index: int) -> int:
-        """Return the index behind commas and "and"."""
-        while self.kind_at(index) in _JOINTS:
-            index += 1
-        return index
-
     def after_description(self, index: int) -> int:
         """Return the index behind the attributes that follow a noun, also those of a relative clause."""
         if self.kind_at(index) == "which" and self.kind_at(index + 1) == "verb":
@@ -190,36 +160,36 @@ class _ClauseParser:
 
     def take_list(self) -> list[int]:
         """Take a list of objects, with what is said of each behind its noun."""
-        found: list[int] = []
+        objects: list[int] = []
         while self.kind_at(self.position) == "object":
-            one = self.take_object()
-            found += [] if one is None else [one]
+            obj = self.take_object()
+            objects += [] if obj is None else [obj]
             after = self.after_joints(self.position)
             if after == self.position or self.kind_at(after) != "object":
                 break
             self.position = after
-        return list(dict.fromkeys(found))
+        return list(dict.fromkeys(objects))
 
     def take_object(self) -> int | None:
         phrase = self.tokens[self.position]
         assert isinstance(phrase, SceneMention)
         self.position += 1
-        found = self.reading.resolve(phrase)
-        self.last = [] if found is None else [found]
+        number = self.reading.resolve(phrase)
+        self.last = [] if number is None else [number]
         self.described = self.last
         end = self.after_description(self.position)
         for token in self.tokens[self.position : end]:
             if isinstance(token, TextCue) and token.kind == "attribute":
                 self.reading.describe(token.meaning[0], token.meaning[1], self.last)
         self.position = end
-        return found
+        return number
 
     def begin_clause(self, subjects: list[int]) -> None:
         self.subjects, self.main_subjects, self.finished = subjects, None, []
         if self.kind_at(self.position) == "verb":
             self.possessors = []
-        for relation, other in self.before_subject:
-            self.add_relation(relation, subjects, [other])
+        for relation, partner in self.before_subject:
+            self.add_relation(relation, subjects, [partner])
         self.before_subject = []
 
     # --- cues
@@ -229,8 +199,8 @@ class _ClauseParser:
         match sign:
             case "attribute":
                 self.reading.describe(cue.meaning[0], cue.meaning[1], self.described)
-            case "style":
-                self.read_style(cue.meaning[0])
+            case "style" if not any(fact.kind == "style" for fact in self.reading.facts):
+                self.reading.facts.append(ReadFact("style", cue.meaning[0]))
             case "relation" if self.subjects or not cue.meaning[0].startswith("-"):
                 if self.precedes_subject():
                     self.leave_clause()
@@ -269,7 +239,7 @@ class _ClauseParser:
 
     def precedes_subject(self) -> bool:
         """Return whether a relation behind "and" opens a clause whose subject comes last: "and on the bed is a cup"."""
-        if self.kind_at(self.position - 2) not in _JOINTS or self.kind_at(self.position) != "object":
+        if self.kind_at(self.position - 2) not in JOINTS or self.kind_at(self.position) != "object":
             return False
         verb = self.after_description(self.position + 1)
         return self.kind_at(verb) == "verb" and self.kind_at(verb + 1) == "object"
@@ -284,32 +254,28 @@ class _ClauseParser:
             self.subjects = self.owners
         self.described, self.finished = self.subjects, []
 
-    def read_style(self, style: str) -> None:
-        if not any(fact.kind == "style" for fact in self.reading.facts):
-            self.reading.facts.append(ReadFact("style", style))
-
     def it(self) -> list[int]:
         """Return what "it" stands for: the owners, or else the last object that is no subject, or the last topic."""
-        others = [number for number in self.last if number not in self.subjects]
-        return self.owners or others or [number for number in self.reading.topic if number not in self.subjects]
+        rest = [number for number in self.last if number not in self.subjects]
+        return self.owners or rest or [number for number in self.reading.topic if number not in self.subjects]
 
     def relate_to_it(self) -> None:
         """Relate the subjects to "it". If they are "it", the subject comes last: "beside it is a cup"."""
         relations, self.pending = self.pending, []
-        others = self.it()
+        referents = self.it()
         for relation in relations:
-            if others:
-                self.add_relation(relation, self.subjects, others)
+            if referents:
+                self.add_relation(relation, self.subjects, referents)
             else:
                 self.before_subject += [(relation, number) for number in self.subjects]
 
-    def relate(self, relations: Iterable[str], other: int) -> None:
+    def relate(self, relations: Iterable[str], obj: int) -> None:
         """Relate the subjects to an object, or keep that for the subject that comes last."""
         for relation in relations:
             if self.subjects:
-                self.add_relation(relation, self.subjects, [other])
+                self.add_relation(relation, self.subjects, [obj])
             else:
-                self.before_subject.append((relation, other))
+                self.before_subject.append((relation, obj))
 
     def add_relation(self, relation: str, firsts: Iterable[int], seconds: Sequence[int]) -> None:
         backwards = relation.startswith("-")
@@ -323,5 +289,5 @@ class _ClauseParser:
         """Relate each object of a list to the next one, or to the one before."""
         relations, self.pending = self.pending, []
         for relation in relations:
-            for one, two in pairwise(self.subjects):
-                self.add_relation(relation, [one if forward else two], [two if forward else one])
+            for first, second in pairwise(self.subjects):
+                self.add_relation(relation, [first if forward else second], [second if forward else first])

@@ -13,8 +13,8 @@ from formalimg.drawing.layout import NoDrawing, solve_drawn
 from formalimg.drawing.scene import DrawnScene
 from formalimg.models.base import Refused
 from formalimg.models.builtin.drawn_parser import read_facts
+from formalimg.models.builtin.drawn_world import MisreadRates, ReadFact, misread
 from formalimg.models.builtin.mentions import MAX_OBJECTS
-from formalimg.models.builtin.misreading import MisreadRates, ReadFact, misread
 
 _CARRIED = {"On": 0, "In": 0, "Holding": 1, "top": 0, "bottom": 1, "inside": 0}
 """Relations in which an object carries another, and which of the two is carried: it can be in one place only."""
@@ -36,30 +36,30 @@ def compose_drawn_reading(
         return Refused(f"cannot be drawn: {reason}")
     rng = Random(f"{seed} {prompt}")
     believed = misread(facts, rates, memory, rng)
-    crowd = _drawable(brief_of(_instances(believed, rng)))
-    brief = _drawable(brief_of(believed))
+    crowd = _make_drawable(brief_of(_instantiate_every(believed, rng)))
+    brief = _make_drawable(brief_of(believed))
     if crowd != brief:
-        found = solve_drawn(crowd, seed=seed)
-        if isinstance(found, DrawnScene):
-            return found
+        layout = solve_drawn(crowd, seed=seed)
+        if isinstance(layout, DrawnScene):
+            return layout
     return _lay_out(brief, seed)
 
 
 def brief_of(facts: Sequence[ReadFact]) -> SceneBrief:
     """Return facts as a brief; an object that nothing is said of is there once."""
     numbers = [fact.objects[0] for fact in facts if fact.kind == "object"]
-    places = {number: place for place, number in enumerate(numbers)}
+    places = {number: index for index, number in enumerate(numbers)}
     objects = [BriefObject(fact.value) for fact in facts if fact.kind == "object"]
     relations = []
     style = None
-    for kind, value, about in facts:
+    for kind, value, subjects in facts:
         if kind == "style":
             style = value
         elif kind == "relation":
-            relations.append(BriefRelation(value, places[about[0]], places[about[1]]))
+            relations.append(BriefRelation(value, places[subjects[0]], places[subjects[1]]))
         elif kind not in ("object", "every"):
-            place = places[about[0]]
-            objects[place] = _with_word(objects[place], kind, value)
+            position = places[subjects[0]]
+            objects[position] = _with_word(objects[position], kind, value)
     return SceneBrief(tuple(_within_canvas(objects)), tuple(relations), style)
 
 
@@ -80,7 +80,7 @@ def _with_word(obj: BriefObject, kind: str, value: str) -> BriefObject:
     return replace(obj, **looks)
 
 
-def _instances(facts: Sequence[ReadFact], rng: Random) -> list[ReadFact]:
+def _instantiate_every(facts: Sequence[ReadFact], rng: Random) -> list[ReadFact]:
     """Return the facts with one or two objects where a prompt speaks of every object of a class.
 
     There is one where objects carry each other: "every cup has a spoon in it", and the prompt speaks of one spoon.
@@ -95,30 +95,30 @@ def _instances(facts: Sequence[ReadFact], rng: Random) -> list[ReadFact]:
     ]
 
 
-def _drawable(brief: SceneBrief) -> SceneBrief:
+def _make_drawable(brief: SceneBrief) -> SceneBrief:
     """Return a brief without the words that its objects cannot be drawn with: what a swap has brought there.
 
     One word after the other is taken away, each time one without which the first complaint is another.
     """
     while (reason := why_not_drawable(brief)) is not None:
-        plainer = [one for one in _with_less(brief) if one != brief]
-        brief = next((one for one in plainer if why_not_drawable(one) != reason), plainer[0])
+        plainer = [candidate for candidate in _with_less(brief) if candidate != brief]
+        brief = next((candidate for candidate in plainer if why_not_drawable(candidate) != reason), plainer[0])
     return brief
 
 
 def _with_less(brief: SceneBrief) -> Iterator[SceneBrief]:
     """Yield a brief with one word less, attributes first."""
-    for place, obj in enumerate(brief.objects):
+    for index, obj in enumerate(brief.objects):
         plainer = [replace(obj, states=()), replace(obj, size=None), replace(obj, shape=None)]
         plainer += [replace(obj, material=None), replace(obj, color=None)]
-        for one in plainer:
-            yield replace(brief, objects=(*brief.objects[:place], one, *brief.objects[place + 1 :]))
+        for candidate in plainer:
+            yield replace(brief, objects=(*brief.objects[:index], candidate, *brief.objects[index + 1 :]))
     yield replace(brief, style=None)
-    yield from (_without(brief, place) for place in range(len(brief.relations)))
+    yield from (_drop_relation(brief, number) for number in range(len(brief.relations)))
 
 
-def _without(brief: SceneBrief, place: int) -> SceneBrief:
-    return replace(brief, relations=(*brief.relations[:place], *brief.relations[place + 1 :]))
+def _drop_relation(brief: SceneBrief, index: int) -> SceneBrief:
+    return replace(brief, relations=(*brief.relations[:index], *brief.relations[index + 1 :]))
 
 
 def _lay_out(brief: SceneBrief, seed: int) -> DrawnScene | Refused:
@@ -128,12 +128,12 @@ def _lay_out(brief: SceneBrief, seed: int) -> DrawnScene | Refused:
     relations, and then numbers: the search for a layout is what takes time, and so few are tried.
     """
     while True:
-        found = solve_drawn(brief, seed=seed)
-        if isinstance(found, DrawnScene):
-            return found
-        wrong = _latest_wrong(brief, found)
+        layout = solve_drawn(brief, seed=seed)
+        if isinstance(layout, DrawnScene):
+            return layout
+        wrong = _latest_wrong(brief, layout)
         if wrong is not None:
-            brief = _without(brief, wrong)
+            brief = _drop_relation(brief, wrong)
         elif any(obj.size for obj in brief.objects):
             brief = replace(brief, objects=tuple(replace(obj, size=None) for obj in brief.objects))
         elif brief.relations:
@@ -141,20 +141,20 @@ def _lay_out(brief: SceneBrief, seed: int) -> DrawnScene | Refused:
         elif any(obj.number > 1 for obj in brief.objects):
             brief = replace(brief, objects=tuple(replace(obj, number=1) for obj in brief.objects))
         else:
-            return Refused(f"cannot be drawn: {found.reason}")
+            return Refused(f"cannot be drawn: {layout.reason}")
 
 
-def _latest_wrong(brief: SceneBrief, found: NoDrawing) -> int | None:
+def _latest_wrong(brief: SceneBrief, failure: NoDrawing) -> int | None:
     """Return the latest relation that is in a conflict, or gives an object a second place; None if there is none."""
     placed: set[int] = set()
     wrong = None
-    for place, relation in enumerate(brief.relations):
+    for index, relation in enumerate(brief.relations):
         ends = (relation.first, relation.second)
-        one, other = (brief.objects[end].item for end in ends)
-        if any(text.endswith((f"({one}, {other})", f"({other}, {one})")) for text in found.conflict):
-            wrong = place
+        first, second = (brief.objects[end].item for end in ends)
+        if any(text.endswith((f"({first}, {second})", f"({second}, {first})")) for text in failure.conflict):
+            wrong = index
         if relation.name in _CARRIED:
             carried = ends[_CARRIED[relation.name]]
-            wrong = place if carried in placed else wrong
+            wrong = index if carried in placed else wrong
             placed.add(carried)
     return wrong

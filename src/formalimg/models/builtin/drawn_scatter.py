@@ -6,9 +6,9 @@ It marks chance level: what a model reaches that recognizes words and understand
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from math import sqrt
 from random import Random
 
@@ -27,14 +27,10 @@ from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.scene import Scene
 
 _WORD = re.compile(r"[a-z]+|[0-9]+")
-_MAX_OBJECTS = 12
-"""Further objects are ignored: drawings of these suites show fewer."""
-
+_MAX_OBJECTS = 12  # further objects are ignored: drawings of these suites show fewer
 _GAP, _MIN_SIDE = 20, 90
 _AREAS = (15_000, 90_000)
-_TRIES = 60
-"""So many places are tried for an object before it is left out."""
-
+_TRIES = 60  # so many places are tried for an object before it is left out
 _KINDS = ("color", "material", "shape", "state")
 
 
@@ -53,11 +49,14 @@ class _FoundWords:
 def compose_drawn_scatter(request: ImageRequest) -> DrawnScene | Refused | Failed:
     """Return the objects that a prompt names, each in a random size and place, with random attributes that it names."""
     rng = Random(f"{request.seed} {request.prompt}")
-    found = _find_words(request.prompt, request.suite)
-    style = rng.choice([style for style in found.of("style") if style is None or _is_drawable_style(style)])
+    words = _find_words(request.prompt, request.suite)
+    styles = [
+        style for style in words.of("style") if style is None or drawn_catalog().word("style", style).always is None
+    ]
+    style = rng.choice(styles)
     objects: list[SceneObject] = []
-    for label, number in found.objects.items():
-        look = _drawable_look(label, found, style, rng)
+    for label, number in words.objects.items():
+        look = _drawable_look(label, words, style, rng)
         for _ in range(number if look else 0):
             box = _free_box(label, [obj.box for obj in objects], rng)
             if look is not None and box is not None and len(objects) < _MAX_OBJECTS:
@@ -68,20 +67,18 @@ def compose_drawn_scatter(request: ImageRequest) -> DrawnScene | Refused | Faile
     return DrawnScene(Scene.of(objects, ()), style)
 
 
-def _is_drawable_style(style: str) -> bool:
-    return drawn_catalog().word("style", style).always is None
-
-
-def _drawable_look(label: str, found: _FoundWords, style: str | None, rng: Random) -> BriefObject | None:
+def _drawable_look(label: str, words: _FoundWords, style: str | None, rng: Random) -> BriefObject | None:
     """Return an object with random attributes; without those that it cannot be drawn with, None if it cannot be."""
-    color, material, shape, state = (rng.choice(found.of(kind)) for kind in _KINDS)
+    color, material, shape, state = (rng.choice(words.of(kind)) for kind in _KINDS)
     look = BriefObject(label, 1, color, shape, None, material, () if state is None else (state,))
     plainer = [look, replace(look, states=()), replace(look, states=(), shape=None)]
     plainer += [replace(plainer[-1], material=None), BriefObject(label)]
-    return next((one for one in plainer if why_not_drawable(SceneBrief((one,), (), style)) is None), None)
+    return next(
+        (candidate for candidate in plainer if why_not_drawable(SceneBrief((candidate,), (), style)) is None), None
+    )
 
 
-def _free_box(label: str, taken: Sequence[Box], rng: Random) -> Box | None:
+def _free_box(label: str, boxes: Sequence[Box], rng: Random) -> Box | None:
     """Return a random box in the shape of a class that keeps a gap from others; None if none is found."""
     icon = drawn_catalog().icon(label)
     aspect = icon.aspect if icon else 1.0
@@ -92,17 +89,17 @@ def _free_box(label: str, taken: Sequence[Box], rng: Random) -> Box | None:
             continue
         x, y = rng.randint(_GAP, CANVAS - _GAP - width), rng.randint(_GAP, CANVAS - _GAP - height)
         box = Box(x, y, x + width, y + height)
-        if all(_are_apart(box, other) for other in taken):
+        if all(_are_apart(box, placed) for placed in boxes):
             return box
     return None
 
 
-def _are_apart(one: Box, other: Box) -> bool:
+def _are_apart(first: Box, second: Box) -> bool:
     return (
-        one.xmax + _GAP <= other.xmin
-        or other.xmax + _GAP <= one.xmin
-        or one.ymax + _GAP <= other.ymin
-        or other.ymax + _GAP <= one.ymin
+        first.xmax + _GAP <= second.xmin
+        or second.xmax + _GAP <= first.xmin
+        or first.ymax + _GAP <= second.ymin
+        or second.ymax + _GAP <= first.ymin
     )
 
 
@@ -111,35 +108,31 @@ def _are_apart(one: Box, other: Box) -> bool:
 
 def _find_words(prompt: str, name: str) -> _FoundWords:
     """Return the classes and attributes that a prompt names. A number before a noun says how many."""
-    known, numbers = _known_words(name), prompt_lexicon().numbers
+    phrases, numbers = _index_words(name), prompt_lexicon().numbers
     words = _WORD.findall(prompt.lower())[:MAX_WORDS]
     colors = vocabulary("natural").words["color"]
-    found, number, index = _FoundWords(), 1, 0
+    result, number, index = _FoundWords(), 1, 0
     while index < len(words):
-        (kind, value), length = known.longest_at(words, index) or (("", ""), 1)
-        follower = known.longest_at(words, index + length)
+        (kind, value), length = phrases.longest_at(words, index) or (("", ""), 1)
+        follower = phrases.longest_at(words, index + length)
         if kind == "class" and value in colors and follower and follower[0][0] == "class":
             kind = "color"  # an orange cat
         if kind == "class":
-            found.objects[value] = max(found.objects.get(value, 1), number)
+            result.objects[value] = max(result.objects.get(value, 1), number)
             number = 1
         elif kind:
-            found.attributes.setdefault(kind, {})[value] = None
+            result.attributes.setdefault(kind, {})[value] = None
         elif words[index] in numbers:
             number = numbers[words[index]]
         index += length
-    return found
+    return result
 
 
 @cache
-def _known_words(name: str) -> PhraseIndex[Meaning]:
+def _index_words(name: str) -> PhraseIndex[Meaning]:
     """Return the words of a suite that can be drawn, each with its kind and value; nouns go before attributes."""
-    return PhraseIndex({phrase: meaning for phrase, meaning in reversed([*_phrases(name)]) if phrase})
-
-
-def _phrases(name: str) -> Iterable[tuple[str, Meaning]]:
-    own = drawn_world(name).phrases
-    return own() if own is not None else _vocabulary_phrases(suite(name).vocabulary)
+    phrases = drawn_world(name).phrases or partial(_vocabulary_phrases, suite(name).vocabulary)
+    return PhraseIndex({phrase: meaning for phrase, meaning in reversed([*phrases()]) if phrase})
 
 
 def _vocabulary_phrases(name: str) -> Iterator[tuple[str, Meaning]]:

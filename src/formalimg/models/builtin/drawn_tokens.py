@@ -1,12 +1,126 @@
-"""Tokenizer of the drawn worlds: noun phrases with their attributes, and the phrases that say something of them."""
+"""Words of the drawn worlds (`drawn_words.toml`, nouns of their suites), and a tokenizer of noun phrases and cues."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple, TypeAlias
 
-from formalimg.models.builtin.drawn_lexicon import Attribute, drawn_lexicon
-from formalimg.models.builtin.mentions import TextCue, split_sentences
+from formalimg.benchmarks.registry import suite, suite_names
+from formalimg.language.lexicon import lexicon
+from formalimg.logic.vocabulary import vocabulary
+from formalimg.models.builtin.drawn_world import ATTRIBUTE_FACTS, WorldNoun
+from formalimg.models.builtin.mentions import PhraseIndex, TextCue, split_sentences
+
+Attribute: TypeAlias = tuple[str, str]  # the kind and the value of an attribute
+
+
+NAMED_BEFORE = ""  # the class of a noun that only refers back: "the road" where a dirt road was named
+
+
+class DrawnNoun(NamedTuple):
+    """A form of a noun: the class, whether it is a plural, and whether one of it is "a pair of" them."""
+
+    label: str
+    plural: bool
+    paired: bool
+
+
+class DrawnLexicon(NamedTuple):
+    """All known words, by what they are looked up for."""
+
+    nouns: PhraseIndex[DrawnNoun]  # the forms of all nouns
+    also: Mapping[str, frozenset[str]]  # what else an object may be called once it is named, by its class
+    adjectives: PhraseIndex[Attribute]  # attributes before a noun
+    # everything that is no noun phrase; attributes behind a noun are of the kind "attribute"
+    cues: PhraseIndex[TextCue]
+    universal: frozenset[str]  # what may stand before a noun, by what it says
+    definite: frozenset[str]
+    pairs: frozenset[str]
+    marks: frozenset[str]
+    fillers: frozenset[str]
+    numbers: Mapping[str, int]  # the numbers, as words and digits
+    # what suites call the words of the vocabulary `natural`, where that is something else
+    names: Mapping[str, Mapping[str, str]]
+
+
+@cache
+def drawn_lexicon() -> DrawnLexicon:
+    """Load the nouns of all drawn worlds, and the phrases of the data file."""
+    table = tomllib.loads((files("formalimg.models.builtin") / "drawn_words.toml").read_text(encoding="utf-8"))
+    before = table["before_nouns"]
+    worlds = [world for name in suite_names() if (world := suite(name).drawn_world()) is not None]
+    # the nouns of suites that have others than those of the vocabulary `natural`
+    named = {noun.label: noun for world in worlds for noun in world.nouns()}
+    return DrawnLexicon(
+        nouns=PhraseIndex(_noun_forms(named)),
+        also={label: frozenset(noun.also) for label, noun in named.items() if noun.also},
+        adjectives=PhraseIndex(dict(_attribute_phrases(table["attributes"], "before"))),
+        cues=PhraseIndex(_build_cues(table)),
+        universal=frozenset(before["every"]),
+        definite=frozenset(before["known"]),
+        pairs=frozenset(before["pairs"]),
+        marks=frozenset(before["marks"]),
+        fillers=frozenset([*before["new"], *before["between"]]),
+        numbers={text: n for n, word in enumerate(before["numbers"], start=2) for text in (word, str(n))},
+        names=table["names"],
+    )
+
+
+def _noun_forms(named: Mapping[str, WorldNoun]) -> dict[str, DrawnNoun]:
+    forms: dict[str, DrawnNoun] = {}
+    for texts in named.values():
+        for text in texts.also:
+            forms[text] = DrawnNoun(NAMED_BEFORE, text.endswith("s"), paired=False)
+    for label, texts in named.items():
+        forms.update((text, DrawnNoun(label, plural=True, paired=False)) for text in texts.many)
+        forms.update((text, DrawnNoun(label, plural=False, paired=False)) for text in texts.one)
+    for label in vocabulary("natural").words["class"]:
+        noun = lexicon("natural").nouns[label]
+        forms[noun.plural] = DrawnNoun(label, plural=True, paired=noun.measure is not None)
+        forms[noun.text] = DrawnNoun(label, plural=False, paired=noun.measure is not None)
+    for text, form in list(forms.items()):  # as some write: "two sheeps"
+        if not form.plural:
+            forms.setdefault(f"{text}s", form._replace(plural=True))
+    return forms
+
+
+def _attribute_phrases(tables: Mapping[str, Any], position: str) -> Iterator[tuple[str, Attribute]]:
+    """Yield the phrases for attributes before or behind a noun."""
+    natural = vocabulary("natural").words
+    values = {
+        "color": natural["color"],
+        "material": natural["material"],
+        "shape": [*natural["shape"], "heart"],
+        "size": [*tables["size"]["words"]],
+        "state": natural["state"],
+    }
+    for kind in ATTRIBUTE_FACTS:
+        table = tables[kind]
+        for value in values[kind]:
+            for pattern in table[position]:
+                name = table.get("nouns", {}).get(value, value)
+                words = table["words"].get(value, [value]) if "{word}" in pattern else [value]
+                for word in words:
+                    yield pattern.format(word=word, name=name), (kind, value)
+
+
+def _build_cues(table: Mapping[str, Any]) -> dict[str, TextCue]:
+    cues = {",": TextCue("comma")}
+    cues.update(
+        (phrase, TextCue("attribute", attribute))
+        for phrase, attribute in _attribute_phrases(table["attributes"], "behind")
+    )
+    for kind in ("relation", "relation_to_it", "sequence", "style"):
+        cues.update((phrase, TextCue(kind, (meaning,))) for phrase, meaning in table[kind].items())
+    for kind, phrases in table["sign"].items():
+        for phrase in phrases:
+            verbs = table["sign"]["verb"] if "{verb}" in phrase else ("",)
+            cues.update((phrase.format(verb=verb), TextCue(kind)) for verb in verbs)
+    return cues
+
 
 _MAX_WORDS_BEFORE_NOUN = 12
 _JOINTS = (",", "and")
@@ -20,7 +134,7 @@ class SceneMention(NamedTuple):
     attributes: tuple[Attribute, ...] = ()  # what is said of it before the noun
     number: int | None = None  # how many there are; None if no number is given
     several: bool = False  # whether it is every such object, or a plural without a number
-    known: bool = False  # whether it has been named before: "the cup"
+    definite: bool = False  # whether it has been named before: "the cup"
     mark: str | None = None  # what distinguishes it from others of its class: "first", "other"
 
 
@@ -51,54 +165,54 @@ def _noun_phrase_at(words: Sequence[str], start: int) -> tuple[SceneMention, int
 
     Attributes are taken before nouns, so that "an orange cup" is a cup; a noun that could be one is the last resort.
     """
-    known = drawn_lexicon()
+    lexicon = drawn_lexicon()
     before: list[tuple[str, int, Attribute | None]] = []
     index = start
     while index < min(len(words), start + _MAX_WORDS_BEFORE_NOUN):
-        adjective = known.adjectives.longest_at(words, index)
+        adjective = lexicon.adjectives.longest_at(words, index)
         if adjective is not None:
             before.append((words[index], index, adjective[0]))
             index += adjective[1]
         elif _may_precede_noun(words[index]):
             before.append((words[index], index, None))
             index += 1
-        elif words[index] in _JOINTS and before and before[-1][2] and known.adjectives.longest_at(words, index + 1):
+        elif words[index] in _JOINTS and before and before[-1][2] and lexicon.adjectives.longest_at(words, index + 1):
             index += 1
         else:
             break
     for count in range(len(before), -1, -1):
         at = index if count == len(before) else before[count][1]
-        noun = known.nouns.longest_at(words, at)
+        noun = lexicon.nouns.longest_at(words, at)
         # Without an article, an attribute that is a noun too is the attribute: "square and orange".
-        if noun is not None and (count == len(before) or any(of is None for *_, of in before[:count])):
+        if noun is not None and (count == len(before) or any(attribute is None for *_, attribute in before[:count])):
             return _noun_phrase(before[:count], noun[0], " ".join(words[at : at + noun[1]])), at + noun[1] - start
     return None
 
 
 def _may_precede_noun(word: str) -> bool:
-    known = drawn_lexicon()
-    return word in known.numbers or any(
-        word in group for group in (known.every, known.known, known.pairs, known.marks, known.fillers)
+    lexicon = drawn_lexicon()
+    return word in lexicon.numbers or any(
+        word in group for group in (lexicon.universal, lexicon.definite, lexicon.pairs, lexicon.marks, lexicon.fillers)
     )
 
 
 def _noun_phrase(
     before: Sequence[tuple[str, int, Attribute | None]], noun: tuple[str, bool, bool], text: str
 ) -> SceneMention:
-    known = drawn_lexicon()
+    lexicon = drawn_lexicon()
     label, plural, paired = noun
     words = [word for word, _, attribute in before if attribute is None]
-    numbers = [known.numbers[word] for word in words if word in known.numbers]
-    if not paired and not numbers and any(word in known.pairs for word in words):
+    numbers = [lexicon.numbers[word] for word in words if word in lexicon.numbers]
+    if not paired and not numbers and any(word in lexicon.pairs for word in words):
         numbers = [2]
-    is_known = any(word in known.known for word in words)
-    every = any(word in known.every for word in words)
+    is_definite = any(word in lexicon.definite for word in words)
+    is_universal = any(word in lexicon.universal for word in words)
     return SceneMention(
         label,
         text,
         tuple(attribute for *_, attribute in before if attribute is not None),
         number=numbers[0] if numbers else None,
-        several=not numbers and (every or (plural and not paired and not is_known)),
-        known=is_known,
-        mark=next((word for word in words if word in known.marks), None),
+        several=not numbers and (is_universal or (plural and not paired and not is_definite)),
+        definite=is_definite,
+        mark=next((word for word in words if word in lexicon.marks), None),
     )

@@ -16,15 +16,13 @@ from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 
-MAX_WORDS = 2_000
-"""The rest of a longer prompt is ignored, as in models with a context window of so many words."""
-
-MAX_OBJECTS = 40
-"""Further objects are ignored: the canvas has no room for more."""
+MAX_WORDS = 2_000  # the rest of a longer prompt is ignored, as in models with a context window of so many words
+MAX_OBJECTS = 40  # further objects are ignored: the canvas has no room for more
 
 Meaning = TypeVar("Meaning")
 
 _WORD = re.compile(r"[a-z]+|[0-9]+|[,.;:!?]")
+JOINTS = ("comma", "joint")
 _SENTENCE_ENDS = frozenset(".;:!?")
 _MAX_WORDS_BEFORE_NOUN = 8
 
@@ -84,7 +82,7 @@ class PromptLexicon(NamedTuple):
     cues: PhraseIndex[TextCue]
     colors: frozenset[str]
     before_nouns: frozenset[str]
-    every: frozenset[str]
+    universal: frozenset[str]
     marks: frozenset[str]
     numbers: Mapping[str, int]
 
@@ -97,10 +95,10 @@ def prompt_lexicon() -> PromptLexicon:
     numbers = {text: n for n, word in enumerate(before["numbers"], start=2) for text in (word, str(n))}
     return PromptLexicon(
         nouns=PhraseIndex(_noun_forms()),
-        cues=PhraseIndex(_cues(table, colors)),
+        cues=PhraseIndex(_build_cues(table, colors)),
         colors=frozenset(colors),
         before_nouns=frozenset([*colors, *numbers, *(word for words in before.values() for word in words)]),
-        every=frozenset(before["every"]),
+        universal=frozenset(before["every"]),
         marks=frozenset(before["marks"]),
         numbers=numbers,
     )
@@ -118,14 +116,14 @@ def _noun_forms() -> dict[str, NounForm]:
     return forms
 
 
-def _cues(table: Mapping[str, Mapping[str, Sequence[str]]], colors: Sequence[str]) -> dict[str, TextCue]:
-    found = {",": TextCue("comma"), **{color: TextCue("color", (color,)) for color in colors}}
+def _build_cues(table: Mapping[str, Mapping[str, Sequence[str]]], colors: Sequence[str]) -> dict[str, TextCue]:
+    cues = {",": TextCue("comma"), **{color: TextCue("color", (color,)) for color in colors}}
     for kind in ("place", "relation", "relation_to_it", "alignment", "sequence"):
         for phrase, meaning in table[kind].items():
-            found[phrase] = TextCue(kind, (meaning,) if isinstance(meaning, str) else tuple(meaning))
+            cues[phrase] = TextCue(kind, (meaning,) if isinstance(meaning, str) else tuple(meaning))
     for kind, phrases in table["sign"].items():
-        found.update((phrase, TextCue(kind)) for phrase in phrases)
-    return found
+        cues.update((phrase, TextCue(kind)) for phrase in phrases)
+    return cues
 
 
 # --- the tokenizer
@@ -149,11 +147,11 @@ def split_sentences(text: str) -> Iterator[list[str]]:
 
 
 def _sentence_tokens(words: Sequence[str]) -> list[PromptToken]:
-    known = prompt_lexicon()
+    phrases = prompt_lexicon()
     tokens: list[PromptToken] = []
     index = 0
     while index < len(words):
-        token, length = _mention_at(words, index) or known.cues.longest_at(words, index) or (None, 1)
+        token, length = _mention_at(words, index) or phrases.cues.longest_at(words, index) or (None, 1)
         if token:
             tokens.append(token)
         index += length
@@ -162,23 +160,62 @@ def _sentence_tokens(words: Sequence[str]) -> list[PromptToken]:
 
 def _mention_at(words: Sequence[str], index: int) -> tuple[ObjectMention, int] | None:
     """Return the noun phrase that starts here, and its number of words."""
-    known = prompt_lexicon()
+    phrases = prompt_lexicon()
     end = index
-    while end < min(len(words), index + _MAX_WORDS_BEFORE_NOUN) and words[end] in known.before_nouns:
+    while end < min(len(words), index + _MAX_WORDS_BEFORE_NOUN) and words[end] in phrases.before_nouns:
         end += 1
-    noun = known.nouns.longest_at(words, end)
+    noun = phrases.nouns.longest_at(words, end)
     if noun is None:
         return None
     (label, plural), length = noun
     before = words[index:end]
-    number = max([1, *(known.numbers[word] for word in before if word in known.numbers)])
+    number = max([1, *(phrases.numbers[word] for word in before if word in phrases.numbers)])
     return ObjectMention(
         label,
-        color=next((word for word in before if word in known.colors), None),
-        mark=next((word for word in before if word in known.marks), None),
+        color=next((word for word in before if word in phrases.colors), None),
+        mark=next((word for word in before if word in phrases.marks), None),
         number=number,
-        several=number == 1 and (plural or any(word in known.every for word in before)),
+        several=number == 1 and (plural or any(word in phrases.universal for word in before)),
     ), end + length - index
+
+
+class TokenParser:
+    """What parsers of a sentence have in common: a position among its tokens."""
+
+    def __init__(self, tokens: Sequence[object]) -> None:
+        self.tokens = tokens
+        self.position = 0
+
+    def parse(self) -> None:
+        """Parse the sentence from left to right."""
+        while self.position < len(self.tokens):
+            token = self.tokens[self.position]
+            if isinstance(token, TextCue):
+                self.position += 1
+                self.parse_cue(token)
+            else:
+                self.parse_objects()
+
+    def parse_cue(self, cue: TextCue) -> None:
+        """Parse a cue, behind which the position is."""
+        raise NotImplementedError
+
+    def parse_objects(self) -> None:
+        """Parse the noun phrase at the position."""
+        raise NotImplementedError
+
+    def kind_at(self, index: int) -> str:
+        """Return the kind of the token at an index."""
+        if not 0 <= index < len(self.tokens):
+            return "end"
+        token = self.tokens[index]
+        return token.kind if isinstance(token, TextCue) else "object"
+
+    def after_joints(self, index: int) -> int:
+        """Return the index behind commas and "and"."""
+        while self.kind_at(index) in JOINTS:
+            index += 1
+        return index
 
 
 # --- the tracker
@@ -227,8 +264,10 @@ class EntityTracker:
 
     def _antecedent(self, mention: ObjectMention) -> Entity | None:
         """Return the latest entity that fits; one with a mark also fits without it, but not "every"."""
-        fitting = [one for one in self.entities if one.label == mention.label and _may_be(one.color, mention.color)]
-        same = [one for one in fitting if one.mark == mention.mark]
+        fitting = [
+            entity for entity in self.entities if entity.label == mention.label and _may_be(entity.color, mention.color)
+        ]
+        same = [entity for entity in fitting if entity.mark == mention.mark]
         if not same and mention.mark is None and not mention.several:
             same = fitting
         return same[-1] if same else None
@@ -251,5 +290,5 @@ class EntityTracker:
         )
 
 
-def _may_be(one: str | None, other: str | None) -> bool:
-    return one is None or other is None or one == other
+def _may_be(first: str | None, second: str | None) -> bool:
+    return first is None or second is None or first == second

@@ -1,6 +1,8 @@
-"""The oracle baseline: an image model that sees the formula and draws a solution of it. It marks the ceiling."""
+"""The oracle: an image model that sees what an item asks for and draws a solution of it. It marks the ceiling."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.registry import suite
@@ -11,6 +13,9 @@ from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable
 from formalimg.scenes.solver.search import solve
 
+if TYPE_CHECKING:
+    from formalimg.drawing.scene import DrawnScene
+
 _ADVICE = "builtin/oracle draws only knolling: use folder/… or a real model for other suites"
 
 
@@ -19,9 +24,9 @@ def compose_solution(request: ImageRequest) -> Scene | Refused | Failed:
     spec = request.spec
     if spec is None:
         return Failed("builtin/oracle needs the formula: the request has no spec")
-    arranged = suite(request.suite).arrange(request) if request.suite else None
-    if arranged is not None:
-        return arranged
+    arrangement = suite(request.suite).arrange(request) if request.suite else None
+    if arrangement is not None:
+        return arrangement
     if not isinstance(spec, FormulaSpec) or spec.style is not None:
         return Failed(_ADVICE)
     if spec.unreadable is not None:
@@ -32,16 +37,32 @@ def compose_solution(request: ImageRequest) -> Scene | Refused | Failed:
     if spec.witness is not None and request.sample == 0:
         return spec.witness
     try:
-        found = solve(spec.formula, seed=request.seed)
+        solution = solve(spec.formula, seed=request.seed)
     except FormulaError as error:
         return Failed(f"{_ADVICE}; {error.problems[0].message}")
     except SolverLimitError as error:
         return Failed(f"builtin/oracle found no scene: {error}")
-    if isinstance(found, Unsatisfiable):
-        if found.max_objects is not None:
-            return Failed(
-                f"builtin/oracle found no scene of up to {found.max_objects} objects, and tries no larger ones"
-            )
-        pieces = " and ".join(str(piece) for piece in found.conflict)
-        return Refused(f"no image can show this: {pieces} cannot be true together")
-    return found.scene
+    if not isinstance(solution, Unsatisfiable):
+        return solution.scene
+    if solution.max_objects is not None:
+        limit = solution.max_objects
+        return Failed(f"builtin/oracle found no scene of up to {limit} objects, and tries no larger ones")
+    return Refused(f"no image can show this: {' and '.join(map(str, solution.conflict))} cannot be true together")
+
+
+def compose_drawn_solution(request: ImageRequest) -> DrawnScene | Refused | Failed:
+    """Return a scene that shows what the item asks for; refuse what no drawing shows, with the reason."""
+    # Imported here, because most runs are of Knolling, which needs none of it.
+    from formalimg.benchmarks.drawn_requests import NothingToDrawError, drawn_request
+    from formalimg.drawing.layout import solve_drawn
+    from formalimg.drawing.scene import DrawnScene
+
+    if request.spec is None:
+        return Failed("builtin/oracle needs to know what is asked for: the request has no spec")
+    try:
+        solution = solve_drawn(drawn_request(request.spec), seed=request.seed)
+    except NothingToDrawError as error:
+        return Refused(f"cannot be drawn: {error}")
+    except SolverLimitError as error:
+        return Failed(f"builtin/oracle found no scene: {error}")
+    return solution if isinstance(solution, DrawnScene) else Refused(f"cannot be drawn: {solution.reason}")

@@ -1,4 +1,4 @@
-"""Placement of objects: the candidate boxes of an object, which of them are free, and where most facts hold."""
+"""Placement of objects: candidate boxes, which of them are free, where most facts hold; and the scatter baseline."""
 
 from __future__ import annotations
 
@@ -13,24 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formalimg.drawing.icon_scene import natural_aspect
+from formalimg.models.builtin.mentions import EntityTracker, ObjectMention, PromptToken, TextCue, find_tokens
 from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box
 from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, Greater, Less, Near
+from formalimg.scenes.scene import Scene
 
-GAP = 20
-"""The minimum distance between two objects, so that images stay readable."""
-
+GAP = 20  # the minimum distance between two objects, so that images stay readable
 SCALES = (1.0, 0.66, 1.5, 0.44, 2.25, 0.3, 3.4)
 """The areas that an object may have, as multiples of the default; the more usual ones come first."""
-
 _DEFAULT_AREA = 15_000
 _MAX_SIDE = 400
 _STEP = 25
-
-_MARGIN = 20
-"""By how much a relation must hold to be obvious."""
-
-_AREA_RATIO = 1.2
-"""How many times the area of a smaller object a larger one must have to be obviously larger."""
+_MARGIN = 20  # by how much a relation must hold to be obvious
+_AREA_RATIO = 1.2  # how many times the area of a smaller object a larger one must have to be obviously larger
 
 Numbers = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -72,17 +67,17 @@ class CandidateBoxes:
         """Return one of the boxes."""
         return Box(*(int(edges[index]) for edges in (self.xmin, self.ymin, self.xmax, self.ymax)))
 
-    def free(self, taken: Iterable[Box]) -> Mask:
+    def free(self, boxes: Iterable[Box]) -> Mask:
         """Return which of the boxes keep a gap from all boxes that are taken."""
-        found = np.ones(len(self.scale), dtype=np.bool_)
-        for box in taken:
-            found &= (
+        is_free = np.ones(len(self.scale), dtype=np.bool_)
+        for box in boxes:
+            is_free &= (
                 (self.xmax + GAP <= box.xmin)
                 | (self.xmin >= box.xmax + GAP)
                 | (self.ymax + GAP <= box.ymin)
                 | (self.ymin >= box.ymax + GAP)
             )
-        return found
+        return is_free
 
 
 @cache
@@ -90,21 +85,18 @@ def candidate_boxes(label: str) -> CandidateBoxes:
     """Return all candidate boxes of a class in its natural shape: on a grid, in every scale."""
     aspect = natural_aspect(label)
     grid = np.arange(_STEP, CANVAS, _STEP)
-    kept, scales = [], []
+    edges_by_scale, scales = [], []
     for number, scale in enumerate(SCALES):
-        width, height = (_side(sqrt(_DEFAULT_AREA * scale * shape)) for shape in (aspect, 1 / aspect))
+        lengths = (sqrt(_DEFAULT_AREA * scale * shape) for shape in (aspect, 1 / aspect))
+        # Sides are even whole numbers, so that the centre is whole too.
+        width, height = (2 * round(min(max(length, 2 * MIN_SIDE), _MAX_SIDE) / 2) for length in lengths)
         x, y = (centers.ravel() for centers in np.meshgrid(grid, grid))
         edges = np.stack([x - width // 2, y - height // 2, x + width // 2, y + height // 2]).astype(np.float64)
         inside = (edges.min(axis=0) >= GAP) & (edges.max(axis=0) <= CANVAS - GAP)
-        kept.append(edges[:, inside])
+        edges_by_scale.append(edges[:, inside])
         scales.append(np.full(int(inside.sum()), number))
-    xmin, ymin, xmax, ymax = np.concatenate(kept, axis=1)
+    xmin, ymin, xmax, ymax = np.concatenate(edges_by_scale, axis=1)
     return CandidateBoxes(xmin, ymin, xmax, ymax, np.concatenate(scales))
-
-
-def _side(length: float) -> int:
-    """Round a side to an even whole number, so that the centre is whole too."""
-    return 2 * round(min(max(length, 2 * MIN_SIDE), _MAX_SIDE) / 2)
 
 
 def best_box(label: str, obj: int, facts: Sequence[PlacementFact], boxes: Mapping[int, Box], rng: Random) -> Box | None:
@@ -112,14 +104,16 @@ def best_box(label: str, obj: int, facts: Sequence[PlacementFact], boxes: Mappin
 
     Among equally good boxes, the most usual size is taken, and then the random generator decides.
     """
-    others = {other: box for other, box in boxes.items() if other != obj}
+    placed = {index: box for index, box in boxes.items() if index != obj}
     candidates = candidate_boxes(label)
-    free = candidates.free(others.values())
+    free = candidates.free(placed.values())
     if not free.any():
         return None
     violated = np.zeros(len(candidates.scale))
     for fact in facts:
-        violated += ~_holds(fact.predicate, [candidates if one == obj else others[one] for one in fact.objects])
+        violated += ~_holds_obviously(
+            fact.predicate, [candidates if index == obj else placed[index] for index in fact.objects]
+        )
     cost = np.where(free, violated * (candidates.scale.max() + 1) + candidates.scale, np.inf)
     best = np.flatnonzero(cost == cost.min())
     return candidates.box(int(best[rng.randrange(len(best))]))
@@ -127,10 +121,10 @@ def best_box(label: str, obj: int, facts: Sequence[PlacementFact], boxes: Mappin
 
 def fact_holds(fact: PlacementFact, boxes: Mapping[int, Box]) -> bool:
     """Return whether a fact obviously holds of objects that have been placed."""
-    return bool(_holds(fact.predicate, [boxes[obj] for obj in fact.objects]))
+    return bool(_holds_obviously(fact.predicate, [boxes[obj] for obj in fact.objects]))
 
 
-def _holds(predicate: str, places: Sequence[Box | CandidateBoxes]) -> Mask:
+def _holds_obviously(predicate: str, places: Sequence[Box | CandidateBoxes]) -> Mask:
     """Return where a predicate obviously holds: by the rules that decide it, with a margin."""
     if len(places) == 1:
         between = UNARY_RULES[predicate]
@@ -151,3 +145,39 @@ def _holds(predicate: str, places: Sequence[Box | CandidateBoxes]) -> Mask:
             return first >= second + _MARGIN
         case Near(_, bound):
             return np.abs(first - second) <= bound - _MARGIN
+
+
+def compose_scattered(prompt: str, seed: int = 0) -> Scene:
+    """Return the objects that a prompt names, each in a random size and place; empty if none of them can be drawn.
+
+    Colours are those that stand with a noun ("a red cup", "the cup is red"). All other words are ignored.
+    """
+    rng = Random(f"{seed} {prompt}")
+    entities = EntityTracker()
+    for sentence in find_tokens(prompt):
+        _track_mentions(sentence, entities)
+    boxes: dict[int, Box] = {}
+    for obj, entity in entities:
+        box = _random_box(entity.label, boxes, rng)
+        if box is not None:
+            boxes[obj] = box
+    return entities.scene(boxes, rng)
+
+
+def _track_mentions(sentence: list[PromptToken], entities: EntityTracker) -> None:
+    """Add the objects of a sentence, with their colours."""
+    for index, token in enumerate(sentence):
+        if isinstance(token, ObjectMention):
+            group = entities.resolve(token)
+            match sentence[index + 1 : index + 3]:
+                case [TextCue("verb"), TextCue("color", (color,))]:
+                    entities.paint(group, color)
+
+
+def _random_box(label: str, boxes: dict[int, Box], rng: Random) -> Box | None:
+    """Return a random free box of a random size; of any size that fits, if there is none of that size."""
+    candidates = candidate_boxes(label)
+    free = candidates.free(boxes.values())
+    of_size = free & (candidates.scale == rng.randrange(len(SCALES)))
+    choices = np.flatnonzero(of_size if of_size.any() else free)
+    return candidates.box(int(choices[rng.randrange(len(choices))])) if len(choices) else None

@@ -1,40 +1,47 @@
 """Planners: baselines that answer an instruction with a layout instead of an image (FormalImg, section 3.5).
 
 A layout is judged by the same logic as an image, without a grounder: what fails here was not understood, and what
-passes here but fails as an image was lost on the way from text to vision.
+passes here but fails as an image was lost on the way from text to vision. Under the published protocol a chat model
+answers with a bare list of objects, and is asked for nothing else.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from formalimg._util.text import truncate
-from formalimg.drawing.icon_scene import failed_layout_png, layout_png
+from formalimg.drawing.icon_scene import failed_layout_png, layout_png, written_layout_png
 from formalimg.errors import FormalimgError
 from formalimg.logic.vocabulary import vocabulary
-from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
-from formalimg.models.chat import Answered, Message
+from formalimg.models.base import Answered, Failed, Generated, ImageRequest, ImageResult, Message, Refused, Unanswered
 from formalimg.models.options import sampling_options
 from formalimg.models.pricing import Price, price_of
 from formalimg.models.registry import open_chat_model
+from formalimg.models.text_answer import TextAnswer, json_or_literal
 from formalimg.prompts import Prompt, load_prompts
 from formalimg.scenes.objects import SceneError
 from formalimg.scenes.scene import Scene
 from formalimg.types import ChatModel, ImageModel, Setting
 
 SOLVER = "builtin/solver"
-
 _PROMPTS = Path(__file__).parent / "prompts"
-_MAX_ANSWER = 2000
-"""Characters of an unreadable answer that are stored with it."""
+_MAX_ANSWER = 2000  # characters of an unreadable answer that are stored with it
+_PUBLISHED_TEMPERATURE = 1.0
+_THOUGHT = "</think>"
+_FENCED_LIST = re.compile(r"```(?:json)?\s*(?=\[\s*\{)")
+_END_OF_FENCED_LIST = re.compile(r"\}\s*\](?=\s*```)")
+_LIST = re.compile(r"(?=\[\s*\{)")
+_END_OF_LIST = re.compile(r"\}\s*\]")
 
 # Answer types. Models are sent their names, fields and docstrings as a JSON schema.
 
@@ -69,16 +76,48 @@ def open_planner(
     if name.startswith("builtin/"):
         raise FormalimgError(f"{name} plans no layouts: use {SOLVER} or a chat model such as openai/gpt-4o")
     if published:
-        from formalimg.models.builtin.published_planner import TEMPERATURE, PublishedPlanner  # it is a `LayoutPlanner`
-
-        sampling = sampling_options(name, temperature=TEMPERATURE)
+        sampling = sampling_options(name, temperature=_PUBLISHED_TEMPERATURE)
         return PublishedPlanner(open_chat_model(name, {**sampling, **(options or {})}), prompts)
     return ChatPlanner(open_chat_model(name, options), prompts)
+
+
+class LayoutAnswer(TextAnswer):
+    """The objects of a layout, as they were written.
+
+    Attributes:
+        objects: plain data; None if the answer could not be read, which is final.
+    """
+
+    objects: list[Any] | None
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Read the list in a text: in a fence, from the first to the last brace, or from bracket to bracket."""
+        try:
+            value = json_or_literal(_list_in(text.rpartition(_THOUGHT)[2]))
+            # Literals may hold what no JSON file can; what it can hold comes out as it would be read from one.
+            plain = json.loads(json.dumps(value))
+        except (ValueError, TypeError, RecursionError):
+            return cls(objects=None)
+        return cls(objects=plain if isinstance(plain, list) else None)
+
+
+def _list_in(text: str) -> str:
+    for opening, closing in ((_FENCED_LIST, _END_OF_FENCED_LIST), (_LIST, _END_OF_LIST)):
+        start, ends = opening.search(text), list(closing.finditer(text))
+        if start and ends and ends[-1].start() > text.index("{", start.end()):
+            return text[start.end() : ends[-1].end()]
+    first, last = text.find("["), text.rfind("]")
+    if first == -1 or last <= first:
+        raise ValueError("there is no list in it")
+    return text[first : last + 1]
 
 
 @dataclass(frozen=True)
 class LayoutPlanner:
     """What chat models that plan layouts have in common; subclasses ask, and read the answer."""
+
+    prompt_name: ClassVar[str]
 
     chat: ChatModel  # the chat model
     prompts: Path | None = None  # a folder with prompts that replace ours
@@ -100,6 +139,16 @@ class LayoutPlanner:
         """As many requests at a time as the chat model takes."""
         return self.chat.concurrency
 
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """The settings of the chat model, and the prompt."""
+        return {**self.chat.settings, "prompt": str(self.prompt)}
+
+    @cached_property
+    def prompt(self) -> Prompt:
+        """The prompt that asks for a layout."""
+        return load_prompts(_PROMPTS, self.prompts)[self.prompt_name]
+
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one layout for each request."""
         for request in requests:
@@ -113,15 +162,12 @@ class LayoutPlanner:
 class ChatPlanner(LayoutPlanner):
     """A chat model that plans layouts, asked by us."""
 
-    @property
-    def settings(self) -> Mapping[str, Setting]:
-        """The settings of the chat model, and the prompt."""
-        return {**self.chat.settings, "prompt": str(self._prompt)}
+    prompt_name = "plan"
 
     def sent(self, request: ImageRequest) -> str:
         """Return the text that the chat model is sent for a request."""
         words = vocabulary("knolling").words
-        return self._prompt.fill(
+        return self.prompt.fill(
             {"classes": ", ".join(words["class"]), "colors": ", ".join(words["color"]), "prompt": request.prompt}
         )
 
@@ -129,27 +175,62 @@ class ChatPlanner(LayoutPlanner):
         """Return the layout for a request."""
         reply = await self.chat.ask([Message("user", (self.sent(request),))], PlannedLayout)
         if not isinstance(reply, Answered):
-            if reply.kind == "refused":
-                return Refused(reply.reason, cost=reply.cost)
             if reply.kind == "unreadable":
-                return _failed_layout(reply.reason, {"answer": truncate(reply.raw, _MAX_ANSWER, 0)}, reply.cost)
-            return Failed(f"{reply.kind}: {reply.reason}", cost=reply.cost)
+                return _build_failed_layout(reply.reason, {"answer": truncate(reply.raw, _MAX_ANSWER, 0)}, reply.cost)
+            return _build_failure(reply)
+        served = {**reply.served, "thoughts": reply.value.thoughts}
         try:
             scene = Scene.from_json({"objects": [obj.model_dump() for obj in reply.value.objects]})
         except SceneError as error:
-            said = {**reply.served, "thoughts": reply.value.thoughts}
-            return _failed_layout(f"the layout makes no sense: {error}", said, reply.cost)
-        data = await asyncio.to_thread(layout_png, scene)
-        return Generated(data, {**reply.served, "thoughts": reply.value.thoughts}, reply.cost)
-
-    @cached_property
-    def _prompt(self) -> Prompt:
-        return load_prompts(_PROMPTS, self.prompts)["plan"]
+            return _build_failed_layout(f"the layout makes no sense: {error}", served, reply.cost)
+        return Generated(await asyncio.to_thread(layout_png, scene), served, reply.cost)
 
 
-def _failed_layout(problem: str, served: Mapping[str, Setting], cost: float | None) -> Generated:
+def _build_failed_layout(problem: str, served: Mapping[str, Setting], cost: float | None) -> Generated:
     """Return an answer that is no layout as what it is: a failure of the planner, which is judged, and not missing."""
     return Generated(failed_layout_png(" ".join(problem.split())), served, cost)
+
+
+def _build_failure(reply: Unanswered) -> ImageResult:
+    if reply.kind == "refused":
+        return Refused(reply.reason, cost=reply.cost)
+    return Failed(f"{reply.kind}: {reply.reason}", cost=reply.cost)
+
+
+class PublishedPlanner(LayoutPlanner):
+    """A chat model that plans layouts under the published protocol.
+
+    An answer that cannot be read is a layout without objects: the failure of the model, and not missing data.
+    """
+
+    prompt_name = "published-plan"
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """The settings of the chat model, the protocol, and the prompt."""
+        return {**self.chat.settings, "protocol": "published", "prompt": str(self.prompt)}
+
+    def sent(self, request: ImageRequest) -> str:
+        """Return the text that the chat model is sent for a request.
+
+        A prompt without a place for the words of the item, as the official one, has them at its end.
+        """
+        words = vocabulary("knolling").words
+        text = self.prompt.fill(
+            {"classes": str(list(words["class"])), "colors": str(list(words["color"])), "prompt": request.prompt}
+        )
+        if "prompt" in self.prompt.placeholders:
+            return text
+        # The blanks at the end of a file are not part of its text, and words must not run into one another.
+        return f"{text}\n{request.prompt}"
+
+    async def plan(self, request: ImageRequest) -> ImageResult:
+        """Return the layout for a request."""
+        reply = await self.chat.ask([Message("user", (self.sent(request),))], LayoutAnswer)
+        if not isinstance(reply, Answered):
+            return _build_failure(reply)
+        data = await asyncio.to_thread(written_layout_png, reply.value.objects)
+        return Generated(data, {**reply.served, "answer": reply.raw}, reply.cost)
 
 
 @dataclass(frozen=True)
@@ -165,11 +246,11 @@ class SolverPlanner:
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield one layout for each request: the witness of its formula, or a new solution for further samples."""
         for request in requests:
-            yield await asyncio.to_thread(_solve, request)
+            yield await asyncio.to_thread(_solve_request, request)
 
 
-def _solve(request: ImageRequest) -> ImageResult:
+def _solve_request(request: ImageRequest) -> ImageResult:
     from formalimg.models.builtin.oracle import compose_solution  # needs the solver
 
-    found = compose_solution(request)
-    return Generated(layout_png(found)) if isinstance(found, Scene) else found
+    solution = compose_solution(request)
+    return Generated(layout_png(solution)) if isinstance(solution, Scene) else solution

@@ -19,13 +19,13 @@ from formalimg.models.builtin.mentions import (
     ObjectMention,
     PromptToken,
     TextCue,
+    TokenParser,
     find_tokens,
 )
 from formalimg.models.builtin.placement import PlacementFact, best_box, fact_holds
 from formalimg.scenes.objects import Box
 from formalimg.scenes.scene import Scene
 
-_JOINTS = ("comma", "joint")
 _CLAUSE_OPENERS = ("verb", "owning", "place", "relation", "relation_to_it", "alignment", "color")
 
 
@@ -36,23 +36,18 @@ def parse_sentence(tokens: Sequence[PromptToken], entities: EntityTracker) -> li
     return list(dict.fromkeys(parser.facts))
 
 
-class _SentenceParser:
+class _SentenceParser(TokenParser):
     """The state of the parser within a sentence."""
 
     def __init__(self, tokens: Sequence[PromptToken], entities: EntityTracker) -> None:
-        self.tokens = tokens
+        super().__init__(tokens)
         self.entities = entities
-        self.position = 0
         self.facts: list[PlacementFact] = []
         self.subjects: list[ObjectGroup] = []
-        self.objects: list[ObjectGroup] = []
-        """The objects of the clause besides its subjects."""
-        self.owners: list[ObjectGroup] = []
-        """Whose surroundings are described: "it" in "has a cup to its left"."""
-        self.possessors: list[ObjectGroup] = []
-        """The subjects of "has", of which the next sentence may go on."""
-        self.pending: list[str] = []
-        """Relations whose second object has not been mentioned yet."""
+        self.objects: list[ObjectGroup] = []  # the objects of the clause besides its subjects
+        self.owners: list[ObjectGroup] = []  # whose surroundings are described: "it" in "has a cup to its left"
+        self.possessors: list[ObjectGroup] = []  # the subjects of "has", of which the next sentence may go on
+        self.pending: list[str] = []  # relations whose second object has not been mentioned yet
         self.places_before_subject: list[str] = []
         self.relations_before_subject: list[tuple[str, list[ObjectGroup]]] = []
         """What comes before its subject: "on the left are a cup and a plate"."""
@@ -61,35 +56,22 @@ class _SentenceParser:
         self.sequence: str | None = None
 
     def parse(self) -> None:
-        while self.position < len(self.tokens):
-            token = self.tokens[self.position]
-            if isinstance(token, ObjectMention):
-                self.parse_objects()
-            else:
-                self.position += 1
-                self.parse_cue(token)
+        super().parse()
         self.entities.topic = self.possessors or self.subjects or self.entities.topic
-
-    def kind_at(self, index: int) -> str:
-        """Return the kind of the token at an index."""
-        if index >= len(self.tokens):
-            return "end"
-        token = self.tokens[index]
-        return token.kind if isinstance(token, TextCue) else "object"
 
     # --- objects
 
     def parse_objects(self) -> None:
         """Parse a list of objects: the subjects of a new clause, or what a relation waits for."""
         named = [self.take_object()]
-        while (after := self.after_joints()) > self.position and self.kind_at(after) == "object":
+        while (after := self.after_joints(self.position)) > self.position and self.kind_at(after) == "object":
             self.position = after
             named.append(self.take_object())
         opens = self.kind_at(self.position) in _CLAUSE_OPENERS
         if not self.pending:
-            self.begin_clause(_unique(named))
+            self.begin_clause(_unique_groups(named))
             return
-        first, rest = named[:1], _unique(named[1:])
+        first, rest = named[:1], _unique_groups(named[1:])
         relations, self.pending = self.pending, []
         if not self.subjects or (not rest and self.precedes_subject()):
             self.relations_before_subject += [(relation, first) for relation in relations]
@@ -108,12 +90,6 @@ class _SentenceParser:
         self.position += 1
         return self.entities.resolve(mention)
 
-    def after_joints(self) -> int:
-        index = self.position
-        while self.kind_at(index) in _JOINTS:
-            index += 1
-        return index
-
     def precedes_subject(self) -> bool:
         """Return whether the subject comes last: "to the right of the hat is a cup"."""
         return self.kind_at(self.position) == "verb" and self.kind_at(self.position + 1) == "object"
@@ -123,8 +99,8 @@ class _SentenceParser:
         if self.kind_at(self.position) == "verb":
             self.possessors = []
         self.put(self.places_before_subject, subjects)
-        for relation, others in self.relations_before_subject:
-            self.relate([relation], subjects, others)
+        for relation, partners in self.relations_before_subject:
+            self.relate([relation], subjects, partners)
         self.places_before_subject, self.relations_before_subject = [], []
         self.order_subjects()
 
@@ -197,27 +173,28 @@ class _SentenceParser:
         return self.objects or self.owners
 
     def put(self, places: Iterable[str], subjects: Sequence[ObjectGroup]) -> None:
-        self.facts += [PlacementFact(place, (obj,)) for place in places for subject in subjects for obj in subject]
+        self.facts += [
+            PlacementFact(predicate, (obj,)) for predicate in places for subject in subjects for obj in subject
+        ]
 
-    def relate(self, relations: Iterable[str], subjects: Sequence[ObjectGroup], others: Sequence[ObjectGroup]) -> None:
+    def relate(
+        self, relations: Iterable[str], subjects: Sequence[ObjectGroup], partners: Sequence[ObjectGroup]
+    ) -> None:
         for relation in relations:
-            self.link(relation, [(subject, other) for subject in subjects for other in others])
+            self.link(relation, [(subject, partner) for subject in subjects for partner in partners])
 
     def link(self, predicate: str, links: Iterable[tuple[ObjectGroup, ObjectGroup]]) -> None:
-        for subject, other in links:
-            if subject != other:
-                self.facts += [PlacementFact(predicate, (one, two)) for one in subject for two in other]
+        for subject, partner in links:
+            if subject != partner:
+                self.facts += [PlacementFact(predicate, (first, second)) for first in subject for second in partner]
 
 
-def _unique(groups: Iterable[ObjectGroup]) -> list[ObjectGroup]:
+def _unique_groups(groups: Iterable[ObjectGroup]) -> list[ObjectGroup]:
     return list(dict.fromkeys(groups))
 
 
-DEFAULT_MEMORY = 12
-"""How many facts are kept. It does for most instructions up to K = 3, and not for long ones."""
-
-_SEVERAL = 2
-"""How many objects are drawn for "every fork"."""
+DEFAULT_MEMORY = 12  # how many facts are kept. It does for most instructions up to K = 3, and not for long ones.
+_SEVERAL = 2  # how many objects are drawn for "every fork"
 
 
 def compose_scene(prompt: str, seed: int = 0, *, memory: int = DEFAULT_MEMORY) -> Scene:
@@ -270,8 +247,8 @@ class ReaderLayout:
         for obj in fact.objects:
             disturbed = self._move(obj, fact)
             if disturbed is not None:
-                for other in disturbed:
-                    self._repair_neighbour(other)
+                for neighbour in disturbed:
+                    self._repair_neighbour(neighbour)
                 return
 
     def _repair_neighbour(self, fact: PlacementFact) -> None:
@@ -285,14 +262,14 @@ class ReaderLayout:
 
         Returns the facts that fail then, or None if the object stays where it is.
         """
-        about = self._facts_about(obj)
-        before = sum(map(self._fails, about))
+        facts = self._facts_about(obj)
+        before = sum(map(self._fails, facts))
         previous = self.boxes[obj]
-        box = best_box(self.labels[obj], obj, [*about, fact], self.boxes, self.rng)
+        box = best_box(self.labels[obj], obj, [*facts, fact], self.boxes, self.rng)
         if box is None:
             return None
         self.boxes[obj] = box
-        failing = [other for other in about if self._fails(other)]
+        failing = [neighbour for neighbour in facts if self._fails(neighbour)]
         if self._fails(fact) or len(failing) > before - gain:
             self.boxes[obj] = previous
             return None
@@ -303,7 +280,7 @@ class ReaderLayout:
         return [
             fact
             for fact in self.memory
-            if obj in fact.objects and all(other in self.boxes for other in fact.objects if other != obj)
+            if obj in fact.objects and all(partner in self.boxes for partner in fact.objects if partner != obj)
         ]
 
     def _fails(self, fact: PlacementFact) -> bool:

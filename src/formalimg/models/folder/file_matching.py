@@ -32,7 +32,7 @@ class FolderListing(NamedTuple):
 
 def scan_folder(path: str) -> FolderListing:
     """List all files below a folder, without hidden and system files. Links are followed."""
-    found: list[str] = []
+    files: list[str] = []
     pending: list[tuple[str, frozenset[tuple[int, int]]]] = [("", frozenset())]
     while pending:
         prefix, above = pending.pop()
@@ -49,12 +49,12 @@ def scan_folder(path: str) -> FolderListing:
                     if is_folder(entry):
                         pending.append((f"{prefix}{entry.name}/", above | {itself}))
                     elif _is_file(entry):
-                        found.append(prefix + entry.name)
+                        files.append(prefix + entry.name)
         except OSError as error:
             raise FormalimgError(f"cannot read the folder {folder}: {error.strerror}") from error
-        if len(found) > _MAX_FILES:
+        if len(files) > _MAX_FILES:
             raise FormalimgError(f"{path} holds more than {_MAX_FILES:,} files: give the folder of the images itself")
-    return FolderListing(path, tuple(sorted(found, key=natural_sort_key)))
+    return FolderListing(path, tuple(sorted(files, key=_natural_sort_key)))
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
@@ -67,20 +67,20 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 def is_image(file: str) -> bool:
     """Return whether a file has the extension of a supported image format."""
-    return _IMAGE.fullmatch(_extension(file)) is not None
+    return _IMAGE.fullmatch(_file_extension(file)) is not None
 
 
 def is_any_image(file: str) -> bool:
     """Return whether a file has the extension of any image format, supported or not."""
-    return is_image(file) or _OTHER_IMAGE.fullmatch(_extension(file)) is not None
+    return is_image(file) or _OTHER_IMAGE.fullmatch(_file_extension(file)) is not None
 
 
-def natural_sort_key(name: str) -> tuple[str, str]:
+def _natural_sort_key(name: str) -> tuple[str, str]:
     """Return a natural sort key: 10.png comes after 9.png."""
     return _DIGITS.sub(lambda number: number.group().rjust(12, "0"), name), name
 
 
-def _extension(file: str) -> str:
+def _file_extension(file: str) -> str:
     return file[max(file.rfind("."), 0) :]
 
 
@@ -145,18 +145,22 @@ class MatchReport:
     @property
     def ways(self) -> str:
         """How the images were matched, as in `1,980 by id, 20 by prompt`; empty if there are none."""
-        return matched_text(Counter(image.by for image in self.found))
+        return format_matches(Counter(image.by for image in self.found))
 
     def summary(self) -> str:
         """Return a summary of a few lines: number of images of each kind, and the first names."""
-        wanted = len(self.found) + len(self.blocked) + len(self.missing)
+        requested = len(self.found) + len(self.blocked) + len(self.missing)
         rows = [
-            ("found", len(self.found), f"of {wanted:,} wanted" + (f": {self.ways}" if self.found else "")),
-            ("blocked", len(self.blocked), _listed([_image(found) for found in self.blocked])),
-            ("missing", len(self.missing), _listed([_image(lacking) for lacking in self.missing])),
-            ("not there", len(self.absent), _listed(self.absent)),
-            ("extra", len(self.extra), _listed(self.extra)),
-            ("twice", len(self.duplicates), _listed([" = ".join(map(short_name, group)) for group in self.duplicates])),
+            ("found", len(self.found), f"of {requested:,} wanted" + (f": {self.ways}" if self.found else "")),
+            ("blocked", len(self.blocked), _format_names([_format_image(image) for image in self.blocked])),
+            ("missing", len(self.missing), _format_names([_format_image(lacking) for lacking in self.missing])),
+            ("not there", len(self.absent), _format_names(self.absent)),
+            ("extra", len(self.extra), _format_names(self.extra)),
+            (
+                "twice",
+                len(self.duplicates),
+                _format_names([" = ".join(map(short_name, group)) for group in self.duplicates]),
+            ),
         ]
         width = max(len(f"{count:,}") for _, count, _ in rows)
         lines = [
@@ -165,7 +169,7 @@ class MatchReport:
         return "\n".join([f"images in {short_name(self.path)} (layout {self.layout})", *lines])
 
 
-def matched_text(counts: Mapping[str, int]) -> str:
+def format_matches(counts: Mapping[str, int]) -> str:
     """Return how many images were matched in which way, as in `1,980 by id, 20 by prompt`."""
     return ", ".join(f"{counts[way]:,} by {way}" for way in MATCHED_BY if counts.get(way))
 
@@ -175,13 +179,13 @@ def short_name(name: str) -> str:
     return truncate(name, _MAX_NAME, _MAX_NAME)
 
 
-def _image(image: MatchedImage | RequestedImage) -> str:
+def _format_image(image: MatchedImage | RequestedImage) -> str:
     return f"item {short_name(image.item)}" + (f" sample {image.sample}" if image.sample else "")
 
 
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(truncate(name, 2 * _MAX_NAME, _MAX_NAME) for name in names[:_SHOWN])
-    return shown + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
+def _format_names(names: Sequence[str]) -> str:
+    text = ", ".join(truncate(name, 2 * _MAX_NAME, _MAX_NAME) for name in names[:_SHOWN])
+    return text + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
 
 
 class FolderImage(NamedTuple):
@@ -192,22 +196,15 @@ class FolderImage(NamedTuple):
 
 
 class ItemIndex:
-    """Index of the requested images, by every name that a file may know them by.
+    """Index of the requested images, by every name that a file may know them by."""
 
-    Attributes:
-        wanted: the images, in the order of the requests.
-        items: the item ids, each once, in the order of the suite.
-        places_known: whether the indices of the items in the whole suite are known.
-        suite: the suite that they belong to; empty if unknown.
-    """
-
-    def __init__(self, wanted: Sequence[RequestedImage]) -> None:
-        self.wanted = {FolderImage(one.item, one.sample): one for one in wanted}
-        first = {one.item: one for one in reversed(wanted)}
-        self.items = tuple(dict.fromkeys(one.item for one in wanted))
-        self.suite = next((one.suite for one in wanted), "")
-        self._styles = next((one.styles for one in wanted), ())
-        self.places_known = all(one.number is not None for one in wanted)
+    def __init__(self, images: Sequence[RequestedImage]) -> None:
+        self.wanted = {FolderImage(image.item, image.sample): image for image in images}
+        first = {image.item: image for image in reversed(images)}
+        self.items = tuple(dict.fromkeys(image.item for image in images))
+        self.suite = next((image.suite for image in images), "")
+        self._styles = next((image.styles for image in images), ())
+        self.places_known = all(image.number is not None for image in images)
         self._by_name = {normalize_unicode(item): item for item in self.items}
         self._by_number: dict[str, list[str]] = {}
         self._by_prompt: dict[str, list[str]] = {}
@@ -216,9 +213,9 @@ class ItemIndex:
             if is_number(item):
                 self._by_number.setdefault(_without_zeros(item), []).append(item)
             self._by_prompt.setdefault(first[item].prompt, []).append(item)
-            place = first[item].number if self.places_known else order
-            if place is not None:
-                self._by_place[place] = item
+            position = first[item].number if self.places_known else order
+            if position is not None:
+                self._by_place[position] = item
 
     def item_called(self, name: str) -> str | None:
         """Return the item of exactly this id."""
@@ -238,22 +235,22 @@ class ItemIndex:
             return ()
         if prompt in self._by_prompt:
             return self._by_prompt[prompt]
-        words = _fold(prompt)
-        for style in ("", *map(_fold, self._styles)):
-            if words.startswith(style) and (found := self._by_words.get(words[len(style) :].lstrip())):
-                return found
+        words = _fold_prompt(prompt)
+        for style in ("", *map(_fold_prompt, self._styles)):
+            if words.startswith(style) and (items := self._by_words.get(words[len(style) :].lstrip())):
+                return items
         return ()
 
     @cached_property
     def _by_words(self) -> dict[str, list[str]]:
-        found: dict[str, list[str]] = {}
+        index: dict[str, list[str]] = {}
         for prompt, items in self._by_prompt.items():
-            found.setdefault(_fold(prompt), []).extend(items)
-        return found
+            index.setdefault(_fold_prompt(prompt), []).extend(items)
+        return index
 
-    def item_at(self, place: int) -> str | None:
+    def item_at(self, position: int) -> str | None:
         """Return the item at this index of the suite, from 0."""
-        return self._by_place.get(place)
+        return self._by_place.get(position)
 
 
 def is_number(text: str) -> bool:
@@ -266,7 +263,7 @@ def normalize_unicode(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
-def _fold(prompt: str) -> str:
+def _fold_prompt(prompt: str) -> str:
     """Return a prompt in small letters, with single blanks."""
     return " ".join(normalize_unicode(prompt).casefold().split())
 
@@ -289,7 +286,7 @@ class CandidateFile(NamedTuple):
 
 
 def resolve_candidates(
-    candidates: Iterable[CandidateFile], index: ItemIndex, folder: str, place: str, layout: str
+    candidates: Iterable[CandidateFile], index: ItemIndex, folder: str, path: str, layout: str
 ) -> MatchReport:
     """Assign each requested image its file."""
     files: dict[FolderImage, dict[str, MatchedBy]] = {}
@@ -308,14 +305,14 @@ def resolve_candidates(
     several = {image: tuple(names) for image, names in files.items() if len(names) > 1}
     _reject_differing(several, folder)
     return MatchReport(
-        place,
+        path,
         layout,
         found=tuple(
             MatchedImage(*image, *next(iter(files[image].items()))) for image in index.wanted if image in files
         ),
         # An image beside its marker was made at a later attempt.
-        blocked=tuple(MatchedImage(*one, markers[one]) for one in index.wanted if one in markers and one not in files),
-        missing=tuple(request for one, request in index.wanted.items() if one not in files and one not in markers),
+        blocked=tuple(MatchedImage(*key, markers[key]) for key in index.wanted if key in markers and key not in files),
+        missing=tuple(request for key, request in index.wanted.items() if key not in files and key not in markers),
         extra=tuple(extra),
         duplicates=tuple(several.values()),
         absent=tuple(absent),
@@ -326,12 +323,14 @@ def _reject_differing(several: dict[FolderImage, tuple[str, ...]], folder: str) 
     differing = [image for image, names in several.items() if not _same_bytes([Path(folder, n) for n in names])]
     if not differing:
         return
-    shown = ", ".join(
+    examples = ", ".join(
         f"{' and '.join(map(short_name, several[image]))} (item {short_name(image.item)}, sample {image.sample})"
         for image in differing[:_SHOWN_DUPLICATES]
     )
     more = f" and {len(differing) - _SHOWN_DUPLICATES:,} more" if len(differing) > _SHOWN_DUPLICATES else ""
-    raise FormalimgError(f"different files for the same image in {short_name(folder)}: {shown}{more}; keep one of each")
+    raise FormalimgError(
+        f"different files for the same image in {short_name(folder)}: {examples}{more}; keep one of each"
+    )
 
 
 def _same_bytes(paths: Sequence[Path]) -> bool:

@@ -1,14 +1,20 @@
-"""Image model over premade images in a folder or map: `folder/…`."""
+"""Image model over premade images in a folder or map: `folder/…`, also of files that hold several samples in a grid."""
 
 from __future__ import annotations
 
 import asyncio
+import io
 import os
+import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from formalimg._util.images import png_bytes
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
@@ -24,10 +30,73 @@ from formalimg.models.folder.file_matching import (
     scan_folder,
     short_name,
 )
-from formalimg.models.folder.grids import GridError, ImageGrid, parse_grid
-from formalimg.models.folder.layouts import PUBLISHED, ImageLayout, image_layouts
-from formalimg.models.folder.metadata import METADATA, map_candidates
+from formalimg.models.folder.layouts import METADATA, PUBLISHED, ImageLayout, image_layouts, map_candidates
 from formalimg.types import Setting
+
+_GRID = re.compile(r"(?P<columns>[1-9]\d?)x(?P<rows>[1-9]\d?)")
+_MAX_PIXELS = 400_000_000  # more pixels than this are not decoded: a grid of four images of 100 million each
+
+
+class GridError(FormalimgError):
+    """A file that cannot be cut into the tiles of a grid."""
+
+
+class ImageGrid(NamedTuple):
+    """How many images one file holds, across and down."""
+
+    columns: int
+    rows: int
+
+    @property
+    def tiles(self) -> int:
+        """The number of images in a file."""
+        return self.columns * self.rows
+
+    def __str__(self) -> str:
+        return f"{self.columns}x{self.rows}"
+
+    def files_of(self, images: Sequence[RequestedImage]) -> list[RequestedImage]:
+        """Return the files that hold these images, each once, as images whose samples are counted by files."""
+        return list(dict.fromkeys(image._replace(sample=image.sample // self.tiles) for image in images))
+
+    def images_in(self, files: Sequence[MatchedImage], images: Sequence[RequestedImage]) -> tuple[MatchedImage, ...]:
+        """Return the wanted images that these files hold; each image names its file."""
+        by_place = {(image.item, image.sample): image for image in files}
+        places = ((image, by_place.get((image.item, image.sample // self.tiles))) for image in images)
+        return tuple(file._replace(sample=image.sample) for image, file in places if file is not None)
+
+    def cut(self, data: bytes, sample: int) -> bytes:
+        """Return one image of a file as PNG: its pixels, as they are. A file that is no image is returned unchanged."""
+        try:
+            with Image.open(io.BytesIO(data)) as opened:
+                self.check_size(*opened.size)
+                whole = ImageOps.exif_transpose(opened)
+        except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+            return data
+        self.check_size(*whole.size)  # once more, because it may have been turned upright
+        across, down = whole.width // self.columns, whole.height // self.rows
+        row, column = divmod(sample % self.tiles, self.columns)
+        tile = whole.crop((column * across, row * down, (column + 1) * across, (row + 1) * down))
+        return png_bytes(tile if tile.mode in ("RGB", "RGBA", "L") else tile.convert("RGB"))
+
+    def check_size(self, width: int, height: int) -> None:
+        """Refuse sizes that do not divide."""
+        if width * height > _MAX_PIXELS:
+            raise GridError(f"it has {width} x {height} pixels, more than {_MAX_PIXELS:,}: give smaller images")
+        if width % self.columns or height % self.rows:
+            raise GridError(
+                f"it has {width} x {height} pixels, which a grid of {self} does not divide: give the grid that the "
+                "files have, or files without borders between the images"
+            )
+
+
+def parse_grid(text: str) -> ImageGrid:
+    """Return the grid that an option names, such as `2x2`."""
+    match = _GRID.fullmatch(text)
+    if match is None or text == "1x1":
+        raise FormalimgError(f"grid must be columns x rows, up to 99 each, as in grid=2x2, and is {text!r}")
+    return ImageGrid(int(match["columns"]), int(match["rows"]))
+
 
 _SHOWN = 3
 
@@ -36,22 +105,22 @@ def explain_no_match(
     matching: MatchReport, index: ItemIndex, folder: FolderListing | None, layout: ImageLayout | None
 ) -> str:
     """Return one line: what was looked for, what was found, and what to do."""
-    place = short_name(matching.path)
+    path = short_name(matching.path)
     images = [file for file in folder.files if is_any_image(file)] if folder else list(matching.extra)
     if matching.absent:
         absent = short_name(matching.absent[0])
-        return f"{place}: the images that it names are not there, such as {absent}: check the paths"
+        return f"{path}: the images that it names are not there, such as {absent}: check the paths"
     if not images:
-        return f"{place} holds no images: it should have files such as {_example_of(layout, index)}"
+        return f"{path} holds no images: it should have files such as {_example_of(layout, index)}"
     below = (
         next((f for f in folder.files if f.endswith(tuple(f"/{name}" for name in METADATA))), None) if folder else None
     )
     if below is not None and layout is PUBLISHED:
-        parent = short_name(f"{place}/{below.rpartition('/')[0]}")
-        return f"{place}: no image is named after a wanted item; perhaps {parent} was meant"
-    there = ", ".join(map(short_name, images[:_SHOWN]))
+        parent = short_name(f"{path}/{below.rpartition('/')[0]}")
+        return f"{path}: no image is named after a wanted item; perhaps {parent} was meant"
+    names = ", ".join(map(short_name, images[:_SHOWN]))
     return (
-        f"{place}: none of its {len(images):,} images ({there}{' …' if len(images) > _SHOWN else ''}) is one of "
+        f"{path}: none of its {len(images):,} images ({names}{' …' if len(images) > _SHOWN else ''}) is one of "
         f"the {len(index.wanted):,} wanted: looked for {_example_of(layout, index)} "
         f"(layout={matching.layout}); "
         "rename them, or say which is which in a metadata.jsonl or a map"
@@ -59,10 +128,10 @@ def explain_no_match(
 
 
 def _example_of(layout: ImageLayout | None, index: ItemIndex) -> str:
-    wanted = next(iter(index.wanted.values()))
+    request = next(iter(index.wanted.values()))
     if layout is not None and layout.example is not None:
-        return layout.example(wanted)
-    return f"item {short_name(wanted.item)} or the prompt {truncate(wanted.prompt, 30, 10)!r}"
+        return layout.example(request)
+    return f"item {short_name(request.item)} or the prompt {truncate(request.prompt, 30, 10)!r}"
 
 
 _MAP = "map"
@@ -72,57 +141,54 @@ _VERSION = 1
 
 
 class FolderModel:
-    """Premade images, by item and sample. Call `match` before `run --no-judge`.
-
-    Attributes:
-        name: `folder/` and the path as the user wrote it.
-        settings: the layout of the folder.
-        batch, concurrency, sees_spec: as for every image model.
-    """
+    """Premade images, by item and sample. Call `match` before `run --no-judge`."""
 
     batch = 1
     concurrency = 16
     sees_spec = False
-    style = "none"
-    """Nothing is sent: the images exist already, whatever they were asked for with."""
+    style = "none"  # nothing is sent: the images exist already, whatever they were asked for with
 
     def __init__(
         self,
-        given: str,
+        shown_path: str,
         path: Path,
         layout: ImageLayout | None,
         folder: FolderListing | None,
         grid: ImageGrid | None = None,
     ) -> None:
         """Open a folder in a layout, or a file that maps items to images, which has none of both."""
-        self.name = f"folder/{given}"
-        own: Mapping[str, Setting] = {} if grid is None else {"grid": str(grid)}
-        self.settings: Mapping[str, Setting] = {"version": _VERSION, "layout": layout.name if layout else _MAP, **own}
+        self.name = f"folder/{shown_path}"
+        grid_settings: Mapping[str, Setting] = {} if grid is None else {"grid": str(grid)}
+        self.settings: Mapping[str, Setting] = {
+            "version": _VERSION,
+            "layout": layout.name if layout else _MAP,
+            **grid_settings,
+        }
         self._grid = grid
-        self._place = given
+        self._place = shown_path
         self._path = path
         self._layout = layout
         self._folder = folder
         self._matched: Mapping[FolderImage, MatchedImage] | None = None
         self._blocked: Mapping[FolderImage, MatchedImage] = {}
 
-    def match(self, wanted: Sequence[RequestedImage]) -> MatchReport:
+    def match(self, images: Sequence[RequestedImage]) -> MatchReport:
         """Match files to these images, given in the order of the suite."""
-        index = ItemIndex(wanted if self._grid is None else self._grid.files_of(wanted))
+        index = ItemIndex(images if self._grid is None else self._grid.files_of(images))
         if self._folder is None or self._layout is None:
             candidates = map_candidates(self._path, index)
         else:
             candidates = iter(self._layout.candidates(self._folder, index))
         matching = resolve_candidates(candidates, index, self._root, self._place, str(self.settings["layout"]))
-        if wanted and not matching.found and not matching.blocked:
+        if images and not matching.found and not matching.blocked:
             raise FormalimgError(explain_no_match(matching, index, self._folder, self._layout))
         if self._grid is not None:
-            matching = self._cut(matching, self._grid, wanted)
-        self._matched = {FolderImage(found.item, found.sample): found for found in matching.found}
-        self._blocked = {FolderImage(found.item, found.sample): found for found in matching.blocked}
+            matching = self._cut(matching, self._grid, images)
+        self._matched = {FolderImage(match.item, match.sample): match for match in matching.found}
+        self._blocked = {FolderImage(match.item, match.sample): match for match in matching.blocked}
         return matching
 
-    def _cut(self, matching: MatchReport, grid: ImageGrid, wanted: Sequence[RequestedImage]) -> MatchReport:
+    def _cut(self, matching: MatchReport, grid: ImageGrid, images: Sequence[RequestedImage]) -> MatchReport:
         """Return the report on images in place of files; refuse if the first file does not divide into the grid."""
         if matching.found:
             first = matching.found[0]
@@ -132,22 +198,22 @@ class FolderModel:
                     grid.cut(data, 0)
                 except GridError as error:
                     raise FormalimgError(f"{self._place}: {short_name(first.file)}: {error}") from None
-        found, blocked = (grid.images_in(files, wanted) for files in (matching.found, matching.blocked))
-        there = {(one.item, one.sample) for one in (*found, *blocked)}
-        missing = tuple(one for one in wanted if (one.item, one.sample) not in there)
-        return replace(matching, found=found, blocked=blocked, missing=missing)
+        matched, blocked = (grid.images_in(files, images) for files in (matching.found, matching.blocked))
+        keys = {(image.item, image.sample) for image in (*matched, *blocked)}
+        missing = tuple(image for image in images if (image.item, image.sample) not in keys)
+        return replace(matching, found=matched, blocked=blocked, missing=missing)
 
     def fingerprint(self, item: str, sample: int) -> str:
         """Return name, size and modification time of an image's file; empty if there is none."""
-        found = self._found(item, sample) or self._blocked.get(FolderImage(item, sample))
-        if found is None:
+        match = self._found(item, sample) or self._blocked.get(FolderImage(item, sample))
+        if match is None:
             return ""
         try:
-            status = self._file(found).stat()
+            status = self._file(match).stat()
         except OSError:
             return ""
         tile = "" if self._grid is None else f":{self._grid}:{sample % self._grid.tiles}"
-        return f"{_storable(found.file)}:{status.st_size}:{status.st_mtime_ns}{tile}"
+        return f"{_storable_name(match.file)}:{status.st_size}:{status.st_mtime_ns}{tile}"
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield the files as they are, one result per request."""
@@ -155,33 +221,33 @@ class FolderModel:
             yield await asyncio.to_thread(self._load, request)
 
     def _load(self, request: ImageRequest) -> ImageResult:
-        found = self._found(request.item, request.sample)
-        if found is None:
+        match = self._found(request.item, request.sample)
+        if match is None:
             blocked = self._blocked.get(FolderImage(request.item, request.sample))
             if blocked is not None:
                 return Refused(f"blocked, as {short_name(blocked.file)} says")
             reason = f"no image for item {request.item}, sample {request.sample} in {self._place}"
             return Failed(reason, absent=True)
-        data = self._read(found)
+        data = self._read(match)
         if isinstance(data, Failed):
             return data
-        about: dict[str, Setting] = {"file": _storable(found.file), "matched_by": found.by}
+        served: dict[str, Setting] = {"file": _storable_name(match.file), "matched_by": match.by}
         if self._grid is None:
-            return Generated(data, about)
+            return Generated(data, served)
         try:
             tile = self._grid.cut(data, request.sample)
         except GridError as error:
-            return Failed(f"{short_name(found.file)} in {self._place}: {error}")
-        return Generated(tile, {**about, "tile": request.sample % self._grid.tiles})
+            return Failed(f"{short_name(match.file)} in {self._place}: {error}")
+        return Generated(tile, {**served, "tile": request.sample % self._grid.tiles})
 
-    def _read(self, found: MatchedImage) -> bytes | Failed:
+    def _read(self, match: MatchedImage) -> bytes | Failed:
         try:
-            with self._file(found).open("rb") as file:
+            with self._file(match).open("rb") as file:
                 data = file.read(_MAX_BYTES + 1)
         except OSError as error:
-            return Failed(f"cannot read {short_name(found.file)} in {self._place}: {error.strerror}")
+            return Failed(f"cannot read {short_name(match.file)} in {self._place}: {error.strerror}")
         if len(data) > _MAX_BYTES:
-            return Failed(f"{short_name(found.file)} in {self._place} is too large for an image")
+            return Failed(f"{short_name(match.file)} in {self._place} is too large for an image")
         return data
 
     def _found(self, item: str, sample: int) -> MatchedImage | None:
@@ -189,8 +255,8 @@ class FolderModel:
             raise RuntimeError("match must be called before images are asked for")
         return self._matched.get(FolderImage(item, sample))
 
-    def _file(self, found: MatchedImage) -> Path:
-        return Path(self._root, found.file)
+    def _file(self, match: MatchedImage) -> Path:
+        return Path(self._root, match.file)
 
     @property
     def _root(self) -> str:
@@ -218,28 +284,24 @@ def open_folder(path: str, options: Mapping[str, str]) -> FolderModel:
     if layout is not None and layout not in (*layouts, _MAP):
         raise FormalimgError(f"folder/{path}: unknown layout {layout!r}: known are {', '.join((*layouts, _MAP))}")
     # From os.path, because a Path would raise for users and names that cannot be.
-    place = Path(os.path.expanduser(path))  # noqa: PTH111
-    if not path or not os.path.exists(place):  # noqa: PTH110
+    folder_path = Path(os.path.expanduser(path))  # noqa: PTH111
+    if not path or not os.path.exists(folder_path):  # noqa: PTH110
         raise FormalimgError(f"there is no folder {path!r}: say where the images are, as in folder/my/images")
-    if not place.is_dir():
-        if layout not in (None, _MAP) or (layout is None and place.suffix.lower() not in _MAPS):
+    if not folder_path.is_dir():
+        if layout not in (None, _MAP) or (layout is None and folder_path.suffix.lower() not in _MAPS):
             raise FormalimgError(
                 f"{path} is a file: give the folder of the images, or a map of them (a {', '.join(_MAPS[:-1])} or "
                 f"{_MAPS[-1]} file)"
             )
-        return FolderModel(path, place, None, None, grid)
+        return FolderModel(path, folder_path, None, None, grid)
     if layout == _MAP:
         raise FormalimgError(f"{path} is a folder: layout=map needs the file that maps items to images")
-    folder = _only(scan_folder(str(place)), options.get("files", "*"))
-    fitting = layouts[layout] if layout else next(one for one in layouts.values() if one.fits(folder))
-    return FolderModel(path, place, fitting, folder, grid)
+    folder = scan_folder(str(folder_path))
+    folder = folder._replace(files=tuple(file for file in folder.files if fnmatchcase(file, options.get("files", "*"))))
+    fitting = layouts[layout] if layout else next(candidate for candidate in layouts.values() if candidate.fits(folder))
+    return FolderModel(path, folder_path, fitting, folder, grid)
 
 
-def _only(folder: FolderListing, pattern: str) -> FolderListing:
-    """Return the files whose paths below the folder match a pattern."""
-    return folder._replace(files=tuple(file for file in folder.files if fnmatchcase(file, pattern)))
-
-
-def _storable(file: str) -> str:
+def _storable_name(file: str) -> str:
     """Return a name that can be stored as text, whatever bytes it is made of."""
     return file.encode("utf-8", "replace").decode("utf-8")

@@ -1,24 +1,226 @@
-"""Folder layouts: how files and folders say which image is which. Here is that of images named by their items."""
+"""Folder layouts: how files, folders and metadata (`metadata.jsonl`, `metadata.csv`, maps) say which image is which."""
 
 from __future__ import annotations
 
+import csv
+import io
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from formalimg._util.io import read_text
+from formalimg._util.strict_json import loads_strict
+from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.models.folder.file_matching import (
     CandidateFile,
     FolderImage,
     FolderListing,
     ItemIndex,
+    MatchedBy,
     RequestedImage,
     is_any_image,
     is_image,
     is_number,
+    normalize_unicode,
     short_name,
 )
-from formalimg.models.folder.metadata import METADATA, imagefolder_candidates
+
+
+class MetadataRow(NamedTuple):
+    """Fields of one row by name, and its position for messages."""
+
+    where: str
+    fields: Mapping[str, Any]
+
+
+def read_jsonl_rows(folder: str, file: str) -> Iterator[MetadataRow]:
+    """Read the objects of a JSON lines file; empty lines are skipped."""
+    for number, line in enumerate(read_text(Path(folder, file)).split("\n"), 1):
+        if line.strip():
+            location = f"{file}, line {number}"
+            fields = parse_json(line, location)
+            if not isinstance(fields, dict):
+                raise FormalimgError(f'{location}: must be a JSON object such as {{"file_name": "a.png", "item": "7"}}')
+            yield MetadataRow(location, fields)
+
+
+def read_csv_rows(folder: str, file: str) -> Iterator[MetadataRow]:
+    """Read the rows of a CSV file with a header; empty cells are omitted."""
+    reader = csv.DictReader(io.StringIO(read_text(Path(folder, file)), newline=""), strict=True)
+    try:
+        names = reader.fieldnames or ()
+        if len(set(names)) < len(names):
+            raise FormalimgError(f"{file}, line 1: two columns have the same name")
+        for row in reader:
+            location = f"{file}, line {reader.line_num}"
+            if None in row:
+                raise FormalimgError(f"{location}: has more cells than the first line has names")
+            yield MetadataRow(location, {name: cell for name, cell in row.items() if cell})
+    except csv.Error as error:
+        raise FormalimgError(f"{file}, line {reader.reader.line_num}: cannot be read: {error}") from error
+
+
+def parse_json(text: str, location: str) -> Any:
+    """Parse JSON strictly."""
+    try:
+        return loads_strict(text)
+    except (ValueError, RecursionError) as error:
+        raise FormalimgError(truncate(f"{location}: cannot be read as JSON: {error}", 200, 100)) from error
+
+
+_MAX_DIGITS = 9
+
+
+class MetadataEntry(NamedTuple):
+    """Metadata of one file."""
+
+    where: str  # position in the metadata file, for messages
+    file: str  # the file
+    item: str | None  # the id of its item; takes precedence over the prompt
+    id: str | None  # the id of its item, or an unrelated id of the user's own if no item has it
+    prompt: str | None  # the prompt it was generated from
+    sample: int | None  # index among the item's images; None if the entries are in the order of the samples
+
+
+def parse_entry(row: MetadataRow, file_fields: tuple[str, ...]) -> MetadataEntry:
+    """Parse a row. Unknown fields are ignored."""
+    location, fields = row
+    file = next((fields[name] for name in file_fields if fields.get(name) is not None), None)
+    if not isinstance(file, str) or not file or "\0" in file:
+        raise FormalimgError(f"{location}: {' or '.join(file_fields)} must name a file")
+    prompt = fields.get("prompt") if fields.get("prompt") is not None else fields.get("text")
+    if prompt is not None and not isinstance(prompt, str):
+        raise FormalimgError(f"{location}: prompt must be text")
+    item, identity = (_parse_id(fields.get(name), name, location) for name in ("item", "id"))
+    if item is None and identity is None and prompt is None:
+        raise FormalimgError(f"{location}: must say the item: add item, id or prompt")
+    return MetadataEntry(location, file, item, identity, prompt, _parse_sample(fields.get("sample"), location))
+
+
+def entry_candidates(entries: Iterable[MetadataEntry], index: ItemIndex, folder: str) -> Iterator[CandidateFile]:
+    """Yield the candidate files of metadata entries, whose paths are relative to the folder."""
+    numbered: Counter[str] = Counter()
+    for entry in entries:
+        item, by = _find_item(entry, index)
+        image = None
+        if item is not None:
+            image = FolderImage(item, numbered[item] if entry.sample is None else entry.sample)
+            numbered[item] += entry.sample is None
+        # isfile, because a Path would raise for names that no file can have.
+        exists = os.path.isfile(os.path.join(folder, entry.file))  # noqa: PTH113, PTH118
+        yield CandidateFile(entry.file, image, exists=exists, by=by)
+
+
+def _find_item(entry: MetadataEntry, index: ItemIndex) -> tuple[str | None, MatchedBy]:
+    """Return the item that an entry is about, and how that is known."""
+    by_prompt = index.items_with(entry.prompt)
+    item = index.item_numbered(entry.id) if entry.item is None and entry.id is not None else None
+    if entry.item is not None:
+        item = index.item_numbered(entry.item)
+    elif item is None:
+        if len(by_prompt) > 1:
+            raise FormalimgError(
+                f"{entry.where}: items {' and '.join(map(short_name, by_prompt[:2]))} have this prompt: add item"
+            )
+        return by_prompt[0] if by_prompt else None, "prompt"
+    if item is not None and by_prompt and item not in by_prompt:
+        raise FormalimgError(
+            f"{entry.where}: says item {short_name(item)}, but the prompt is that of item {short_name(by_prompt[0])}: "
+            "mend one, or take the other out"
+        )
+    return item, "id"
+
+
+def _parse_id(value: Any, name: str, location: str) -> str | None:
+    if value is None or (isinstance(value, str) and value):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise FormalimgError(f"{location}: {name} must be text or a whole number")
+
+
+def _parse_sample(value: Any, location: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, str) and is_number(value) and len(value) <= _MAX_DIGITS:
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise FormalimgError(f"{location}: sample must be a whole number from 0 on")
+
+
+METADATA = ("metadata.jsonl", "metadata.csv")
+_DRIVE = re.compile(r"[A-Za-z]:")
+_FILE_FIELDS = ("file_name", "file", "path", "image")
+"""What the field is called that names the file; `file_name` is that of Hugging Face."""
+
+
+def imagefolder_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
+    """Yield the candidate files of a folder with metadata. A run writes this layout to its own image folder."""
+    present = [name for name in METADATA if name in folder.files]
+    if len(present) != 1:
+        problem = "both metadata.jsonl and metadata.csv: keep one" if present else "no metadata.jsonl or metadata.csv"
+        raise FormalimgError(f"{short_name(folder.path)} has {problem}")
+    rows = (read_jsonl_rows if present[0] == METADATA[0] else read_csv_rows)(folder.path, present[0])
+    entries = [_normalize_path(parse_entry(row, _FILE_FIELDS)) for row in rows]
+    spelled = {normalize_unicode(file): file for file in folder.files}
+    entries = [entry._replace(file=spelled.get(normalize_unicode(entry.file), entry.file)) for entry in entries]
+    yield from entry_candidates(entries, index, folder.path)
+    described = {entry.file for entry in entries}
+    yield from (CandidateFile(file, None) for file in folder.files if is_any_image(file) and file not in described)
+
+
+def _normalize_path(entry: MetadataEntry) -> MetadataEntry:
+    """Normalize the path of an entry. Metadata often come from elsewhere, so they may not lead out of the folder."""
+    parts = entry.file.split("/")
+    if not parts[0] or ".." in parts or "\\" in entry.file or _DRIVE.match(entry.file):
+        raise FormalimgError(
+            f"{entry.where}: file_name must be a path inside the folder, with / between folders; "
+            f"{short_name(entry.file)!r} is not (a map file may name files anywhere)"
+        )
+    return entry._replace(file="/".join(part for part in parts if part not in ("", ".")))
+
+
+def map_candidates(path: Path, index: ItemIndex) -> Iterator[CandidateFile]:
+    """Yield the candidate files of a map; paths are relative to its folder.
+
+    A map is a JSON file such as `{"7": "images/seven.png"}`, by items or by prompts, or a list of objects; or a file of
+    JSON lines or CSV with the fields of a metadata file.
+    """
+    match path.suffix.lower():
+        case ".jsonl":
+            entries = [parse_entry(row, _FILE_FIELDS) for row in read_jsonl_rows(str(path.parent), path.name)]
+        case ".csv":
+            entries = [parse_entry(row, _FILE_FIELDS) for row in read_csv_rows(str(path.parent), path.name)]
+        case _:
+            entries = list(_map_entries(parse_json(read_text(path), str(path)), short_name(path.name), index))
+    yield from entry_candidates(entries, index, str(path.parent))
+
+
+def _map_entries(content: Any, name: str, index: ItemIndex) -> Iterator[MetadataEntry]:
+    if isinstance(content, list):
+        for number, fields in enumerate(content, 1):
+            location = f"{name}, entry {number}"
+            if not isinstance(fields, dict):
+                raise FormalimgError(f'{location}: must be an object such as {{"item": "7", "file": "a.png"}}')
+            yield parse_entry(MetadataRow(location, fields), _FILE_FIELDS)
+        return
+    if not isinstance(content, dict):
+        raise FormalimgError(f'{name} must be an object such as {{"7": "a.png"}}, or a list of objects')
+    # By prompts, if they are prompts and no ids: so some benchmarks list images.
+    by_prompt = not any(map(index.item_called, content)) and any(map(index.items_with, content))
+    for item, files in content.items():
+        listed = isinstance(files, list)
+        for sample, file in enumerate(files if listed else [files]):
+            location = f"{name}, item {short_name(item)}"
+            fields = {"prompt" if by_prompt else "item": item, "file": file, "sample": sample}
+            yield parse_entry(MetadataRow(location, fields), ("file",))
+
 
 _MARKER = ".blocked"
 _WITH_SAMPLE = re.compile(r"(.+)[_-]([0-9]{1,9})", re.DOTALL)
@@ -42,12 +244,12 @@ def image_layouts() -> dict[str, ImageLayout]:
     """Return all layouts by name, in the order in which they are tried: any folder fits the last."""
     from formalimg.benchmarks.registry import suite, suite_names  # here, because only folders of images need it
 
-    own = (suite(name).image_layout() for name in suite_names())
-    known = [IMAGEFOLDER, *(layout for layout in own if layout is not None), PUBLISHED]
-    return {layout.name: layout for layout in known}
+    layouts = (suite(name).image_layout() for name in suite_names())
+    all_layouts = [IMAGEFOLDER, *(layout for layout in layouts if layout is not None), PUBLISHED]
+    return {layout.name: layout for layout in all_layouts}
 
 
-def published_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
+def find_published_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
     """Yield the candidate files of the layout `published`: images named by their items."""
     inside = images_prefix(folder)
     for file in folder.files:
@@ -56,7 +258,10 @@ def published_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Ca
         blocked = file.endswith(_MARKER)
         name = file.removesuffix(_MARKER) if blocked else file
         if is_image(name):
-            yield CandidateFile(file, _image(name.removeprefix(inside), index), blocked)
+            name = name.removeprefix(inside)
+            # Exact ids take precedence over ids up to leading zeros.
+            image = _parse_name(name, index, index.item_called) or _parse_name(name, index, index.item_numbered)
+            yield CandidateFile(file, image, blocked)
         elif is_any_image(name):
             yield CandidateFile(file, None)
 
@@ -80,17 +285,12 @@ def images_prefix(folder: FolderListing) -> str:
         return ""
     places = list(depths[closest_match])
     if len(places) > 1:
-        shown = ", ".join(map(short_name, places[:_SHOWN])) + (" …" if len(places) > _SHOWN else "")
-        raise FormalimgError(f"{folder.path} holds the images of {len(places)} models: give one of {shown}")
+        names = ", ".join(map(short_name, places[:_SHOWN])) + (" …" if len(places) > _SHOWN else "")
+        raise FormalimgError(f"{folder.path} holds the images of {len(places)} models: give one of {names}")
     return places[0]
 
 
-def _image(name: str, index: ItemIndex) -> FolderImage | None:
-    """Parse a file name; exact ids take precedence over ids up to leading zeros."""
-    return _read(name, index, index.item_called) or _read(name, index, index.item_numbered)
-
-
-def _read(name: str, index: ItemIndex, item_of: Callable[[str], str | None]) -> FolderImage | None:
+def _parse_name(name: str, index: ItemIndex, item_of: Callable[[str], str | None]) -> FolderImage | None:
     *parents, last = name.split("/")
     stem = last[: last.rfind(".")]
     if len(parents) == 1:
@@ -102,28 +302,22 @@ def _read(name: str, index: ItemIndex, item_of: Callable[[str], str | None]) -> 
     if with_sample := _WITH_SAMPLE.fullmatch(stem):
         readings.append((with_sample[1], int(with_sample[2])))
     possible = [FolderImage(item, sample) for part, sample in readings if (item := item_of(part)) is not None]
-    wanted = [image for image in possible if image in index.wanted]
-    if len(wanted) > 1:
+    requested = [image for image in possible if image in index.wanted]
+    if len(requested) > 1:
         raise FormalimgError(
-            f"{short_name(name)} can be item {short_name(wanted[0].item)} or sample {wanted[1].sample} of item "
-            f"{short_name(wanted[1].item)}: put samples into a folder for each item, as in "
-            f"{short_name(wanted[1].item)}/0.png"
+            f"{short_name(name)} can be item {short_name(requested[0].item)} or sample {requested[1].sample} of item "
+            f"{short_name(requested[1].item)}: put samples into a folder for each item, as in "
+            f"{short_name(requested[1].item)}/0.png"
         )
-    return next(iter(wanted or possible), None)
+    return next(iter(requested or possible), None)
 
 
-def _example_name(wanted: RequestedImage) -> str:
-    item, sample = short_name(wanted.item), wanted.sample
+def _example_name(request: RequestedImage) -> str:
+    item, sample = short_name(request.item), request.sample
     return f"{item}_{sample}.png" if sample else f"{item}.png or {item}_0.png"
 
 
-def _has_metadata(folder: FolderListing) -> bool:
-    return any(name in folder.files for name in METADATA)
-
-
-def _fits_any(folder: FolderListing) -> bool:
-    return True
-
-
-IMAGEFOLDER = ImageLayout("imagefolder", _has_metadata, imagefolder_candidates)
-PUBLISHED = ImageLayout("published", _fits_any, published_candidates, _example_name)
+IMAGEFOLDER = ImageLayout(
+    "imagefolder", lambda folder: any(name in folder.files for name in METADATA), imagefolder_candidates
+)
+PUBLISHED = ImageLayout("published", lambda folder: True, find_published_candidates, _example_name)

@@ -1,4 +1,4 @@
-"""Checkpoints of local models: weights in a folder or on the Hugging Face hub, device, dtype and fingerprint."""
+"""Checkpoints of local models: weights in a folder or on the Hugging Face hub, devices, dtype and fingerprint."""
 
 from __future__ import annotations
 
@@ -17,26 +17,17 @@ from formalimg._util.installing import install_line
 from formalimg._util.io import refuse_special_files
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
-from formalimg.models.local.device_pool import default_dtype, exclusive_loading, read_device
+from formalimg.models.local.device_pool import exclusive_loading
 from formalimg.models.options import Options
 from formalimg.models.secrets import find_api_key, redact
 from formalimg.types import Setting
 
-INSTALL_LOCAL = install_line("local")
-"""Installs everything that local models need."""
-
-_DTYPES = {
-    "bf16": "bfloat16",
-    "fp16": "float16",
-    "fp32": "float32",
-    "bfloat16": "bfloat16",
-    "float16": "float16",
-    "float32": "float32",
-}
+INSTALL_LOCAL = install_line("local")  # installs everything that local models need
+_DTYPES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32"}
+_DTYPES |= {name: name for name in _DTYPES.values()}
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?", re.ASCII)
 _KEY_NAMES = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
-_MAX_WHOLE_FILE = 1 << 20
-"""Files up to this size are hashed as a whole."""
+_MAX_WHOLE_FILE = 1 << 20  # files up to this size are hashed as a whole
 _SAMPLES, _SAMPLE_BYTES = 64, 4096
 """Of larger files, so many samples of so many bytes each, evenly spread, the first and the last included."""
 
@@ -61,22 +52,22 @@ class Checkpoint:
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
         """What shapes the results. The device does not: results are the same everywhere, nearly to the last bit."""
-        found: dict[str, Setting] = {"dtype": self.dtype}
+        settings: dict[str, Setting] = {"dtype": self.dtype}
         if self.folder is not None:
-            found["weights"] = fingerprint(self.folder)
+            settings["weights"] = digest_files(self.folder)
         if self.revision is not None:
-            found["revision"] = self.revision
+            settings["revision"] = self.revision
         if self.trusted:
-            found["trust_remote_code"] = True
-        return found
+            settings["trust_remote_code"] = True
+        return settings
 
     def served(self, file: str, *libraries: str) -> dict[str, Setting]:
         """Return what is actually used: commit, device, dtype, library versions."""
-        found: dict[str, Setting] = {"model": self.model, "device": self.device, "dtype": self.dtype}
+        settings: dict[str, Setting] = {"model": self.model, "device": self.device, "dtype": self.dtype}
         commit = self._commit(file)
         if commit is not None:
-            found["commit"] = commit
-        return {**found, **{library: version(library) for library in (*libraries, "torch")}}
+            settings["commit"] = commit
+        return {**settings, **{library: version(library) for library in (*libraries, "torch")}}
 
     @property
     def source(self) -> str:
@@ -113,9 +104,9 @@ class Checkpoint:
 
     def fetch(self, file: str) -> Path | None:
         """Return a small file of the checkpoint, downloaded if necessary; None if it is not available."""
-        found = self.find(file)
-        if found is not None or self.folder is not None or self.offline:
-            return found
+        path = self.find(file)
+        if path is not None or self.folder is not None or self.offline:
+            return path
         from huggingface_hub import hf_hub_download
 
         try:
@@ -151,13 +142,12 @@ class Checkpoint:
 _LOADING_ERRORS = (OSError, ValueError, ImportError, KeyError, AttributeError)
 _NETWORK_MODULES = ("httpx", "httpcore", "huggingface_hub")
 """Modules whose errors say that the hub cannot be reached; they are no OSErrors, and of several versions."""
-
 CHECKPOINT_OPTIONS = ("device", "dtype", "revision", "offline", "trust_remote_code")
 """The options that `read_checkpoint` reads."""
 
 
 def read_checkpoint(
-    model: str, given: Options, usual_dtype: str | None = None, devices: Sequence[str] | None = None
+    model: str, options: Options, usual_dtype: str | None = None, devices: Sequence[str] | None = None
 ) -> Checkpoint:
     """Read a checkpoint from a model's name and options: device, dtype, revision, offline, trust_remote_code."""
     folder = Path(model).expanduser()
@@ -168,19 +158,19 @@ def read_checkpoint(
         raise FormalimgError(f"{model} is a folder here, and may be an id on the hub: write ./{model} for the folder")
     if folder.is_dir():
         refuse_special_files(folder)
-    devices = devices or (read_device(given),)
-    dtype = given.choice("dtype", ("auto", *_DTYPES), "auto")
+    devices = devices or (read_device(options),)
+    dtype = options.choice("dtype", ("auto", *_DTYPES), "auto")
     return Checkpoint(
         model,
-        given.text("revision", None),
+        options.text("revision", None),
         devices[0],
         (usual_dtype or default_dtype(devices)) if dtype == "auto" else _DTYPES[dtype],
-        given.flag("offline", False),
-        given.flag("trust_remote_code", False),
+        options.flag("offline", False),
+        options.flag("trust_remote_code", False),
     )
 
 
-def fingerprint(path: Path) -> str:
+def digest_files(path: Path) -> str:
     """Return a short digest of a file or folder, by names, sizes and samples of the bytes.
 
     Checkpoints of the same name are often overwritten. Training changes weights everywhere, so that samples of a large
@@ -210,3 +200,73 @@ def silence_libraries(*libraries: str) -> None:
         logging = import_module(f"{library}.utils.logging")
         logging.disable_progress_bar()
         logging.set_verbosity_error()
+
+
+def read_device(options: Options) -> str:
+    """Return the device of the option `device`: by default the accelerator, if there is one."""
+    return _check_device("device", options.text("device", "auto"))
+
+
+def read_devices(options: Options) -> tuple[str, ...]:
+    """Return the devices of the options `device` (one) or `devices` (several, each with a copy of the weights).
+
+    Several are written as `0,1` (accelerators by their numbers), `all` (every accelerator) or by their names. A device
+    that is listed twice gets two copies.
+    """
+    import torch
+
+    several = options.text("devices", None)
+    if several is None:
+        return (read_device(options),)
+    single = options.text("device", None)
+    if single is not None:
+        raise FormalimgError(f"device={single} and devices={several} cannot both be had: give one of them")
+    names, kind = [name.strip() for name in several.split(",")], _find_accelerator()
+    if names == ["all"]:
+        return tuple(f"{kind}:{number}" for number in range(torch.accelerator.device_count())) if kind else ("cpu",)
+    if kind is None and any(name.isdecimal() for name in names):
+        raise FormalimgError(f"devices={several} cannot be used here, since there is no accelerator: leave it out")
+    devices = tuple(_check_device("devices", f"{kind}:{name}" if name.isdecimal() else name) for name in names)
+    if len({device_type(device) for device in devices}) > 1:
+        raise FormalimgError(f"devices={several} are of different kinds, which compute differently: give one kind")
+    return devices
+
+
+def device_type(device: str) -> str:
+    """Return the type of a device, such as `cuda` or `cpu`, without a number."""
+    return device.partition(":")[0]
+
+
+def default_dtype(devices: Sequence[str]) -> str:
+    """Return the shortest dtype that is fast on all of the devices."""
+    import torch
+
+    if device_type(devices[0]) != "cuda":
+        return "float32"
+    for device in devices:
+        with torch.cuda.device(device):
+            if not torch.cuda.is_bf16_supported(including_emulation=False):
+                return "float16"
+    return "bfloat16"
+
+
+def _find_accelerator() -> str | None:
+    import torch
+
+    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    return None if accelerator is None else str(accelerator.type)
+
+
+def _check_device(option: str, device: str) -> str:
+    import torch
+
+    if device == "auto":
+        return _find_accelerator() or "cpu"
+    try:
+        torch.empty(1, device=device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        reason = truncate(str(error).partition("\n")[0], 150, 0)
+        raise FormalimgError(
+            f"{option}={device} cannot be used here ({reason}): give auto, cpu, cuda, cuda:1 or mps"
+        ) from None
+    return device

@@ -1,8 +1,10 @@
-"""Device pool of local models: one worker thread per device, and a lock between loading and inference."""
+"""Devices of local models: one worker thread for each, a lock between loading and inference, and adaptive batches."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError, ThreadPoolExecutor
@@ -10,14 +12,16 @@ from contextlib import contextmanager, suppress
 from threading import Condition, Event, local
 from typing import Generic, NamedTuple, TypeVar
 
-from formalimg._util.text import truncate
-from formalimg.errors import FormalimgError
 from formalimg.models.base import NotStartedError
-from formalimg.models.options import Options
 
 PoolTask = TypeVar("PoolTask")
 Result = TypeVar("Result")
 
+_log = logging.getLogger(__name__)
+
+_OUT_OF_MEMORY = ("out of memory", "not enough memory", "can't allocate memory")
+"""Messages of devices that have no exception of their own for it."""
+_MARGIN = 0.8  # the part of the free memory that may be counted on: it is fragmented, and libraries take some too
 _BATCH_DELAY = 0.02
 """Seconds that a free worker waits for more tasks, if it can do several at once: the callers that got the answers of a
 batch mostly have the next question at once."""
@@ -27,8 +31,7 @@ batch mostly have the next question at once."""
 # readers-writer lock: many threads may run inference, or one may load.
 _changed = Condition()
 _computing = 0
-_loading = 0
-"""Number of threads that load, or wait to."""
+_loading = 0  # number of threads that load, or wait to
 
 
 @contextmanager
@@ -63,12 +66,11 @@ def exclusive_loading() -> Iterator[None]:
             _changed.notify_all()
 
 
-_batches = 0
-"""Number of threads that load weights or compute a batch, whether or not somebody waits for it."""
+_batches = 0  # number of threads that load weights or compute a batch, whether or not somebody waits for it
 
 
 @contextmanager
-def _counted() -> Iterator[None]:
+def _count_batch() -> Iterator[None]:
     global _batches
     with _changed:
         _batches += 1
@@ -151,7 +153,7 @@ class DevicePool(Generic[PoolTask, Result]):
             return
         self._thread.batch = batch
         try:
-            with _counted():
+            with _count_batch():
                 results = self._worker()([queued.task for queued in batch])
             if len(results) != len(batch):
                 raise RuntimeError(f"{len(batch)} tasks have {len(results)} results")
@@ -169,7 +171,7 @@ class DevicePool(Generic[PoolTask, Result]):
 
     def _worker(self) -> Callable[[Sequence[PoolTask]], Sequence[Result]]:
         if not hasattr(self._thread, "work"):
-            set_thread_device(self._thread.device)
+            _set_thread_device(self._thread.device)
             self._thread.work = self._start(self._thread.device)
         work: Callable[[Sequence[PoolTask]], Sequence[Result]] = self._thread.work
         return work
@@ -197,92 +199,107 @@ def _assign_device(thread: local, devices: deque[str]) -> None:
     thread.device = devices.popleft()
 
 
-def read_device(given: Options) -> str:
-    """Return the device of the option `device`: by default the accelerator, if there is one."""
-    return _check_device("device", given.text("device", "auto"))
-
-
-def read_devices(given: Options) -> tuple[str, ...]:
-    """Return the devices of the options `device` (one) or `devices` (several, each with a copy of the weights).
-
-    Several are written as `0,1` (accelerators by their numbers), `all` (every accelerator) or by their names. A device
-    that is listed twice gets two copies.
-    """
-    several = given.text("devices", None)
-    if several is None:
-        return (read_device(given),)
-    one = given.text("device", None)
-    if one is not None:
-        raise FormalimgError(f"device={one} and devices={several} cannot both be had: give one of them")
-    names = [name.strip() for name in several.split(",")]
-    if names == ["all"]:
-        return _all_accelerators()
-    found = tuple(_check_device("devices", _by_number(name, several) if name.isdecimal() else name) for name in names)
-    if len({device_type(device) for device in found}) > 1:
-        raise FormalimgError(f"devices={several} are of different kinds, which compute differently: give one kind")
-    return found
-
-
-def device_type(device: str) -> str:
-    """Return the type of a device, such as `cuda` or `cpu`, without a number."""
-    return device.partition(":")[0]
-
-
-def default_dtype(devices: Sequence[str]) -> str:
-    """Return the shortest dtype that is fast on all of the devices."""
-    import torch
-
-    if device_type(devices[0]) != "cuda":
-        return "float32"
-    for device in devices:
-        with torch.cuda.device(device):
-            if not torch.cuda.is_bf16_supported(including_emulation=False):
-                return "float16"
-    return "bfloat16"
-
-
-def set_thread_device(device: str) -> None:
+def _set_thread_device(device: str) -> None:
     """Make a device the current one of this thread, for libraries that do not name one."""
     import torch
 
     index = torch.device(device).index
-    if index is not None and device_type(device) != "cpu":
+    if index is not None and not device.startswith("cpu"):
         torch.accelerator.set_device_index(index)
 
 
-def _accelerator() -> str | None:
+class AdaptiveBatcher:
+    """Runs work in batches that fit into memory: one that does not is split in halves, and so are all that follow."""
+
+    def __init__(self, max_batch: int | None = None, *, gauge: CudaMemoryGauge | None = None, limit: int = 1) -> None:
+        self.max_batch = max_batch
+        self._gauge = gauge
+        self._limit = limit
+
+    def run(
+        self, work: Callable[[Sequence[PoolTask]], Sequence[Result]], requests: Sequence[PoolTask], too_large: Result
+    ) -> list[Result]:
+        """Return the results of all requests; `too_large` for one that alone has not enough memory."""
+        results: list[Result] = []
+        while len(results) < len(requests):
+            size = min(self.max_batch or len(requests), len(requests) - len(results))
+            batch = requests[len(results) : len(results) + size]
+            if self._gauge:
+                self._gauge.begin()
+            done = _none_if_out_of_memory(work, batch)
+            if done is not None:
+                results.extend(done)
+                self._grow(size)
+                continue
+            # Only here, since the exception holds on to the memory of everything that was being computed.
+            free_memory()
+            _log.info("out of memory with a batch of %d", size)
+            if size == 1:
+                results.append(too_large)
+            else:
+                self.max_batch = self._limit = size // 2
+        return results
+
+    def _grow(self, size: int) -> None:
+        """After a full batch, grow to the largest power of two that fits by what this one took."""
+        if self._gauge is None or self.max_batch is None or size < self.max_batch:
+            return
+        # What all of a batch share counts as if each took it, so that this is on the safe side, less so with each step.
+        fits = int(self._gauge.free() * _MARGIN * size / max(1, self._gauge.taken()))
+        target = min(fits, self._limit)
+        self.max_batch = max(self.max_batch, 1 << (target.bit_length() - 1) if target else 1)
+
+
+class CudaMemoryGauge:
+    """Measures the memory of a CUDA device."""
+
+    def __init__(self, device: str, share: int = 1) -> None:
+        self._device = device
+        self._share = share
+        self._before = self._free = 0
+
+    def begin(self) -> None:
+        """Start a measurement."""
+        import torch
+
+        torch.cuda.reset_peak_memory_stats(self._device)
+        self._before = torch.cuda.memory_allocated(self._device)
+        cached_by_torch = torch.cuda.memory_reserved(self._device) - self._before
+        self._free = int(torch.cuda.mem_get_info(self._device)[0]) + cached_by_torch
+
+    def free(self) -> int:
+        """Return the bytes that were free at the start, for one of the copies that share the device."""
+        return self._free // self._share
+
+    def taken(self) -> int:
+        """Return the peak of the bytes in use since the start, beyond those in use at the start."""
+        import torch
+
+        return int(torch.cuda.max_memory_allocated(self._device)) - self._before
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Return whether an exception is an out-of-memory error of a device."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":  # the latter is torch's
+        return True
+    return isinstance(error, RuntimeError) and any(text in str(error).lower() for text in _OUT_OF_MEMORY)
+
+
+def free_memory() -> None:
+    """Release the memory that torch caches on accelerators."""
     import torch
 
-    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
-    return None if accelerator is None else str(accelerator.type)
+    gc.collect()
+    if torch.accelerator.is_available():
+        torch.accelerator.empty_cache()
 
 
-def _all_accelerators() -> tuple[str, ...]:
-    import torch
-
-    kind = _accelerator()
-    if kind is None:
-        return ("cpu",)
-    return tuple(f"{kind}:{number}" for number in range(torch.accelerator.device_count()))
-
-
-def _by_number(number: str, devices: str) -> str:
-    kind = _accelerator()
-    if kind is None:
-        raise FormalimgError(f"devices={devices} cannot be used here, since there is no accelerator: leave it out")
-    return f"{kind}:{number}"
-
-
-def _check_device(option: str, device: str) -> str:
-    import torch
-
-    if device == "auto":
-        return _accelerator() or "cpu"
+def _none_if_out_of_memory(
+    work: Callable[[Sequence[PoolTask]], Sequence[Result]], batch: Sequence[PoolTask]
+) -> Sequence[Result] | None:
     try:
-        torch.empty(1, device=device)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
-        why = truncate(str(error).partition("\n")[0], 150, 0)
-        raise FormalimgError(
-            f"{option}={device} cannot be used here ({why}): give auto, cpu, cuda, cuda:1 or mps"
-        ) from None
-    return device
+        return work(batch)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        return None

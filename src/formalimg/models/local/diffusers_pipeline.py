@@ -1,25 +1,41 @@
-"""Diffusers pipelines: options, loading, and how much of a prompt the text encoders read."""
+"""Diffusers pipelines: options, loading, generation, and how much of a prompt the text encoders read."""
 
 from __future__ import annotations
 
+import asyncio
 import inspect
+import io
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from formalimg._util.io import refuse_special_file
 from formalimg.errors import FormalimgError
-from formalimg.models.local.checkpoint import Checkpoint, fingerprint, silence_libraries
-from formalimg.models.options import Options, parse_extra_fields
+from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult, Refused
+from formalimg.models.local.checkpoint import Checkpoint, digest_files, silence_libraries
+from formalimg.models.local.device_pool import AdaptiveBatcher, inference_allowed
+from formalimg.models.options import Options, read_extra_fields, without_none
 from formalimg.types import Setting
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 PipelineTask: TypeAlias = Literal["auto", "text-to-image", "image-to-image"]
 Offload: TypeAlias = Literal["none", "model", "sequential"]
 
-INDEX = "model_index.json"
-"""The file that every saved pipeline has; it names the classes of the pipeline and its parts."""
+INDEX = "model_index.json"  # the file that every saved pipeline has; it names the classes of the pipeline and its parts
+_OWN_ARGUMENTS = (
+    *("prompt", "generator", "image", "height", "width"),
+    *("output_type", "return_dict", "num_images_per_prompt", "callback_on_step_end"),
+)
+"""Arguments that follow from the request, or that we rely on."""
+_SIZE_STEP = 16  # pipelines take sizes that are multiples of 8 or 16, whatever the weights would allow
+_OUT_OF_MEMORY = Failed(
+    "out of memory, even for one image at a time: see the options offload, vae_tiling, dtype and size"
+)
 
 _OPTION_FOR = {
     "num_inference_steps": "steps",
@@ -52,7 +68,7 @@ class DiffusersOptions:
     @property
     def settings(self) -> dict[str, Setting]:
         """The options that were given and shape the images. Where memory is taken from does not shape them."""
-        found: dict[str, Setting] = {
+        settings: dict[str, Setting] = {
             "task": None if self.task == "auto" else self.task,
             "steps": self.steps,
             "guidance": self.guidance,
@@ -66,26 +82,26 @@ class DiffusersOptions:
             **{f"call.{name}": str(value) for name, value in self.call.items()},
         }
         if self.lora is not None and Path(self.lora).expanduser().exists():
-            found["lora_weights"] = fingerprint(Path(self.lora).expanduser())
-        return {name: value for name, value in found.items() if value is not None}
+            settings["lora_weights"] = digest_files(Path(self.lora).expanduser())
+        return without_none(settings)
 
 
-def read_diffusers_options(name: str, given: Options) -> DiffusersOptions:
+def read_diffusers_options(name: str, parsed: Options) -> DiffusersOptions:
     """Parse the options of a diffusers model."""
     options = DiffusersOptions(
-        task=cast(PipelineTask, given.choice("task", get_args(PipelineTask), "auto")),
-        steps=given.integer("steps", None, minimum=1, maximum=1000),
-        guidance=given.number("guidance", None, minimum=0),
-        negative_prompt=given.text("negative_prompt", None),
-        size=_size(name, given),
-        variant=given.text("variant", None),
-        lora=given.text("lora", None),
-        lora_scale=given.number("lora_scale", None),
-        vae_tiling=given.flag("vae_tiling", False),
-        compiled=given.flag("compile", False),
-        attention_slicing=given.flag("attention_slicing", False),
-        offload=cast(Offload, given.choice("offload", get_args(Offload), "none")),
-        call=parse_extra_fields(name, given.with_prefix("call.")),
+        task=cast(PipelineTask, parsed.choice("task", get_args(PipelineTask), "auto")),
+        steps=parsed.integer("steps", None, minimum=1, maximum=1000),
+        guidance=parsed.number("guidance", None, minimum=0),
+        negative_prompt=parsed.text("negative_prompt", None),
+        size=parsed.integer("size", None, minimum=16, maximum=8192, words={"native": 0}),
+        variant=parsed.text("variant", None),
+        lora=parsed.text("lora", None),
+        lora_scale=parsed.number("lora_scale", None),
+        vae_tiling=parsed.flag("vae_tiling", False),
+        compiled=parsed.flag("compile", False),
+        attention_slicing=parsed.flag("attention_slicing", False),
+        offload=cast(Offload, parsed.choice("offload", get_args(Offload), "none")),
+        call=read_extra_fields(parsed, "call.")[0],
     )
     for argument, option in _OPTION_FOR.items():
         if argument in options.call:
@@ -113,7 +129,7 @@ def load_pipeline(name: str, checkpoint: Checkpoint, options: DiffusersOptions) 
             _add_lora(pipeline, options.lora, options.lora_scale)
     pipeline.set_progress_bar_config(disable=True)
     _save_memory(name, pipeline, options)
-    _place(name, pipeline, checkpoint, options)
+    _move_to_device(name, pipeline, checkpoint, options)
     if options.compiled:
         denoiser = getattr(pipeline, "transformer", None) or getattr(pipeline, "unet", None)
         if denoiser is None:
@@ -148,7 +164,7 @@ def reads_clip_only(pipeline: Any) -> bool:
     return bool(tokenizers) and all("CLIP" in type(tokenizer).__name__ for tokenizer in tokenizers)
 
 
-def truncated_tokens(pipeline: Any, prompt: str, max_tokens: int | None) -> int | None:
+def count_truncated_tokens(pipeline: Any, prompt: str, max_tokens: int | None) -> int | None:
     """Return the number of tokens of a prompt that no text encoder reads; None if that is unknown.
 
     Text encoders cut off long prompts silently.
@@ -156,14 +172,13 @@ def truncated_tokens(pipeline: Any, prompt: str, max_tokens: int | None) -> int 
     tokenizers = [
         part for name, part in pipeline.components.items() if name.startswith("tokenizer") and part is not None
     ]
-    return min((_truncated_by(tokenizer, prompt, max_tokens) for tokenizer in tokenizers), default=None)
-
-
-def _truncated_by(tokenizer: Any, prompt: str, max_tokens: int | None) -> int:
-    limit: int = tokenizer.model_max_length
-    if max_tokens is not None and "CLIP" not in type(tokenizer).__name__:
-        limit = min(limit, max_tokens)
-    return max(0, len(tokenizer(prompt, verbose=False)["input_ids"]) - limit)
+    counts = []
+    for tokenizer in tokenizers:
+        limit: int = tokenizer.model_max_length
+        if max_tokens is not None and "CLIP" not in type(tokenizer).__name__:
+            limit = min(limit, max_tokens)
+        counts.append(max(0, len(tokenizer(prompt, verbose=False)["input_ids"]) - limit))
+    return min(counts, default=None)
 
 
 def _parse_index(path: Path | None) -> dict[str, Any] | None:
@@ -174,13 +189,6 @@ def _parse_index(path: Path | None) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return index if isinstance(index, dict) else None
-
-
-def _size(name: str, given: Options) -> int | None:
-    text = given.text("size", None)
-    if text is None:
-        return None
-    return 0 if text == "native" else Options(name, {"size": text}).integer("size", None, minimum=16, maximum=8192)
 
 
 def _add_lora(pipeline: Any, lora: str, scale: float | None) -> None:
@@ -203,7 +211,7 @@ def _save_memory(name: str, pipeline: Any, options: DiffusersOptions) -> None:
         vae.enable_tiling()
 
 
-def _place(name: str, pipeline: Any, checkpoint: Checkpoint, options: DiffusersOptions) -> None:
+def _move_to_device(name: str, pipeline: Any, checkpoint: Checkpoint, options: DiffusersOptions) -> None:
     if options.offload == "none":
         pipeline.to(checkpoint.device)
     elif checkpoint.device == "cpu":
@@ -214,3 +222,164 @@ def _place(name: str, pipeline: Any, checkpoint: Checkpoint, options: DiffusersO
         pipeline.enable_model_cpu_offload(device=checkpoint.device)
     else:
         pipeline.enable_sequential_cpu_offload(device=checkpoint.device)
+
+
+class PipelineImage(NamedTuple):
+    """A generated image that is not encoded yet, and what was actually used for it."""
+
+    image: Image
+    served: Mapping[str, Setting]
+
+
+PipelineResult: TypeAlias = PipelineImage | Refused | Failed
+
+
+class LoadedPipeline:
+    """A pipeline on its device. For one thread at a time."""
+
+    def __init__(
+        self,
+        name: str,
+        pipeline: Any,
+        options: DiffusersOptions,
+        served: Mapping[str, Setting],
+        create_batcher: Callable[[], AdaptiveBatcher] = AdaptiveBatcher,
+        require_wanted: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._name = name
+        self._options = options
+        self._pipeline = pipeline
+        self._parameters = dict(inspect.signature(self._pipeline.__call__).parameters)
+        self._arguments = self._fixed_arguments()
+        self._require_wanted = require_wanted
+        self._create_batcher = create_batcher
+        self._batchers: dict[int, AdaptiveBatcher] = {}
+        self.max_batch: int | None = None
+        self._served = {
+            "pipeline": type(self._pipeline).__name__,
+            "scheduler": type(self._pipeline.scheduler).__name__ if hasattr(self._pipeline, "scheduler") else None,
+            "steps": self._used("num_inference_steps"),
+            "guidance": self._used("guidance_scale"),
+            **served,
+            "dtype": str(self._pipeline.dtype).removeprefix("torch."),
+        }
+
+    def generate(self, requests: Sequence[ImageRequest]) -> list[PipelineResult]:
+        """Return one result per request; all requests must have the same size.
+
+        In batches as large as the memory allows; requests with a reference image one by one, since several images
+        mean different things to different pipelines.
+        """
+        if any(request.reference is not None for request in requests):
+            return [result for request in requests for result in self._generate([request])]
+        return self._generate(requests)
+
+    def _generate(self, requests: Sequence[ImageRequest]) -> list[PipelineResult]:
+        reference = requests[0].reference
+        if reference is not None and "image" not in self._parameters:
+            return [Failed(f"{self._name} takes words only, but an image was to go with them")]
+        parameter = self._parameters.get("image")
+        if reference is None and parameter is not None and parameter.default is inspect.Parameter.empty:
+            return [Failed(f"{self._name} needs an image to go by beside the words")] * len(requests)
+        batcher = self._batchers.setdefault(requests[0].size, self._create_batcher())
+        results: list[PipelineResult] = batcher.run(self._run_batch, requests, _OUT_OF_MEMORY)
+        self.max_batch = batcher.max_batch
+        return results
+
+    def _run_batch(self, requests: Sequence[ImageRequest]) -> list[PipelineResult]:
+        import torch
+
+        # On the CPU, whose random numbers are the same on every machine; and one for each image, so that it does not
+        # depend on the others in its batch.
+        generators = [torch.Generator("cpu").manual_seed(request.seed) for request in requests]
+        negative = self._options.negative_prompt
+        with inference_allowed(), torch.inference_mode():
+            output = self._pipeline(
+                prompt=[request.prompt for request in requests],
+                generator=generators,
+                **self._arguments,
+                **self._step_callback(),
+                **({} if negative is None else {"negative_prompt": [negative] * len(requests)}),
+                **self._size_and_reference(requests[0]),
+            )
+        images = getattr(output, "images", None)
+        if images is None or len(images) != len(requests):
+            raise FormalimgError(f"{self._name} gives no image for each prompt: it is not a text-to-image model")
+        flagged = getattr(output, "nsfw_content_detected", None) or [False] * len(requests)
+        return [
+            Refused("the pipeline's safety checker blacked the image out") if flag else self._result(request, image)
+            for request, image, flag in zip(requests, images, flagged, strict=True)
+        ]
+
+    def _result(self, request: ImageRequest, image: Image) -> PipelineImage:
+        served: dict[str, Setting] = {"size": f"{image.width}x{image.height}", "seed": request.seed}
+        truncated = count_truncated_tokens(self._pipeline, request.prompt, self._used("max_sequence_length"))
+        if truncated is not None:
+            served["tokens_cut"] = truncated
+        return PipelineImage(image, {**self._served, **served})
+
+    def _size_and_reference(self, request: ImageRequest) -> dict[str, Any]:
+        """Return width and height as the pipeline supports them, and the reference image in this size."""
+        requested = request.size if self._options.size is None else self._options.size
+        # The closest supported size: latents are smaller than images, and are cut into patches of two.
+        step = math.lcm(_SIZE_STEP, 2 * int(getattr(self._pipeline, "vae_scale_factor", 1)))
+        side = max(step, round(requested / step) * step) if requested else 0
+        arguments: dict[str, Any] = {}
+        if side and "height" in self._parameters and "width" in self._parameters:
+            arguments = {"height": side, "width": side}
+        if request.reference is not None:
+            from PIL import Image
+
+            image = Image.open(io.BytesIO(request.reference)).convert("RGB")
+            arguments["image"] = image.resize((side, side), Image.Resampling.LANCZOS) if side else image
+        return arguments
+
+    def _step_callback(self) -> dict[str, Any]:
+        """Return the callback of pipelines that take one; the others end with their batch."""
+
+        def on_step_end(pipeline: Any, step: int, timestep: Any, tensors: dict[str, Any]) -> dict[str, Any]:
+            self._require_wanted()
+            return tensors
+
+        return {"callback_on_step_end": on_step_end} if "callback_on_step_end" in self._parameters else {}
+
+    def _fixed_arguments(self) -> dict[str, Any]:
+        """Return the arguments that are the same for all images."""
+        values = {
+            "num_inference_steps": self._options.steps,
+            "guidance_scale": self._options.guidance,
+            **self._options.call,
+        }
+        arguments = {name: value for name, value in values.items() if value is not None}
+        for name in (*arguments, *(["negative_prompt"] if self._options.negative_prompt is not None else [])):
+            if name not in self._parameters or name in _OWN_ARGUMENTS:
+                kind = type(self._pipeline).__name__
+                parameters = ", ".join(sorted({*self._parameters} - {*_OWN_ARGUMENTS, "kwargs"}))
+                raise FormalimgError(f"{self._name} is a {kind}, which cannot be given {name}: it takes {parameters}")
+        return arguments
+
+    def _used(self, name: str) -> Any:
+        """Return the value of an argument, given or the pipeline's default; None if it has none."""
+        default = self._parameters[name].default if name in self._parameters else None
+        return self._arguments.get(name, None if default is inspect.Parameter.empty else default)
+
+
+def encode_result(result: PipelineResult) -> ImageResult:
+    """Encode the image as a PNG file."""
+    if not isinstance(result, PipelineImage):
+        return result
+    file = io.BytesIO()
+    result.image.save(file, "PNG", compress_level=1)
+    return Generated(file.getvalue(), result.served)
+
+
+async def encode_results(results: Sequence[PipelineResult]) -> AsyncIterator[ImageResult]:
+    """Yield the results of a batch with their images encoded."""
+    # All at once, and beside the next batch: encoding takes long beside the images of a fast model.
+    files = [asyncio.create_task(asyncio.to_thread(encode_result, result)) for result in results]
+    try:
+        for file in files:
+            yield await file
+    finally:
+        for file in files:
+            file.cancel()

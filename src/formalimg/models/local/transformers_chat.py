@@ -10,19 +10,28 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, Usage
-from formalimg.models.chat import Attachment, Completion, Message
+from formalimg.models.base import Attachment, CallError, Completion, Message, Usage
 from formalimg.models.chat_provider import build_chat_model
-from formalimg.models.local.checkpoint import INSTALL_LOCAL, Checkpoint, read_checkpoint, silence_libraries
-from formalimg.models.local.device_pool import DevicePool, inference_allowed, read_devices
-from formalimg.models.local.memory import AdaptiveBatcher, free_memory, is_out_of_memory
-from formalimg.models.options import Options, parse_extra_fields
+from formalimg.models.local.checkpoint import (
+    INSTALL_LOCAL,
+    Checkpoint,
+    read_checkpoint,
+    read_devices,
+    silence_libraries,
+)
+from formalimg.models.local.device_pool import (
+    AdaptiveBatcher,
+    DevicePool,
+    free_memory,
+    inference_allowed,
+    is_out_of_memory,
+)
+from formalimg.models.options import Options, read_extra_fields
 from formalimg.models.registry import require_modules, requires
 from formalimg.models.retry import RetryPolicy, chat_retry_policy
 from formalimg.types import ChatModel, Setting
 
-ChatOutcome: TypeAlias = Completion | Exception
-"""An answer, or why there is none."""
+ChatOutcome: TypeAlias = Completion | Exception  # an answer, or why there is none
 
 _HOURS = 4 * 3600.0
 _GREEDY_POLICY = RetryPolicy(timeout=_HOURS, max_attempts=1, parse_retries=0)
@@ -40,7 +49,9 @@ class ChatPrompt(NamedTuple):
     @classmethod
     def from_messages(cls, messages: Sequence[Message]) -> ChatPrompt:
         """Convert messages."""
-        turns = [{"role": message.role, "content": [_content(part) for part in message.parts]} for message in messages]
+        turns = [
+            {"role": message.role, "content": [_encode_content(part) for part in message.parts]} for message in messages
+        ]
         return cls(turns, sum(isinstance(part, Attachment) for message in messages for part in message.parts))
 
     def text_turns(self) -> list[dict[str, Any]]:
@@ -75,7 +86,8 @@ class LoadedChatModel:
         self._name = name
         self._model: Any = model.to(checkpoint.device).eval()
         self._generate_options = generate_options
-        self._eos_tokens = _token_set(generate_options.get("eos_token_id", self._model.generation_config.eos_token_id))
+        end: Any = generate_options.get("eos_token_id", self._model.generation_config.eos_token_id)
+        self._eos_tokens = frozenset(end if isinstance(end, list | tuple) else [end])
         self._served = checkpoint.served("config.json", "transformers")
         self._batcher = AdaptiveBatcher()
 
@@ -143,12 +155,7 @@ class LoadedChatModel:
 
 
 class TransformersChat:
-    """A chat model of the transformers library. It is loaded at the first request, on each device once.
-
-    Attributes:
-        name, settings: as for every chat provider.
-        supports_schema: False; the schema of an answer is sent as text.
-    """
+    """A chat model of the transformers library. It is loaded at the first request, on each device once."""
 
     supports_schema = False
 
@@ -164,7 +171,6 @@ class TransformersChat:
         batch: int = 1,
         devices: Sequence[str] = (),
     ) -> None:
-        """Create a model that is not loaded yet."""
         self.name = name
         self.settings: Mapping[str, Setting] = {
             **checkpoint.settings,
@@ -177,7 +183,13 @@ class TransformersChat:
         self._processor_options = dict(processor_options or {})
         self._generate_options = {
             "max_new_tokens": max_new_tokens,
-            **_sampling(temperature),
+            # What checkpoints bring along for sampling would only cause warnings.
+            **(
+                {"temperature": None, "top_p": None, "top_k": None}
+                if temperature == 0
+                else {"temperature": temperature}
+            ),
+            "do_sample": temperature > 0,
             **(generate_options or {}),
         }
         self._pool = DevicePool[ChatPrompt, ChatOutcome](
@@ -206,25 +218,25 @@ def open_transformers_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     """A chat model in a folder or on the Hugging Face hub, run here: transformers/FOLDER or transformers/OWNER/NAME."""
     require_modules("transformers", open_transformers_chat)
     name = f"transformers/{model}"
-    given = Options(name, options)
-    devices = read_devices(given)
-    checkpoint = read_checkpoint(model, given, devices=devices)
-    batch = given.integer("batch", 1, minimum=1, maximum=1024)
-    temperature = given.number("temperature", 0.0, minimum=0, maximum=5)
+    parsed = Options(name, options)
+    devices = read_devices(parsed)
+    checkpoint = read_checkpoint(model, parsed, devices=devices)
+    batch = parsed.integer("batch", 1, minimum=1, maximum=1024)
+    temperature = parsed.number("temperature", 0.0, minimum=0, maximum=5)
     # One batch waits while another is answered, so that no device is ever idle.
     default = replace(_GREEDY_POLICY if temperature == 0 else _SAMPLING_POLICY, concurrency=2 * batch * len(devices))
-    retry_policy = chat_retry_policy(given, default)
+    retry_policy = chat_retry_policy(parsed, default)
     provider = TransformersChat(
         name,
         checkpoint,
-        max_new_tokens=given.integer("max_new_tokens", 4096, minimum=1),
+        max_new_tokens=parsed.integer("max_new_tokens", 4096, minimum=1),
         temperature=temperature,
-        processor_options=parse_extra_fields(name, given.with_prefix("processor.")),
-        generate_options=parse_extra_fields(name, given.with_prefix("generate.")),
+        processor_options=read_extra_fields(parsed, "processor.")[0],
+        generate_options=read_extra_fields(parsed, "generate.")[0],
         batch=batch,
         devices=devices,
     )
-    given.reject_unknown()
+    parsed.reject_unknown()
     return build_chat_model(provider, retry_policy=retry_policy)
 
 
@@ -232,20 +244,9 @@ def _out_of_memory() -> ChatOutcome:
     return CallError("rejected", "out of memory: see the options dtype, max_new_tokens and processor.NAME")
 
 
-def _token_set(token: object) -> frozenset[object]:
-    return frozenset(token) if isinstance(token, list | tuple) else frozenset([token])
-
-
-def _content(part: str | Attachment) -> dict[str, Any]:
+def _encode_content(part: str | Attachment) -> dict[str, Any]:
     if isinstance(part, str):
         return {"type": "text", "text": part}
     from PIL import Image
 
     return {"type": "image", "image": Image.open(io.BytesIO(part.data)).convert("RGB")}
-
-
-def _sampling(temperature: float) -> dict[str, object]:
-    if temperature > 0:
-        return {"do_sample": True, "temperature": temperature}
-    # What checkpoints bring along for sampling would only cause warnings.
-    return {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}

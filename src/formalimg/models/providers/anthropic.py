@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError
-from formalimg.models.chat import Attachment, Completion, Message
-from formalimg.models.chat_provider import SchemaMode, build_chat_model
+from formalimg.models.base import Attachment, CallError, Completion, Message
+from formalimg.models.chat_provider import SchemaProvider, build_chat_model
 from formalimg.models.options import (
+    MODEL_DEFAULT,
     Options,
-    parse_extra_fields,
-    read_temperature,
+    read_extra_fields,
     server_api_key,
     with_base_url,
     without_none,
@@ -45,12 +44,8 @@ _STOP_REASONS: Mapping[object, Literal["stop", "length", "refusal"]] = {
 _ABOUT_SCHEMA = re.compile(r"output_config|output_format|json_schema|structured.?output|schema", re.IGNORECASE)
 
 
-class AnthropicChat:
-    """Messages API: one call per `complete`.
-
-    Attributes:
-        name, settings: as for every chat provider.
-    """
+class AnthropicChat(SchemaProvider):
+    """Messages API: one call per `complete`."""
 
     def __init__(
         self,
@@ -63,24 +58,12 @@ class AnthropicChat:
         fields: Mapping[str, object] | None = None,
         settings: Mapping[str, Setting] | None = None,
     ) -> None:
-        """Create a provider."""
-        self.name = f"anthropic/{model}"
-        self.settings: Mapping[str, Setting] = dict(settings or {})
+        super().__init__(f"anthropic/{model}", settings or {}, schema, _ABOUT_SCHEMA)
         self._model = model
         self._server = server
-        self._schema = SchemaMode(schema, _ABOUT_SCHEMA)
         self._max_tokens = max_tokens
         self._effort = effort
         self._fields = dict(fields or {})
-
-    @property
-    def supports_schema(self) -> bool:
-        """Whether the server enforces the schema of an answer."""
-        return self._schema.value == "json_schema"
-
-    async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
-        """Send one request; a second one, with the schema as text, if the model rejects schemas."""
-        return (await self._schema.complete(self._send, messages, schema))[0]
 
     async def _send(self, messages: Sequence[Message], schema: Mapping[str, object] | None, mode: str) -> Completion:
         fields = {**self._fields, **self._output_config(schema if mode == "json_schema" else None)}
@@ -103,10 +86,7 @@ class AnthropicChat:
             )
 
         answer, request_id = await self._server.call(send)
-        served = plain_fields(answer, "model", "id")
-        if request_id:
-            served["request_id"] = request_id
-        return _parse(answer, served)
+        return _parse_completion(answer, {**plain_fields(answer, "model", "id"), **request_id})
 
     def _output_config(self, schema: Mapping[str, object] | None) -> dict[str, object]:
         config: dict[str, object] = {"effort": self._effort} if self._effort else {}
@@ -127,35 +107,29 @@ class AnthropicChat:
 def open_anthropic_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     """A chat model of Anthropic."""
     name = f"anthropic/{model}"
-    given = Options(name, with_base_url(options, "ANTHROPIC_BASE_URL"))
-    retry_policy = chat_retry_policy(given)
-    base_url = given.url("base_url", None)
-    max_tokens = given.integer("max_tokens", 8192, minimum=1)
-    temperature = read_temperature(given, name, None, maximum=1.0)
-    effort = given.text("effort", None)
-    thinking = given.text("thinking", None)
-    schema = given.choice("schema", ("json_schema", "none"), "json_schema")
-    extras = given.with_prefix("extra.")
-    given.reject_unknown()
-    server = _connect(name, base_url, retry_policy.timeout)
-    optional: dict[str, Setting] = {
-        "temperature": temperature,
-        "effort": effort,
-        "thinking": thinking,
-        "base_url": base_url,
-    }
-    settings: dict[str, Setting] = {"max_tokens": max_tokens, "schema": schema, **without_none(optional)}
-    settings |= {f"extra.{field}": text for field, text in extras.items()}
-    fields = parse_extra_fields(name, extras)
-    fields |= {} if temperature is None else {"temperature": temperature}
-    fields |= {} if thinking is None else {"thinking": _thinking(name, thinking)}
+    parsed = Options(name, with_base_url(options, "ANTHROPIC_BASE_URL"))
+    retry_policy = chat_retry_policy(parsed)
+    base_url = parsed.url("base_url", None)
+    max_tokens = parsed.integer("max_tokens", 8192, minimum=1)
+    temperature = parsed.number("temperature", None, minimum=0, maximum=1.0, words=MODEL_DEFAULT)
+    effort = parsed.text("effort", None)
+    thinking = parsed.text("thinking", None)
+    schema = parsed.choice("schema", ("json_schema", "none"), "json_schema")
+    fields, extra_settings = read_extra_fields(parsed)
+    parsed.reject_unknown()
+    server = _connect_anthropic(name, base_url, retry_policy.timeout)
+    settings: dict[str, Setting] = {"max_tokens": max_tokens, "schema": schema}
+    settings |= without_none({"temperature": temperature, "effort": effort, "thinking": thinking, "base_url": base_url})
+    settings |= extra_settings
+    fields |= without_none({"temperature": temperature})
+    fields |= {} if thinking is None else {"thinking": _encode_thinking(name, thinking)}
     provider = AnthropicChat(
         model, server, max_tokens=max_tokens, schema=schema, effort=effort, fields=fields, settings=settings
     )
     return build_chat_model(provider, retry_policy=retry_policy)
 
 
-def _connect(model: str, base_url: str | None, timeout: float) -> _AnthropicClient:
+def _connect_anthropic(model: str, base_url: str | None, timeout: float) -> _AnthropicClient:
     try:
         import anthropic
     except ImportError:
@@ -173,7 +147,7 @@ def _connect(model: str, base_url: str | None, timeout: float) -> _AnthropicClie
     return SdkClient(anthropic, Endpoint(model, _KEY_NAME, url), connect)
 
 
-def _thinking(model: str, text: str) -> dict[str, object]:
+def _encode_thinking(model: str, text: str) -> dict[str, object]:
     if text in ("adaptive", "disabled"):
         return {"type": text}
     tokens = Options(model, {"thinking": text}).integer("thinking", None, minimum=1024)
@@ -187,7 +161,7 @@ def _encode_part(part: str | Attachment) -> dict[str, object]:
     return {"type": "image", "source": {"type": "base64", "media_type": part.media_type, "data": data}}
 
 
-def _parse(answer: Mapping[str, Any], served: Mapping[str, Setting]) -> Completion:
+def _parse_completion(answer: Mapping[str, Any], served: Mapping[str, Setting]) -> Completion:
     blocks, reason, used = answer.get("content"), answer.get("stop_reason"), answer.get("usage")
     sent = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"]
     usage = note_usage(read_usage(used, sent, ["output_tokens"]))

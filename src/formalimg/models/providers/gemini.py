@@ -1,81 +1,256 @@
-"""Gemini chat and image models, through the google-genai library."""
+"""Gemini chat and image models, through the google-genai library: one request per call, errors translated."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from formalimg._util.images import image_type
-from formalimg.models.base import CallError, ImageRequest
-from formalimg.models.chat import Attachment, Completion, Message
-from formalimg.models.chat_provider import SchemaMode, build_chat_model
+from formalimg._util.installing import install_line
+from formalimg.errors import FormalimgError
+from formalimg.models.base import Attachment, CallError, Completion, ImageRequest, Message, Usage
+from formalimg.models.chat_provider import SchemaProvider, build_chat_model
 from formalimg.models.image_provider import ImageCompletion, build_image_model
-from formalimg.models.options import Options, read_temperature, with_base_url, without_none
-from formalimg.models.providers.gemini_client import (
-    GeminiClient,
-    finish_reason,
-    open_gemini_client,
-    refusal_reason,
-    requires_gemini,
-    response_parts,
-    response_text,
-    served_fields,
-    token_usage,
+from formalimg.models.options import MODEL_DEFAULT, Options, server_api_key, with_base_url, without_none
+from formalimg.models.providers.http import (
+    Endpoint,
+    ErrorResponse,
+    error_from_response,
+    one_line,
+    read_usage,
+    retry_after,
 )
-from formalimg.models.providers.http import one_line
-from formalimg.models.providers.limits import MAX_CHAT_BYTES
+from formalimg.models.providers.limits import (
+    MAX_CHAT_BYTES,
+    MAX_IMAGE_ANSWER_BYTES,
+    MAX_MODEL_ITEMS,
+    find_served_error,
+    http_library,
+    limit_answers,
+)
+from formalimg.models.providers.sdk import PerEventLoop
+from formalimg.models.registry import requires
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
 from formalimg.models.spending import note_usage
 from formalimg.types import ChatModel, ImageModel, Setting
 
 if TYPE_CHECKING:
-    from google.genai.types import Content, GenerateContentConfig, GenerateContentResponse, Part
+    from google.genai import Client
+    from google.genai.errors import APIError
+    from google.genai.types import Content, GenerateContentConfig, GenerateContentResponse, HttpOptions, Part
 
-_SCHEMAS = ("json_schema", "json_object", "none")
-_THINKING_LEVELS = ("minimal", "low", "medium", "high")
-_RESOLUTIONS = ("low", "medium", "high")
+
+_KEY_NAMES = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
+_TRANSPORTS = frozenset({"httpx", "httpx2", "aiohttp"})
+_SECONDS = re.compile(r"(\d+(?:\.\d+)?)s")
+_REFUSALS = frozenset(
+    {
+        *("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
+        *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "NO_IMAGE"),
+    }
+)
+"""Finish reasons that are a decision against this request: a retry is of no use."""
 _CUT_OFF = ("MAX_TOKENS", "CONTINUATION")
 _ABOUT_SCHEMA = re.compile(r"json mode|response_?(mime_?type|(json_?)?schema)|schema produces", re.IGNORECASE)
 """What Gemini says if a model has no JSON mode at all, or does not take this schema."""
 _MODALITIES = {"image": ["IMAGE"], "text+image": ["TEXT", "IMAGE"]}
 
+_requires_gemini = requires(
+    modules=["google.genai"],
+    install=install_line("gemini"),
+    keys=_KEY_NAMES,
+    unless="for a server of your own",
+)
 
-class GeminiChat:
-    """Chat with a Gemini model: one call per `complete`.
 
-    Attributes:
-        name: `gemini/` and the model.
-        settings: what shapes its answers besides the messages.
-    """
+class GeminiClient:
+    """Client of one model. It makes one request per call: retries are left to the caller."""
+
+    def __init__(self, model: str, key: str, http: HttpOptions, max_bytes: int) -> None:
+        self.model = model
+        self.address: dict[str, Setting] = {"base_url": http.base_url, "api_version": http.api_version}
+        self._key = key
+        self._http = http
+        self._endpoint = Endpoint(f"gemini/{model}", " or ".join(_KEY_NAMES), http.base_url or "the Gemini API")
+        self._max_bytes = max_bytes
+        self._connections = PerEventLoop(self._connect, lambda connection: connection[1].aclose())
+        # A client that is thrown away tries to close its connections in whichever loop is running then, and complains
+        # if theirs is over; so all are kept for as long as this object.
+        self._kept: list[Client] = []
+
+    async def generate(self, contents: list[Content], config: GenerateContentConfig) -> GenerateContentResponse:
+        """Send one request."""
+        try:
+            return await self._connections.get()[0].aio.models.generate_content(
+                model=self.model, contents=contents, config=config
+            )
+        except Exception as error:
+            failed = _translate_error(error, self._endpoint)
+            if failed is None:
+                raise
+        # Outside of the handler, so that the library's exception, which may quote a key, does not hang on to it.
+        raise failed
+
+    def _connect(self) -> tuple[Client, Any]:
+        from google.genai import Client
+
+        # A client of our own also keeps the library from taking aiohttp where that is installed, which has no hooks.
+        http = http_library().AsyncClient(
+            timeout=None, follow_redirects=True, event_hooks=limit_answers(self._max_bytes, MAX_MODEL_ITEMS)
+        )
+        options = self._http.model_copy(update={"httpx_async_client": http})
+        self._kept.append(Client(vertexai=False, api_key=self._key, http_options=options))
+        return self._kept[-1], http
+
+
+def open_gemini_client(
+    model: str, options: Options, timeout: float, max_bytes: int = MAX_IMAGE_ANSWER_BYTES
+) -> GeminiClient:
+    """Create a client of a model."""
+    try:
+        from google.genai.types import HttpOptions, HttpRetryOptions
+    except ImportError:
+        raise FormalimgError(f"gemini/{model} needs the google-genai library: {install_line('gemini')}") from None
+    base_url, api_version = options.url("base_url", None), options.text("api_version", None)
+    options.reject_unknown()
+    http = HttpOptions(
+        base_url=base_url,
+        api_version=api_version,
+        timeout=max(1, round(timeout * 1000)),
+        retry_options=HttpRetryOptions(attempts=1),
+    )
+    return GeminiClient(model, server_api_key(f"gemini/{model}", _KEY_NAMES, base_url), http, max_bytes)
+
+
+def refusal_reason(response: GenerateContentResponse) -> str | None:
+    """Return why Gemini refused to answer; None if it did not refuse."""
+    feedback = response.prompt_feedback
+    if feedback is not None and feedback.block_reason is not None:
+        reason, message = f"the prompt was blocked: {feedback.block_reason.value}", feedback.block_reason_message
+    elif (finished := finish_reason(response)) in _REFUSALS:
+        candidate = (response.candidates or [])[0]
+        reason, message = f"ended with {finished}", candidate.finish_message or response_text(response)
+    else:
+        return None
+    return f"{reason}: {message}" if message else reason
+
+
+def finish_reason(response: GenerateContentResponse) -> str:
+    """Return the finish reason as Gemini writes it; empty if there is none."""
+    reason = response.candidates[0].finish_reason if response.candidates else None
+    return "" if reason is None else str(reason.value)
+
+
+def response_parts(response: GenerateContentResponse) -> list[Part]:
+    """Return the parts of the answer without thoughts, which may hold text and sketches too."""
+    content = response.candidates[0].content if response.candidates else None
+    parts = content.parts if content is not None else None
+    return [part for part in parts or [] if not part.thought]
+
+
+def response_text(response: GenerateContentResponse) -> str:
+    """Return the text of the answer."""
+    return "".join(part.text or "" for part in response_parts(response))
+
+
+def token_usage(response: GenerateContentResponse, *, images: int = 0) -> Usage:
+    """Return what the call used; thoughts are paid like the answer."""
+    sent = ["prompt_token_count", "tool_use_prompt_token_count"]
+    counts = getattr(response.usage_metadata, "__dict__", None)
+    return read_usage(counts, sent, ["candidates_token_count", "thoughts_token_count"], images=images)
+
+
+def describe_response(response: GenerateContentResponse, **more: Setting) -> dict[str, Setting]:
+    """Return what was actually used, as far as Gemini reports it."""
+    fields: dict[str, Setting] = {"model": response.model_version, "response_id": response.response_id, **more}
+    return without_none(fields)
+
+
+def _translate_error(error: Exception, endpoint: Endpoint) -> CallError | FormalimgError | None:
+    """Translate an exception of the library; None if it is not about the call but a bug."""
+    from google.genai.errors import APIError
+
+    if (served := find_served_error(error)) is not None:
+        return served
+    if isinstance(error, APIError):
+        return _translate_api_error(error, endpoint)
+    if isinstance(error, OSError) or any(
+        base.__module__.partition(".")[0] in _TRANSPORTS for base in type(error).__mro__
+    ):  # the library picks one of several HTTP libraries; which one is not ours to know
+        return CallError("unavailable", one_line(f"{type(error).__name__}: {error}"))
+    if isinstance(error, ValueError | TypeError | AttributeError):
+        # The request was checked when it was built, so this is about a response that the library cannot read.
+        return CallError("wrong", one_line(f"the answer is not Gemini's: {type(error).__name__}: {error}"))
+    return None
+
+
+def _translate_api_error(error: APIError, endpoint: Endpoint) -> CallError | FormalimgError:
+    message = str(error.message or error.details or "")
+    reason = f"{error.code}: {one_line(message)}"
+    if {str(detail.get("reason")) for detail in _error_details(error)} & {"API_KEY_INVALID", "API_KEY_EXPIRED"}:
+        return error_from_response(ErrorResponse(401, "", "", {}), endpoint)  # they come as 400
+    if error.status == "FAILED_PRECONDITION":
+        return FormalimgError(f"{endpoint.url} does not serve this account: check its billing and region ({reason})")
+    headers = _read_headers(error)
+    if error.code != 429:
+        return error_from_response(ErrorResponse(error.code, str(error.status or ""), message, headers), endpoint)
+    # Gemini says "you exceeded your current quota" of minutes and of days alike.
+    if any("PerDay" in quota for quota in _find_exceeded_quotas(error)):
+        return FormalimgError(
+            f"the day's quota for {endpoint.model} is used up: resume tomorrow, or raise it ({reason})"
+        )
+    return CallError("busy", reason, retry_after(headers))
+
+
+def _read_headers(error: APIError) -> Mapping[str, str]:
+    """Return the response headers, with the retry delay from the body as Retry-After."""
+    for detail in _error_details(error):
+        if seconds := _SECONDS.fullmatch(str(detail.get("retryDelay"))):
+            return {"retry-after": seconds[1]}
+    headers: Mapping[str, str] = getattr(error.response, "headers", {})
+    return headers
+
+
+def _find_exceeded_quotas(error: APIError) -> Iterator[str]:
+    for detail in _error_details(error):
+        violations = detail.get("violations")
+        for violation in violations if isinstance(violations, list) else []:
+            if isinstance(violation, Mapping):
+                yield str(violation.get("quotaId"))
+
+
+def _error_details(error: APIError) -> Iterator[Mapping[str, Any]]:
+    body = error.details.get("error") if isinstance(error.details, Mapping) else None
+    details = body.get("details") if isinstance(body, Mapping) else None
+    for detail in details if isinstance(details, list) else []:
+        if isinstance(detail, Mapping):
+            yield detail
+
+
+class GeminiChat(SchemaProvider):
+    """Chat with a Gemini model: one call per `complete`."""
+
+    marks_rejection = True
 
     def __init__(self, client: GeminiClient, settings: Mapping[str, Setting]) -> None:
-        self.name = f"gemini/{client.model}"
-        self.settings = dict(settings)
+        super().__init__(f"gemini/{client.model}", settings, str(settings["schema"]), _ABOUT_SCHEMA)
         self._client = client
-        self._schema = SchemaMode(str(settings["schema"]), _ABOUT_SCHEMA)
-
-    @property
-    def supports_schema(self) -> bool:
-        """Whether the model enforces the schema of an answer."""
-        return self._schema.value == "json_schema"
-
-    async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
-        """Send one request; a second one, with the schema as text, if the model rejects schemas."""
-        completion, rejected = await self._schema.complete(self._send, messages, schema)
-        return replace(completion, served={**completion.served, "schema": "none"}) if rejected else completion
 
     async def _send(self, messages: Sequence[Message], schema: Mapping[str, object] | None, mode: str) -> Completion:
-        contents = [_encode_message(message) for message in messages if message.role != "system"]
+        from google.genai.types import Content
+
+        roles = {"assistant": "model", "user": "user"}
+        contents = [
+            Content(role=roles[message.role], parts=_encode_parts(message))
+            for message in messages
+            if message.role != "system"
+        ]
         system = [part for message in messages if message.role == "system" for part in _encode_parts(message)]
-        return _parse(await self._client.generate(contents, self._config(system, schema, mode)))
-
-    def _config(self, system: list[Part], schema: Mapping[str, object] | None, mode: str) -> GenerateContentConfig:
-        from google.genai.types import AutomaticFunctionCallingConfig, Content, GenerateContentConfig
-
-        settings: dict[str, Any] = self.settings
-        return GenerateContentConfig(
+        settings: Mapping[str, Any] = self.settings
+        resolution = settings.get("media_resolution")
+        thinking = without_none({name: settings.get(name) for name in ("thinking_budget", "thinking_level")})
+        config = _build_config(
             system_instruction=Content(parts=system) if system else None,
             response_mime_type=None if mode == "none" else "application/json",
             response_json_schema=schema if mode == "json_schema" else None,
@@ -83,21 +258,14 @@ class GeminiChat:
             top_p=settings.get("top_p"),
             max_output_tokens=settings.get("max_tokens"),
             seed=settings.get("seed"),
-            media_resolution=_resolution(settings.get("media_resolution")),
-            thinking_config=_thinking(settings.get("thinking_budget"), settings.get("thinking_level")),
-            automatic_continuation=False,
-            automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
+            media_resolution=resolution and f"MEDIA_RESOLUTION_{resolution.upper()}",
+            thinking_config=thinking or None,
         )
+        return _parse_completion(await self._client.generate(contents, config))
 
 
 class GeminiImages:
-    """Image generation with a Gemini model, such as gemini-2.5-flash-image: one call per `complete`.
-
-    Attributes:
-        name: `gemini/` and the model.
-        settings: what shapes its images besides the request.
-        takes_images: they all accept reference images.
-    """
+    """Image generation with a Gemini model, such as gemini-2.5-flash-image: one call per `complete`."""
 
     takes_images = True
 
@@ -121,69 +289,69 @@ class GeminiImages:
         if image_type(first.data or b"") is None:
             raise CallError("wrong", f"what came is no PNG, JPEG or WebP file, but {first.mime_type}")
         seed = request.seed if self.settings["seeded"] else None
-        served = served_fields(response, mime_type=first.mime_type, seed=seed)
+        served = describe_response(response, mime_type=first.mime_type, seed=seed)
         return ImageCompletion(first.data or b"", served, usage)
 
     def _config(self, request: ImageRequest) -> GenerateContentConfig:
-        from google.genai.types import AutomaticFunctionCallingConfig, GenerateContentConfig, ImageConfig
-
-        settings: dict[str, Any] = self.settings
-        ratio, size = settings.get("aspect_ratio"), settings.get("image_size")
-        return GenerateContentConfig(
+        settings: Mapping[str, Any] = self.settings
+        form = without_none({name: settings.get(name) for name in ("aspect_ratio", "image_size")})
+        return _build_config(
             response_modalities=_MODALITIES[str(settings["modalities"])],
-            image_config=ImageConfig(aspect_ratio=ratio, image_size=size) if ratio or size else None,
+            image_config=form or None,
             temperature=settings.get("temperature"),
             seed=request.seed if settings["seeded"] else None,
-            automatic_continuation=False,
-            automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
         )
 
 
-@requires_gemini
+def _build_config(**fields: Any) -> GenerateContentConfig:
+    from google.genai.types import AutomaticFunctionCallingConfig, GenerateContentConfig
+
+    return GenerateContentConfig(
+        automatic_continuation=False,
+        automatic_function_calling=AutomaticFunctionCallingConfig(disable=True),
+        **fields,
+    )
+
+
+@_requires_gemini
 def open_gemini_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     """A Gemini model that answers, by its id."""
-    name = f"gemini/{model}"
-    given = Options(name, with_base_url(options, "GOOGLE_GEMINI_BASE_URL"))
+    parsed = Options(f"gemini/{model}", with_base_url(options, "GOOGLE_GEMINI_BASE_URL"))
+    # Google warns that later models begin to loop below their own temperature.
+    temperature = None if model.startswith("gemini-3") else 0.0
     chosen: dict[str, Setting] = {
-        # Google warns that later models begin to loop below their own temperature.
-        "temperature": read_temperature(given, name, None if model.startswith("gemini-3") else 0.0, maximum=2.0),
-        "top_p": given.number("top_p", None, minimum=0, maximum=1),
-        "max_tokens": given.integer("max_tokens", None, minimum=1),
-        "seed": given.integer("seed", None),
-        "thinking_budget": given.integer("thinking_budget", None, minimum=-1),
-        "thinking_level": given.choice("thinking_level", _THINKING_LEVELS, None),
-        "media_resolution": given.choice("media_resolution", _RESOLUTIONS, None),
-        "schema": given.choice("schema", _SCHEMAS, "json_schema"),
+        "temperature": parsed.number("temperature", temperature, minimum=0, maximum=2.0, words=MODEL_DEFAULT),
+        "top_p": parsed.number("top_p", None, minimum=0, maximum=1),
+        "max_tokens": parsed.integer("max_tokens", None, minimum=1),
+        "seed": parsed.integer("seed", None),
+        "thinking_budget": parsed.integer("thinking_budget", None, minimum=-1),
+        "thinking_level": parsed.choice("thinking_level", ("minimal", "low", "medium", "high"), None),
+        "media_resolution": parsed.choice("media_resolution", ("low", "medium", "high"), None),
+        "schema": parsed.choice("schema", ("json_schema", "json_object", "none"), "json_schema"),
     }
-    retry_policy = chat_retry_policy(given)
-    client = open_gemini_client(model, given, retry_policy.timeout, MAX_CHAT_BYTES)
+    retry_policy = chat_retry_policy(parsed)
+    client = open_gemini_client(model, parsed, retry_policy.timeout, MAX_CHAT_BYTES)
     return build_chat_model(GeminiChat(client, without_none({**chosen, **client.address})), retry_policy=retry_policy)
 
 
-@requires_gemini
+@_requires_gemini
 def open_gemini_images(model: str, options: Mapping[str, str]) -> ImageModel:
     """A Gemini model that draws, by its id."""
-    given = Options(f"gemini/{model}", with_base_url(options, "GOOGLE_GEMINI_BASE_URL"))
-    given.accept_old_name("seeded", "send_seed")
+    parsed = Options(f"gemini/{model}", with_base_url(options, "GOOGLE_GEMINI_BASE_URL"))
+    parsed.accept_old_name("seeded", "send_seed")
     # The first models that drew refuse to draw without talking.
     default_modalities = "text+image" if model.startswith("gemini-2.0") else "image"
     chosen: dict[str, Setting] = {
-        "aspect_ratio": given.text("aspect_ratio", "1:1"),
-        "image_size": given.text("image_size", None),
-        "modalities": given.choice("modalities", tuple(_MODALITIES), default_modalities),
-        "temperature": given.number("temperature", None, minimum=0, maximum=2),
-        "seeded": given.flag("send_seed", True),  # runs are stored under this name
+        "aspect_ratio": parsed.text("aspect_ratio", "1:1"),
+        "image_size": parsed.text("image_size", None),
+        "modalities": parsed.choice("modalities", tuple(_MODALITIES), default_modalities),
+        "temperature": parsed.number("temperature", None, minimum=0, maximum=2),
+        "seeded": parsed.flag("send_seed", True),  # runs are stored under this name
     }
-    retry_policy = image_retry_policy(given)
-    client = open_gemini_client(model, given, retry_policy.timeout)
+    retry_policy = image_retry_policy(parsed)
+    client = open_gemini_client(model, parsed, retry_policy.timeout)
     settings = {name: value for name, value in {**chosen, **client.address}.items() if value not in (None, "none")}
     return build_image_model(GeminiImages(client, settings), retry_policy=retry_policy)
-
-
-def _encode_message(message: Message) -> Content:
-    from google.genai.types import Content
-
-    return Content(role="model" if message.role == "assistant" else "user", parts=_encode_parts(message))
 
 
 def _encode_parts(message: Message) -> list[Part]:
@@ -206,17 +374,17 @@ def _encode_request(request: ImageRequest) -> list[Content]:
     return [Content(role="user", parts=parts)]
 
 
-def _parse(response: GenerateContentResponse) -> Completion:
+def _parse_completion(response: GenerateContentResponse) -> Completion:
     text, finished = response_text(response), finish_reason(response)
-    served, used = served_fields(response), note_usage(token_usage(response))
+    served, used = describe_response(response), note_usage(token_usage(response))
     if reason := refusal_reason(response):
         return Completion(text or one_line(reason), "refusal", used, served)
     if finished in _CUT_OFF:
         return Completion(text, "length", used, served)
     if finished == "STOP" and text:
         return Completion(text, "stop", used, served)
-    why = one_line(f"no answer that came to its end: it ended with {finished or 'nothing'}")
-    raise CallError("wrong", why, usage=used)
+    message = one_line(f"no answer that came to its end: it ended with {finished or 'nothing'}")
+    raise CallError("wrong", message, usage=used)
 
 
 def _no_image(response: GenerateContentResponse) -> CallError:
@@ -229,17 +397,3 @@ def _no_image(response: GenerateContentResponse) -> CallError:
     if finished == "STOP" and text:
         return CallError("refused", one_line(f"words instead of an image: {text}"))
     return CallError("wrong", one_line(f"no image in the answer, which ended with {finished or 'nothing'}: {text}"))
-
-
-def _resolution(value: str | None) -> Any:
-    from google.genai.types import MediaResolution
-
-    return None if value is None else MediaResolution(f"MEDIA_RESOLUTION_{value.upper()}")
-
-
-def _thinking(budget: int | None, level: str | None) -> Any:
-    from google.genai.types import ThinkingConfig
-
-    if budget is None and level is None:
-        return None
-    return ThinkingConfig.model_validate({"thinking_budget": budget, "thinking_level": level})

@@ -3,29 +3,49 @@
 from __future__ import annotations
 
 import io
+import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from formalimg.models.base import CallError, ImageRequest, Usage
-from formalimg.models.chat import Completion, Message
-from formalimg.models.chat_provider import SchemaMode, build_chat_model
+from formalimg._util.installing import install_line
+from formalimg.errors import FormalimgError
+from formalimg.models.base import CallError, Completion, ImageRequest, Message, Usage
+from formalimg.models.chat_provider import SchemaProvider, build_chat_model
 from formalimg.models.image_provider import ImageCompletion, build_image_model
-from formalimg.models.options import Options, parse_extra_fields, read_temperature, read_token_limit, without_none
-from formalimg.models.providers.hf_client import HfClient, open_hf_client, requires_hf
-from formalimg.models.providers.http import plain_fields, read_usage
-from formalimg.models.providers.limits import MAX_CHAT_BYTES
-from formalimg.models.providers.openai_client import encode_message, response_format
+from formalimg.models.options import MODEL_DEFAULT, Options, check_api_key, read_extra_fields, without_none
+from formalimg.models.providers.http import (
+    Endpoint,
+    ErrorResponse,
+    error_from_response,
+    one_line,
+    plain_fields,
+    read_usage,
+)
+from formalimg.models.providers.limits import MAX_CHAT_BYTES, MAX_IMAGE_ANSWER_BYTES, find_served_error
+from formalimg.models.providers.sdk import encode_message, response_format
+from formalimg.models.providers.threads import ThreadCall
+from formalimg.models.registry import requires
 from formalimg.models.retry import chat_retry_policy, image_retry_policy
+from formalimg.models.secrets import find_api_key, get_api_key, register_secret
 from formalimg.models.spending import note_usage
 from formalimg.types import ChatModel, ImageModel, Setting
 
 if TYPE_CHECKING:
     from huggingface_hub import ChatCompletionOutput, InferenceClient
+    from huggingface_hub.errors import HfHubHTTPError
     from PIL.Image import Image
 
-_SCHEMAS = ("json_schema", "json_object", "none")
+Result = TypeVar("Result")
+
+_KEY_NAME = "HF_TOKEN"
+_CONFIGURATION_ERROR = re.compile(
+    r"(Provider|Task|Model) .*support|Unsupported task|You must provide|Cannot select|No provider mapping", re.DOTALL
+)
+"""How the library complains before it sends anything: such a call can never succeed."""
+_RATE_LIMIT_RESET = re.compile(r";\s*r=0\s*;\s*t=(\d+)")
+"""In the header `ratelimit`: no requests remain, and in how many seconds there will be new ones."""
+_REFUSAL = re.compile(r"nsfw|content_policy|sensitive content|safety checker|flagged", re.IGNORECASE)
 _ABOUT_SCHEMA = re.compile(
     r"response.?format|json.?schema|json.?object|grammar|structured output|guided", re.IGNORECASE
 )
@@ -35,56 +55,122 @@ _CHAT_FIELDS = ("temperature", "top_p", "max_tokens", "seed")
 _IMAGE_FIELDS = ("negative_prompt", "num_inference_steps", "guidance_scale")
 _FORMATS = ("PNG", "JPEG", "WEBP")
 
+_requires_hf = requires(
+    modules=["huggingface_hub"],
+    install=install_line("hf"),
+    keys=[_KEY_NAME],
+    unless="after `hf auth login`, or for an endpoint of your own",
+)
 
-class HfChat:
-    """Chat completions: one call per `complete`.
 
-    Attributes:
-        name: `hf/` and the model.
-        settings: what shapes its answers besides the messages.
-    """
+class HfClient:
+    """Client of one model. It makes one request per call: retries are left to the caller."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        provider: str,  # inference provider, such as `fal-ai`; `auto` for the first one in the user's own order
+        base_url: str | None,  # a server to call instead, such as a dedicated endpoint
+        bill_to: str | None,  # the organization that pays
+        timeout: float,
+        max_bytes: int,
+        token: str | None,
+    ) -> None:
+        self.model = model
+        # inference provider, or the URL if it is not at Hugging Face
+        self.address: dict[str, Setting] = {"base_url": base_url} if base_url else {"provider": provider}
+        self._timeout = timeout
+        self._max_bytes = max_bytes
+        self._endpoint = Endpoint(f"hf/{model}", _KEY_NAME, base_url or "Hugging Face")
+        self._arguments = {
+            "model": base_url or model,
+            "provider": None if base_url else provider,
+            "token": token,
+            "timeout": timeout,
+            "bill_to": bill_to,
+        }
+        self._client: InferenceClient | None = None
+
+    async def call(self, send: Callable[[InferenceClient], Result]) -> Result:
+        """Make one call, in a thread of its own.
+
+        The library's async client looks up providers, waits for results and fetches images without giving way to the
+        event loop, so that no other call and no timeout could go on.
+        """
+        if self._client is None:
+            from huggingface_hub import InferenceClient
+
+            arguments: dict[str, Any] = self._arguments
+            self._client = InferenceClient(**arguments)
+        return await ThreadCall(self._timeout, self._max_bytes).run(self._send, send, self._client)
+
+    def _send(self, send: Callable[[InferenceClient], Result], client: InferenceClient) -> Result:
+        from huggingface_hub import get_session
+
+        ThreadCall.watch(get_session())
+        try:
+            return send(client)
+        except Exception as error:
+            failed = _translate_error(error, self._endpoint)
+            if failed is None:
+                raise
+        # Outside of the handler, so that the library's exception, which may quote a key, does not hang on to it.
+        raise failed
+
+
+def open_hf_client(model: str, options: Options, timeout: float, max_bytes: int = MAX_IMAGE_ANSWER_BYTES) -> HfClient:
+    """Create a client of a model, by the last of its options."""
+    try:
+        from huggingface_hub import get_session, get_token
+    except ImportError:
+        raise FormalimgError(f"hf/{model} needs the huggingface_hub library: {install_line('hf')}") from None
+    base_url, provider = options.url("base_url", None), options.text("provider", "auto")
+    bill_to = options.text("bill_to", None)
+    options.reject_unknown()
+    token = find_api_key((_KEY_NAME,)) or get_token()  # which knows what `hf auth login` has stored
+    if token is None and base_url is None:
+        token = get_api_key((_KEY_NAME,), f"hf/{model}")
+    register_secret(check_api_key(token, (_KEY_NAME,)) or "")
+    # Images that a provider gives by URL are fetched with the library's own client, which would wait for ever.
+    session = get_session()
+    if session.timeout.read is None:
+        session.timeout = timeout
+    return HfClient(
+        model,
+        provider=provider,
+        base_url=base_url,
+        bill_to=bill_to,
+        timeout=timeout,
+        max_bytes=max_bytes,
+        token=token,
+    )
+
+
+class HfChat(SchemaProvider):
+    """Chat completions: one call per `complete`."""
+
+    marks_rejection = True
 
     def __init__(self, client: HfClient, settings: Mapping[str, Setting], extras: Mapping[str, object]) -> None:
-        self.name = f"hf/{client.model}"
-        self.settings = dict(settings)
+        super().__init__(f"hf/{client.model}", settings, str(settings["schema"]), _ABOUT_SCHEMA)
         self._client = client
         self._extras = dict(extras)
-        self._schema = SchemaMode(str(settings["schema"]), _ABOUT_SCHEMA)
-
-    @property
-    def supports_schema(self) -> bool:
-        """Whether the server enforces the schema of an answer."""
-        return self._schema.value == "json_schema"
-
-    async def complete(self, messages: Sequence[Message], schema: Mapping[str, object] | None) -> Completion:
-        """Send one request; a second one, with the schema as text, if the server rejects schemas."""
-        completion, rejected = await self._schema.complete(self._send, messages, schema)
-        return replace(completion, served={**completion.served, "schema": "none"}) if rejected else completion
 
     async def _send(self, messages: Sequence[Message], schema: Mapping[str, object] | None, mode: str) -> Completion:
         fields: dict[str, Any] = {name: self.settings.get(name) for name in _CHAT_FIELDS}
         fields["response_format"] = response_format(mode, schema)
+        encoded = [encode_message(message) for message in messages]
         answer = await self._client.call(
-            lambda client: client.chat_completion(
-                [encode_message(message) for message in messages],
-                model=self._client.model,
-                extra_body=self._extras,
-                **fields,
-            )
+            lambda client: client.chat_completion(encoded, model=self._client.model, extra_body=self._extras, **fields)
         )
-        return _parse(answer)
+        return _parse_completion(answer)
 
 
 class HfImages:
-    """Text to image, or image to image if there is a reference image: one call per `complete`.
+    """Text to image, or image to image if there is a reference image: one call per `complete`."""
 
-    Attributes:
-        name: `hf/` and the model.
-        settings: what shapes its images besides the request.
-        takes_images: whether a model or its provider does is only known when it is called.
-    """
-
-    takes_images = True
+    takes_images = True  # whether a model or its provider does is only known when it is called
 
     def __init__(self, client: HfClient, settings: Mapping[str, Setting], extras: Mapping[str, object]) -> None:
         self.name = f"hf/{client.model}"
@@ -109,85 +195,138 @@ class HfImages:
 
         settings: dict[str, Any] = self.settings
         fields: dict[str, Any] = {name: settings.get(name) for name in _IMAGE_FIELDS}
-        seed = request.seed if settings["seeded"] else None
+        fields["seed"] = request.seed if settings["seeded"] else None
         sides = ("width", "height")
         width, height = (settings.get(side, request.size) if settings["sized"] else None for side in sides)
         if request.reference is None:
-            return client.text_to_image(
-                request.prompt, width=width, height=height, seed=seed, extra_body=self._extras, **fields
-            )
+            return client.text_to_image(request.prompt, width=width, height=height, extra_body=self._extras, **fields)
         size = ImageToImageTargetSize(height=height, width=width) if width and height else None
-        return client.image_to_image(
-            request.reference, request.prompt, target_size=size, seed=seed, **{**fields, **self._extras}
-        )
+        return client.image_to_image(request.reference, request.prompt, target_size=size, **{**fields, **self._extras})
 
 
-@requires_hf
+@_requires_hf
 def open_hf_chat(model: str, options: Mapping[str, str]) -> ChatModel:
     """A chat model on Hugging Face."""
-    given = Options(f"hf/{model}", options)
+    parsed = Options(f"hf/{model}", options)
     chosen: dict[str, Setting] = {
-        "temperature": read_temperature(given, f"hf/{model}", 0.0, maximum=2.0),
-        "top_p": given.number("top_p", None, minimum=0, maximum=1),
-        "max_tokens": read_token_limit(given, f"hf/{model}", 4096),
-        "seed": given.integer("seed", None),
-        "schema": given.choice("schema", _SCHEMAS, "json_schema"),
+        "temperature": parsed.number("temperature", 0.0, minimum=0, maximum=2.0, words=MODEL_DEFAULT),
+        "top_p": parsed.number("top_p", None, minimum=0, maximum=1),
+        "max_tokens": parsed.integer("max_tokens", 4096, minimum=1, words=MODEL_DEFAULT),
+        "seed": parsed.integer("seed", None),
+        "schema": parsed.choice("schema", ("json_schema", "json_object", "none"), "json_schema"),
     }
-    retry_policy = chat_retry_policy(given)
-    extras = given.with_prefix("extra.")
-    client = open_hf_client(model, given, retry_policy.timeout, MAX_CHAT_BYTES)
-    settings: dict[str, Setting] = without_none({**chosen, **client.address})
-    settings |= {f"extra.{name}": text for name, text in extras.items()}
-    provider = HfChat(client, settings, parse_extra_fields(f"hf/{model}", extras))
-    return build_chat_model(provider, retry_policy=retry_policy)
+    retry_policy = chat_retry_policy(parsed)
+    extra_fields, extra_settings = read_extra_fields(parsed)
+    client = open_hf_client(model, parsed, retry_policy.timeout, MAX_CHAT_BYTES)
+    settings: dict[str, Setting] = {**without_none({**chosen, **client.address}), **extra_settings}
+    return build_chat_model(HfChat(client, settings, extra_fields), retry_policy=retry_policy)
 
 
-@requires_hf
+@_requires_hf
 def open_hf_images(model: str, options: Mapping[str, str]) -> ImageModel:
     """An image model on Hugging Face."""
-    given = Options(f"hf/{model}", options)
-    given.accept_old_name("sized", "send_size")
-    given.accept_old_name("seeded", "send_seed")
+    parsed = Options(f"hf/{model}", options)
+    parsed.accept_old_name("sized", "send_size")
+    parsed.accept_old_name("seeded", "send_seed")
     chosen: dict[str, Setting] = {
-        "width": given.integer("width", None, minimum=1),
-        "height": given.integer("height", None, minimum=1),
-        "num_inference_steps": given.integer("num_inference_steps", None, minimum=1),
-        "guidance_scale": given.number("guidance_scale", None),
-        "negative_prompt": given.text("negative_prompt", None),
-        "sized": given.flag("send_size", True),  # runs are stored under these two names
-        "seeded": given.flag("send_seed", True),
+        "width": parsed.integer("width", None, minimum=1),
+        "height": parsed.integer("height", None, minimum=1),
+        "num_inference_steps": parsed.integer("num_inference_steps", None, minimum=1),
+        "guidance_scale": parsed.number("guidance_scale", None),
+        "negative_prompt": parsed.text("negative_prompt", None),
+        "sized": parsed.flag("send_size", True),  # runs are stored under these two names
+        "seeded": parsed.flag("send_seed", True),
     }
-    retry_policy = image_retry_policy(given)
-    extras = given.with_prefix("extra.")
-    client = open_hf_client(model, given, retry_policy.timeout)
-    settings: dict[str, Setting] = without_none({**chosen, **client.address})
-    settings |= {f"extra.{name}": text for name, text in extras.items()}
-    provider = HfImages(client, settings, parse_extra_fields(f"hf/{model}", extras))
-    return build_image_model(provider, retry_policy=retry_policy)
+    retry_policy = image_retry_policy(parsed)
+    extra_fields, extra_settings = read_extra_fields(parsed)
+    client = open_hf_client(model, parsed, retry_policy.timeout)
+    settings: dict[str, Setting] = {**without_none({**chosen, **client.address}), **extra_settings}
+    return build_image_model(HfImages(client, settings, extra_fields), retry_policy=retry_policy)
 
 
-def _parse(answer: ChatCompletionOutput) -> Completion:
+def _parse_completion(answer: ChatCompletionOutput) -> Completion:
     choice = answer.choices[0] if isinstance(answer.choices, list) and answer.choices else None
     message = getattr(choice, "message", None)
     text, refusal = getattr(message, "content", None), getattr(message, "refusal", None)
     finish_reason = getattr(choice, "finish_reason", None)
     served = plain_fields(vars(answer), "model", "id", "created", "system_fingerprint")
     counts = getattr(answer.usage, "__dict__", None)
-    used = note_usage(read_usage(counts, ["prompt_tokens"], ["completion_tokens"]))
+    usage = note_usage(read_usage(counts, ["prompt_tokens"], ["completion_tokens"]))
     if refusal or finish_reason in _REFUSED:
-        return Completion(str(refusal or text or ""), "refusal", used, served)
+        return Completion(str(refusal or text or ""), "refusal", usage, served)
     if finish_reason in _CUT_OFF:
-        return Completion(str(text or ""), "length", used, served)
+        return Completion(str(text or ""), "length", usage, served)
     if not isinstance(text, str) or not text.strip():
-        raise CallError("wrong", "there are no words in the answer", usage=used)
-    return Completion(text, "stop", used, served)
+        raise CallError("wrong", "there are no words in the answer", usage=usage)
+    return Completion(text, "stop", usage, served)
 
 
 def _file_bytes(image: Image) -> bytes:
     """Return the file as received. The library opens it without reading on, so it still lies behind the image."""
     file = getattr(image, "fp", None)
-    if isinstance(file, io.BytesIO):
-        return file.getvalue()
-    file = io.BytesIO()
-    image.save(file, "PNG")
+    if not isinstance(file, io.BytesIO):
+        file = io.BytesIO()
+        image.save(file, "PNG")
     return file.getvalue()
+
+
+def _translate_error(error: Exception, endpoint: Endpoint) -> CallError | FormalimgError | None:
+    """Translate an exception of the library; None if it is not about the call but a bug."""
+    from huggingface_hub.errors import HfHubHTTPError
+    from PIL import UnidentifiedImageError
+
+    if (served := find_served_error(error)) is not None:
+        return served
+    if isinstance(error, HfHubHTTPError):
+        return _translate_http_error(error, endpoint)
+    if isinstance(error, UnidentifiedImageError):
+        return CallError("wrong", "what came is no image")
+    if isinstance(error, OSError) or any(base.__module__.startswith("httpx") for base in type(error).__mro__):
+        return CallError("unavailable", one_line(f"{type(error).__name__}: {error}"))
+    if isinstance(error, StopIteration):
+        return FormalimgError(f"no inference provider serves {endpoint.model}: see its page on huggingface.co")
+    if isinstance(error, ValueError) and _CONFIGURATION_ERROR.match(str(error)):
+        return FormalimgError(f"{endpoint.model} cannot be asked for this: {one_line(str(error))}")
+    if isinstance(error, ValueError | LookupError | TypeError | AttributeError):
+        # The library takes responses apart without checks, so one of another form fails in any of these ways.
+        return CallError("wrong", one_line(f"the answer has not the promised form: {type(error).__name__}: {error}"))
+    return None
+
+
+def _translate_http_error(error: HfHubHTTPError, endpoint: Endpoint) -> CallError | FormalimgError:
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    if isinstance(error, RepositoryNotFoundError):
+        return FormalimgError(
+            f"Hugging Face has no {endpoint.model}, or not for the key in {endpoint.key_name}: check the name"
+        )
+    status, headers, text = error.response.status_code, dict(error.response.headers), error.response.text
+    body = _read_body(error)
+    message = error.server_message or _error_message(body) or text
+    if status == 410:  # a model that was served once
+        status = 404
+    if status == 503 and isinstance(wait := body.get("estimated_time"), int | float):  # it is being loaded
+        headers.setdefault("retry-after", str(wait))
+    if status == 429 and (reset := _RATE_LIMIT_RESET.search(headers.get("ratelimit", ""))):
+        headers.setdefault("retry-after", reset[1])
+    is_refusal = status in (400, 403, 422) and _REFUSAL.search(text)
+    code = "content_policy_violation" if is_refusal else ""
+    return error_from_response(ErrorResponse(status, code, message, headers), endpoint)
+
+
+def _read_body(error: HfHubHTTPError) -> dict[str, Any]:
+    try:
+        body = json.loads(error.response.content)
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
+
+
+def _error_message(body: Mapping[str, Any]) -> str:
+    """Return the error message, which each provider writes in its own way; some give a list."""
+    inner = body.get("error") or body.get("detail") or body.get("message") or ""
+    if isinstance(inner, Mapping):
+        inner = inner.get("message") or inner.get("msg") or inner
+    if isinstance(inner, list):
+        inner = "; ".join(str(entry.get("msg", entry) if isinstance(entry, Mapping) else entry) for entry in inner)
+    return str(inner)

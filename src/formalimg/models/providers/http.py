@@ -154,7 +154,7 @@ def one_line(text: str) -> str:
     return truncate(" ".join(redact(text).split()), 240, 60)
 
 
-async def download(url: str, timeout: float, delays: Sequence[float] = _DOWNLOAD_DELAYS) -> bytes:
+async def download_image(url: str, timeout: float, delays: Sequence[float] = _DOWNLOAD_DELAYS) -> bytes:
     """Download an image that a provider returned by its URL; retry after each of the delays.
 
     The provider's client is not used, because it would send the key along, and images often lie with
@@ -163,15 +163,15 @@ async def download(url: str, timeout: float, delays: Sequence[float] = _DOWNLOAD
     if urlsplit(url).scheme not in ("http", "https"):
         raise CallError("wrong", "the address of the image is none of the web")
     try:
-        return await _read(url, timeout)
+        return await _fetch_image(url, timeout)
     except CallError:
         if not delays:
             raise
         await asyncio.sleep(delays[0])
-        return await download(url, timeout, delays[1:])
+        return await download_image(url, timeout, delays[1:])
 
 
-async def _read(url: str, timeout: float) -> bytes:
+async def _fetch_image(url: str, timeout: float) -> bytes:
     library = http_library()
     _hide_downloads_from_log(library.__name__)
     cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))  # none are kept

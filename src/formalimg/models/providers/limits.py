@@ -24,30 +24,18 @@ if TYPE_CHECKING:
 
 AsyncHooks: TypeAlias = dict[str, list[Callable[..., Awaitable[None]]]]
 
-MAX_CHAT_BYTES = 16_000_000
-"""Size of an answer of a chat model; real ones stay below 1 MB."""
-
-MAX_IMAGE_BYTES = 64_000_000
-"""Size of an image file."""
-
+MAX_CHAT_BYTES = 16_000_000  # size of an answer of a chat model; real ones stay below 1 MB
+MAX_IMAGE_BYTES = 64_000_000  # size of an image file
 MAX_IMAGE_ANSWER_BYTES = 100_000_000
 """Size of an answer with an image in it: the largest image as base64, and what goes with it."""
-
-MAX_ERROR_BYTES = 1_000_000
-"""Size of an answer with an error status. A larger one keeps its status and loses its text."""
-
+MAX_ERROR_BYTES = 1_000_000  # size of an answer with an error status. A larger one keeps its status and loses its text.
 MAX_JSON_ITEMS = 1_000_000
 """Lists, objects and commas of an answer in JSON: parsed, each takes a hundred times its size in the text."""
-
-MAX_MODEL_ITEMS = 400_000
-"""The same for SDKs that make an object of their own of each."""
-
+MAX_MODEL_ITEMS = 400_000  # the same for SDKs that make an object of their own of each
 SMALL_ANSWER_BYTES = 4_000_000
 """Answers up to this size are read at once; larger ones share what is reserved for all of them together."""
-
 _IMAGE_ANSWERS, _CHAT_ANSWERS = MemoryGate(MAX_IMAGE_ANSWER_BYTES), MemoryGate(2 * MAX_CHAT_BYTES)
 """Bytes of large answers in use: two gates, since a judge with an image at hand waits for answers in words."""
-
 _INFLATE_STEP = 1_000_000
 """Decompressed bytes that are written at once, so that the size is looked at before it is there."""
 
@@ -57,14 +45,9 @@ class _AnswerTooLargeError(Exception):
 
 
 class AnswerBody:
-    """The body of one response, collected as it comes in.
-
-    Attributes:
-        wanted: bytes to be reserved before it is resumed; 0 if it can go on.
-    """
+    """The body of one response, collected as it comes in."""
 
     def __init__(self, response: Response, max_bytes: int, max_items: int = MAX_JSON_ITEMS) -> None:
-        """Nothing has come yet."""
         self._is_error = response.status_code >= 300
         self._limit = MAX_ERROR_BYTES if self._is_error else max_bytes
         self._max_items = max_items
@@ -169,21 +152,24 @@ def limit_answers(max_bytes: int, max_items: int = MAX_JSON_ITEMS) -> AsyncHooks
 
     async def on_response(response: Response) -> None:
         refuse_redirect(response)
-        await _read(response, AnswerBody(response, max_bytes, max_items))
+        await _read_response(response, AnswerBody(response, max_bytes, max_items))
 
-    return {"request": [_accept_gzip], "response": [on_response]}
+    return _build_hooks(on_response)
 
 
 def limit_downloads(max_bytes: int) -> AsyncHooks:
     """Return the event hooks of an async client that sends no credentials: it may be redirected to other servers."""
-
-    async def on_response(response: Response) -> None:
-        await _read(response, AnswerBody(response, max_bytes))
-
-    return {"request": [_accept_gzip], "response": [on_response]}
+    return _build_hooks(lambda response: _read_response(response, AnswerBody(response, max_bytes)))
 
 
-def accept_encoding(request: Request) -> None:
+def _build_hooks(on_response: Callable[[Response], Awaitable[None]]) -> AsyncHooks:
+    async def on_request(request: Request) -> None:
+        ask_for_gzip(request)
+
+    return {"request": [on_request], "response": [on_response]}
+
+
+def ask_for_gzip(request: Request) -> None:
     """Ask for plain or gzip, which is decompressed in steps here: bombs in other formats are not even opened."""
     request.headers["accept-encoding"] = "gzip"
 
@@ -195,16 +181,16 @@ def refuse_redirect(response: Response) -> None:
     """
     if not response.has_redirect_location:
         return
-    here = response.request.url
+    source = response.request.url
     try:
-        there = here.join(response.headers["location"])
+        target = source.join(response.headers["location"])
     except Exception:  # the libraries have no common type for it
         raise CallError("wrong", "the server redirects to an address that cannot be read") from None
-    is_upgrade = (here.scheme, there.scheme) == ("http", "https") and here.port is there.port is None
-    if here.host == there.host and (is_upgrade or (here.scheme, here.port) == (there.scheme, there.port)):
+    is_upgrade = (source.scheme, target.scheme) == ("http", "https") and source.port is target.port is None
+    if source.host == target.host and (is_upgrade or (source.scheme, source.port) == (target.scheme, target.port)):
         return
     raise FormalimgError(
-        f"{_origin(here)} redirects to {_origin(there)}, and the key is not sent there: "
+        f"{_format_origin(source)} redirects to {_format_origin(target)}, and the key is not sent there: "
         "if that is the right server, name it in base_url"
     )
 
@@ -226,16 +212,12 @@ def replace_body(response: Response, content: bytes) -> None:
     response.stream = library.ByteStream(content)
 
 
-async def _accept_gzip(request: Request) -> None:
-    accept_encoding(request)
-
-
-async def _read(response: Response, body: AnswerBody) -> None:
+async def _read_response(response: Response, body: AnswerBody) -> None:
     replace_body(response, await body.read(response.stream))
     await response.aread()
 
 
-def _origin(url: URL) -> str:
+def _format_origin(url: URL) -> str:
     port = "" if url.port is None else f":{url.port}"
     return redact(f"{url.scheme}://{url.host:.200}{port}")
 
@@ -248,7 +230,7 @@ def http_library() -> Any:
         return import_module("httpx")
 
 
-def served_error(error: BaseException | None) -> CallError | FormalimgError | None:
+def find_served_error(error: BaseException | None) -> CallError | FormalimgError | None:
     """Return an error that a hook raised, out of those that an SDK wrapped around it; None if there is none."""
     while error is not None:
         if isinstance(error, CallError | FormalimgError):

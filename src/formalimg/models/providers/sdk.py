@@ -1,19 +1,23 @@
 """Clients of the OpenAI and Anthropic SDKs: pooled per event loop, one call each, errors translated.
 
-One tool generates both libraries, so their errors have the same names and shapes.
+One tool generates both libraries, so their errors have the same names and shapes. Here is also the wire format of chat
+completions, which compatible servers and Hugging Face share.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
+from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
-from formalimg.models.base import CallError, Usage
+from formalimg.models.base import Attachment, CallError, Message, Usage
+from formalimg.models.options import server_api_key
 from formalimg.models.providers.http import (
     Endpoint,
     ErrorResponse,
@@ -22,7 +26,14 @@ from formalimg.models.providers.http import (
     one_line,
     read_usage,
 )
-from formalimg.models.providers.limits import served_error
+from formalimg.models.providers.limits import MAX_IMAGE_ANSWER_BYTES, find_served_error, limit_answers
+from formalimg.types import Setting
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+OpenAIClient: TypeAlias = "SdkClient[AsyncOpenAI]"
+OPENAI_KEY = "OPENAI_API_KEY"
 
 
 class Closeable(Protocol):
@@ -30,14 +41,12 @@ class Closeable(Protocol):
 
     async def close(self) -> None:
         """Close all connections."""
-        ...
 
 
 T = TypeVar("T")
 Client = TypeVar("Client", bound=Closeable)
 
-_CALLS_PER_CLIENT = 8
-"""Concurrent calls of one client; for more there are more clients."""
+_CALLS_PER_CLIENT = 8  # concurrent calls of one client; for more there are more clients
 
 _closers: WeakKeyDictionary[asyncio.AbstractEventLoop, list[Any]] = WeakKeyDictionary()
 """Close objects at the end of their event loops, also if nothing else refers to them any more by then."""
@@ -46,8 +55,7 @@ _closers: WeakKeyDictionary[asyncio.AbstractEventLoop, list[Any]] = WeakKeyDicti
 class PerEventLoop(Generic[T]):
     """Creates one object per event loop, such as open connections, so that a model can be used in several loops."""
 
-    def __init__(self, create: Callable[[], T], close: Callable[[T], Awaitable[None]] | None = None) -> None:
-        """Nothing is created yet."""
+    def __init__(self, create: Callable[[], T], close: Callable[[T], Awaitable[None]]) -> None:
         self._create = create
         self._close = close
         self._objects: WeakKeyDictionary[asyncio.AbstractEventLoop, T] = WeakKeyDictionary()
@@ -57,9 +65,8 @@ class PerEventLoop(Generic[T]):
         loop = asyncio.get_running_loop()
         if loop not in self._objects:
             self._objects[loop] = self._create()
-            if self._close is not None:
-                closer = _close_with_loop(self._objects[loop], self._close)
-                _closers.setdefault(loop, []).extend([closer, asyncio.ensure_future(anext(closer))])
+            closer = _close_with_loop(self._objects[loop], self._close)
+            _closers.setdefault(loop, []).extend([closer, asyncio.ensure_future(anext(closer))])
         return self._objects[loop]
 
 
@@ -69,13 +76,6 @@ async def _close_with_loop(obj: T, close: Callable[[T], Awaitable[None]]) -> Asy
         yield
     finally:
         await close(obj)
-
-
-class SdkResponse(NamedTuple):
-    """A JSON response and the request id that the server assigned, if any."""
-
-    content: dict[str, Any]
-    request_id: str | None
 
 
 class ClientPool(Generic[Client]):
@@ -112,13 +112,12 @@ class SdkClient(Generic[Client]):
     """A server that is called through an SDK: one request per call, no retries, errors translated."""
 
     def __init__(self, library: ModuleType, endpoint: Endpoint, connect: Callable[[], Client]) -> None:
-        """Create a client; it connects at the first call."""
         self._library = library
         self._endpoint = endpoint
         self._pools = PerEventLoop(lambda: ClientPool(connect), ClientPool.close)
 
-    async def call(self, send: Callable[[Client], Awaitable[Any]]) -> SdkResponse:
-        """Make one call."""
+    async def call(self, send: Callable[[Client], Awaitable[Any]]) -> tuple[dict[str, Any], dict[str, Setting]]:
+        """Make one call; return the JSON of the response, and the id that the server gave the request, if any."""
         try:
             with self._pools.get().acquire() as client:
                 response = (await send(client)).http_response
@@ -127,25 +126,22 @@ class SdkClient(Generic[Client]):
         else:
             content = json_object(response.content)
             self._raise_for_error(content)
-            return SdkResponse(content, response.headers.get("x-request-id") or response.headers.get("request-id"))
+            request_id = response.headers.get("x-request-id") or response.headers.get("request-id")
+            return content, {"request_id": request_id} if request_id else {}
         # Outside of the handler, so that the SDK's exception, which may show parts of a key, is not attached to it.
         raise failed
 
     def _translate(self, error: Any) -> CallError | FormalimgError:
         if isinstance(error, self._library.APIStatusError):
-            return _with_usage(
-                error_from_response(
-                    _error_response(error.status_code, error.body, error.response.headers), self._endpoint
-                ),
-                _body(error.response),
-            )
-        if (served := served_error(error)) is not None:
+            response = _error_response(error.status_code, error.body, error.response.headers)
+            return _with_usage(error_from_response(response, self._endpoint), _error_body(error.response))
+        if (served := find_served_error(error)) is not None:
             return served
         if isinstance(error, self._library.APITimeoutError) and not _is_refused(error):
             return CallError("unavailable", f"{self._endpoint.url} did not answer in time")
         if isinstance(error, self._library.APIConnectionError):
-            why = one_line(str(error.__cause__ or error)) or "no reason given"
-            return CallError("unavailable", f"the connection to {self._endpoint.url} failed: {why}")
+            reason = one_line(str(error.__cause__ or error)) or "no reason given"
+            return CallError("unavailable", f"the connection to {self._endpoint.url} failed: {reason}")
         return CallError("wrong", one_line(str(error)))
 
     def _raise_for_error(self, content: Mapping[str, Any]) -> None:
@@ -173,11 +169,11 @@ def _error_response(status: int, body: object, headers: Mapping[str, str]) -> Er
     if not isinstance(inner, Mapping):
         return ErrorResponse(status, "", str(inner or ""), headers)
     code, message = inner.get("code") or inner.get("type"), inner.get("message") or inner.get("msg")
-    about = f"{inner['param']}: " if isinstance(inner.get("param"), str) else ""
-    return ErrorResponse(status, str(code or ""), f"{about}{message or ''}", headers)
+    parameter = f"{inner['param']}: " if isinstance(inner.get("param"), str) else ""
+    return ErrorResponse(status, str(code or ""), f"{parameter}{message or ''}", headers)
 
 
-def _body(response: Any) -> object:
+def _error_body(response: Any) -> object:
     """Return the whole body of an error response as JSON; the SDKs keep only a part of it."""
     try:
         return response.json()
@@ -192,3 +188,69 @@ def _with_usage(failed: CallError | FormalimgError, body: object) -> CallError |
     if isinstance(failed, CallError) and usage != Usage():
         failed.usage = usage
     return failed
+
+
+def connect_openai(
+    model: str, base_url: str | None, timeout: float, max_bytes: int = MAX_IMAGE_ANSWER_BYTES
+) -> OpenAIClient:
+    """Return a client of the server at `base_url`; of OpenAI's own if it is None."""
+    try:
+        import openai
+    except ImportError:
+        raise FormalimgError(f"{model} needs the openai library: {install_line('openai')}") from None
+    key = server_api_key(model, [OPENAI_KEY], base_url)
+    url = base_url or "https://api.openai.com/v1"
+    hooks = limit_answers(max_bytes)
+
+    def connect() -> AsyncOpenAI:
+        try:
+            # Where aiohttp is installed, the library takes a third less time for a call with it.
+            http_client = openai.DefaultAioHttpClient(timeout=timeout, event_hooks=hooks)
+        except RuntimeError:  # by which the library says that it is not
+            http_client = openai.DefaultAsyncHttpxClient(timeout=timeout, event_hooks=hooks)
+        return openai.AsyncOpenAI(api_key=key, base_url=url, timeout=timeout, max_retries=0, http_client=http_client)
+
+    return SdkClient(openai, Endpoint(model, OPENAI_KEY, url), connect)
+
+
+async def complete_chat(
+    server: OpenAIClient, model: str, fields: Mapping[str, object]
+) -> tuple[dict[str, Any], dict[str, Setting]]:
+    """Make one call of chat completions, as `SdkClient.call` does."""
+    # Most fields go past the library: servers know more of them than it has names for, and in messages it would look
+    # at every value, to find the same.
+    return await server.call(
+        lambda client: client.chat.completions.with_raw_response.create(model=model, messages=[], extra_body=fields)
+    )
+
+
+def first_message(answer: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the first choice of an answer of chat completions, and its message."""
+    choices = answer.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise CallError("wrong", "there is no message in the answer")
+    return choice, message
+
+
+def response_format(mode: str, schema: Mapping[str, object] | None) -> dict[str, object] | None:
+    """Return the field `response_format` for a schema mode; None if it is not sent."""
+    if mode == "json_schema":
+        return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": dict(schema or {})}}
+    return {"type": "json_object"} if mode == "json_object" else None
+
+
+def encode_message(message: Message, detail: str | None = None) -> dict[str, object]:
+    """Return a message in the format of chat completions."""
+    # A single text goes as it is: not every server takes a list where there is no image.
+    if len(message.parts) == 1 and isinstance(message.parts[0], str):
+        return {"role": message.role, "content": message.parts[0]}
+    return {"role": message.role, "content": [_encode_part(part, detail) for part in message.parts]}
+
+
+def _encode_part(part: str | Attachment, detail: str | None) -> dict[str, object]:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    image = {"url": f"data:{part.media_type};base64,{base64.b64encode(part.data).decode()}"}
+    return {"type": "image_url", "image_url": image if detail is None else {**image, "detail": detail}}

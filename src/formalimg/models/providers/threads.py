@@ -15,7 +15,7 @@ from formalimg.models.base import CallError
 from formalimg.models.providers.limits import (
     MAX_MODEL_ITEMS,
     AnswerBody,
-    accept_encoding,
+    ask_for_gzip,
     carries_credentials,
     refuse_redirect,
     replace_body,
@@ -40,7 +40,6 @@ class ThreadCall:
     """
 
     def __init__(self, timeout: float, max_bytes: int) -> None:
-        """Nothing is sent yet."""
         self._timeout = timeout
         self._deadline = time.monotonic() + timeout
         self._max_bytes = max_bytes
@@ -61,12 +60,7 @@ class ThreadCall:
                 }
 
     async def run(self, function: Callable[..., Result], *args: Any) -> Result:
-        """Return the result of a function that is called in a new thread.
-
-        Raises:
-            CallError: if it takes too long.
-            Exception: whatever the function raises.
-        """
+        """Return the result of a function that is called in a new thread, or raise what it raises."""
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[Callable[[], Result]] = loop.create_future()
 
@@ -76,7 +70,7 @@ class ThreadCall:
 
         def work() -> None:
             _current.set(self)
-            outcome = _outcome(function, *args)
+            outcome = _catch_outcome(function, *args)
             with suppress(RuntimeError):  # if the loop is over, nobody waits any more
                 loop.call_soon_threadsafe(settle, outcome)
 
@@ -92,21 +86,17 @@ class ThreadCall:
         return outcome()
 
     def check(self) -> None:
-        """Raise if the call is over.
-
-        Raises:
-            CallError: if it took too long, or nobody waits for it any more.
-        """
+        """Raise a `CallError` if the call took too long, or nobody waits for it any more."""
         if self._is_over or time.monotonic() >= self._deadline:
             raise self._late()
 
     def prepare(self, request: Request) -> None:
         """Give a request what is left of the time, and learn of its socket."""
         self.check()
-        accept_encoding(request)
-        left = max(0.01, self._deadline - time.monotonic())
+        ask_for_gzip(request)
+        remaining = max(0.01, self._deadline - time.monotonic())
         limits = request.extensions.get("timeout") or dict.fromkeys(("connect", "read", "write", "pool"))
-        shorter = {name: left if value is None else min(value, left) for name, value in limits.items()}
+        shorter = {name: remaining if value is None else min(value, remaining) for name, value in limits.items()}
         request.extensions = {**request.extensions, "timeout": shorter, "trace": self._trace}
 
     def receive(self, response: Response) -> None:
@@ -127,21 +117,21 @@ class ThreadCall:
             self._hold(info.get("return_value"))
 
     def _hold(self, stream: Any) -> None:
-        found = None if stream is None else stream.get_extra_info("socket")
-        self._socket = found if isinstance(found, socket.socket) else None
+        connection = None if stream is None else stream.get_extra_info("socket")
+        self._socket = connection if isinstance(connection, socket.socket) else None
 
     def _stop(self) -> None:
         self._is_over = True
-        if (held := self._socket) is not None:
+        if (connection := self._socket) is not None:
             with suppress(OSError):  # if it is closed already
                 # That of the base class, which ends a read in the other thread and leaves the TLS state alone.
-                socket.socket.shutdown(held, socket.SHUT_RDWR)
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
     def _late(self) -> CallError:
         return CallError("unavailable", f"no answer within {self._timeout:g} s")
 
 
-def _outcome(function: Callable[..., Result], *args: Any) -> Callable[[], Result]:
+def _catch_outcome(function: Callable[..., Result], *args: Any) -> Callable[[], Result]:
     """Call a function; return what returns or raises the same, as a future takes not every exception."""
     try:
         result = function(*args)

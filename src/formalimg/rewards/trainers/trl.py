@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from formalimg.errors import FormalimgError
-from formalimg.models.json_in_text import find_json, strip_thoughts
+from formalimg.models.structured_output import find_json, strip_thoughts
 from formalimg.rewards.reward_functions import BatchScorer
 from formalimg.rewards.reward_images import ImageLike, load_scene
 from formalimg.rewards.rows import require_task

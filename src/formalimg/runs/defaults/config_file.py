@@ -19,7 +19,7 @@ from formalimg._util.strict_json import parse_toml
 from formalimg._util.text import truncate
 from formalimg.benchmarks.registry import suite_names
 from formalimg.errors import FormalimgError
-from formalimg.models.public_identity import is_secret_name, mask_secrets
+from formalimg.models.redaction import is_secret_name, mask_secrets
 from formalimg.runs.defaults.settings import ConfigFile, ConfigTable, user_file
 from formalimg.runs.defaults.trust import display_path, is_allowed, is_below, is_harmless_judge, is_harmless_option
 

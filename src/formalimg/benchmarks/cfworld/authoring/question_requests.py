@@ -17,7 +17,7 @@ from formalimg.benchmarks.cfworld.authoring.answers import QuestionAnswer, RuleQ
 from formalimg.benchmarks.cfworld.authoring.templates import CounterfactualTemplates
 from formalimg.benchmarks.cfworld.published_groups import QUESTION_TYPES
 from formalimg.judges.published_protocol import parse_json
-from formalimg.models.chat import Message
+from formalimg.models.base import Message
 from formalimg.models.text_answer import TextAnswer
 
 

@@ -23,7 +23,7 @@ from formalimg.benchmarks.conceptmix.authoring.answers import (
 from formalimg.benchmarks.conceptmix.authoring.templates import ConceptMixture, ConceptTemplates
 from formalimg.benchmarks.conceptmix.spec import Binding
 from formalimg.judges.published_protocol import WordAnswer, parse_json
-from formalimg.models.chat import Message
+from formalimg.models.base import Message
 from formalimg.models.text_answer import TextAnswer
 
 _NO = "WRONG"

@@ -21,8 +21,7 @@ from formalimg._util.strict_json import StoredValueError, stored_integer
 from formalimg.benchmarks.conceptmix.captions.categories import MASKS, Category, categories_to_mask
 from formalimg.benchmarks.conceptmix.captions.files import Caption, CaptionResult, read_captions
 from formalimg.errors import FormalimgError
-from formalimg.models.base import Usage
-from formalimg.models.chat import Message, Unanswered
+from formalimg.models.base import Message, Unanswered, Usage
 from formalimg.models.pricing import price_of
 from formalimg.prompts import Prompt, load_prompts
 from formalimg.types import ChatModel

@@ -1,37 +1,77 @@
-"""The tiny baseline as a model: prompt and seed to layout, layout to image. It needs numpy and its weights."""
+"""The tiny baseline as a model: prompt and seed to layout, layout to image; and what it never saw in training.
+
+Combinations that are left out of training are chosen by a hash of their words, so that training and evaluation agree
+without a list. Mirror images of training scenes are training scenes too; the choices are therefore the same for left
+and right, and for above and below.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import re
 import zipfile
+import zlib
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formalimg._util.io import refuse_special_file
 from formalimg._util.transformer import Floats, Integers, Weights
 from formalimg.errors import FormalimgError
+from formalimg.logic.syntax import Atom, Formula, Value, atoms
 from formalimg.models.builtin.tiny.networks import GRID, IMAGE_SIZE, PATCH, PainterNetwork, PlannerNetwork
-from formalimg.models.builtin.tiny.tokenizer import Tokenizer
 from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.scene import Scene
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-WEIGHTS = Path(__file__).with_name("weights.npz")
-"""The weights that come with the package."""
 
+PADDING, UNKNOWN = 0, 1  # tokens that stand for no word, and for a word that was never seen in training
+MAX_TOKENS = 256  # what follows the first so many tokens is not read; no prompt of the default suite is as long
+_TOKEN = re.compile(r"[a-z]+|[^\sa-z]")
+_STYLE = re.compile(r"[^.]*\bknolling\b[^.]*\.")  # a sentence that names the only style there is
+
+
+def split_words(prompt: str) -> list[str]:
+    """Split a prompt into lower-case words and single other characters, without its sentence about the style."""
+    return _TOKEN.findall(_STYLE.sub("", prompt.lower(), count=1))
+
+
+class Tokenizer:
+    """Maps words to numbers; `words` are those of the training prompts, in the order of their numbers from 2 on."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = tuple(words)
+        self._numbers = {word: number for number, word in enumerate(self.words, start=2)}
+
+    @classmethod
+    def of_prompts(cls, prompts: Iterable[str]) -> Tokenizer:
+        """Make a tokenizer of all words in these prompts."""
+        return cls(sorted({word for prompt in prompts for word in split_words(prompt)}))
+
+    def __len__(self) -> int:
+        return len(self.words) + 2
+
+    def encode(self, prompt: str) -> NDArray[np.int64]:
+        """Return the tokens of a prompt, at most `MAX_TOKENS`."""
+        numbers = [self._numbers.get(word, UNKNOWN) for word in split_words(prompt)]
+        return np.array(numbers[:MAX_TOKENS], dtype=np.int64)
+
+    def number(self, word: str) -> int:
+        """Return the token of a word."""
+        return self._numbers.get(word, UNKNOWN)
+
+
+WEIGHTS = Path(__file__).with_name("weights.npz")  # the weights that come with the package
 PLAN_STEPS, PAINT_STEPS = 32, 4
 """Steps from noise to a layout, and from noise to an image: a layout takes many, because objects move together."""
-
-MAX_OBJECTS = 20
-"""Further objects of a prompt are ignored."""
-
-_MIN_SIDE = 0.02
-"""Boxes are at least so wide and high, where the image is 1 wide."""
+MAX_OBJECTS = 20  # further objects of a prompt are ignored
+_MIN_SIDE = 0.02  # boxes are at least so wide and high, where the image is 1 wide
 
 
 class TinyModel:
@@ -132,3 +172,45 @@ def load_tiny(path: Path = WEIGHTS) -> TinyModel:
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise FormalimgError(f"{path} does not hold the weights of builtin/tiny: {error}") from error
     return TinyModel(weights, words, classes, colors)
+
+
+Unseen: TypeAlias = Literal["color", "pair", "side", "level"]
+"""A class in a new colour; two classes never related before; a class never beside another; more objects than ever."""
+
+MAX_TRAINED_LEVEL = 6  # instructions of higher levels are never seen
+_SIDES = frozenset({"LeftOf", "RightOf"})
+
+
+def is_unseen_color(label: str, color: str) -> bool:
+    """Return whether no training image has a thing of this class in this colour: one pair in ten."""
+    return _hash_share("color", label, color) < 0.1
+
+
+def unseen_in(formula: Formula, level: int) -> frozenset[Unseen]:
+    """Return what of a formula was never seen in training; the classes of its variables are told by `Is`."""
+    parts = list(atoms(formula))
+    classes = {atom.variables[0]: _value_of(atom) for atom in parts if atom.predicate == "Is"}
+    kinds: set[Unseen] = {"level"} if level > MAX_TRAINED_LEVEL else set()
+    for atom in parts:
+        labels = [classes.get(name, "") for name in atom.variables]
+        kinds.update(_find_unseen(atom, labels))
+    return frozenset(kinds)
+
+
+def _find_unseen(atom: Atom, labels: list[str]) -> Iterable[Unseen]:
+    if atom.predicate == "Has" and is_unseen_color(labels[0], _value_of(atom)):
+        yield "color"
+    if len(labels) == 2:
+        if _hash_share("pair", *sorted(labels)) < 0.1:  # one pair of classes in ten is never related
+            yield "pair"
+        if atom.predicate in _SIDES and any(_hash_share("side", label) < 1 / 12 for label in labels):
+            yield "side"
+
+
+def _value_of(atom: Atom) -> str:
+    return next((argument.text for argument in atom.arguments if isinstance(argument, Value)), "")
+
+
+def _hash_share(*words: str) -> float:
+    """Return a number from 0 to 1 that is as good as random, and always the same for the same words."""
+    return zlib.crc32(" ".join(words).encode()) / 2**32

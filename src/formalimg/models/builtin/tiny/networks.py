@@ -24,16 +24,10 @@ from formalimg._util.transformer import (
     time_features,
 )
 
-PATCH = 8
-"""The painter sees an image as square patches of so many pixels."""
-
-GRID = 16
-"""So many patches make a row of an image, and a column."""
-
+PATCH = 8  # the painter sees an image as square patches of so many pixels
+GRID = 16  # so many patches make a row of an image, and a column
 IMAGE_SIZE = PATCH * GRID
-
-_WAVES = 8
-"""Frequencies with which the painter sees where in an object a patch lies."""
+_WAVES = 8  # frequencies with which the painter sees where in an object a patch lies
 
 
 class PlannerNetwork:
@@ -69,13 +63,13 @@ class PlannerNetwork:
         weights = self._weights
         x = weights.linear("box", boxes) + weights.linear("anchor", features[anchors])
         rotation = rotary(anchors)
-        condition = _condition(weights, time)
-        for layer, seen in zip(self._decoder, text, strict=True):
+        condition = _time_condition(weights, time)
+        for layer, keys in zip(self._decoder, text, strict=True):
             shift, scale, gate, shift_2, scale_2, gate_2 = condition + layer["modulation"]
             normal = norm(x) * (1 + scale) + shift
             attention = layer.part("attention")
             x = x + gate * attend(attention, normal, keys_values(attention, normal))
-            x = x + attend(layer.part("cross"), norm(x) * layer["cross_gain"], seen, rotation)
+            x = x + attend(layer.part("cross"), norm(x) * layer["cross_gain"], keys, rotation)
             x = x + gate_2 * feed_forward(layer.part("feed_forward"), norm(x) * (1 + scale_2) + shift_2)
         return weights.linear("out", norm(x))
 
@@ -90,19 +84,19 @@ class PainterNetwork:
     def place(self, boxes: Floats, classes: Integers, colors: Integers) -> Floats:
         """Return for each patch of the image what of which object it shows."""
         weights = self._weights
-        found = np.zeros((GRID * GRID, weights["patch.bias"].shape[0]), dtype=np.float32)
+        output = np.zeros((GRID * GRID, weights["patch.bias"].shape[0]), dtype=np.float32)
         features, overlaps = patch_features(boxes)
         patches, objects = np.nonzero(overlaps)
         hidden = weights.linear("place_in", features[patches, objects])
         hidden = hidden + weights["class.weight"][classes[objects]] + weights["color.weight"][colors[objects]]
-        np.add.at(found, patches, weights.linear("place_out", gelu(hidden)))
-        return found
+        np.add.at(output, patches, weights.linear("place_out", gelu(hidden)))
+        return output
 
     def predict(self, patches: Floats, time: float, places: Floats) -> Floats:
         """Return the patches that the image will have."""
         weights = self._weights
         x = weights.linear("patch", patches) + places + grid_positions(GRID, places.shape[1])
-        condition = _condition(weights, time)
+        condition = _time_condition(weights, time)
         for layer in self._layers:
             shift, scale, gate, shift_2, scale_2, gate_2 = condition + layer["modulation"]
             normal = norm(x) * (1 + scale) + shift
@@ -121,9 +115,9 @@ def patch_features(boxes: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     slack = np.float32(1 / IMAGE_SIZE)
     parts = []
     overlaps = np.ones((GRID * GRID, len(boxes)), dtype=np.bool_)
-    for low, high, place in ((boxes[:, 0], boxes[:, 2], column), (boxes[:, 1], boxes[:, 3], row)):
+    for low, high, index in ((boxes[:, 0], boxes[:, 2], column), (boxes[:, 1], boxes[:, 3], row)):
         side = np.maximum(high - low, np.float32(1e-3))
-        start, end = starts[place][:, None], ends[place][:, None]
+        start, end = starts[index][:, None], ends[index][:, None]
         overlaps &= (end > low - slack) & (start < high + slack)
         inside = ((start + end) / 2 - low) / side
         from_low, to_high = (start - low) * GRID, (high - end) * GRID
@@ -134,11 +128,10 @@ def patch_features(boxes: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     return np.concatenate(parts, axis=-1).astype(np.float32), overlaps
 
 
-FEATURES = 2 * (4 + 2 * _WAVES)
-"""How many numbers say where in an object a patch lies."""
+FEATURES = 2 * (4 + 2 * _WAVES)  # how many numbers say where in an object a patch lies
 
 
-def _condition(weights: Weights, time: float) -> Floats:
+def _time_condition(weights: Weights, time: float) -> Floats:
     """Return shifts, scales and gates for a time, before the addition of each layer's own."""
     size = weights["time_in.weight"].shape[1]
     hidden = gelu(weights.linear("time_in", time_features(time, size)))
