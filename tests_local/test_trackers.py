@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import formalimg
-from formalimg.reports.sharing.tracked_runs import TrackedRun, tracked_run
+from formalimg.reports.sharing.trackers import TrackedRun, tracked_run
 from formalimg.reports.sharing.trackers import log_run, read_tracker
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from formalimg.reports.telling import MAX_TELLING, telling_failures
+from formalimg.reports.examples import MAX_TELLING, telling_failures
 from formalimg.types import Part, Verdict
 from tests.reports.drawn_runs import DrawnRun, plain_run
 

@@ -15,7 +15,7 @@ import pytest
 
 import formalimg
 from formalimg.reports.comparison import compare
-from formalimg.reports.sharing.tracked_runs import tracked_run
+from formalimg.reports.sharing.trackers import tracked_run
 from formalimg.runs.reader import open_run
 from tests.support.command import formalimg as command
 

@@ -10,12 +10,12 @@ from formalimg._util.text import visible
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.judges.failures import failure_sentences
 from formalimg.reports.comparison_model import BY_PEOPLE, Comparison, Section
+from formalimg.reports.examples import telling_failures
 from formalimg.reports.main_table import main_table
 from formalimg.reports.notes import caveats, short_caption
 from formalimg.reports.tables.format import level_name
 from formalimg.reports.tables.model import Column, baselines_last
 from formalimg.reports.tables.terminal import grid_width, render_terminal
-from formalimg.reports.telling import telling_failures
 from formalimg.types import RunRecord, Table
 
 if TYPE_CHECKING:

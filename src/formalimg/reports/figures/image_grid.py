@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from formalimg.benchmarks.registry import suite
+from formalimg.reports.comparison_model import run_names
 from formalimg.reports.figures.svg import QUIET, WIDTH, Figure, Markup, element, fit_text, join, text_at
-from formalimg.reports.notes import run_names
 from formalimg.reports.report_images import Thumbnail, make_thumbnail
 from formalimg.reports.tables.format import level_head, level_name, level_word
 from formalimg.runs.reader import Judged

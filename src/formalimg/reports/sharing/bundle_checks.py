@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
+from formalimg._util.strict_json import dumps_storable
 from formalimg._util.text import truncate
 
 
@@ -93,22 +96,50 @@ class CheckTally:
     def result(self, digest: str, made_with: str, files: int, *, is_cited: bool) -> BundleCheck:
         """Return everything that was noted."""
         missing, unproven = (
-            tuple(Unproven(what, count, reason) for (what, reason), count in counts.items() if count)
-            for counts in (self._missing, self._unproven)
+            tuple(Unproven(what, count, reason) for (what, reason), count in counter.items() if count)
+            for counter in (self._missing, self._unproven)
         )
-        return BundleCheck(
-            tuple(self.findings),
-            digest,
-            is_cited,
-            made_with,
-            files,
-            self.verdicts,
-            self.by_answers,
-            self.by_scene,
-            self.by_image,
-            self.images_to_judge,
-            self.numbers,
-            self.planned,
-            missing,
-            unproven,
-        )
+        counts = (self.verdicts, self.by_answers, self.by_scene, self.by_image, self.images_to_judge)
+        sums = (*counts, self.numbers, self.planned)
+        return BundleCheck(tuple(self.findings), digest, is_cited, made_with, files, *sums, missing, unproven)
+
+
+TOLERANCE = 1e-9
+"""Numbers may differ by this share: another processor may round otherwise in the last digits."""
+
+_ABSENT: Final = object()
+
+
+def value_differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield the path of each value that differs, with both values."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in dict.fromkeys((*new, *old)):
+            inner = f"{path}.{name}".lstrip(".")
+            yield from value_differences(old.get(name, _ABSENT), new.get(name, _ABSENT), inner)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for number, (before, after) in enumerate(zip(old, new, strict=True)):
+            names = (before[key] for key in ("name", "suite") if isinstance(before, dict) and key in before)
+            yield from value_differences(before, after, f"{path}[{next(names, number)}]")
+    elif not is_same(old, new):
+        yield path, old, new
+
+
+def is_same(old: Any, new: Any) -> bool:
+    """Return whether two values are the same, numbers but for their last digits."""
+    if isinstance(old, bool) or isinstance(new, bool):
+        return old is new
+    if isinstance(old, int | float) and isinstance(new, int | float):
+        return math.isclose(old, new, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return bool(old == new)
+
+
+def count_leaves(data: Any) -> int:
+    """Return how many values there are in plain data."""
+    if isinstance(data, dict | list):
+        return sum(map(count_leaves, data.values() if isinstance(data, dict) else data))
+    return 1
+
+
+def value_text(value: Any) -> str:
+    """Return a value as it is shown in a message."""
+    return "absent" if value is _ABSENT else truncate(dumps_storable(value), 100, 40)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,8 +20,11 @@ from formalimg._util.processes import temporary_environment
 from formalimg._util.text import truncate, visible
 from formalimg.errors import FormalimgError
 from formalimg.models.secrets import redact
-from formalimg.reports.results.failures import Failure
-from formalimg.reports.sharing.tracked_runs import TrackedRun
+from formalimg.reports.results.failures import Failure, Failures, find_failures
+from formalimg.reports.tables.format import level_word
+from formalimg.runs.manifest import Identity, RunManifest
+from formalimg.runs.reader import open_run
+from formalimg.stats.observations import Profile
 
 PROJECT = "formalimg"
 _SUFFIX = ".formalimg"
@@ -208,3 +213,94 @@ _WRITERS: Mapping[str, Callable[[TrackedRun, str], str]] = {
     "mlflow": _log_mlflow,
     "tensorboard": _log_tensorboard,
 }
+
+
+MAX_FAILURES = 24
+"""The most failures that are logged, spread over the levels."""
+
+
+@dataclass(frozen=True)
+class TrackedRun:
+    """A run as trackers show it."""
+
+    name: str  # its name: that of its folder, with the judge where the run has several
+    key: str  # a text of 32 hexadecimal digits by which the same run and judge are found again
+    settings: Mapping[str, str | int | float | bool]  # what the run was asked to do, and by which version
+    # the numbers of the whole run, by name: rate or score with its interval, coverage, counts, cost
+    numbers: Mapping[str, float]
+    levels: Mapping[int, Mapping[str, float]]  # the numbers of each level, by name
+    level_word: str  # what a level is called, such as `K`
+    failures: Failures = field(repr=False)  # images that failed
+
+
+def tracked_run(
+    folder: str | Path,
+    judge: Identity | None = None,
+    *,
+    max_failures: int = MAX_FAILURES,
+    profile: Profile | None = None,
+) -> TrackedRun:
+    """Return what trackers are told about a run."""
+    from formalimg.reports.comparison import compare  # here, so that a tracker is checked without it
+
+    path = Path(folder)
+    with closing(open_run(path, judge)) as run:
+        section = compare([run], profile=profile).sections[0]
+        several = len(run.judges()) > 1
+        failures = find_failures(run, None, max_failures)
+    row = section.rows[0]
+    manifest, summary = row.manifest, row.summary
+    measure = "score" if section.suite.has_scores else "pass_rate"
+    numbers = {
+        **_rate_numbers(measure, summary.overall.value, summary.overall.interval),
+        "coverage": summary.overall.coverage,
+        "images": float(summary.overall.expected),
+        "scored": float(summary.overall.scored),
+        "cost_dollars": row.spent.dollars,
+        "unpriced_calls": float(row.spent.unpriced),
+    }
+    general = summary.generalizability
+    if general is not None and general.value is not None:
+        numbers["generalizability"] = float(general.value)
+    for name, band in summary.bands.items():
+        if band.value is not None:
+            numbers[f"band/{name}"] = band.value
+    identity = (manifest.created, manifest.images_id, manifest.items_digest, manifest.suite, manifest.model)
+    key = hashlib.sha256(repr((*identity, manifest.judge)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    levels = {
+        level: {**_rate_numbers(measure, rate.value, rate.interval), "coverage": rate.coverage}
+        for level, rate in summary.levels.items()
+    }
+    name = f"{path.resolve().name}{f', {manifest.judge.name}' if several and manifest.judge else ''}"
+    word = level_word(section.suite) or "level"
+    return TrackedRun(name, key, _settings(manifest), numbers, levels, word, failures)
+
+
+def _rate_numbers(name: str, value: float | None, interval: tuple[float, float] | None) -> dict[str, float]:
+    """Return a rate and the ends of its interval; nothing where there is no value, which is never 0."""
+    if value is None:
+        return {}
+    ends = {} if interval is None else {f"{name}_low": interval[0], f"{name}_high": interval[1]}
+    return {name: value, **ends}
+
+
+def _settings(manifest: RunManifest) -> dict[str, str | int | float | bool]:
+    settings: dict[str, str | int | float | bool] = {
+        "suite": manifest.suite,
+        "suite_version": manifest.suite_version,
+        "items_digest": manifest.items_digest,
+        "model": manifest.model.name,
+        "judge": manifest.judge.name if manifest.judge else "none",
+        "samples": manifest.samples,
+        "seed": manifest.seed,
+        "size": manifest.size,
+        "task": manifest.task,
+        "condition": manifest.condition or "plain",
+        "style": manifest.style,
+        "created": manifest.created,
+        "made_with": manifest.made_with,
+    }
+    for role, party in (("model", manifest.model), ("judge", manifest.judge)):
+        for name, value in (party.settings if party else {}).items():
+            settings[f"{role}.{name}"] = "none" if value is None else value
+    return settings

@@ -15,8 +15,7 @@ from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.judges.failures import failure_sentences
 from formalimg.reports.comparison import compare
 from formalimg.reports.comparison_model import Comparison, Section
-from formalimg.reports.figures.curve import curves_html
-from formalimg.reports.figures.differences import differences_svg
+from formalimg.reports.figures.curve import curves_html, differences_svg
 from formalimg.reports.findings import claims
 from formalimg.reports.page import main_table_html, numbers_heading, table_html
 from formalimg.reports.paired_tables import PAIRED
