@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from formalimg.reports.examples import choose
+from formalimg.reports.examples import choose_images
 from formalimg.reports.report_images import Thumbnail, make_thumbnail
 from formalimg.runs.image_store import RunFolderImage
 from formalimg.runs.queries import ImageOutcome
@@ -33,7 +33,7 @@ OUTCOMES = st.lists(
 
 @given(OUTCOMES, st.integers(0, 40))
 def test_as_many_as_asked_for_and_none_twice(outcomes: list[ImageOutcome], count: int) -> None:
-    chosen = choose(outcomes, count)
+    chosen = choose_images(outcomes, count)
     assert len(chosen) == min(count, len(outcomes))
     assert len(set(chosen)) == len(chosen)
     assert set(chosen) <= set(outcomes)
@@ -44,7 +44,7 @@ def test_as_many_as_asked_for_and_none_twice(outcomes: list[ImageOutcome], count
 
 def test_passes_failures_and_levels_have_equal_parts() -> None:
     outcomes = [_outcome(n, n % 10 + 1, passed) for n, passed in enumerate([True, False] * 100 + [False, True] * 100)]
-    chosen = choose(outcomes, 20)
+    chosen = choose_images(outcomes, 20)
     assert Counter(one.passed for one in chosen) == {True: 10, False: 10}
     assert set(Counter(one.level for one in chosen).values()) == {2}
 
@@ -52,12 +52,12 @@ def test_passes_failures_and_levels_have_equal_parts() -> None:
 def test_some_unscored_of_every_reason_are_shown() -> None:
     outcomes = [_outcome(n, 1, True) for n in range(50)]
     outcomes += [_outcome(100 + n, 1, None, reason) for n, reason in enumerate(["refused"] * 9 + ["judge failed"])]
-    chosen = choose(outcomes, 24)
+    chosen = choose_images(outcomes, 24)
     assert Counter(one.reason for one in chosen) == {"": 20, "refused": 3, "judge failed": 1}
 
 
 def test_images_not_made_yet_are_not_shown() -> None:
-    assert choose([_outcome(1, 1, None, "no image"), _outcome(2, 1, True)], 10) == [_outcome(2, 1, True)]
+    assert choose_images([_outcome(1, 1, None, "no image"), _outcome(2, 1, True)], 10) == [_outcome(2, 1, True)]
 
 
 def test_images_are_made_small_and_stand_upright(tmp_path: Path) -> None:

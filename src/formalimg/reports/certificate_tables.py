@@ -30,10 +30,10 @@ def with_certificates(comparison: Comparison, certificates: Sequence[JudgeCertif
     return replace(comparison, sections=sections)
 
 
-def certified_rates(run: RunRow, certificates: Sequence[JudgeCertificate]) -> ErrorRates | None:
+def find_certified_rates(run: RunRow, certificates: Sequence[JudgeCertificate]) -> ErrorRates | None:
     """Return the error rates of a run's judge on drawings; None without a certificate of just this judge."""
     for certificate in certificates:
-        if _is_for_run(certificate, run) and not any(_differences(run, certificate)):
+        if _is_for_run(certificate, run) and not any(_judge_differences(run, certificate)):
             errors = certified_errors(certificate)
             return None if errors is None else errors.rates
     return None
@@ -54,7 +54,7 @@ def certificate_table(section: Section, certificates: Sequence[JudgeCertificate]
         for certificate in fitting:
             # Human labels correct the rate better, and a score is none.
             has_rate = not (run.name in labelled or section.suite.has_scores or run.summary.overall.value is None)
-            remarks += [f"{run.name}: {remark}" for remark in _differences(run, certificate)]
+            remarks += [f"{run.name}: {remark}" for remark in _judge_differences(run, certificate)]
             raw = corrected = Number(None)
             if has_rate:
                 overall = run.summary.overall
@@ -127,7 +127,7 @@ def _missing_certificate_remark(run: RunRow, judge: str, certificates: Sequence[
     )
 
 
-def _differences(run: RunRow, certificate: JudgeCertificate) -> Iterator[str]:
+def _judge_differences(run: RunRow, certificate: JudgeCertificate) -> Iterator[str]:
     """Yield in what the certified judge differs from that of the run."""
     judge = run.manifest.judge
     ours = {name: value for name, value in (judge.settings if judge else {}).items() if value is not None}

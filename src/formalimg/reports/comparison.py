@@ -113,7 +113,7 @@ def _build_section(
     run_looks = [read_run_looks(run) for run in runs]
     if epsilon is None:
         epsilon = next((looks.epsilon for looks in run_looks if looks and looks.epsilon), None)
-    published = published_rows(suite, [run.manifest for run in runs], epsilon) if rules.references else ()
+    published = find_published_rows(suite, [run.manifest for run in runs], epsilon) if rules.references else ()
     images = [read_images(run, suite) for run in runs]
     numbers = list(map(run_numbers, runs, images, repeat(suite), repeat(epsilon), repeat(rules), run_looks))
     rows = tuple(map(_build_row, run_names(runs), runs, images, numbers, repeat(rules), run_looks))
@@ -122,7 +122,9 @@ def _build_section(
         for row, run, run_images, sums in zip(rows, runs, images, numbers, strict=True)
     ]
     notes = tuple(comparison_notes(runs, rows, published))
-    corrected, label_tables, label_notes = _correct(suite, results, epsilon, rules, labels) if labels else ((), (), ())
+    corrected, label_tables, label_notes = (
+        _correct_runs(suite, results, epsilon, rules, labels) if labels else ((), (), ())
+    )
     section = Section(suite, epsilon, rows, published, (*notes, *label_notes), corrected=corrected)
     if any(run_looks):
         from formalimg.reports.adaptive_tables import adaptive_tables  # here: few runs are adaptive
@@ -141,7 +143,7 @@ def _build_section(
     return replace(section, tables=tuple(table for table in (*label_tables, *tables) if table.rows))
 
 
-def _correct(
+def _correct_runs(
     suite: Benchmark,
     results: Sequence[SeenRun],
     epsilon: float | None,
@@ -149,7 +151,7 @@ def _correct(
     labels: Mapping[Path, RunLabels],
 ) -> tuple[tuple[CorrectedRun, ...], tuple[Table, ...], tuple[str, ...]]:
     """Return the runs corrected by human labels, their tables, and why others could not be corrected."""
-    from formalimg.reports.corrected import correct_run, corrected_tables, why_not_corrected
+    from formalimg.reports.corrected import build_corrected_tables, correct_run, why_not_corrected
 
     corrected, notes = [], []
     for run in results:
@@ -164,7 +166,7 @@ def _correct(
             notes.append(f"{run.name}: not corrected by human labels: {problem}.")
         else:
             corrected.append(correct_run(run, run_labels, suite, epsilon, rules))
-    return tuple(corrected), corrected_tables(suite, corrected, rules), tuple(notes)
+    return tuple(corrected), build_corrected_tables(suite, corrected, rules), tuple(notes)
 
 
 def _with_pairs(
@@ -180,18 +182,18 @@ def _with_pairs(
         return section
     # here, so that the report of one run is made faster
     from formalimg.reports.paired_runs import compare_in_pairs
-    from formalimg.reports.paired_tables import paired_tables
+    from formalimg.reports.paired_tables import build_paired_tables
 
     errors = {}
     if certificates:
-        from formalimg.reports.certificate_tables import certified_rates  # here: few reports have certificates
+        from formalimg.reports.certificate_tables import find_certified_rates  # here: few reports have certificates
 
-        rates = {row.folder.resolve(): certified_rates(row, certificates) for row in section.rows}
+        rates = {row.folder.resolve(): find_certified_rates(row, certificates) for row in section.rows}
         errors = {folder: rate for folder, rate in rates.items() if rate is not None}
     paired = compare_in_pairs(section.suite, results, rules, baseline, labels, errors)
     if not paired.headline:
         return section
-    tables = paired_tables(section.suite, results, paired, rules)
+    tables = build_paired_tables(section.suite, results, paired, rules)
     return replace(
         section, tables=tables, ranks=paired.ranks, ranked_by=paired.headline[0].number, pairs=paired.headline
     )
@@ -228,7 +230,7 @@ def _build_row(
     )
 
 
-def published_rows(
+def find_published_rows(
     suite: Benchmark, manifests: Sequence[RunManifest], epsilon: float | None
 ) -> tuple[PublishedRow, ...]:
     """Return the published numbers that belong to runs of a suite, each table once.
@@ -242,10 +244,10 @@ def published_rows(
     rows: dict[int, ReferenceRow] = {}
     for task, condition in settings:
         rows.update((id(row), row) for row in reference_rows(suite.name, task=task, condition=condition))
-    return tuple(_published_row(row, suite, epsilon) for row in rows.values())
+    return tuple(_build_published_row(row, suite, epsilon) for row in rows.values())
 
 
-def _published_row(row: ReferenceRow, suite: Benchmark, epsilon: float | None) -> PublishedRow:
+def _build_published_row(row: ReferenceRow, suite: Benchmark, epsilon: float | None) -> PublishedRow:
     bands: dict[str, float | None] = {}
     computed = []
     for band, levels in suite.bands.items():

@@ -93,35 +93,35 @@ class RunRow:
 
     def level_bounds(self, level: int) -> Interval | None:
         """Return the worst and the best rate or mean of a level; None if no verdict is missing."""
-        return self._bounds(lambda those: those.levels.get(level))
+        return self._bounds(lambda estimates: estimates.levels.get(level))
 
     def band_bounds(self, band: str) -> Interval | None:
         """Return the worst and the best value of a band; None if no verdict is missing."""
-        return self._bounds(lambda those: those.bands.get(band))
+        return self._bounds(lambda estimates: estimates.bands.get(band))
 
     def overall_bounds(self) -> Interval | None:
         """Return the worst and the best rate or mean over all images; None if no verdict is missing."""
-        return self._bounds(lambda those: those.overall)
+        return self._bounds(lambda estimates: estimates.overall)
 
     def held_bounds(self) -> Interval | None:
         """Return the worst and the best generalizability; None if no verdict is missing."""
-        return self._bounds(lambda those: those.generalizability)
+        return self._bounds(lambda estimates: estimates.generalizability)
 
     def _bounds(self, value_of: Callable[[PointEstimates], float | None]) -> Interval | None:
         if self.bounds is None:
             return None
-        worst, best = (value_of(those) for those in self.bounds)
+        worst, best = (value_of(estimates) for estimates in self.bounds)
         return None if worst is None or best is None else Interval(worst, best)
 
 
-def rated_rows(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
+def select_rated_rows(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
     """Return the runs that a comparison rates; the others are its baselines.
 
     Built-in models are baselines of other models. Among themselves only the ceiling and the floor are, and alone none.
     """
-    own = (row for row in rows if not is_built_in(row.manifest.model.name))
+    models = (row for row in rows if not is_built_in(row.manifest.model.name))
     between = (row for row in rows if row.manifest.model.name not in (CEILING, FLOOR))
-    return tuple(own) or tuple(between) or tuple(rows)
+    return tuple(models) or tuple(between) or tuple(rows)
 
 
 def name_with_task(model: str, task: str, condition: str) -> str:
@@ -238,7 +238,7 @@ class Section:
     @property
     def rated(self) -> tuple[RunRow, ...]:
         """The rows that are no baselines of the others."""
-        return rated_rows(self.rows)
+        return select_rated_rows(self.rows)
 
     @property
     def is_ranked_by_people(self) -> bool:
@@ -253,11 +253,11 @@ class Section:
     @property
     def levels(self) -> tuple[int, ...]:
         """The levels that any row has a number for, or would have if it were not adaptive, in order."""
-        found = {
+        levels = {
             level for row in self.rows for level in (*row.summary.levels, *(row.looks.levels if row.looks else ()))
         }
-        found.update(level for row in self.published for level in row.rates)
-        return tuple(sorted(found))
+        levels.update(level for row in self.published for level in row.rates)
+        return tuple(sorted(levels))
 
 
 @dataclass(frozen=True)
@@ -351,5 +351,5 @@ def with_sentence(table: Table, sentence: str) -> Table:
     """Return a table with a sentence at the end of its caption, if it has rates or scores that it is about."""
     if not sentence or not any(column.type in ("percent", "score", "points", "share") for column in table.columns):
         return table
-    caption, *others = table.notes or ("",)
-    return replace(table, notes=(f"{caption} {sentence}.".strip(), *others))
+    caption, *remarks = table.notes or ("",)
+    return replace(table, notes=(f"{caption} {sentence}.".strip(), *remarks))

@@ -115,7 +115,7 @@ def correct_run(
     if suite.has_scores:  # scores before any gate
         passed = {(image.item, image.sample): image.passed for image in run.images}
         images = [
-            _measure(image.item, image.sample, image.level, passed[image.item, image.sample], image.score, labels)
+            _measure_image(image.item, image.sample, image.level, passed[image.item, image.sample], image.score, labels)
             for image in run.graded
             if image.score is not None
         ]
@@ -137,23 +137,23 @@ def correct_run(
         level: CorrectedNumber(level_name(suite, level), Number.of(rate), corrected.levels.get(level))
         for level, rate in raw.levels.items()
     }
-    others = (
+    means = (
         *(CorrectedNumber(name, Number.of(band), corrected.bands.get(name)) for name, band in raw.bands.items()),
         CorrectedNumber(_ALL_IMAGES, Number.of(raw.overall), corrected.overall),
     )
     fractions: tuple[CorrectedNumber, ...] = ()
     if labels.scores:
         images = [
-            _measure(image.item, image.sample, image.level, image.passed, image.score, labels)
+            _measure_image(image.item, image.sample, image.level, image.passed, image.score, labels)
             for image in run.images
             if image.score is not None and image.passed is not None
         ]
         by_level, mean_fraction = _correct_means(images, suite, rules.confidence)
         fractions = (*by_level.values(), mean_fraction)
-    held = None
+    general = None
     if raw.generalizability is not None and corrected.generalizability is not None:
-        held = HeldLevels(raw.generalizability, corrected.generalizability)
-    return CorrectedRun(run.name, folder, labels, levels, others, fractions, held, corrected.labels, notes)
+        general = HeldLevels(raw.generalizability, corrected.generalizability)
+    return CorrectedRun(run.name, folder, labels, levels, means, fractions, general, corrected.labels, notes)
 
 
 class _MeasuredImage(NamedTuple):
@@ -164,7 +164,7 @@ class _MeasuredImage(NamedTuple):
     human: float | None
 
 
-def _measure(
+def _measure_image(
     item: str, sample: int, level: int, passed: bool | None, score: float, labels: RunLabels
 ) -> _MeasuredImage:
     human = labels.scores.get(ImageName(item, sample))
@@ -237,13 +237,13 @@ def by_people_table(section: Section, rules: HowCounted) -> Table:
     label_rule = _label_rule(runs)
     caption = (
         f"{measure} ({numbers}), over images with a verdict, corrected by the labels of people for some of them"
-        f"{f' ({label_rule})' if label_rule else ''}{_assumption(runs)}. Intervals: {100 * rules.confidence:g} %, "
+        f"{f' ({label_rule})' if label_rule else ''}{_assumption_text(runs)}. Intervals: {100 * rules.confidence:g} %, "
         "errors of the judge included."
     )
     return Table(BY_PEOPLE, "By people", columns, tuple(rows), (caption,), "result")
 
 
-def corrected_tables(suite: Benchmark, runs: Sequence[CorrectedRun], rules: HowCounted) -> tuple[Table, ...]:
+def build_corrected_tables(suite: Benchmark, runs: Sequence[CorrectedRun], rules: HowCounted) -> tuple[Table, ...]:
     """Return raw and corrected rates side by side, then G, then fractions of concepts; tables may have no rows."""
     if not runs:
         return ()
@@ -253,9 +253,9 @@ def corrected_tables(suite: Benchmark, runs: Sequence[CorrectedRun], rules: HowC
     label_rule = _label_rule(runs)
     caption = (
         f"{suite.title}: {measure}, over images with a verdict. raw: by the judge alone. corrected: by the labels of "
-        f"people for some of the same images ({sources}{f'; {label_rule}' if label_rule else ''}){_assumption(runs)}. "
-        f"effective labels: how many labels alone would be as precise. {confidence}; those of corrected numbers cover "
-        "errors of the judge, those of raw numbers do not."
+        f"people for some of the same images ({sources}{f'; {label_rule}' if label_rule else ''})"
+        f"{_assumption_text(runs)}. effective labels: how many labels alone would be as precise. "
+        f"{confidence}; those of corrected numbers cover errors of the judge, those of raw numbers do not."
     )
     notes = [f"{run.name}: {note}" if len(runs) > 1 else note for run in runs for note in run.notes]
     # A level that is all images is not said twice.
@@ -302,9 +302,9 @@ def _rate_table(
 
 def _held_table(suite: Benchmark, runs: Sequence[CorrectedRun], confidence: str) -> Table:
     """Return G by the judge alone, and by the corrected rates."""
-    known = [(run, run.held) for run in runs if run.held is not None]
-    subscript = epsilon_text(known[0][1].raw.epsilon) if known else ""
-    rows = [TableRow((run.name, *map(generalizability_number, held)), run.name) for run, held in known]
+    with_general = [(run, run.held) for run in runs if run.held is not None]
+    subscript = epsilon_text(with_general[0][1].raw.epsilon) if with_general else ""
+    rows = [TableRow((run.name, *map(generalizability_number, general)), run.name) for run, general in with_general]
     columns = (
         Column("run"),
         Column("raw G", "level", subscript=subscript, starts=True),
@@ -321,10 +321,12 @@ def _label_rule(runs: Sequence[CorrectedRun]) -> str:
     """Return how raters' answers become labels, and how many raters an image has."""
     rules = " / ".join(dict.fromkeys(run.labels.rule for run in runs if run.labels.rule))
     fewest = min(run.labels.raters[0] for run in runs)
-    most = max(run.labels.raters[1] for run in runs)
-    raters = f"{fewest} to {most} raters an image" if fewest < most else f"{count_noun(most, 'rater')} an image"
-    return ", ".join(filter(None, [rules, raters if most else ""]))
+    largest = max(run.labels.raters[1] for run in runs)
+    raters = (
+        f"{fewest} to {largest} raters an image" if fewest < largest else f"{count_noun(largest, 'rater')} an image"
+    )
+    return ", ".join(filter(None, [rules, raters if largest else ""]))
 
 
-def _assumption(runs: Sequence[CorrectedRun]) -> str:
+def _assumption_text(runs: Sequence[CorrectedRun]) -> str:
     return f"; this {ASSUMPTION}" if any(run.labels.assumed for run in runs) else ""

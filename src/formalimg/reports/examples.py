@@ -85,7 +85,7 @@ def _choose_examples(
     first: Collection[tuple[str, int]],
 ) -> tuple[ExampleImage, ...]:
     """Return up to `count` images of a run: equally many passes and failures of all levels, and some unscored."""
-    chosen = [(outcome.item, outcome.sample) for outcome in choose(run.outcomes(), count, first)]
+    chosen = [(outcome.item, outcome.sample) for outcome in choose_images(run.outcomes(), count, first)]
     return tuple(
         ExampleImage(
             run.items[judged.outcome.item],
@@ -96,7 +96,9 @@ def _choose_examples(
     )
 
 
-def choose(outcomes: Sequence[ImageOutcome], count: int, first: Collection[tuple[str, int]] = ()) -> list[ImageOutcome]:
+def choose_images(
+    outcomes: Sequence[ImageOutcome], count: int, first: Collection[tuple[str, int]] = ()
+) -> list[ImageOutcome]:
     """Return up to `count` outcomes, half failures and half passes, and some unscored: failures first, each by level.
 
     Each kind is spread over the levels, the unscored over their reasons. Images that were not made yet are
@@ -163,18 +165,18 @@ def telling_failures(runs: Mapping[int, RunRecord], count: int = MAX_TELLING) ->
         best = min(
             candidates,
             key=lambda failure: (
-                min(word_counts[word] for word in _failed_words(failure)),
+                min(word_counts[word] for word in _words_of_failure(failure)),
                 run_counts[failure.run],
                 failure.judged.outcome.level,
             ),
         )
         chosen.append(best)
-        word_counts.update(_failed_words(best))
+        word_counts.update(_words_of_failure(best))
         candidates = [failure for failure in candidates if failure.key[0] != best.key[0]]
     return sorted(chosen, key=lambda failure: (failure.run, failure.judged.outcome.level))
 
 
-def _failed_words(failure: TellingFailure) -> set[str]:
+def _words_of_failure(failure: TellingFailure) -> set[str]:
     """Return what failed: the predicates or concepts of the failed parts, else their kinds; "" if a rule did."""
     verdict = failure.judged.verdict
     parts = [part for part in verdict.parts if part.score < 1] if isinstance(verdict, Verdict) else []

@@ -13,7 +13,7 @@ from formalimg._util.text import json_text, read_csv_cell
 from formalimg.reports.comparison_model import Comparison, PublishedRow, RunRow, Section, Tally
 from formalimg.reports.judge_quality import quality_data, quality_lines
 from formalimg.reports.main_table import main_table
-from formalimg.reports.notes import caption, remarks
+from formalimg.reports.notes import main_caption, main_remarks
 from formalimg.reports.tables.data_formats import csv_rows, csv_text, json_interval, json_number, json_table
 from formalimg.reports.tables.format import BOUNDS_NOTE
 from formalimg.reports.tables.model import is_incomplete, number_in
@@ -49,12 +49,12 @@ def comparison_csv(comparison: Comparison, studies: Sequence[HumanStudy] = ()) -
 def _section_lines(section: Section, comparison: Comparison) -> Iterator[dict[str, object]]:
     runs = {row.name: _run_fields(row, section, comparison) for row in section.rows}
     for table in (main_table(section, comparison), *section.tables):
-        for row in table.rows:
-            run = None if row.is_published else runs.get(row.run)  # others may have published under the same name
+        for cells in table.rows:
+            run = None if cells.is_published else runs.get(cells.run)  # others may have published under the same name
             # Published numbers, or numbers of the items alone.
-            common = run or {"suite": section.suite.name, "run": row.run, "model": row.model, "judge": row.judge}
+            common = run or {"suite": section.suite.name, "run": cells.run, "model": cells.model, "judge": cells.judge}
             # Files of earlier versions have generalizability after the overall rate.
-            numbers = sorted(csv_rows(table, row), key=lambda line: line["figure"] == "generalizability")
+            numbers = sorted(csv_rows(table, cells), key=lambda line: line["figure"] == "generalizability")
             yield from ({**common, **line} for line in numbers)
     if section.suite.terms.is_code:  # other parts have tables of their own
         for row in section.rows:
@@ -145,10 +145,10 @@ def _section_data(section: Section, comparison: Comparison) -> dict[str, object]
         "suite": section.suite.name,
         "title": section.suite.title,
         "epsilon": section.epsilon,
-        "caption": caption(section, comparison) + (f" {BOUNDS_NOTE}" if is_incomplete(table) else ""),
-        "remarks": remarks(section),
+        "caption": main_caption(section, comparison) + (f" {BOUNDS_NOTE}" if is_incomplete(table) else ""),
+        "remarks": main_remarks(section),
         "runs": runs,
-        "published": [_published_data(row) for row in section.published],
+        "published": [_reference_data(row) for row in section.published],
         "tables": [json_table(table) for table in section.tables],
     }
 
@@ -204,7 +204,7 @@ def _rate_data(rate: Rate, bounds: Interval | None) -> dict[str, object]:
     }
 
 
-def _published_data(row: PublishedRow) -> dict[str, object]:
+def _reference_data(row: PublishedRow) -> dict[str, object]:
     return {
         "name": row.name,
         "model": row.model,

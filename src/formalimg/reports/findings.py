@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-from formalimg.reports.comparison_model import Comparison, RunRow, Section, Tally, rated_rows
+from formalimg.reports.comparison_model import Comparison, RunRow, Section, Tally, select_rated_rows
 from formalimg.reports.paired_runs import PUBLIC_GAPS, RunPair, judge_text, rows_by_judge
 from formalimg.reports.tables.format import (
     count_noun,
@@ -53,7 +53,7 @@ class Findings(NamedTuple):
     answers: tuple[Finding, ...]
 
 
-def find(section: Section, comparison: Comparison) -> Findings:
+def collect_findings(section: Section, comparison: Comparison) -> Findings:
     """Return what the numbers of a section say."""
     rankings = []
     for numbers in rows_by_judge(section.rows):  # where runs are listed once for each judge, judge by judge
@@ -62,8 +62,8 @@ def find(section: Section, comparison: Comparison) -> Findings:
         scored = [row for row in rows if row.summary.overall.scored]
         pairs = tuple(pair for pair in section.pairs if pair.first in names)
         if scored:
-            rankings.append(_Ranking(replace(section, rows=rows, pairs=pairs), rated_rows(scored)))
-    unscored = list(_unscored_lines(section))
+            rankings.append(_Ranking(replace(section, rows=rows, pairs=pairs), select_rated_rows(scored)))
+    unscored = list(_lines_on_unscored(section))
     if not rankings:
         return Findings("No image has a verdict yet.", (Finding("Not scored", tuple(unscored)),) if unscored else ())
     rated = [row for ranking in rankings for row in ranking.rated]
@@ -98,9 +98,9 @@ def _missing_rule(rated: Sequence[RunRow], section: Section, missing: MissingPol
         yield f"{count:,} of {count_noun(rated[0].summary.overall.expected, 'image')} have no verdict."
 
 
-def claims(section: Section, comparison: Comparison) -> list[str]:
+def list_claims(section: Section, comparison: Comparison) -> list[str]:
     """Return the headline, and each difference that it rests on in a sentence."""
-    findings = find(section, comparison)
+    findings = collect_findings(section, comparison)
     return [findings.headline, *(line for answer in findings.answers[:1] if section.pairs for line in answer.lines)]
 
 
@@ -153,9 +153,9 @@ class _Ranking:
             for names in ((pair.first, pair.second), (pair.second, pair.first))
         ]
 
-    def _differences_of(self, name: str, others: Sequence[str]) -> list[_Difference]:
+    def _differences_of(self, name: str, names: Sequence[str]) -> list[_Difference]:
         """Return the differences of a run to others, the nearest first."""
-        differences = [entry for entry in self._differences if entry.first == name and entry.second in others]
+        differences = [entry for entry in self._differences if entry.first == name and entry.second in names]
         return sorted(differences, key=lambda entry: abs(entry.estimate or 0))
 
     @cached_property
@@ -348,14 +348,14 @@ def _tipping_text(difference: _Difference) -> str:
     pair, tipping = difference.pair, difference.pair.tipping
     if not pair.is_certain or tipping is None:
         return ""
-    leader, other = (difference.first, difference.second)[:: 1 if (difference.estimate or 0) > 0 else -1]
+    leader, trailing = (difference.first, difference.second)[:: 1 if (difference.estimate or 0) > 0 else -1]
     errors = pair.judge_errors
     fewer = " (fewer, if it passes many of both)" if errors == NO_ERRORS else ""
     ways = [
         f"{verb} images of {run} {100 * gap:.0f} points more often than of {than}{remark}"
         for verb, run, than, gap, remark in (
-            ("passed wrong", leader, other, tipping.false_pass, fewer),
-            ("failed right", other, leader, tipping.false_fail, ""),
+            ("passed wrong", leader, trailing, tipping.false_pass, fewer),
+            ("failed right", trailing, leader, tipping.false_fail, ""),
         )
         if gap is not None and gap <= _MAX_GAP
     ]
@@ -398,7 +398,7 @@ def _worst_shares(tallies: Mapping[str, Tally], count: int, noun: str = "") -> s
     )
 
 
-def _unscored_lines(section: Section) -> Iterator[str]:
+def _lines_on_unscored(section: Section) -> Iterator[str]:
     missing = [row for row in section.rated if row.summary.overall.scored < row.summary.overall.expected]
     for row in missing[:_MAX_LINES]:
         overall = row.summary.overall

@@ -17,7 +17,7 @@ from formalimg.reports.examples import ExampleImage
 from formalimg.reports.figures.series import run_tones
 from formalimg.reports.figures.svg import Markup, short_names
 from formalimg.reports.report_images import LinkedImage, PageImage
-from formalimg.reports.tables.format import count_noun, format_value, level_name, shorten
+from formalimg.reports.tables.format import count_noun, format_value, level_name, shorten_text
 from formalimg.scenes.objects import CANVAS, SceneError, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.types import Benchmark, Part, Unscored, Verdict
@@ -34,7 +34,7 @@ _FORMULA_WIDTH = 44
 _OPERATORS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall|exactly|at-least|at-most)(?=[\s)])"
 
 
-def gallery(section: Section, examples: Mapping[int, Sequence[ExampleImage]], remark: str, prefix: str) -> str:
+def gallery_html(section: Section, examples: Mapping[int, Sequence[ExampleImage]], remark: str, prefix: str) -> str:
     """Return images of the runs of a section as HTML, with filters."""
     runs = [number for number in range(len(section.rows)) if examples.get(number)]
     if not runs and not remark:
@@ -71,7 +71,7 @@ def telling_figures(section: Section, telling: Sequence[tuple[int, ExampleImage]
     tones, names = run_tones(section.rows), short_names([row.name for row in section.rows], _MAX_NAME)
     figures = []
     for run, example in telling:
-        first, *others = failure_sentences(example.judged.verdict, section.suite, example.item.formula)
+        first, *more = failure_sentences(example.judged.verdict, section.suite, example.item.formula)
         figures.append(
             {
                 "run": names[run] if len(section.rated) > 1 else "",
@@ -79,8 +79,8 @@ def telling_figures(section: Section, telling: Sequence[tuple[int, ExampleImage]
                 "image": Markup(image_html(example, section.suite) if example.thumbnail else ""),
                 "level": level_name(section.suite, example.item.level),
                 "sentence": first.text,
-                "more": f", and {len(others)} more" if others else "",
-                "prompt": shorten(example.item.prompt, _MAX_PROMPT),
+                "more": f", and {len(more)} more" if more else "",
+                "prompt": shorten_text(example.item.prompt, _MAX_PROMPT),
                 "link": f"#{_figure_id(example, run, prefix)}",
             }
         )
@@ -119,7 +119,7 @@ def _gallery_figure(example: ExampleImage, run: int, section: Section, prefix: s
         "verdict": f"{_SIGNS[name]} {name}{score}",
         "place": f"{level_name(suite, item.level)}, item {item.id}{sample}",
         "larger": example.thumbnail.address if isinstance(example.thumbnail, LinkedImage) else "",
-        "why": list(_remarks(verdict, is_gated=(outcome.item, outcome.sample) in row.gated)),
+        "why": list(_verdict_remarks(verdict, is_gated=(outcome.item, outcome.sample) in row.gated)),
         "prompt": item.prompt,
         "what_failed": [part.text for part in failure_sentences(verdict, suite, item.formula)] if failed else [],
         "failed": [_part_text(part, suite) for part in failed],
@@ -132,7 +132,7 @@ def _gallery_figure(example: ExampleImage, run: int, section: Section, prefix: s
     }
 
 
-def _remarks(verdict: Verdict | Unscored, *, is_gated: bool) -> Iterator[tuple[str, str, str]]:
+def _verdict_remarks(verdict: Verdict | Unscored, *, is_gated: bool) -> Iterator[tuple[str, str, str]]:
     """Yield why an image is unscored, failed by rule, counts as 0, or is in doubt: text, emphasis, text."""
     if isinstance(verdict, Unscored):
         yield "", verdict.reason, f": {verdict.detail}" if verdict.detail else ""
@@ -227,14 +227,14 @@ def _object_box(obj: SceneObject, at_fault: bool, image: PageImage) -> dict[str,
     left = min(x, image.width - length)
     top = y - 13 if y >= 13 else y  # above the box where there is room, else inside it
     return {
-        "frame": {"x": _pixels(x), "y": _pixels(y), "width": _pixels(width), "height": _pixels(height)},
-        "plate": {"x": _pixels(left), "y": _pixels(top), "width": _pixels(length), "height": "13"},
-        "text_x": _pixels(left + 3),
-        "text_y": _pixels(top + 9.5),
+        "frame": {"x": _pixel_text(x), "y": _pixel_text(y), "width": _pixel_text(width), "height": _pixel_text(height)},
+        "plate": {"x": _pixel_text(left), "y": _pixel_text(top), "width": _pixel_text(length), "height": "13"},
+        "text_x": _pixel_text(left + 3),
+        "text_y": _pixel_text(top + 9.5),
         "text": text,
         "at_fault": at_fault,
     }
 
 
-def _pixels(value: float) -> str:
+def _pixel_text(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")

@@ -79,11 +79,11 @@ class Gate:
             "suite": self.suite,
             "number": self.pair.number,
             "by": self.pair.by,
-            "difference": _points(decision.difference),
-            "low": _points(decision.low),
-            "high": _points(decision.high),
+            "difference": _to_points(decision.difference),
+            "low": _to_points(decision.low),
+            "high": _to_points(decision.high),
             "confidence": 1 - ALPHA,
-            "margin": _points(decision.margin),
+            "margin": _to_points(decision.margin),
             "items": decision.items,
             "missing": self.missing,
             "worse_than_base": decision.high < 0,
@@ -185,7 +185,9 @@ def _samples_to_tell(new: RunRecord, base: RunRecord, decision: GateDecision) ->
     fewest = min((len(images) for pair in pairs for images in pair), default=0)
     if fewest < 2 or len(pairs) < 2:
         return None
-    spread = variance([fsum(images) / len(images) - fsum(others) / len(others) for images, others in pairs])
+    spread = variance(
+        [fsum(images) / len(images) - fsum(base_images) / len(base_images) for images, base_images in pairs]
+    )
     noise = fsum(variance(images) / len(images) for pair in pairs for images in pair) / len(pairs)
     return decision.samples(fewest, min(1.0, noise / spread)) if spread else None
 
@@ -198,5 +200,5 @@ def _passes_by_item(run: RunRecord) -> dict[str, list[float]]:
     return passes
 
 
-def _points(value: float) -> float:
+def _to_points(value: float) -> float:
     return round(100 * value, 6)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from formalimg.reports.comparison_model import Comparison, PublishedRow, RunRow, Section
-from formalimg.reports.notes import caption, interval_note, remarks
+from formalimg.reports.notes import interval_note, main_caption, main_remarks
 from formalimg.reports.tables.format import NOTHING, epsilon_text, level_head, level_name, level_word
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
 from formalimg.stats.observations import Generalizability, Interval
@@ -24,7 +24,7 @@ A cell that is a dash is not known to the run at all; an unknown number of the r
 
 def main_table(section: Section, comparison: Comparison) -> Table:
     """Return the main table of a section: one row for each run, then the published ones."""
-    columns = tuple(_columns(section))
+    columns = tuple(_build_columns(section))
     rated = section.rated
     rows = [
         TableRow(tuple(of_run(row) for _, of_run, _ in columns), row.name, is_baseline=row not in rated)
@@ -39,13 +39,13 @@ def main_table(section: Section, comparison: Comparison) -> Table:
         section.suite.title,
         tuple(column for column, *_ in columns),
         tuple(rows),
-        (caption(section, comparison, intervals=False), *remarks(section)),
+        (main_caption(section, comparison, intervals=False), *main_remarks(section)),
         "result",
         f"{interval_note(section, comparison)}.",
     )
 
 
-def _columns(section: Section) -> Iterator[_MainColumn]:
+def _build_columns(section: Section) -> Iterator[_MainColumn]:
     yield Column("run"), lambda row: row.name, lambda row: row.name
     for level in section.levels:
         yield _level_column(section, level)
@@ -113,8 +113,11 @@ def _band_column(section: Section, name: str) -> _MainColumn:
         if band is None:
             return NOTHING
         rates = [row.summary.levels[level] for level in band.levels if level in row.summary.levels]
-        counts = (sum(getattr(rate, count) for rate in rates) for count in ("passed", "scored", "expected"))
-        return Number(band.value, band.interval, None, *counts, band.coverage, bounds=row.band_bounds(name))
+        passed, scored, expected = (
+            sum(getattr(rate, count) for rate in rates) for count in ("passed", "scored", "expected")
+        )
+        bounds = row.band_bounds(name)
+        return Number(band.value, band.interval, None, passed, scored, expected, band.coverage, bounds=bounds)
 
     def published_cell(row: PublishedRow) -> Cell:
         value = row.bands[name]
@@ -128,8 +131,8 @@ def _soft_score_cell(row: RunRow) -> Cell:
     if soft is None:
         return NOTHING
     expected = row.summary.overall.expected
-    known, unknown = soft.value * soft.number, expected - soft.number
-    bounds = Interval(known / expected, (known + unknown) / expected)
+    total, unknown = soft.value * soft.number, expected - soft.number
+    bounds = Interval(total / expected, (total + unknown) / expected)
     return Number(soft.value, scored=soft.number, expected=expected, bounds=bounds)
 
 

@@ -35,7 +35,7 @@ _DETAIL_HEAD, _DETAIL_TAIL = 240, 160
 # --- captions
 
 
-def caption(section: Section, comparison: Comparison, *, intervals: bool = True) -> str:
+def main_caption(section: Section, comparison: Comparison, *, intervals: bool = True) -> str:
     """Return the caption of the main table: what its numbers are, who judged, and by which rules they were made."""
     sentences = (_score_caption if section.suite.has_scores else _rate_caption)(section, comparison, intervals)
     return f"{'. '.join(sentences)}."
@@ -49,7 +49,7 @@ def short_caption(section: Section, comparison: Comparison) -> str:
     by = f", by {join_names(judges)}" if judges else ""
     rules = (suite.score_rules(comparison.how) or ()) if comparison.profile != "paper" else ()
     extras = [
-        *dict.fromkeys(map(extent, section.rows)),
+        *dict.fromkeys(map(extent_text, section.rows)),
         f"{100 * comparison.confidence:g} % intervals",
         RULES["fail"].lower() if comparison.missing == "fail" else "",
         f"profile: {comparison.profile}" if any("profile:" in rule for rule in rules) else "",
@@ -57,7 +57,7 @@ def short_caption(section: Section, comparison: Comparison) -> str:
     return f"{suite.title}: {measure}{by}. {'; '.join(filter(None, extras))}."
 
 
-def caveats(section: Section) -> Iterator[str]:
+def list_caveats(section: Section) -> Iterator[str]:
     """Yield in a line each what limits the numbers of a section, the most important first."""
     suite = section.suite
     texts = []
@@ -69,11 +69,11 @@ def caveats(section: Section) -> Iterator[str]:
             texts.append(f"{name}of {row.summary.overall.expected:,} images {join_counts(row.unscored)}{between}")
     if texts:
         yield f"{INCOMPLETE} {'; '.join(texts)}"
-    yield from _sources(section)
+    yield from _import_sources(section)
     yield from filter(None, (_adaptive_remark(row, suite) for row in section.rows))
     yield from (note for note in section.notes if note.startswith("The "))
     if judge_alone(suite, section.rows, section.corrected):
-        yield f"{_measure(suite)} are the judge's alone; people's labels correct them (--human)"
+        yield f"{_measure_name(suite)} are the judge's alone; people's labels correct them (--human)"
     yield from (note for note in section.notes if not note.startswith("The "))
     yield "Intervals cover which items and images were drawn, not errors of the judge"
 
@@ -126,17 +126,18 @@ def _score_caption(section: Section, comparison: Comparison, intervals: bool) ->
 
 def _extent_and_judge(section: Section) -> Iterator[str]:
     """Yield how many images there are, and who judged; where judges differ, the notes say so."""
-    yield "; ".join(dict.fromkeys(map(extent, section.rows)))
+    yield "; ".join(dict.fromkeys(map(extent_text, section.rows)))
     judges = [row.manifest.judge for row in section.rows]
     if judges[0] is not None and judges.count(judges[0]) == len(judges):
         details = ", ".join(filter(None, (judges[0].components, judges[0].wording)))
         yield f"Judged by {judges[0].name}{f' ({details})' if details else ''}"
-    yield from _sources(section)
+    yield from _import_sources(section)
     sentence = judge_alone(section.suite, section.rows, section.corrected)
     if sentence:
         yield sentence
     elif section.corrected:
-        yield f"{_measure(section.suite)} are the judge's; those corrected by human labels have tables of their own"
+        measure = _measure_name(section.suite)
+        yield f"{measure} are the judge's; those corrected by human labels have tables of their own"
 
 
 def judge_alone(suite: Benchmark, rows: Sequence[RunRow], corrected: Sequence[CorrectedRun]) -> str:
@@ -149,14 +150,16 @@ def judge_alone(suite: Benchmark, rows: Sequence[RunRow], corrected: Sequence[Co
     if not alone:
         return ""
     names = f" of {join_names(alone)}" if len(alone) < len(judged) else ""
-    return f"{_measure(suite)}{names} are the judge's, without human labels: `formalimg report --human` corrects them"
+    return (
+        f"{_measure_name(suite)}{names} are the judge's, without human labels: `formalimg report --human` corrects them"
+    )
 
 
-def _measure(suite: Benchmark) -> str:
+def _measure_name(suite: Benchmark) -> str:
     return "Scores" if suite.has_scores else "Rates"
 
 
-def _sources(section: Section) -> Iterator[str]:
+def _import_sources(section: Section) -> Iterator[str]:
     """Yield where imported answers come from: those of the judges that are shown."""
     sources = [
         source
@@ -169,18 +172,18 @@ def _sources(section: Section) -> Iterator[str]:
         yield f"Answers imported from {'; '.join(dict.fromkeys(sources))}: the images are not here"
 
 
-def extent(row: RunRow) -> str:
+def extent_text(row: RunRow) -> str:
     """Return how many images a run has: `20 items, 2 images of each`, or `1 to 2 images of each, 32 in all`."""
-    fewest, most = row.images_of_each
-    items, images = count_noun(row.items, "item"), count_noun(most, "image")
-    if fewest == most:
+    fewest, largest = row.images_of_each
+    items, images = count_noun(row.items, "item"), count_noun(largest, "image")
+    if fewest == largest:
         return f"{items}, {images} of each"
     return f"{items}, {fewest} to {images} of each, {row.summary.overall.expected:,} in all"
 
 
-def remarks(section: Section) -> list[str]:
+def main_remarks(section: Section) -> list[str]:
     """Return remarks on the main table: how runs differ, what is unscored, what failed by rule, how judges did."""
-    lines = [*section.notes, *_unscored_remarks(section)]
+    lines = [*section.notes, *_remarks_on_unscored(section)]
     for row in section.rows:
         lines += filter(None, [_adaptive_remark(row, section.suite)])
         if row.by_rule:
@@ -226,7 +229,7 @@ def _rank_note(section: Section) -> str:
     )
 
 
-def _unscored_remarks(section: Section) -> Iterator[str]:
+def _remarks_on_unscored(section: Section) -> Iterator[str]:
     """Yield how many images are unscored and why; what is the same for several runs is said once."""
     suite = section.suite
     names_by_remark: dict[str, list[str]] = {}
@@ -235,7 +238,7 @@ def _unscored_remarks(section: Section) -> Iterator[str]:
             overall, (number, bounds) = row.summary.overall, _headline_bounds(row, suite)
             remark = (
                 f"{overall.expected - overall.scored:,} of {count_noun(overall.expected, 'image')} unscored: "
-                f"{'; '.join(_reasons(row))}"
+                f"{'; '.join(_reason_texts(row))}"
             )
             if bounds is not None:
                 low, high = (format_value(end, suite.scale) for end in bounds)
@@ -245,7 +248,7 @@ def _unscored_remarks(section: Section) -> Iterator[str]:
         yield f"{join_names(names)}{', each' if len(names) > 1 else ''}: {remark}"
 
 
-def _reasons(row: RunRow) -> Iterator[str]:
+def _reason_texts(row: RunRow) -> Iterator[str]:
     """Yield each reason with its count and the most common of its details."""
     for reason, count in row.unscored.items():
         text, detail = f"{count:,} {reason}", row.details.get(reason)
@@ -297,7 +300,7 @@ def comparison_notes(
         their_items = "on their items" if same_items else "on their items, which are others than those of the runs,"
         yield (
             f"Published numbers are as their authors gave them, {their_items} and by their judge: "
-            f"{'; '.join(sources)}.{_computed_note(published, len(sources) > 1)}"
+            f"{'; '.join(sources)}.{_note_on_computed(published, len(sources) > 1)}"
         )
 
 
@@ -320,7 +323,7 @@ _SETTINGS: dict[str, Callable[[RunRow], str]] = {
 }
 
 
-def _computed_note(published: Sequence[PublishedRow], names_source: bool) -> str:
+def _note_on_computed(published: Sequence[PublishedRow], names_source: bool) -> str:
     """Return which numbers beside published ones were not printed, but computed from the others."""
     computed: dict[str, dict[str, None]] = {}
     for row in published:
@@ -355,10 +358,10 @@ def _hidden_judges_note(runs: Sequence[RunRecord], rows: Sequence[RunRow]) -> It
     hidden: dict[str, str] = {}
     for run, row in zip(runs, rows, strict=True):
         judges = run.judges() if isinstance(run, StoredRun) else ()
-        others = [judge for judge in judges if (run.folder, identity_text(judge)) not in visible]
-        if others:
-            names = judge_names([*others, *([row.manifest.judge] if row.manifest.judge else [])])
-            hidden[row.name] = join_names(list(dict.fromkeys(names[: len(others)])))
+        hidden_judges = [judge for judge in judges if (run.folder, identity_text(judge)) not in visible]
+        if hidden_judges:
+            names = judge_names([*hidden_judges, *([row.manifest.judge] if row.manifest.judge else [])])
+            hidden[row.name] = join_names(list(dict.fromkeys(names[: len(hidden_judges)])))
     if hidden:
         texts = _by_value([row for row in rows if row.name in hidden], lambda row: hidden[row.name])
         yield f"Verdicts of other judges are there, and not shown: {texts}. See all with formalimg report --judges all."

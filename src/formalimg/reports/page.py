@@ -6,7 +6,7 @@ Of each suite one screen is open: the claim, its numbers and curve, and the most
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
@@ -14,19 +14,27 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from formalimg._util.templates import render_template
-from formalimg.reports.comparison_model import Comparison, RunRow, Section
+from formalimg.reports.comparison_model import (
+    Comparison,
+    RunRow,
+    Section,
+    Tally,
+    identity_text,
+    settings_text,
+    total_share,
+)
 from formalimg.reports.corrected import is_corrected
 from formalimg.reports.examples import SuiteImages
 from formalimg.reports.figures.curve import curves_html
 from formalimg.reports.figures.series import run_tones
 from formalimg.reports.figures.svg import Figure, Markup, element, join
-from formalimg.reports.findings import find, headline_numbers
-from formalimg.reports.gallery import gallery, telling_figures
+from formalimg.reports.findings import collect_findings, headline_numbers
+from formalimg.reports.gallery import gallery_html, telling_figures
 from formalimg.reports.main_table import main_table
-from formalimg.reports.notes import short_caption
-from formalimg.reports.page_sections import failure_bars, run_cards
+from formalimg.reports.notes import extent_text, short_caption
 from formalimg.reports.paired_runs import judge_text
 from formalimg.reports.tables.format import (
+    FAILURES_COUNTED,
     INCOMPLETE,
     count_noun,
     format_interval,
@@ -43,6 +51,7 @@ from formalimg.types import Table
 
 if TYPE_CHECKING:
     from formalimg.human_eval.agreement.studies import HumanStudy
+
 
 Printed: TypeAlias = Literal["open", "all"]
 """What is printed of a page: what is open, or all."""
@@ -107,10 +116,10 @@ def _suite_part(
     level = level_word(section.suite) or "level"
     folds = (
         ("bars", "Where it fails", failure_bars(replace(section, rows=section.rated))),
-        ("images", "Images", gallery(section, images.examples, remark, f"image-{number}")),
+        ("images", "Images", gallery_html(section, images.examples, remark, f"image-{number}")),
         ("examples", f"Examples by {level}", _grid_html(images.grid)),
         ("published", "Published numbers", _table_html(published, section) if published.rows else ""),
-        ("corrected", "Corrected by human labels", _corrected_html(section, comparison.confidence)),
+        ("corrected", "Corrected by human labels", _html_of_corrected(section, comparison.confidence)),
         ("tables", section.suite.tables_heading, tables),
         ("people", "Compared with people", "".join(_study_html(study, section) for study in studies)),
         ("methods", "How these numbers are made", methods),
@@ -118,12 +127,12 @@ def _suite_part(
     )
     # The most important numbers of each run; none where runs are too many to be seen at once.
     strip = [
-        {"name": row.name, "tone": _tones(section)[row.name], "numbers": list(_headline(row, section))}
+        {"name": row.name, "tone": _run_tones(section)[row.name], "numbers": list(_headline_texts(row, section))}
         for row in (section.rated if len(section.rated) <= _MAX_STRIP else ())
     ]
     return {
         "title": section.title,
-        "findings": find(section, comparison),
+        "findings": collect_findings(section, comparison),
         "runs": strip,
         "curve": curves_html(section),
         "by_judge": numbers_heading(section) if section.corrected else "",  # where people decide
@@ -148,18 +157,18 @@ def main_table_html(section: Section, comparison: Comparison) -> str:
 
 def table_html(table: Table, section: Section) -> str:
     """Return a table of a section as HTML, with its title above and its caption below."""
-    return render_html(table, _tones(section))
+    return render_html(table, _run_tones(section))
 
 
 def _table_html(table: Table, section: Section) -> str:
-    return render_html(table, _tones(section), heading=False)
+    return render_html(table, _run_tones(section), heading=False)
 
 
-def _tones(section: Section) -> dict[str, str]:
+def _run_tones(section: Section) -> dict[str, str]:
     return dict(zip((row.name for row in section.rows), run_tones(section.rows), strict=True))
 
 
-def _headline(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
+def _headline_texts(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
     """Yield the mean over all levels and the generalizability; of suites of scores their ratios, or all levels.
 
     Where people labelled the run, theirs come first.
@@ -199,13 +208,15 @@ def _study_html(study: HumanStudy, section: Section) -> str:
     return _with_figures(human_study_tables(study), study_figures(study), section)
 
 
-def _corrected_html(section: Section, confidence: float) -> str:
+def _html_of_corrected(section: Section, confidence: float) -> str:
     """Return the curves by the judge alone and corrected by people, with their tables."""
     if not section.corrected:
         return ""
-    from formalimg.reports.figures.runs import corrected_figures
+    from formalimg.reports.figures.runs import draw_corrected_figures
 
-    return _with_figures(list(filter(is_corrected, section.tables)), corrected_figures(section, confidence), section)
+    return _with_figures(
+        list(filter(is_corrected, section.tables)), draw_corrected_figures(section, confidence), section
+    )
 
 
 def _with_figures(tables: Sequence[Table], figures: Iterable[Figure], section: Section) -> str:
@@ -254,3 +265,80 @@ def _hash_source(inline: str) -> str:
 def _read_asset(name: str) -> Markup:
     """Return a style or script of ours; it has nothing that would end its element."""
     return Markup((files("formalimg.reports") / "templates" / name).read_text(encoding="utf-8"))
+
+
+_MAX_BARS = 24
+"""Further lines of a chart are collapsed."""
+
+
+def failure_bars(section: Section) -> str:
+    """Return bars for the share of parts that failed, by kind and by word, side by side for all runs."""
+    if not any(row.kinds or row.predicates for row in section.rows):
+        return ""
+    terms, kind_order = section.suite.terms, section.suite.part_kinds
+    # Kinds are in the order of the suite, others follow by name; words by the share that failed, the largest first.
+    kinds = sorted(
+        {kind for row in section.rows for kind in row.kinds},
+        key=lambda kind: (kind_order.index(kind) if kind in kind_order else len(kind_order), kind),
+    )
+    predicates = [row.predicates for row in section.rows]
+    words = sorted(
+        {name for tallies in predicates for name in tallies}, key=lambda name: (-total_share(predicates, name), name)
+    )
+    charts = (
+        _failure_chart(f"by {terms.kind}", section, lambda row: row.kinds, kinds),
+        _failure_chart(f"by {terms.about}", section, lambda row: row.predicates, words),
+    )
+    return render_template(
+        "formalimg.reports",
+        "failures.html",
+        charts=[chart for chart in charts if chart["lines"]],
+        runs=list(zip((row.name for row in section.rows), run_tones(section.rows), strict=True)),
+        note=FAILURES_COUNTED,
+    )
+
+
+def _failure_chart(
+    by: str, section: Section, tallies_of: Callable[[RunRow], Mapping[str, Tally]], names: Sequence[str]
+) -> dict[str, object]:
+    """Return shares of failures by name: `lines` are shown, `more` collapsed."""
+    terms = section.suite.terms
+    lines = [(name, [tallies_of(row).get(name) for row in section.rows]) for name in names]
+    title = f"{terms.part.capitalize()}s {terms.failed}, {by}"
+    return {"title": title, "by": by, "lines": lines[:_MAX_BARS], "more": lines[_MAX_BARS:]}
+
+
+def run_cards(section: Section) -> str:
+    """Return a card for each run with what is particular to it, and once what all have in common."""
+    facts = [_run_facts(row) for row in section.rows]
+    common = [fact for fact in facts[0] if all(fact in run_facts for run_facts in facts)] if len(facts) > 1 else []
+    cards = [
+        {"name": row.name, "tone": tone, "facts": [fact for fact in run_facts if fact not in common]}
+        for row, tone, run_facts in zip(section.rows, run_tones(section.rows), facts, strict=True)
+    ]
+    return render_template("formalimg.reports", "cards.html", cards=cards, common=common)
+
+
+def _run_facts(row: RunRow) -> list[dict[str, str]]:
+    manifest, spent = row.manifest, row.spent
+    style = f"{manifest.style} style text" if manifest.style != "none" else ""
+    unknown = f"; {count_noun(spent.unpriced, 'call')} at unknown prices" if spent.unpriced else ""
+    facts = [
+        ("judge", identity_text(manifest.judge) if manifest.judge else "none yet"),
+        ("settings", settings_text(manifest.model.settings) or "none"),
+        ("items", extent_text(row)),
+        ("task", manifest.task if manifest.task != "image" else ""),
+        ("condition", ", ".join(filter(None, [manifest.condition, style]))),
+        ("layouts", manifest.layouts),
+        ("texts", manifest.prompts),
+        ("seed", str(manifest.seed)),
+        ("size", f"{manifest.size} px"),
+        ("suite", ", ".join(filter(None, [manifest.suite, manifest.items_label]))),
+        ("digest", manifest.items_digest),
+        ("begun", manifest.created),
+        ("made with", manifest.made_with),
+        ("cost", f"${spent.dollars:,.2f}{unknown}" if spent.dollars or spent.unpriced else ""),
+    ]
+    # What is empty is as usual; the others are always there.
+    always = ("judge", "settings", "items", "seed", "size", "suite", "digest", "begun")
+    return [{"name": name, "text": text} for name, text in facts if text or name in always]

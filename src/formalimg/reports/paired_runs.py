@@ -105,20 +105,20 @@ def compare_in_pairs(
     """Compare runs in pairs. Where runs are listed once for each judge, only those with the same judge are compared."""
     reader = _PairReader(runs, rules, labels or {}, of_groups=suite.has_scores)
     by_judge = rows_by_judge(runs)
-    every = [pair for rows in by_judge for pair in combinations(rows, 2)]
-    if not every:
+    all_pairs = [pair for rows in by_judge for pair in combinations(rows, 2)]
+    if not all_pairs:
         return PairedRuns((), (), ())
-    visible = sorted(every)
+    visible = sorted(all_pairs)
     if baseline:
         with_baseline = _pairs_with(runs, baseline)
         visible = [pair for pair in with_baseline if any({*pair} <= {*rows} for rows in by_judge)] or visible
-    paired = {pair: reader.pair(*pair) for pair in {*every, *visible}}
-    numbers = _compared_numbers(suite, [pair.counted.items for pair in paired.values()])
+    paired = {pair: reader.pair(*pair) for pair in {*all_pairs, *visible}}
+    numbers = _numbers_to_compare(suite, [pair.counted.items for pair in paired.values()])
     headline, *details = numbers
 
     def compare(name: str, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], RunPair]:
         single = [
-            _compare(suite, [runs[n] for n in pair], paired[pair], name, numbers[name], rules, errors or {})
+            _compare_pair(suite, [runs[n] for n in pair], paired[pair], name, numbers[name], rules, errors or {})
             for pair in pairs
         ]
         adjusted = adjust_for_all([pair.found for pair in single])
@@ -137,10 +137,10 @@ def compare_in_pairs(
             for row, rank in zip(rows, rank_ranges(len(rows), differences, confidence=rules.confidence), strict=True):
                 ranks[row] = rank
     by_number = [compare(name, visible) for name in details]
-    known = [pairs for pairs in by_number if any(pair.found.estimate is not None for pair in pairs.values())]
+    with_estimates = [pairs for pairs in by_number if any(pair.found.estimate is not None for pair in pairs.values())]
     return PairedRuns(
         tuple(compare(headline, visible).values()),
-        tuple(pairs[rows] for rows in visible for pairs in known),
+        tuple(pairs[rows] for rows in visible for pairs in with_estimates),
         tuple(ranks) if any(ranks) else (),
     )
 
@@ -152,7 +152,7 @@ def rows_by_judge(runs: Sequence[SeenRun | RunRow]) -> list[list[int]]:
         return [[*range(len(runs))]]
     rows: dict[str, list[int]] = {}
     for number, run in enumerate(runs):
-        judge = _manifest(run).judge
+        judge = _manifest_of(run).judge
         rows.setdefault(judge_key(judge) if judge else "", []).append(number)
     return [*rows.values()]
 
@@ -183,7 +183,7 @@ class _ComparedNumber(NamedTuple):
         return corrected_difference([*labelled.values()], self.levels, confidence=confidence)
 
 
-def _compared_numbers(suite: Benchmark, paired: Sequence[PairedItems]) -> dict[str, _ComparedNumber]:
+def _numbers_to_compare(suite: Benchmark, paired: Sequence[PairedItems]) -> dict[str, _ComparedNumber]:
     """Return what is compared, by name: first what runs are ranked by, then the other bands, then the levels."""
     pair_levels = [{level for level, _ in pair.differences.values()} for pair in paired if pair.differences]
     levels = sorted(set().union(*pair_levels))
@@ -192,7 +192,7 @@ def _compared_numbers(suite: Benchmark, paired: Sequence[PairedItems]) -> dict[s
         numbers["all levels"] = _ComparedNumber(of_groups=True)
     else:
         *bands, last = suite.bands or [""]
-        if last and all(found.issuperset(suite.bands[last]) for found in pair_levels):
+        if last and all(levels_of_pair.issuperset(suite.bands[last]) for levels_of_pair in pair_levels):
             numbers[last] = _ComparedNumber(tuple(suite.bands[last]))
         else:  # some pair has no item at a level of it
             numbers["all items"] = _ComparedNumber()
@@ -217,7 +217,7 @@ class _Pair(NamedTuple):
     best: _CountedPair | None  # the reverse
 
 
-def _compare(
+def _compare_pair(
     suite: Benchmark,
     runs: Sequence[SeenRun],
     pair: _Pair,
@@ -271,11 +271,11 @@ def _is_undone(before: PairedDifference, after: PairedDifference) -> bool:
 
 def judge_text(runs: Sequence[SeenRun | RunRow]) -> str:
     """Return who judged runs: the name of the judge, or that they have several."""
-    names = {judge.name for run in runs if (judge := _manifest(run).judge) is not None}
+    names = {judge.name for run in runs if (judge := _manifest_of(run).judge) is not None}
     return names.pop() if len(names) == 1 else "their judges"
 
 
-def _manifest(run: SeenRun | RunRow) -> RunManifest:
+def _manifest_of(run: SeenRun | RunRow) -> RunManifest:
     return run.record.manifest if isinstance(run, SeenRun) else run.manifest
 
 

@@ -18,30 +18,32 @@ _MAX_RUNS_IN_DETAIL = 6
 """With more runs than this, bands and levels are in CSV and JSON files only."""
 
 
-def paired_tables(
+def build_paired_tables(
     suite: Benchmark, runs: Sequence[SeenRun], paired: PairedRuns, rules: HowCounted
 ) -> tuple[Table, ...]:
     """Return the tables, without rows where no pair of runs has items in common."""
     breakdown = "level" if suite.has_scores else "band and level"
     is_long = len(runs) > _MAX_RUNS_IN_DETAIL
-    caption = _caption(suite, paired.headline, rules)
+    caption = _build_caption(suite, paired.headline, rules)
     if is_long and paired.details:
         caption += " Bands and levels are in CSV and JSON reports."
     detail_caption = f"By {breakdown}, and otherwise as above. {_test_family(paired.headline, ' of the same number')}."
     return (
-        _paired_table(PAIRED, suite, paired.headline, caption, "more"),
-        _paired_table(DETAILS, suite, paired.details, detail_caption, "data" if is_long else "detail"),
+        _build_table(PAIRED, suite, paired.headline, caption, "more"),
+        _build_table(DETAILS, suite, paired.details, detail_caption, "data" if is_long else "detail"),
     )
 
 
-def _paired_table(name: str, suite: Benchmark, pairs: Sequence[RunPair], note: str, placement: Placement) -> Table:
+def _build_table(name: str, suite: Benchmark, pairs: Sequence[RunPair], note: str, placement: Placement) -> Table:
     is_known = any(pair.found.estimate is not None for pair in pairs)
-    columns = [(column, cell) for column, cell, is_needed in _columns(suite) if any(map(is_needed, pairs)) or not pairs]
+    columns = [
+        (column, cell) for column, cell, is_needed in _build_columns(suite) if any(map(is_needed, pairs)) or not pairs
+    ]
     rows = [TableRow(tuple(cell(pair) for _, cell in columns), pair.first) for pair in pairs] if is_known else []
     return Table(name, name.capitalize(), tuple(column for column, _ in columns), tuple(rows), (note,), placement)
 
 
-def _columns(suite: Benchmark) -> tuple[tuple[Column, Callable[[RunPair], Cell], Callable[[RunPair], bool]], ...]:
+def _build_columns(suite: Benchmark) -> tuple[tuple[Column, Callable[[RunPair], Cell], Callable[[RunPair], bool]], ...]:
     """Return each column, its cell for a pair, and for which pairs it is needed."""
     scale: ColumnType = "difference" if suite.has_scores else "points"
 
@@ -66,12 +68,16 @@ def _columns(suite: Benchmark) -> tuple[tuple[Column, Callable[[RunPair], Cell],
         (Column("adjusted p", "p"), lambda pair: pair.found.adjusted_p, always),
         (Column("better", "count", starts=True), lambda pair: pair.found.wins, always),
         (Column("worse", "count"), lambda pair: pair.found.losses, always),
-        (Column(f"{_unit(suite)}s", "count"), lambda pair: pair.found.items, always),
+        (Column(f"{_unit_of(suite)}s", "count"), lambda pair: pair.found.items, always),
         (Column("left out", "count"), lambda pair: len(pair.found.left_out), always),
         (Column("lowest", scale, starts=True), lambda pair: pair.bounds and pair.bounds.low, _has_bounds),
         (Column("highest", scale), lambda pair: pair.bounds and pair.bounds.high, _has_bounds),
-        (Column("false-pass gap", scale, starts=True), lambda pair: pair.tipping and pair.tipping.false_pass, _tips),
-        (Column("false-fail gap", scale), lambda pair: pair.tipping and pair.tipping.false_fail, _tips),
+        (
+            Column("false-pass gap", scale, starts=True),
+            lambda pair: pair.tipping and pair.tipping.false_pass,
+            _has_tipping_point,
+        ),
+        (Column("false-fail gap", scale), lambda pair: pair.tipping and pair.tipping.false_fail, _has_tipping_point),
     )
 
 
@@ -79,12 +85,12 @@ def _has_bounds(pair: RunPair) -> bool:
     return pair.bounds is not None
 
 
-def _tips(pair: RunPair) -> bool:
+def _has_tipping_point(pair: RunPair) -> bool:
     return pair.tipping is not None
 
 
-def _caption(suite: Benchmark, pairs: Sequence[RunPair], rules: HowCounted) -> str:
-    unit, has_scores = _unit(suite), suite.has_scores
+def _build_caption(suite: Benchmark, pairs: Sequence[RunPair], rules: HowCounted) -> str:
+    unit, has_scores = _unit_of(suite), suite.has_scores
     measure = "mean score" if has_scores else "share of images that pass"
     scale = "" if has_scores else " in percentage points,"
     verdict = "score" if has_scores else "verdict"
@@ -111,7 +117,7 @@ def _caption(suite: Benchmark, pairs: Sequence[RunPair], rules: HowCounted) -> s
             "lowest, highest: the difference if the missing verdicts were the worst and the best for the first run; p "
             "is the largest of all three."
         )
-    if any(map(_tips, pairs)):
+    if any(map(_has_tipping_point, pairs)):
         sentences.append(
             "false-pass gap, false-fail gap: how many points more often the judge would have to pass wrong images of "
             "the leading model, or fail right images of the other, to explain the whole difference, if other errors "
@@ -126,5 +132,5 @@ def _test_family(pairs: Sequence[RunPair], of_what: str = "") -> str:
     return f"adjusted p: by Holm's method, for {count_noun(tests, 'comparison')}{of_what}"
 
 
-def _unit(suite: Benchmark) -> str:
+def _unit_of(suite: Benchmark) -> str:
     return suite.group if suite.has_scores else "item"

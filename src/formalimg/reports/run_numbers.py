@@ -115,7 +115,7 @@ def read_images(run: RunRecord, suite: Benchmark) -> RunImages:
             checked[key] += 1
             failed[key] += has_failed
     kinds, predicates = (
-        {name: Tally(failed[sort, name], count) for (of, name), count in sorted(checked.items()) if of == sort}
+        {name: Tally(failed[sort, name], count) for (kind, name), count in sorted(checked.items()) if kind == sort}
         for sort in ("kind", "predicate")
     )
     most_common = {reason: Detail(*counts.most_common(1)[0]) for reason, counts in details.items()}
@@ -150,14 +150,14 @@ def _part_results(verdict: Verdict, suite: Benchmark) -> Iterator[tuple[tuple[st
     for part in verdict.parts:
         failed = part.score < 1
         yield ("kind", part.kind), failed
-        words = _claims(part.name, part.about) if part.kind == "condition" else part.about
+        words = _claims_of(part.name, part.about) if part.kind == "condition" else part.about
         for word in dict.fromkeys(words):
             # A value may belong to two categories: orange is a colour and a fruit.
             yield ("predicate", f"{part.kind} {word}" if suite.value_has_kind else word), failed
 
 
 @lru_cache(maxsize=100_000)
-def _claims(clause: str, predicates: tuple[str, ...]) -> tuple[str, ...]:
+def _claims_of(clause: str, predicates: tuple[str, ...]) -> tuple[str, ...]:
     """Return the predicates that a disjunction claims: of the literals without `not`; if all have one, of the last.
 
     `(or (not (Is ?x 'cup')) (HasColor ?x 'red'))` claims that cups are red. When it fails, there is a cup, and its
@@ -230,27 +230,31 @@ def headline_difference(suite: Benchmark, first: ItemMeans, second: ItemMeans) -
 # --- items that are the same in several runs: they have the same id and ask for the same
 
 
-def is_same_item(run: RunRecord, item: PlannedItem, other: StoredRun) -> bool:
+def is_same_item(run: RunRecord, item: PlannedItem, second: StoredRun) -> bool:
     """Return whether another run has the same item under the same id."""
-    other_item = other.item(item.id)
-    return other_item is not None and (has_same_items(run, other) or _requirement(other_item) == _requirement(item))
+    other_item = second.item(item.id)
+    return other_item is not None and (
+        has_same_items(run, second) or _requirement_of(other_item) == _requirement_of(item)
+    )
 
 
 def same_items(runs: Sequence[RunRecord]) -> set[str]:
     """Return the ids that stand for the same item in all runs."""
-    first, *others = runs
+    first, *rest = runs
     same = set(first.items)
-    for run in others:
+    for run in rest:
         if not has_same_items(first, run):
             items = run.items
-            same = {id_ for id_ in same if id_ in items and _requirement(items[id_]) == _requirement(first.items[id_])}
+            same = {
+                id_ for id_ in same if id_ in items and _requirement_of(items[id_]) == _requirement_of(first.items[id_])
+            }
     return same
 
 
-def has_same_items(run: RunRecord, other: RunRecord) -> bool:
+def has_same_items(run: RunRecord, second: RunRecord) -> bool:
     """Return whether two runs are over the same items throughout."""
-    return run.manifest.items_digest == other.manifest.items_digest
+    return run.manifest.items_digest == second.manifest.items_digest
 
 
-def _requirement(item: PlannedItem) -> tuple[int, str]:
+def _requirement_of(item: PlannedItem) -> tuple[int, str]:
     return item.level, item.formula or item.prompt

@@ -42,11 +42,11 @@ def category_axis(names: Sequence[str]) -> Axis:
     return Axis(0, len(names), tuple((n + 0.5, name) for n, name in enumerate(names) if n % step == 0))
 
 
-def count_axis(most: int) -> Axis:
+def count_axis(largest: int) -> Axis:
     """Return an axis for counts, from 0 to a round number not below the largest."""
     sizes = (part * 10**power for power in range(12) for part in (1, 2, 2.5, 5))
-    step = next(round(size) for size in sizes if size == round(size) and 5 * size >= most)
-    steps = max(1, -(-most // step))
+    step = next(round(size) for size in sizes if size == round(size) and 5 * size >= largest)
+    steps = max(1, -(-largest // step))
     return Axis(0, step * steps, tuple((step * number, f"{step * number:,}") for number in range(steps + 1)))
 
 

@@ -13,8 +13,8 @@ from formalimg.reports.figures.series import (
     Point,
     Series,
     bar_key,
-    legend,
-    marker,
+    build_legend,
+    draw_marker,
     marker_key,
     numbered_style,
     with_title,
@@ -74,7 +74,7 @@ class _BarPlot:
 
     def __init__(self, chart: Chart, draw_key: LegendKey, row: float) -> None:
         self.chart, self.row = chart, row
-        self.legend = legend(chart, draw_key)
+        self.legend = build_legend(chart, draw_key)
         self.left = min(_MAX_NAME, max(map(text_width, chart.names))) + 7
         self.bottom = self.legend.height + row * len(chart.names)
 
@@ -120,7 +120,7 @@ def _draw_dot(plot: _BarPlot, series: Series, row: str, y: float) -> Markup:
     if point.interval is not None:
         ends = (plot.x(point.interval.low), y, plot.x(point.interval.high), y)
         parts.append(draw_line(ends, style.color, 0.7, opacity=0.55))
-    parts.append(marker(style, plot.x(point.value), y, 1.8, hollow=not point.is_complete))
+    parts.append(draw_marker(style, plot.x(point.value), y, 1.8, hollow=not point.is_complete))
     return with_title(join(parts), _point_title(series, row, point))
 
 

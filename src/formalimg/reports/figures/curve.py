@@ -21,7 +21,7 @@ from formalimg.reports.tables.format import (
     level_head,
     level_name,
     level_word,
-    shorten,
+    shorten_text,
     unit_of,
 )
 from formalimg.reports.tables.model import ColumnType, Number
@@ -93,7 +93,7 @@ def curves_html(section: Section, subject: int | None = None) -> Markup:
     if _is_slanted(section, plane):  # with room for slanted names of levels
         plane = plane._replace(margin_bottom=96, height=320)
     tones = run_tones(section.rows, subject)
-    legend = _legend(section, plane, tones)
+    legend = _draw_legend(section, plane, tones)
     height = plane.height + len(legend) * _LEGEND_LINE + 4
     return join(curve_svg(section, subject), _draw_curve(section, plane, tones, legend, height, "narrow-curve"))
 
@@ -126,9 +126,9 @@ def _draw_curve(
         "svg",
         element("title", title),
         element("desc", description),
-        _axes(section, plane),
+        _draw_axes(section, plane),
         threshold,
-        (_published_line(row, plane) for row in _published_rows(section)),
+        (_draw_published_line(row, plane) for row in _rows_of_first_judge(section)),
         reversed(lines),  # the first run lies on top
         threshold_label,
         labels,
@@ -142,7 +142,7 @@ def _is_slanted(section: Section, plane: _Plane) -> bool:
     return max(len(level_head(section.suite, level)) for level in plane.levels) * _LETTER > plane.step
 
 
-def _axes(section: Section, plane: _Plane) -> Markup:
+def _draw_axes(section: Section, plane: _Plane) -> Markup:
     parts = []
     for tick in range(0, 101, 20):
         y = plane.y(tick / 100)
@@ -170,14 +170,16 @@ def _run_line(row: RunRow, number: int, tone: str, section: Section, plane: _Pla
     general = row.summary.generalizability
     marks: list[Markup] = []
     for level, (x, value, rate) in points.items():
-        marks.extend(_point(x, value, rate, plane, f"{row.name}, {level_name(section.suite, level)}", section.suite))
+        marks.extend(
+            _draw_point(x, value, rate, plane, f"{row.name}, {level_name(section.suite, level)}", section.suite)
+        )
         if general is not None and general.value == level:
             marks.append(element("circle", cx=x, cy=plane.y(value), r=8, class_="held"))
-    strokes = _strokes({level: (x, value) for level, (x, value, _) in points.items()}, plane)
+    strokes = _draw_strokes({level: (x, value) for level, (x, value, _) in points.items()}, plane)
     return element("g", strokes, marks, class_=f"run {tone}")
 
 
-def _point(x: float, value: float, rate: Rate, plane: _Plane, name: str, suite: Benchmark) -> Iterator[Markup]:
+def _draw_point(x: float, value: float, rate: Rate, plane: _Plane, name: str, suite: Benchmark) -> Iterator[Markup]:
     unit = unit_of(suite)
     scored = f"{rate.passed} of {rate.scored} scored" if unit else f"{rate.scored} scored"
     title = f"{name}: {format_value(value, suite.scale)}{unit}, {scored}, {rate.expected} expected"
@@ -189,7 +191,7 @@ def _point(x: float, value: float, rate: Rate, plane: _Plane, name: str, suite: 
     yield element("circle", element("title", title), cx=x, cy=plane.y(value), r=3.5, class_=kind)
 
 
-def _strokes(points: Mapping[int, tuple[float, float]], plane: _Plane) -> list[Markup]:
+def _draw_strokes(points: Mapping[int, tuple[float, float]], plane: _Plane) -> list[Markup]:
     """Return a line through the points, broken where a level has no number."""
     path, command = "", "M"
     for level in plane.levels:
@@ -200,14 +202,16 @@ def _strokes(points: Mapping[int, tuple[float, float]], plane: _Plane) -> list[M
     return [element("path", d=path, class_="stroke")] if path else []
 
 
-def _published_rows(section: Section) -> list[PublishedRow]:
+def _rows_of_first_judge(section: Section) -> list[PublishedRow]:
     """Return the published numbers by the first of their judges; lines of the same models by another would crowd it."""
     return [row for row in section.published if row.rates and row.judge == section.published[0].judge]
 
 
-def _published_line(row: PublishedRow, plane: _Plane) -> Markup:
+def _draw_published_line(row: PublishedRow, plane: _Plane) -> Markup:
     points = {level: (plane.x(level), rate) for level, rate in row.rates.items()}
-    return element("g", element("title", f"{row.name} (published)"), _strokes(points, plane), class_="run published")
+    return element(
+        "g", element("title", f"{row.name} (published)"), _draw_strokes(points, plane), class_="run published"
+    )
 
 
 def _line_labels(section: Section, plane: _Plane, tones: Sequence[str]) -> list[Markup]:
@@ -217,7 +221,9 @@ def _line_labels(section: Section, plane: _Plane, tones: Sequence[str]) -> list[
         (_label_text(name, row, section), tone, (rate.value for rate in row.summary.levels.values()))
         for name, tone, row in zip(names, tones, section.rows, strict=True)
     ]
-    lines += [(shorten(row.name, _MAX_NAME), "published", row.rates.values()) for row in _published_rows(section)]
+    lines += [
+        (shorten_text(row.name, _MAX_NAME), "published", row.rates.values()) for row in _rows_of_first_judge(section)
+    ]
     labels = [
         LineLabel(plane.y(numbers[-1]), text, tone)
         for text, tone, values in lines
@@ -226,14 +232,14 @@ def _line_labels(section: Section, plane: _Plane, tones: Sequence[str]) -> list[
     return draw_line_labels(labels, plane.right, plane.top, plane.height - 6)
 
 
-def _legend(section: Section, plane: _Plane, tones: Sequence[str]) -> list[Markup]:
+def _draw_legend(section: Section, plane: _Plane, tones: Sequence[str]) -> list[Markup]:
     """Return a line for each run below the figure, and one for published numbers."""
-    most = int((plane.width - 30) / _LETTER)
-    names = short_names([row.name for row in section.rows], most - 8)
+    max_letters = int((plane.width - 30) / _LETTER)
+    names = short_names([row.name for row in section.rows], max_letters - 8)
     entries = [
         (_label_text(name, row, section), tone) for name, tone, row in zip(names, tones, section.rows, strict=True)
     ]
-    published = len(_published_rows(section))
+    published = len(_rows_of_first_judge(section))
     if published:
         entries.append((f"published numbers of {count_noun(published, 'model')}", "published"))
     parts = []
@@ -336,4 +342,4 @@ def _difference_line(run: _RunDifferences, shift: float, plane: _Plane, suite: B
             parts.append(element("path", d=f"M{x:.1f} {low:.1f}V{high:.1f}", class_="whisker"))
             title += f", interval {format_interval(number.interval, scale)}"
         parts.append(element("circle", element("title", title), cx=x, cy=plane.y(y), r=3.5, class_="point"))
-    return element("g", _strokes(points, plane), parts, class_=f"run {run.tone}")
+    return element("g", _draw_strokes(points, plane), parts, class_=f"run {run.tone}")

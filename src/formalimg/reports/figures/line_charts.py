@@ -11,10 +11,10 @@ from formalimg.reports.figures.series import (
     Chart,
     Series,
     SeriesStyle,
-    legend,
+    build_legend,
+    draw_marker,
     legend_from,
     line_key,
-    marker,
     marker_key,
     with_title,
 )
@@ -26,9 +26,9 @@ from formalimg.reports.figures.svg import (
     Figure,
     Markup,
     draw_line,
+    draw_polyline,
     element,
     join,
-    polyline,
     short_names,
     text_at,
     vertical_text,
@@ -41,9 +41,9 @@ _DODGE = 2.4
 _DOTTED = "0.6 2"
 
 
-def line_chart(name: str, chart: Chart, held: float | None = None) -> Figure:
+def line_chart(name: str, chart: Chart, threshold: float | None = None) -> Figure:
     """Return a line for each run over the levels; a dotted line marks the rate to hold."""
-    keys = legend(chart, line_key)
+    keys = build_legend(chart, line_key)
     top, right = keys.height + 2, WIDTH - _RIGHT
     bottom, step = top + _PLOT, (right - _LEFT) / len(chart.names)
     positions = {category: _LEFT + step * (n + 0.5) for n, category in enumerate(chart.names)}
@@ -56,8 +56,8 @@ def line_chart(name: str, chart: Chart, held: float | None = None) -> Figure:
     parts.append(vertical_text(chart.measure, 8, top + _PLOT / 2))
     if chart.about:
         parts.append(text_at(chart.about, (_LEFT + right) / 2, bottom + 19, "middle"))
-    if held is not None:
-        y = top + _PLOT * (1 - held)
+    if threshold is not None:
+        y = top + _PLOT * (1 - threshold)
         parts.append(draw_line((_LEFT, y, right, y), QUIET, 0.6, _DOTTED))
     runs = [series for series in chart.series if series.style.is_run]
     published = [series for series in chart.series if not series.style.is_run]
@@ -76,7 +76,7 @@ def _chart_line(series: Series, positions: Mapping[str, float], top: float) -> l
 
     style, points = series.style, series.points
     path = [(x, y(points[category].value)) if category in points else None for category, x in positions.items()]
-    parts = polyline(path, style.color, 1.1 if style.is_run else 0.7, style.dash)
+    parts = draw_polyline(path, style.color, 1.1 if style.is_run else 0.7, style.dash)
     for category, point in points.items() if style.is_run else ():
         if point.interval is not None:
             x = positions[category]
@@ -85,7 +85,7 @@ def _chart_line(series: Series, positions: Mapping[str, float], top: float) -> l
             )
     for category, point in points.items() if style.is_run else ():
         if style.shape or not point.is_complete:
-            parts.append(marker(style, positions[category], y(point.value), 1.9, hollow=not point.is_complete))
+            parts.append(draw_marker(style, positions[category], y(point.value), 1.9, hollow=not point.is_complete))
     return parts
 
 
@@ -179,7 +179,7 @@ def _panel_line(area: PlotArea, chart: PanelChart, panel: LinePanel, series: Ser
     style, points = series.style, series.points
     positions = {name: area.x(number + 0.5) + shift for number, name in enumerate(chart.names)}
     path = [(x, area.y(points[name].value)) if name in points else None for name, x in positions.items()]
-    parts = polyline(path, style.color, 1.1, style.dash)
+    parts = draw_polyline(path, style.color, 1.1, style.dash)
     for name, point in points.items():
         if point.interval is not None:
             x = positions[name]
@@ -187,7 +187,7 @@ def _panel_line(area: PlotArea, chart: PanelChart, panel: LinePanel, series: Ser
             parts.append(draw_line(ends, style.color, 0.7, opacity=0.55))
     for name, point in points.items():
         title = ", ".join(filter(None, (panel.title, f"{chart.about} {name}".strip(), series.name)))
-        symbol = marker(style, positions[name], area.y(point.value), 1.8, hollow=not point.is_complete)
+        symbol = draw_marker(style, positions[name], area.y(point.value), 1.8, hollow=not point.is_complete)
         parts.append(with_title(symbol, f"{title}: {point.value:.3f}"))
     return join(parts)
 
@@ -239,7 +239,7 @@ def scatter_chart(name: str, chart: Scatter) -> Figure:
         parts.append(draw_line((area.left, area.bottom, area.right, area.top), QUIET, 0.5, "1 1.5"))
         for spot in panel.spots:
             text = f"{panel.title}, {spot.name}: {chart.across} {spot.across:.3f}, {chart.up} {spot.up:.3f}"
-            parts.append(with_title(marker(spot.style, area.x(spot.across), area.y(spot.up), 2), text))
+            parts.append(with_title(draw_marker(spot.style, area.x(spot.across), area.y(spot.up), 2), text))
     return Figure(name, chart.title, chart.note, grid.bottom, join(parts))
 
 
@@ -280,9 +280,9 @@ def curve_chart(name: str, chart: Curves) -> Figure:
         parts.append(with_title(line, f"{text}: {value:g}"))
     for curve in reversed(chart.curves):
         path = [None if y is None else (area.x(x), area.y(y)) for x, y in curve.places]
-        parts += polyline(path, curve.style.color, 1.1, curve.style.dash)
+        parts += draw_polyline(path, curve.style.color, 1.1, curve.style.dash)
         for x, y in curve.points:
             if y is not None:
-                symbol = marker(curve.style, area.x(x), area.y(y), 1.9)
+                symbol = draw_marker(curve.style, area.x(x), area.y(y), 1.9)
                 parts.append(with_title(symbol, f"{curve.name} at {x:g}: {y:.3f}"))
     return Figure(name, chart.title, chart.note, grid.bottom, join(parts))

@@ -290,15 +290,15 @@ def _mean_figures(
     sides: tuple[str, str],
 ) -> Iterator[Figure]:
     """Yield the means of two sides for each name that both have, with whether images were left out."""
-    known = {
+    means_of_both = {
         head: (first, second, left_out)
         for head, (first, second, left_out) in pairs.items()
         if first is not None and second is not None
     }
-    if not known:
+    if not means_of_both:
         return
     series = tuple(
-        Series(side, style, {head: Point(means[n], None, not means[2]) for head, means in known.items()})
+        Series(side, style, {head: Point(means[n], None, not means[2]) for head, means in means_of_both.items()})
         for n, (side, style) in enumerate(zip(sides, (PEOPLE._replace(dash=""), JUDGE), strict=True))
     )
-    yield dot_chart(name, Chart(title, note, tuple(known), series, "mean score", percent=False))
+    yield dot_chart(name, Chart(title, note, tuple(means_of_both), series, "mean score", percent=False))

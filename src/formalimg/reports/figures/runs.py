@@ -36,7 +36,7 @@ def _section_figures(section: Section, comparison: Comparison) -> Iterator[Figur
     rates = f"{suite.name}-{suite.numbers_heading.lower()}"
     if tells(chart := rates_by_level(section, comparison)):
         yield line_chart(rates, chart, section.epsilon)
-    yield from corrected_figures(section, comparison.confidence)
+    yield from draw_corrected_figures(section, comparison.confidence)
     for by, panels in (("setting", _model_panels(section)), ("judge", _judge_panels(section))):
         side_by_side = panels_of(section, comparison, f"by {by}", panels)
         if side_by_side.panels:
@@ -68,7 +68,7 @@ def rates_by_level(section: Section, comparison: Comparison) -> Chart:
         for row in section.published
         if row.rates and row.judge == section.published[0].judge
     ]
-    title = f"{section.title}: {_measure(suite)}, by level"
+    title = f"{section.title}: {_measure_name(suite)}, by level"
     heads = tuple(level_head(suite, level) for level in section.levels)
     series, note = (*runs, *published), rules_of(section, comparison)
     return Chart(title, note, heads, series, _axis_title(suite), not suite.has_scores, level_word(suite))
@@ -81,7 +81,7 @@ def points_by_level(section: Section, row: RunRow) -> dict[str, Point]:
     )
 
 
-def _measure(suite: Benchmark) -> str:
+def _measure_name(suite: Benchmark) -> str:
     return "mean scores" if suite.has_scores else "pass rate"
 
 
@@ -143,7 +143,7 @@ def panels_of(
     """Return panels over the levels of a suite, with numbers of the main table; those without any are left out."""
     suite = section.suite
     return PanelChart(
-        f"{section.title}: {_measure(suite)}, {by}",
+        f"{section.title}: {_measure_name(suite)}, {by}",
         rules_of(section, comparison),
         tuple(level_head(suite, level) for level in section.levels),
         tuple(panel for panel in panels if any(series.points for series in panel.series)),
@@ -154,7 +154,7 @@ def panels_of(
     )
 
 
-def corrected_figures(section: Section, confidence: float) -> Iterator[Figure]:
+def draw_corrected_figures(section: Section, confidence: float) -> Iterator[Figure]:
     """Yield raw and corrected numbers by level, with their intervals, in a panel for each run that has labels."""
     suite, panels = section.suite, []
     for run in section.corrected:
@@ -171,7 +171,7 @@ def corrected_figures(section: Section, confidence: float) -> Iterator[Figure]:
         return
     general = "" if section.epsilon is None else f" G{epsilon_text(section.epsilon)}: raw, then corrected."
     chart = PanelChart(
-        f"{suite.title}: {_measure(suite)} by the judge alone, and corrected by people",
+        f"{suite.title}: {_measure_name(suite)} by the judge alone, and corrected by people",
         f"Thin lines: {100 * confidence:g} % intervals; those of corrected numbers cover errors of the judge.{general}",
         tuple(level_head(suite, level) for level in section.levels),
         tuple(panels),

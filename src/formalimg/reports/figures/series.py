@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
-from formalimg.reports.comparison_model import CEILING, FLOOR, RunRow, rated_rows
+from formalimg.reports.comparison_model import CEILING, FLOOR, RunRow, select_rated_rows
 from formalimg.reports.figures.svg import (
     QUIET,
     WIDTH,
@@ -28,7 +28,7 @@ _TONES = 6
 def run_tones(rows: Sequence[RunRow], subject: int | None = None) -> tuple[str, ...]:
     """Return for each run the CSS class that colours it; the first one has the accent."""
     tones: list[str] = []
-    rated = rated_rows(rows) if subject is None else (rows[subject],)
+    rated = select_rated_rows(rows) if subject is None else (rows[subject],)
     for row in rows:
         number = sum(tone != "bound" for tone in tones) % _TONES
         tones.append(f"tone-{number}" if row in rated else "bound")
@@ -120,7 +120,7 @@ PEOPLE, JUDGE = numbered_style(1)._replace(dash="3 1.5"), numbered_style(0)
 """The styles of raters and judge wherever they are side by side."""
 
 
-def marker(style: SeriesStyle, x: float, y: float, size: float, *, hollow: bool = False) -> Markup:
+def draw_marker(style: SeriesStyle, x: float, y: float, size: float, *, hollow: bool = False) -> Markup:
     """Return a marker. A hollow one is a number for which not all images were scored."""
     paint = {"fill": "#ffffff" if hollow else style.color, "stroke": style.color, "stroke_width": "0.8"}
     if style.shape not in _OUTLINES:
@@ -213,7 +213,7 @@ class Legend(NamedTuple):
     height: float
 
 
-def legend(chart: Chart, draw_key: LegendKey) -> Legend:
+def build_legend(chart: Chart, draw_key: LegendKey) -> Legend:
     """Return the runs of a chart, and what hollow markers mean if there are any; nothing for one run without a name."""
     styles = {series.name: series.style for series in chart.series if series.style.is_run}
     entries = [(name, draw_key(style)) for name, style in styles.items() if name]
@@ -243,12 +243,12 @@ def legend_from(entries: Sequence[tuple[str, Markup]]) -> Legend:
 def line_key(style: SeriesStyle) -> Markup:
     """Return a piece of a series' line with its marker."""
     line = draw_line((-5, 0, 6, 0), style.color, 1.1, style.dash)
-    return join(line, marker(style, 0.5, 0, 1.9)) if style.shape else line
+    return join(line, draw_marker(style, 0.5, 0, 1.9)) if style.shape else line
 
 
 def marker_key(style: SeriesStyle) -> Markup:
     """Return a series' marker alone."""
-    return marker(style, 2, 0, 2.1)
+    return draw_marker(style, 2, 0, 2.1)
 
 
 def bar_key(style: SeriesStyle, fill: str = "") -> Markup:
@@ -256,6 +256,6 @@ def bar_key(style: SeriesStyle, fill: str = "") -> Markup:
     return element("rect", x=-3, y=-2.5, width=9.0, height=5.0, fill=fill or style.color, stroke=style.color)
 
 
-INCOMPLETE_MARKER = ("not all scored", marker(PLAIN, 2, 0, 1.9, hollow=True))
+INCOMPLETE_MARKER = ("not all scored", draw_marker(PLAIN, 2, 0, 1.9, hollow=True))
 INCOMPLETE_BAR = ("not all scored", bar_key(PLAIN, "#ffffff"))
 """Legend entries for numbers for which not all images were scored."""

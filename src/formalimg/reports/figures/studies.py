@@ -108,7 +108,7 @@ def _judge_figures(study: JudgeAgreement) -> Iterator[Figure]:
     suite = find_suite(study.suite)
     name = f"{suite.name}-judges-{slug(study.run)}"
     confidence = f"Thin lines: {100 * study.confidence:g} % intervals."
-    series = []
+    series: list[Series] = []
     judges = (study.first, study.second)
     for judge_name, scores in zip(judge_names([judge.judge for judge in judges]), judges, strict=True):
         rates = {level_head(suite, level): point_of_rate(rate) for level, rate in scores.full_mark_by_level.items()}

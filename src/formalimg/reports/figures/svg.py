@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from unicodedata import east_asian_width
 
 from formalimg._util.templates import printable
-from formalimg.reports.tables.format import shorten
+from formalimg.reports.tables.format import shorten_text
 
 _VOID = frozenset({"br", "img", "input", "meta"})
 
@@ -160,7 +160,9 @@ def draw_rect(x: float, y: float, width: float, height: float, **attributes: str
     return element("rect", **{name: f"{value:.2f}" for name, value in sides.items()}, **attributes)
 
 
-def polyline(points: Iterable[tuple[float, float] | None], color: str, width: float, dash: str = "") -> list[Markup]:
+def draw_polyline(
+    points: Iterable[tuple[float, float] | None], color: str, width: float, dash: str = ""
+) -> list[Markup]:
     """Return a line through points, broken where there is None."""
     path, command = "", "M"
     for point in points:
@@ -182,7 +184,7 @@ def short_names(names: Sequence[str], max_length: int) -> list[str]:
     alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*long, strict=False)) if len(long) > 1 else ()
     whole_words = re.match(r".*[/\-_ ,]", "".join(letters[0] for letters in alike))
     common = len(whole_words[0]) if whole_words else 0
-    return [shorten(f"…{name[common:]}" if common and name in long else name, max_length) for name in names]
+    return [shorten_text(f"…{name[common:]}" if common and name in long else name, max_length) for name in names]
 
 
 def spread_labels(targets: Sequence[float], apart: float, top: float, bottom: float) -> list[float]:

@@ -99,7 +99,7 @@ class Failure:
         return "\n".join(visible(line, one_line=True) for line in lines)
 
     def _repr_html_(self) -> str:
-        from formalimg.reports.results.notebook_html import failures_html
+        from formalimg.reports.results.notebooks import failures_html
 
         return failures_html([self], 1)
 
@@ -138,7 +138,7 @@ class Failures(Sequence[Failure]):
         return "\n\n".join(map(str, self._failures)) or "no image failed"
 
     def _repr_html_(self) -> str:
-        from formalimg.reports.results.notebook_html import failures_html
+        from formalimg.reports.results.notebooks import failures_html
 
         return failures_html(self._failures, self._total)
 

@@ -118,7 +118,7 @@ class Evaluation:
         from formalimg.reports.comparison import compare
 
         runs = [self.run]
-        runs += [(other if isinstance(other, Evaluation) else Evaluation(Path(other))).run for other in others]
+        runs += [(result if isinstance(result, Evaluation) else Evaluation(Path(result))).run for result in others]
         return RunComparison(compare(runs, labels=None if human is None else human_labels(human, runs)))
 
     def to_pandas(self, *, parts: bool = False, human: str | Path | None = None) -> DataFrame:
@@ -132,7 +132,7 @@ class Evaluation:
             FormalimgError: if pandas is not installed.
         """
         from formalimg.human_eval.labels import human_labels
-        from formalimg.reports.results.data_frames import image_frame, part_frame
+        from formalimg.reports.results.notebooks import image_frame, part_frame
 
         if parts:
             if human is not None:
@@ -153,7 +153,7 @@ class Evaluation:
         return visible(f"<Evaluation in {self.folder}{judged}>", one_line=True)
 
     def _repr_html_(self) -> str:
-        from formalimg.reports.results.notebook_html import comparison_html
+        from formalimg.reports.results.notebooks import comparison_html
 
         return comparison_html(self._compare())
 
@@ -172,16 +172,16 @@ class RunComparison:
     @property
     def claims(self) -> list[str]:
         """Who is ahead, by whom and by how much, for each suite, followed by the differences that this rests on."""
-        from formalimg.reports.findings import claims
+        from formalimg.reports.findings import list_claims
 
-        return [claim for section in self.comparison.sections for claim in claims(section, self.comparison)]
+        return [claim for section in self.comparison.sections for claim in list_claims(section, self.comparison)]
 
     def to_pandas(self) -> DataFrame:
         """Return one row for each pair of runs: `difference` is the first minus the second, from -1 to 1.
 
         `by` says who decides: people where both runs have labels, otherwise the judge.
         """
-        from formalimg.reports.results.data_frames import pair_frame
+        from formalimg.reports.results.notebooks import pair_frame
 
         return pair_frame(self.comparison)
 
@@ -194,6 +194,6 @@ class RunComparison:
         return visible(f"<RunComparison: {' '.join(self.claims[:1])}>", one_line=True)
 
     def _repr_html_(self) -> str:
-        from formalimg.reports.results.notebook_html import comparison_html
+        from formalimg.reports.results.notebooks import comparison_html
 
         return comparison_html(self.comparison)

@@ -254,7 +254,7 @@ def _require_plain_archive(file: IO[bytes]) -> tuple[int, int]:
     compressed zeros, many entries for the same bytes, or millions of entries.
     """
     size = file.seek(0, os.SEEK_END)
-    start, length = _directory(file, size)
+    start, length = _find_directory(file, size)
     if length > MAX_ENTRIES * 200:
         raise ValueError(f"its directory has {length:,} bytes: a bundle has at most {MAX_ENTRIES:,} files")
     file.seek(start)
@@ -262,7 +262,7 @@ def _require_plain_archive(file: IO[bytes]) -> tuple[int, int]:
     names: set[bytes] = set()
     offset = packed = unpacked = name_bytes = 0
     while offset + _ENTRY_SIZE <= len(directory):
-        signature, small, large, name, extra, comment = _entry(directory, offset)
+        signature, small, large, name, extra, comment = _read_entry(directory, offset)
         if signature != b"PK\x01\x02":
             break
         title = directory[offset + _ENTRY_SIZE : offset + _ENTRY_SIZE + name]
@@ -281,7 +281,7 @@ def _require_plain_archive(file: IO[bytes]) -> tuple[int, int]:
     return len(names), name_bytes
 
 
-def _entry(directory: bytes, offset: int) -> tuple[bytes, int, int, int, int, int]:
+def _read_entry(directory: bytes, offset: int) -> tuple[bytes, int, int, int, int, int]:
     """Return signature, compressed and unpacked size, and the lengths of name, extra fields and comment of an entry."""
     signature, way, packed, unpacked, name, extra, comment = _ENTRY.unpack_from(directory, offset)
     if way not in (_STORED, _DEFLATED):
@@ -299,7 +299,7 @@ def _entry(directory: bytes, offset: int) -> tuple[bytes, int, int, int, int, in
     return signature, packed, unpacked, name, extra, comment
 
 
-def _directory(file: IO[bytes], size: int) -> tuple[int, int]:
+def _find_directory(file: IO[bytes], size: int) -> tuple[int, int]:
     """Return where the directory of a zip file begins, and its length."""
     first = max(0, size - _END_SIZE - _MAX_COMMENT - _LOCATOR_SIZE - _END64_SIZE)
     file.seek(first)

@@ -13,7 +13,21 @@ from formalimg._util.strict_json import dumps_storable, loads_strict
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.reports.sharing.bundle import report_files, restored_runs, run_counts
-from formalimg.reports.sharing.bundle_checks import BundleCheck, CheckTally, count_leaves, value_differences, value_text
+from formalimg.reports.sharing.bundle_checks import (
+    BundleCheck,
+    CheckTally,
+    count_leaves,
+    count_repeated_images,
+    image_row_problems,
+    is_of_shipped,
+    item_problems,
+    judge_problems,
+    load_shipped_items,
+    run_coverage,
+    stray_verdicts,
+    value_differences,
+    value_text,
+)
 from formalimg.reports.sharing.bundle_format import (
     HEADER,
     REPORT,
@@ -24,16 +38,6 @@ from formalimg.reports.sharing.bundle_format import (
     read_digest,
     read_json,
     run_path,
-)
-from formalimg.reports.sharing.run_checks import (
-    image_row_problems,
-    is_of_shipped,
-    item_problems,
-    judge_problems,
-    repeated_images,
-    run_coverage,
-    shipped_items,
-    stray_verdicts,
 )
 from formalimg.reports.sharing.verdict_replay import ImageCheck, VerdictReplay, image_problems, size_problem
 from formalimg.runs.image_store import is_image_name
@@ -78,7 +82,7 @@ def unpack_bundle(path: str | Path, folder: str | Path, digest: str | None = Non
             raise FormalimgError(f"{path} is not unpacked, because a digest is wrong: {tally.findings[0]}")
         with atomic_folder(Path(folder)) as new:
             for name in reader.runs:
-                restore_run(new / name, _records(reader, name))
+                restore_run(new / name, _read_records(reader, name))
                 for row in reader.records(run_path(name, "pictures.jsonl")):
                     file = row.get("file")
                     if isinstance(file, str) and is_image_name(file) and image_path(name, file) in reader.names:
@@ -114,7 +118,7 @@ def check_digests(reader: BundleReader, cited: str | None, tally: CheckTally) ->
     return not tally.findings
 
 
-def _records(reader: BundleReader, run: str) -> RunRecords:
+def _read_records(reader: BundleReader, run: str) -> RunRecords:
     journals = {name: reader.read(run_path(run, name)) for name in JOURNALS if run_path(run, name) in reader.names}
     return RunRecords(reader.read(run_path(run, "run.toml")), reader.tables(run), journals)
 
@@ -132,7 +136,7 @@ class _Verification:
         if not check_digests(self._reader, cited, self.tally):
             return
         try:
-            records = {name: _records(self._reader, name) for name in self._reader.runs}
+            records = {name: _read_records(self._reader, name) for name in self._reader.runs}
             for name, of_run in records.items():
                 self._check_counts(name, of_run)
                 self._check_images(name, of_run)
@@ -216,14 +220,16 @@ class _Verification:
         made = sum(row["status"] == "made" for row in rows)
         model = truncate(manifest.model.name, 60, 20)
         tally.cannot_prove(made, "images", f"that {model} made them, from these prompts and with these settings")
-        shipped = shipped_items(manifest)
+        shipped = load_shipped_items(manifest)
         if not is_of_shipped(items, shipped):
             reason = f"items of {manifest.suite} from elsewhere: they are compared with no published ones"
             tally.cannot_prove(len(items), "items", reason)
         elif len(items) < len(shipped):
             reason = f"a choice of the {len(shipped):,} of {manifest.suite}: the bundle does not say who chose, and how"
             tally.cannot_prove(len(items), "items", reason)
-        tally.cannot_prove(repeated_images(records), "images", "each is the same file as another image of its run")
+        tally.cannot_prove(
+            count_repeated_images(records), "images", "each is the same file as another image of its run"
+        )
         tally.cannot_prove(
             stray_verdicts(records), "verdicts", "on images that the run has no more; no number counts them"
         )
@@ -235,11 +241,11 @@ class _Verification:
 
     def _check_sample(self, checks: list[ImageCheck]) -> None:
         """Let judges that are computed here look at images again: at all of them, or at some chosen by the digest."""
-        tally, most = self.tally, self._max_images
+        tally, max_images = self.tally, self._max_images
         tally.images_to_judge = len(checks)
-        if most is not None and len(checks) > most:
-            checks = random.Random(self._reader.digest).sample(checks, most)
-            unseen = tally.images_to_judge - most
+        if max_images is not None and len(checks) > max_images:
+            checks = random.Random(self._reader.digest).sample(checks, max_images)
+            unseen = tally.images_to_judge - max_images
             tally.cannot_prove(unseen, "verdicts", "their images are in the bundle, and were not in the sample")
 
         async def judge_again() -> None:

@@ -162,7 +162,7 @@ def data_card(
     code = ["from datasets import load_dataset", "", f'images = load_dataset({json.dumps(dataset)}, split="test")']
     lines = [
         "---",
-        *_metadata(manifest, title, rows, images, licence),
+        *_metadata_lines(manifest, title, rows, images, licence),
         "---",
         "",
         f"# {markdown_escape(title)}",
@@ -184,9 +184,9 @@ def data_card(
     return "\n".join(lines)
 
 
-def _metadata(manifest: RunManifest, title: str, rows: int, images: int, licence: str) -> Iterator[str]:
+def _metadata_lines(manifest: RunManifest, title: str, rows: int, images: int, licence: str) -> Iterator[str]:
     """Yield lines of YAML; strings of JSON are strings of YAML."""
-    size = next((name for most, name in _SIZES if rows < most), "n>1M")
+    size = next((name for limit, name in _SIZES if rows < limit), "n>1M")
     if licence:
         yield f"license: {json.dumps(licence)}"
     yield f"pretty_name: {json.dumps(visible(title, one_line=True), ensure_ascii=False)}"

@@ -66,7 +66,7 @@ def model_card(
     table = render_markdown(_plain_main_table(section, comparison)).split("\n", 2)[2]  # without its heading
     parts = [
         f"{'#' * heading} {markdown_escape(section.title)}\n",
-        f"{_headline(row, section)}\n",
+        f"{_headline_text(row, section)}\n",
         table,
         *(_figure_text(path, figure, beside, section) for path, figure in zip(embedded, drawings, strict=True)),
         *failures,
@@ -80,7 +80,7 @@ def model_card(
     return ModelCard("\n".join(parts).rstrip() + "\n", paths)
 
 
-def _headline(row: RunRow, section: Section) -> str:
+def _headline_text(row: RunRow, section: Section) -> str:
     """Return the result in a sentence or two: the overall rate with its interval, coverage, and G."""
     overall, manifest, suite = row.summary.overall, row.manifest, section.suite
     judge = manifest.judge.name if manifest.judge else None
@@ -92,11 +92,11 @@ def _headline(row: RunRow, section: Section) -> str:
     all_levels = {level for band in bands for level in band.levels}
     whole = (band for band in bands if set(band.levels) == all_levels and band.value is not None)
     number = next(whole, overall)
-    verb, of, unit = ("has a mean score of", "over", "") if suite.has_scores else ("passes", "of", " %")
+    verb, preposition, unit = ("has a mean score of", "over", "") if suite.has_scores else ("passes", "of", " %")
     value = f"{format_value(number.value, suite.scale)}{unit}"
     ends = format_interval(number.interval, suite.scale, compact=True)
     interval = f" ({100 * row.summary.confidence:g} % interval {ends}{unit})" if ends else ""
-    sentences = [f"{name} {verb} **{value}** {of} {count_noun(overall.scored, 'image')}{interval}"]
+    sentences = [f"{name} {verb} **{value}** {preposition} {count_noun(overall.scored, 'image')}{interval}"]
     if overall.scored < overall.expected:
         sentences.append(f"Not scored: {overall.expected - overall.scored:,} of {overall.expected:,} images")
     general = row.summary.generalizability
@@ -161,8 +161,8 @@ def reproduction(run: StoredRun) -> Reproduction:
     notes = [f"Made with {manifest.made_with}, begun {manifest.created}."]
     if selection is None:
         notes.append(f"{_OWN_ITEMS} stands for the items, which are not those shipped with formalimg.")
-    words = ["formalimg", "run", manifest.suite, *_option("--model", manifest.model.name)]
-    words += _option("--judge", manifest.judge.name) if manifest.judge else []
+    words = ["formalimg", "run", manifest.suite, *_option_words("--model", manifest.model.name)]
+    words += _option_words("--judge", manifest.judge.name) if manifest.judge else []
     words += ["--items", _OWN_ITEMS] if selection is None else selection
     words += _setting_options(manifest)
     unprintable = next((word for word in words if visible(word, one_line=True) != word), None)
@@ -189,11 +189,13 @@ def _setting_options(manifest: RunManifest) -> list[str]:
         "--words": ("without" if without_words else "with", "with"),
         "--style": (manifest.style if is_image else "none", "none"),
     }
-    words = [word for name, (value, usual) in values.items() if value != usual for word in _option(name, str(value))]
+    words = [
+        word for name, (value, usual) in values.items() if value != usual for word in _option_words(name, str(value))
+    ]
     return [*words, "--adaptive"] if manifest.adaptive else words
 
 
-def _option(name: str, value: str) -> list[str]:
+def _option_words(name: str, value: str) -> list[str]:
     """Return an option with its value, in one word where the value would be taken for an option itself."""
     return [f"{name}={value}"] if value.startswith("-") else [name, value]
 

@@ -43,13 +43,13 @@ class Tracker(NamedTuple):
 
 def read_tracker(text: str) -> Tracker:
     """Return the tracker that a text names, with its place after a colon, if its library is installed."""
-    name, _, place = text.partition(":")
+    name, _, location = text.partition(":")
     if name not in _LIBRARIES:
         raise FormalimgError(f"there is no tracker {name[:40]!r}: name one of {', '.join(_LIBRARIES)}")
     library = _LIBRARIES[name]
     if find_spec(library) is None:
         raise FormalimgError(f"logging to {name} needs the library {library}: {install_line(name)}")
-    return Tracker(name, place)
+    return Tracker(name, location)
 
 
 def log_run(run: TrackedRun, tracker: Tracker) -> str:
@@ -63,10 +63,10 @@ def log_run(run: TrackedRun, tracker: Tracker) -> str:
         raise FormalimgError(f"cannot log to {tracker.name}: {reason}") from error
 
 
-def _log_tensorboard(run: TrackedRun, place: str) -> str:
+def _log_tensorboard(run: TrackedRun, location: str) -> str:
     from numpy import asarray
 
-    folder = Path(place or "tensorboard") / _folder_name(run)
+    folder = Path(location or "tensorboard") / _folder_name(run)
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob(f"events.out.tfevents.*{_SUFFIX}"):
         old.unlink()  # the same run again: two curves of one name would lie over each other
@@ -77,11 +77,11 @@ def _log_tensorboard(run: TrackedRun, place: str) -> str:
                 writer.add_scalar(f"by_{run.level_word}/{name}", value, level)
         for name, value in run.numbers.items():
             writer.add_scalar(f"overall/{name}", value, 0)
-        writer.add_text("settings", _markdown(("setting", "value"), run.settings.items()), 0)
-        rows = [_cells(failure) for failure in run.failures]
-        writer.add_text("failures", _markdown(_COLUMNS, rows), 0)
+        writer.add_text("settings", _markdown_table(("setting", "value"), run.settings.items()), 0)
+        rows = [_failure_cells(failure) for failure in run.failures]
+        writer.add_text("failures", _markdown_table(_COLUMNS, rows), 0)
         for number, failure in enumerate(run.failures):
-            image = _small(failure)
+            image = _load_small_image(failure)
             if image is not None:
                 writer.add_image(f"failures/{failure.item}", asarray(image), number, dataformats="HWC")
     return f"{folder} (tensorboard --logdir {folder.parent})"
@@ -93,16 +93,16 @@ def _folder_name(run: TrackedRun) -> str:
     return name if len(name.encode()) <= _MAX_FOLDER_NAME else f"{name[:40]}-{run.key[:8]}"
 
 
-def _log_mlflow(run: TrackedRun, place: str) -> str:
+def _log_mlflow(run: TrackedRun, location: str) -> str:
     entities = import_module("mlflow.entities")
-    uri = place or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns"
+    uri = location or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns"
     allowed = os.environ.get("MLFLOW_ALLOW_FILE_STORE", "true")
     with temporary_environment({"MLFLOW_ALLOW_FILE_STORE": allowed}):
         client = import_module("mlflow").MlflowClient(tracking_uri=uri)
-        known = client.get_experiment_by_name(PROJECT)
-        if known:
-            _require_inside(uri, known.artifact_location)
-        experiment = known.experiment_id if known else client.create_experiment(PROJECT)
+        existing = client.get_experiment_by_name(PROJECT)
+        if existing:
+            _require_inside(uri, existing.artifact_location)
+        experiment = existing.experiment_id if existing else client.create_experiment(PROJECT)
         for old in client.search_runs([experiment], f"tags.`formalimg.key` = '{run.key}'"):
             client.delete_run(old.info.run_id)
         tags = {"formalimg.key": run.key, "mlflow.runName": run.name}
@@ -114,10 +114,10 @@ def _log_mlflow(run: TrackedRun, place: str) -> str:
         client.log_batch(logged, metrics, params)
         rows = []
         for number, failure in enumerate(run.failures):
-            image, path = _small(failure), f"failures/{number:03}.png"
+            image, path = _load_small_image(failure), f"failures/{number:03}.png"
             if image is not None:
                 client.log_image(logged, image, path)
-            rows.append([*_cells(failure), path if image is not None else None])
+            rows.append([*_failure_cells(failure), path if image is not None else None])
         table = {"columns": [*_COLUMNS, "image"], "data": rows}
         client.log_dict(logged, table, "failures.json")
         client.set_tag(logged, "mlflow.loggedArtifacts", '[{"path": "failures.json", "type": "table"}]')
@@ -150,7 +150,7 @@ def _require_no_local_address() -> None:
                 )
 
 
-def _log_wandb(run: TrackedRun, place: str) -> str:
+def _log_wandb(run: TrackedRun, location: str) -> str:
     _require_no_local_address()
     wandb = import_module("wandb")
     offline = os.environ.get("WANDB_MODE", "online") != "online"
@@ -160,7 +160,7 @@ def _log_wandb(run: TrackedRun, place: str) -> str:
         )
     settings = wandb.Settings(silent=True, console="off", x_disable_stats=True)
     logged = wandb.init(
-        project=place or PROJECT,
+        project=location or PROJECT,
         id=run.key,
         name=run.name,
         resume=None if offline else "allow",
@@ -176,8 +176,8 @@ def _log_wandb(run: TrackedRun, place: str) -> str:
         table = wandb.Table(columns=[*_COLUMNS, "image"])
         images = []
         for failure in run.failures:
-            image = _small(failure)
-            table.add_data(*_cells(failure), None if image is None else wandb.Image(image))
+            image = _load_small_image(failure)
+            table.add_data(*_failure_cells(failure), None if image is None else wandb.Image(image))
             images += [] if image is None else [wandb.Image(image, caption=f"{failure.item}: {failure.prompt}")]
         logged.log({"failures": table, **({"failed_images": images} if images else {})})
         return str(logged.dir if offline else logged.url)
@@ -185,12 +185,12 @@ def _log_wandb(run: TrackedRun, place: str) -> str:
         logged.finish()
 
 
-def _cells(failure: Failure) -> list[Any]:
-    what = "; ".join(failure.what_failed)
-    return [failure.item, failure.level, failure.sample, failure.prompt, what, failure.score]
+def _failure_cells(failure: Failure) -> list[Any]:
+    failed = "; ".join(failure.what_failed)
+    return [failure.item, failure.level, failure.sample, failure.prompt, failed, failure.score]
 
 
-def _small(failure: Failure) -> Any:
+def _load_small_image(failure: Failure) -> Any:
     """Return the image of a failure, no larger than a page needs; None if it cannot be read."""
     try:
         image = failure.image.copy()
@@ -200,7 +200,7 @@ def _small(failure: Failure) -> Any:
     return image
 
 
-def _markdown(head: Sequence[str], rows: Any) -> str:
+def _markdown_table(head: Sequence[str], rows: Any) -> str:
     from formalimg.reports.tables.markdown import markdown_escape
 
     lines = [head, ["---"] * len(head), *rows]
@@ -233,7 +233,7 @@ class TrackedRun:
     failures: Failures = field(repr=False)  # images that failed
 
 
-def tracked_run(
+def read_tracked_run(
     folder: str | Path,
     judge: Identity | None = None,
     *,
@@ -273,7 +273,7 @@ def tracked_run(
     }
     name = f"{path.resolve().name}{f', {manifest.judge.name}' if several and manifest.judge else ''}"
     word = level_word(section.suite) or "level"
-    return TrackedRun(name, key, _settings(manifest), numbers, levels, word, failures)
+    return TrackedRun(name, key, _run_settings(manifest), numbers, levels, word, failures)
 
 
 def _rate_numbers(name: str, value: float | None, interval: tuple[float, float] | None) -> dict[str, float]:
@@ -284,7 +284,7 @@ def _rate_numbers(name: str, value: float | None, interval: tuple[float, float] 
     return {name: value, **ends}
 
 
-def _settings(manifest: RunManifest) -> dict[str, str | int | float | bool]:
+def _run_settings(manifest: RunManifest) -> dict[str, str | int | float | bool]:
     settings: dict[str, str | int | float | bool] = {
         "suite": manifest.suite,
         "suite_version": manifest.suite_version,

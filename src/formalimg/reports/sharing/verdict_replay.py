@@ -14,9 +14,15 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import DECLINED
 from formalimg.judges.recorded_models import EvidenceError
 from formalimg.judges.stored_evidence import RecordedJudge, UnknownJudgeError, open_local_judge
-from formalimg.reports.sharing.bundle_checks import CheckTally, is_same, value_differences, value_text
+from formalimg.reports.sharing.bundle_checks import (
+    CheckTally,
+    count_unjudged,
+    is_same,
+    look_problems,
+    value_differences,
+    value_text,
+)
 from formalimg.reports.sharing.bundle_format import image_path, run_path
-from formalimg.reports.sharing.run_checks import count_unjudged, look_problems
 from formalimg.runs.inspection import failed_by_rule, image_size, inspect
 from formalimg.runs.manifest import Identity
 from formalimg.runs.plan import judge_key
@@ -56,7 +62,7 @@ class VerdictReplay:
         self._name, self._run, self._tally, self._items, self._paths = name, run, tally, items, paths
         self._place = run_path(name, "verdicts.jsonl")
         rows = {(str(row["item"]), row["sample"]): row for row in records.tables["pictures"]}
-        self._sizes = {key: (_pixels(row["width"]), _pixels(row["height"])) for key, row in rows.items()}
+        self._sizes = {key: (_read_pixels(row["width"]), _read_pixels(row["height"])) for key, row in rows.items()}
         self._files = {key: row["file"] for key, row in rows.items() if row["status"] == "made"}
         self.image_checks: list[ImageCheck] = []
 
@@ -163,7 +169,7 @@ def _short_name(judge: Identity) -> str:
     return truncate(judge.name, 60, 20)
 
 
-def _pixels(value: object) -> int:
+def _read_pixels(value: object) -> int:
     return value if type(value) is int and value > 0 else 1
 
 
@@ -225,7 +231,7 @@ async def record_problems(
             return []
         if DECLINED in stored.detail or _CUT_OFF in stored.detail:
             raise EvidenceError("the server said that the answer is none")
-        return [f"it is stored as unscored, and its {source} {verb} it {_passed_word(made.passed)}"]
+        return [f"it is stored as unscored, and its {source} {verb} it {_outcome_word(made.passed)}"]
     if isinstance(made, Unscored):
         return [f"its {source} {verb.replace('make', 'give')} no verdict: {made.detail}"]
     return list(_verdict_differences(stored, made, f"its {source} {verb}"))
@@ -242,22 +248,22 @@ async def image_problems(judge: Judge | None, item: Item[object], stored: Verdic
     made = by_rule or (await judge.judge(item, image) if judge is not None else Unscored("not judged"))
     if isinstance(made, Unscored) or isinstance(stored, Unscored):
         was, now = (
-            f"unscored ({verdict.reason})" if isinstance(verdict, Unscored) else _passed_word(verdict.passed)
+            f"unscored ({verdict.reason})" if isinstance(verdict, Unscored) else _outcome_word(verdict.passed)
             for verdict in (stored, made)
         )
         return [] if was == now else [f"it is stored as {was}, and the image makes it {now}"]
     if judge is not None and judge.name.startswith("detector/"):  # whose last digits hang on the processor
         return _box_differences(stored.evidence.get("scene"), made.evidence.get("scene"))
-    seen = {name: made.evidence[name] for name in _SEEN if name in made.evidence}
-    return list(_verdict_differences(stored, replace(made, evidence=seen), "the image makes"))
+    evidence = {name: made.evidence[name] for name in _SEEN if name in made.evidence}
+    return list(_verdict_differences(stored, replace(made, evidence=evidence), "the image makes"))
 
 
 def _verdict_differences(stored: Verdict, made: Verdict, makes: str) -> Iterator[str]:
     if made.passed != stored.passed:
-        yield f"it is stored as {_passed_word(stored.passed)}, and {makes} it {_passed_word(made.passed)}"
+        yield f"it is stored as {_outcome_word(stored.passed)}, and {makes} it {_outcome_word(made.passed)}"
     yield from _part_differences(stored.parts, made.parts, makes)
-    kept, new = (_facts(evidence) for evidence in (stored.evidence, made.evidence))
-    for where, old, value in value_differences({name: kept[name] for name in new if name in kept}, new):
+    old_facts, new = (_facts_without_texts(evidence) for evidence in (stored.evidence, made.evidence))
+    for where, old, value in value_differences({name: old_facts[name] for name in new if name in old_facts}, new):
         yield f"{where} is {value_text(old)}, and {makes} it {value_text(value)}"
 
 
@@ -275,7 +281,7 @@ def _part_differences(stored: Sequence[Part], made: Sequence[Part], makes: str) 
             yield f"the part {name} is not the one that {makes}"
 
 
-def _facts(evidence: Mapping[str, Any]) -> dict[str, Any]:
+def _facts_without_texts(evidence: Mapping[str, Any]) -> dict[str, Any]:
     """Return evidence as plain data, without texts."""
 
     def without_texts(value: Any) -> Any:
@@ -304,5 +310,5 @@ def _box_differences(stored: Any, made: Any) -> list[str]:
     return [] if is_close else ["its scene is not the one that the judge finds in the image"]
 
 
-def _passed_word(passed: bool) -> str:
+def _outcome_word(passed: bool) -> str:
     return "passed" if passed else "failed"
