@@ -1,4 +1,4 @@
-"""What the verification of a bundle tells: what differs, what was computed again, and what nobody can compute again."""
+"""What the verification of a bundle tells, and where runs differ from their own plan or plain data from each other."""
 
 from __future__ import annotations
 
