@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import formalimg
-from formalimg.reports.sharing.tracked_runs import TrackedRun, tracked_run
-from formalimg.reports.sharing.trackers import log_run, read_tracker
+from formalimg.reports.sharing.trackers import TrackedRun, log_run, read_tracked_run, read_tracker
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +20,7 @@ def tracked(tmp_path_factory: pytest.TempPathFactory) -> TrackedRun:
     folder = tmp_path_factory.mktemp("tracked") / "reader"
     items = [item for item in formalimg.load("knolling") if item.level in (1, 4, 8)][::50]
     formalimg.run("knolling", "builtin/reader", "builtin/icons", items=items, size=256, folder=folder, progress=False)
-    return tracked_run(folder)
+    return read_tracked_run(folder)
 
 
 def test_mlflow_keeps_metrics_settings_and_failures(tracked: TrackedRun, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from formalimg.benchmarks.download.texts import has_texts, pull_texts, pulled_te
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.prompts import Prompt, load_prompts
 from formalimg.reports.comparison import compare
-from formalimg.reports.notes import caption
+from formalimg.reports.notes import main_caption
 from tests.support.command import formalimg
 from tests.support.concept_items import CAT, concept_item
 from tests.support.loopback import Loopback
@@ -177,7 +177,7 @@ def test_manifest_caption_and_dry_run_say_whose_wording_it_is(is_pulled: bool, t
     judge = tomllib.loads((tmp_path / "run" / "run.toml").read_text())["judge"]
     assert judge["wording"] == wording
     comparison = compare([done.run])
-    assert f"Judged by openai/looker ({wording})" in caption(comparison.sections[0], comparison)
+    assert f"Judged by openai/looker ({wording})" in main_caption(comparison.sections[0], comparison)
     given = (
         "run",
         "conceptmix",

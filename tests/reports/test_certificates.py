@@ -13,7 +13,7 @@ from formalimg.judges.certificates.certificate import AnswerCounts, InvarianceCo
 from formalimg.judges.observations import served_models
 from formalimg.reports.certificate_tables import certificate_table
 from formalimg.reports.comparison import compare
-from formalimg.reports.findings import claims
+from formalimg.reports.findings import list_claims
 from formalimg.reports.tables.model import number_in
 from formalimg.runs.reader import open_run
 from formalimg.stats.judge_error import RoganGladen, rogan_gladen
@@ -148,5 +148,5 @@ def test_a_certificate_sharpens_what_would_overturn_a_difference() -> None:
     assert certified.tipping.false_pass == pytest.approx(0.25 / (1 - 0.3 / 0.7))
     assert unfit.tipping == alone.tipping, "a certificate of other settings is none of this judge"
     comparison = compare(runs, certificates=[fitting])
-    line = claims(comparison.sections[0], comparison)[1]
+    line = list_claims(comparison.sections[0], comparison)[1]
     assert "by its certificate passes 20 % of wrong drawings and fails 10 % of right ones) passed wrong images" in line

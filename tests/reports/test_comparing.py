@@ -15,7 +15,7 @@ from formalimg.judges.base import UnscoredReason
 from formalimg.judges.grounders.icons import ground_icons
 from formalimg.reports.comparison import compare
 from formalimg.reports.comparison_model import Tally
-from formalimg.reports.notes import caption, remarks
+from formalimg.reports.notes import main_caption, main_remarks
 from formalimg.reports.report import render
 from formalimg.runs.manifest import Identity
 from formalimg.types import Unscored, Verdict
@@ -61,28 +61,30 @@ def test_missing_may_be_refused_and_the_message_says_why_and_what_to_do() -> Non
     with pytest.raises(FormalimgError, match="use `formalimg judge 'runs/my run'`, or choose --missing exclude"):
         compare([unjudged], missing="error")
     complete = compare([plain_run("a", HALF)], missing="error")
-    assert "Every image has a verdict (missing: error)" in caption(complete.sections[0], complete)
+    assert "Every image has a verdict (missing: error)" in main_caption(complete.sections[0], complete)
 
 
 def test_the_caption_names_the_rule_the_confidence_and_the_extent() -> None:
     comparison = compare([plain_run("a", {1: [True, "refused"], 2: [False, "no image"]})])
     (section,) = comparison.sections
-    under = caption(section, comparison)
+    under = main_caption(section, comparison)
     assert "left out of the rates (missing: exclude)" in under
     assert "Intervals: 95 %; they cover which items and images were drawn, not errors of the judge" in under
-    assert "Intervals" not in caption(section, comparison, intervals=False)
+    assert "Intervals" not in main_caption(section, comparison, intervals=False)
     assert "4 items, 1 image of each" in under
     assert "at least 70 % of images pass" in under
     assert "† not all images were scored" in json.loads(render(comparison, "json"))["sections"][0]["caption"]
-    assert remarks(section) == ["a: 2 of 4 images unscored: 1 no image (what happened); 1 refused (what happened)."]
-    assert "†" not in caption(compare([plain_run("a", HALF)]).sections[0], comparison)
+    assert main_remarks(section) == [
+        "a: 2 of 4 images unscored: 1 no image (what happened); 1 refused (what happened)."
+    ]
+    assert "†" not in main_caption(compare([plain_run("a", HALF)]).sections[0], comparison)
 
 
 def test_items_with_unequally_many_images_are_counted_as_they_are() -> None:
     run = plain_run("a", {1: [True, False, True]}, samples=2)
     again = replace(run.images[0], outcome=run.images[0].outcome._replace(sample=1))
     comparison = compare([replace(run, images=(*run.images, again))])
-    assert "3 items, 1 to 2 images of each, 4 in all" in caption(comparison.sections[0], comparison)
+    assert "3 items, 1 to 2 images of each, 4 in all" in main_caption(comparison.sections[0], comparison)
     assert "3 items, 1 to 2 images of each, 4 in all" in render(comparison, "html")
 
 
@@ -96,7 +98,7 @@ def test_the_commonest_detail_of_each_reason_is_told_and_cut_in_the_middle() -> 
         for judged, detail in zip(run.images, details, strict=True)
         if isinstance(judged.verdict, Unscored)
     )
-    (remark,) = remarks(compare([replace(run, images=images)]).sections[0])
+    (remark,) = main_remarks(compare([replace(run, images=images)]).sections[0])
     boom = "RuntimeError: boom " + "x" * 221 + "…" + "x" * 144 + ": buy more paint"
     assert remark == (
         f"a: 6 of 6 images unscored: 3 generation failed (most often {boom}); 2 refused (no); 1 no image."
@@ -119,7 +121,7 @@ def test_images_that_failed_by_rule_are_counted() -> None:
     run = replace(run, images=(run.images[0], flat, run.images[2]))
     (section,) = compare([run]).sections
     assert section.rows[0].by_rule == {"flat colour": 1}
-    assert remarks(section) == ["a: 1 image failed by rule: 1 flat colour."]
+    assert main_remarks(section) == ["a: 1 image failed by rule: 1 flat colour."]
 
 
 def test_clauses_are_counted_by_kind_and_predicate() -> None:

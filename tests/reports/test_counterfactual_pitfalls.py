@@ -13,7 +13,7 @@ from formalimg.benchmarks.conceptmix.pools import PoolProfile
 from formalimg.cli.report import report_command
 from formalimg.errors import FormalimgError
 from formalimg.reports.comparison import compare
-from formalimg.reports.notes import remarks
+from formalimg.reports.notes import main_remarks
 from formalimg.runs.manifest import Identity
 from formalimg.runs.reader import open_run
 from tests.human_eval_agreement.counterfactual_runs import scored_item as planned_item
@@ -49,7 +49,7 @@ def test_without_level_1_in_the_run_nothing_counts_and_nothing_is_0(profile: Poo
     raw, gated, closed, _, unknown = figures(table(comparison, "raw and gated"), "test/speckles", "L3")
     assert (raw.value, gated.value, closed.value, unknown.value) == (1.0, None, 0, 3)
     assert "groups without scores" not in [table.name for table in comparison.sections[0].tables]
-    assert "6 of 6 images unscored: 6 level 1 is not part of the run" in " ".join(remarks(comparison.sections[0]))
+    assert "6 of 6 images unscored: 6 level 1 is not part of the run" in " ".join(main_remarks(comparison.sections[0]))
 
 
 def test_tags_of_rules_are_no_disciplines(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from formalimg.cli.report import report_command
 from formalimg.reports.comparison import compare
 from formalimg.reports.comparison_model import Comparison
 from formalimg.reports.formats import Format
-from formalimg.reports.notes import caption, remarks
+from formalimg.reports.notes import main_caption, main_remarks
 from formalimg.reports.page import main_table_html
 from formalimg.reports.reference import reference_rows
 from formalimg.reports.report import render, terminal_text, write_html
@@ -103,7 +103,7 @@ def test_gated_means_and_rates(comparison: Comparison) -> None:
     assert row.gated == {("g1-l2", 0), ("g1-l3", 0), ("bio-l2", 0)}
     assert row.unscored == {"gate unknown": 3, "judge failed": 1, "no questions": 1, "refused": 1}
     assert row.summary.generalizability is None
-    text = " ".join([caption(comparison.sections[0], comparison), *remarks(comparison.sections[0])])
+    text = " ".join([main_caption(comparison.sections[0], comparison), *main_remarks(comparison.sections[0])])
     assert "below the threshold of 0.5; where L1 has no score, they have none either" in text
     assert "left out of the means (missing: exclude)" in text
     assert "6 of 28 images unscored: 3 gate unknown (the factual image of the group has no score)" in text
@@ -119,7 +119,7 @@ def test_raw_means_stand_beside_gated_ones(comparison: Comparison) -> None:
 def test_the_threshold_and_the_rules_for_what_is_missing_can_be_chosen(run: StoredRun) -> None:
     low = compare([run], threshold=0.4)
     assert low.sections[0].rows[0].gated == frozenset()
-    assert "threshold of 0.4" in caption(low.sections[0], low)
+    assert "threshold of 0.4" in main_caption(low.sections[0], low)
     failed = compare([run], missing="fail").sections[0].rows[0].summary
     assert failed.levels[2].value == pytest.approx(sum(L2) / 10)
 

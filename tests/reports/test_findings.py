@@ -10,7 +10,7 @@ import pytest
 from formalimg.human_eval.agreement.image_labels import RunLabels
 from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.reports.comparison import compare
-from formalimg.reports.findings import Findings, find
+from formalimg.reports.findings import Findings, collect_findings
 from formalimg.reports.report import render
 from formalimg.reports.tables.model import Number
 from formalimg.runs.reader import open_run
@@ -30,7 +30,7 @@ def _run(model: str, passing: int, *, refused: int = 0, **manifest: object) -> D
 
 def _found(*runs: DrawnRun, baseline: Path | None = None) -> Findings:
     comparison = compare(runs, baseline=baseline)
-    return find(comparison.sections[0], comparison)
+    return collect_findings(comparison.sections[0], comparison)
 
 
 def _lines(found: Findings, question: str) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ def test_scores_have_no_points_and_no_percent(tmp_path: Path) -> None:
     ]
     runs = [open_run(folder) for folder in folders]
     comparison = compare(runs)
-    found = find(comparison.sections[0], comparison)
+    found = collect_findings(comparison.sections[0], comparison)
     assert found.headline.startswith("By test/scores, lab/good is ahead of lab/weak: +0.")
     assert found.headline.endswith(", all levels).")
     assert "questions without the full score 100 % (24 of 24)" in _lines(found, "What fails")[0]
@@ -165,7 +165,7 @@ def test_missing_verdicts_make_no_winner() -> None:
     (section,) = compare(runs).sections
     assert section.ranks == ((1, 2), (1, 2))
     by_rule = compare(runs, missing="fail")
-    assert find(by_rule.sections[0], by_rule).headline == (
+    assert collect_findings(by_rule.sections[0], by_rule).headline == (
         "By icons, a and b cannot be told apart. Images without a verdict (30) count as failures."
     )
 
@@ -182,7 +182,7 @@ def test_people_decide_where_they_labelled_both_runs() -> None:
     labels = {**_labels(flattered, rejected), **_labels(plain, accepted)}
     comparison = compare([flattered, plain], labels=labels)
     (section,) = comparison.sections
-    found = find(section, comparison)
+    found = collect_findings(section, comparison)
     assert found.headline.startswith("By people, plain is ahead of flattered: +25.0 points (+")
     assert found.headline.endswith("; the judge alone says the opposite.")
     assert section.ranks == ((2, 2), (1, 1))
@@ -190,7 +190,7 @@ def test_people_decide_where_they_labelled_both_runs() -> None:
     (table,) = [one for one in section.tables if one.name == "by people"]
     assert [row.cells[0] for row in table.rows] == ["flattered", "plain"]
     alone = compare([flattered, plain], labels=_labels(plain, accepted))
-    headline = find(alone.sections[0], alone).headline
+    headline = collect_findings(alone.sections[0], alone).headline
     assert headline.startswith("By icons, flattered is ahead of plain: +37.5 points"), "only one run has labels"
 
 
@@ -206,7 +206,7 @@ def test_people_who_saw_what_the_judge_did_not_decide_by_that_too(missing: Missi
     ]
     comparison = compare(runs, labels={**_labels(runs[0], right[0]), **_labels(runs[1], right[1])}, missing=missing)
     (section,) = comparison.sections
-    found = find(section, comparison)
+    found = collect_findings(section, comparison)
     counted = " Images without a verdict (30) count as failures unless people labelled them."
     assert found.headline == (
         "By people, a and b cannot be told apart; the judge alone cannot tell either."
@@ -234,7 +234,7 @@ def test_nobody_labelled_what_has_no_verdict_and_nobody_wins(missing: MissingPol
     }
     comparison = compare(runs, labels=labels, missing=missing)
     (section,) = comparison.sections
-    headline = find(section, comparison).headline
+    headline = collect_findings(section, comparison).headline
     assert "cannot be told apart" in headline
     assert ("Missing verdicts could overturn the difference" in headline) == (missing == "exclude")
     assert section.ranks == ((1, 2), (1, 2))
@@ -253,7 +253,7 @@ def test_nobody_is_called_like_the_others_where_some_pair_differs() -> None:
 def test_the_interval_by_people_covers_errors_of_the_judge() -> None:
     run = _run("only", 5)
     comparison = compare([run], labels=_labels(run, dict.fromkeys(run.items, True)))
-    found = find(comparison.sections[0], comparison)
+    found = collect_findings(comparison.sections[0], comparison)
     assert found.headline.startswith("By people (80 labels), only passes 100.0 % (")
     assert "the judge alone: 62.5" in found.headline
     assert "were drawn, and errors of the judge." in _lines(found, "Is it certain?")[0]
@@ -287,7 +287,7 @@ def test_ranks_by_the_judge_do_not_stand_beside_rates_by_people() -> None:
     accepted = {item: True for n, item in enumerate(plain.items) if n % 8 >= 4}
     comparison = compare([flattered, plain], labels={**_labels(flattered, rejected), **_labels(plain, accepted)})
     (section,) = comparison.sections
-    assert find(section, comparison).headline.startswith("By icons, flattered is ahead of plain")
+    assert collect_findings(section, comparison).headline.startswith("By icons, flattered is ahead of plain")
     (table,) = [one for one in section.tables if one.name == "by people"]
     assert "rank" not in [column.head for column in table.columns]
     assert "rank by people" not in render(comparison, "md")

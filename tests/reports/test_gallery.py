@@ -1,10 +1,12 @@
-"""Which images a gallery shows, and how they are made small."""
+"""Which images a gallery shows, which failures are the most telling, and what is framed in them."""
 
 from __future__ import annotations
 
 import io
 import os
+import re
 from collections import Counter
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,10 +15,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from formalimg.reports.examples import choose
-from formalimg.reports.report_images import Thumbnail, make_thumbnail
+from formalimg import Box, Scene, SceneObject, parse
+from formalimg.benchmarks.registry import suite
+from formalimg.judges.base import Grounding
+from formalimg.judges.scene_judge import judge_grounding
+from formalimg.reports.examples import MAX_TELLING, ExampleImage, choose_images, telling_failures
+from formalimg.reports.gallery import image_html
+from formalimg.reports.report_images import LinkedImage, Thumbnail, make_thumbnail
 from formalimg.runs.image_store import RunFolderImage
 from formalimg.runs.queries import ImageOutcome
+from formalimg.runs.reader import Judged
+from formalimg.runs.rows import PlannedItem
+from formalimg.types import Part, Verdict
+from tests.reports.drawn_runs import DrawnRun, plain_run
 
 
 def _outcome(number: int, level: int, passed: bool | None, reason: str = "") -> ImageOutcome:
@@ -33,7 +44,7 @@ OUTCOMES = st.lists(
 
 @given(OUTCOMES, st.integers(0, 40))
 def test_as_many_as_asked_for_and_none_twice(outcomes: list[ImageOutcome], count: int) -> None:
-    chosen = choose(outcomes, count)
+    chosen = choose_images(outcomes, count)
     assert len(chosen) == min(count, len(outcomes))
     assert len(set(chosen)) == len(chosen)
     assert set(chosen) <= set(outcomes)
@@ -44,7 +55,7 @@ def test_as_many_as_asked_for_and_none_twice(outcomes: list[ImageOutcome], count
 
 def test_passes_failures_and_levels_have_equal_parts() -> None:
     outcomes = [_outcome(n, n % 10 + 1, passed) for n, passed in enumerate([True, False] * 100 + [False, True] * 100)]
-    chosen = choose(outcomes, 20)
+    chosen = choose_images(outcomes, 20)
     assert Counter(one.passed for one in chosen) == {True: 10, False: 10}
     assert set(Counter(one.level for one in chosen).values()) == {2}
 
@@ -52,12 +63,12 @@ def test_passes_failures_and_levels_have_equal_parts() -> None:
 def test_some_unscored_of_every_reason_are_shown() -> None:
     outcomes = [_outcome(n, 1, True) for n in range(50)]
     outcomes += [_outcome(100 + n, 1, None, reason) for n, reason in enumerate(["refused"] * 9 + ["judge failed"])]
-    chosen = choose(outcomes, 24)
+    chosen = choose_images(outcomes, 24)
     assert Counter(one.reason for one in chosen) == {"": 20, "refused": 3, "judge failed": 1}
 
 
 def test_images_not_made_yet_are_not_shown() -> None:
-    assert choose([_outcome(1, 1, None, "no image"), _outcome(2, 1, True)], 10) == [_outcome(2, 1, True)]
+    assert choose_images([_outcome(1, 1, None, "no image"), _outcome(2, 1, True)], 10) == [_outcome(2, 1, True)]
 
 
 def test_images_are_made_small_and_stand_upright(tmp_path: Path) -> None:
@@ -120,3 +131,59 @@ def test_only_the_recorded_file_is_shown(tmp_path: Path, change: str) -> None:
 def _thumbnail(path: Path) -> Thumbnail | str:
     digest = sha256(path.read_bytes()).hexdigest() if path.exists() else ""
     return make_thumbnail(RunFolderImage(path.parent, path.name, digest))
+
+
+def _failing(name: str, words: dict[str, str]) -> DrawnRun:
+    """A run whose images all fail, each by one word; the items are named by level and number."""
+    levels: dict[int, list[bool]] = {}
+    for item in words:
+        levels.setdefault(int(item.partition("-")[0]), []).append(False)
+    run = plain_run(name, levels)
+    images = (
+        replace(image, verdict=Verdict(False, (Part("p", "kind", 0, about=(words[image.outcome.item],)),)))
+        for image in run.images
+    )
+    return replace(run, images=tuple(images))
+
+
+def test_each_new_word_comes_before_a_word_that_failed_already() -> None:
+    run = _failing("a", {"1-0": "Is", "1-1": "Is", "2-0": "Above", "9-0": "Has"})
+    chosen = [failure.judged.outcome.item for failure in telling_failures({0: run}, 3)]
+    assert chosen == ["1-0", "2-0", "9-0"]
+    assert [failure.judged.outcome.item for failure in telling_failures({0: run}, 9)] == ["1-0", "1-1", "2-0", "9-0"]
+
+
+def test_runs_take_turns_and_an_item_is_there_once() -> None:
+    words = {f"{level}-0": f"word {level}" for level in range(1, 9)}
+    chosen = telling_failures({0: _failing("a", words), 2: _failing("b", words)})
+    assert len(chosen) == MAX_TELLING
+    assert [failure.run for failure in chosen] == [0, 0, 0, 2, 2, 2]
+    assert len({failure.judged.outcome.item for failure in chosen}) == MAX_TELLING
+
+
+def test_a_run_without_failures_has_none() -> None:
+    assert telling_failures({0: plain_run("a", {1: [True, "refused"]})}) == []
+
+
+FORMULA = "(exists ?cup (exists ?fork (and (Is ?cup 'cup') (Has ?cup 'red') (Is ?fork 'fork') (LeftOf ?cup ?fork))))"
+CUP, FORK = SceneObject("cup", Box(100, 100, 200, 200), "red"), SceneObject("fork", Box(600, 100, 700, 200), "gray")
+PLATE = SceneObject("plate", Box(300, 600, 500, 800), "red")
+
+
+@pytest.mark.parametrize(
+    ("objects", "framed"),
+    [
+        ([PLATE, FORK], []),  # the plate is red and to the left of the fork, but it is no cup
+        ([PLATE], []),
+        ([PLATE, replace(CUP, color="blue"), FORK], ["blue cup"]),
+        ([PLATE, replace(CUP, box=Box(800, 100, 900, 200)), FORK], ["red cup", "gray fork"]),
+    ],
+)
+def test_what_is_framed(objects: list[SceneObject], framed: list[str]) -> None:
+    verdict = judge_grounding(parse(FORMULA), Grounding(Scene.of(objects)))
+    assert isinstance(verdict, Verdict)
+    item = PlannedItem("1", 1, "A red cup is to the left of a fork.", FORMULA, ())
+    judged = Judged(ImageOutcome("1", 1, 0, False, verdict.score, "", ""), 0, None, {}, verdict)
+    page = image_html(ExampleImage(item, judged, LinkedImage("images", 100, 100, b"")), suite("knolling"))
+    assert re.findall(r'<g class="detected fault">.*?<text[^>]*>([^<]+)</text>', page) == framed
+    assert page.count('class="detected') == len(objects)

@@ -15,7 +15,7 @@ import pytest
 
 import formalimg
 from formalimg.reports.comparison import compare
-from formalimg.reports.sharing.tracked_runs import tracked_run
+from formalimg.reports.sharing.trackers import read_tracked_run
 from formalimg.runs.reader import open_run
 from tests.support.command import formalimg as command
 
@@ -42,7 +42,7 @@ def scalars(folder: Path) -> dict[tuple[str, int], float]:
 
 
 def test_a_tracked_run_has_the_numbers_of_the_report(reader_run: Path) -> None:
-    tracked = tracked_run(reader_run)
+    tracked = read_tracked_run(reader_run)
     with closing(open_run(reader_run)) as run:
         row = compare([run]).sections[0].rows[0]
     overall = row.summary.overall
@@ -55,14 +55,14 @@ def test_a_tracked_run_has_the_numbers_of_the_report(reader_run: Path) -> None:
     }
     assert tracked.settings["model"] == "builtin/reader"
     assert tracked.failures
-    assert tracked.key == tracked_run(reader_run).key
+    assert tracked.key == read_tracked_run(reader_run).key
 
 
 def test_what_has_no_verdict_is_no_zero(reader_run: Path, tmp_path: Path) -> None:
     copy = tmp_path / "run"
     shutil.copytree(reader_run, copy)
     unsure = formalimg.judge(copy, lambda image, item: None if item.level == 1 else False, progress=False)
-    tracked = tracked_run(copy, unsure.judge)
+    tracked = read_tracked_run(copy, unsure.judge)
     assert "pass_rate" not in tracked.levels[1]
     assert tracked.levels[1]["coverage"] == 0
     assert tracked.levels[4]["pass_rate"] == 0
@@ -72,7 +72,7 @@ def test_what_has_no_verdict_is_no_zero(reader_run: Path, tmp_path: Path) -> Non
 def test_tensorboard_has_rates_by_level_and_failures_with_images(reader_run: Path, tmp_path: Path) -> None:
     said = command("share", "log", str(reader_run), "--to", "tensorboard:logs", cwd=tmp_path)
     assert said.code == 0, said.err
-    tracked, found = tracked_run(reader_run), scalars(tmp_path / "logs")
+    tracked, found = read_tracked_run(reader_run), scalars(tmp_path / "logs")
     for level, numbers in tracked.levels.items():
         assert found["by_K/pass_rate", level] == pytest.approx(numbers["pass_rate"], rel=1e-6)
     assert found["overall/pass_rate", 0] == pytest.approx(tracked.numbers["pass_rate"], rel=1e-6)

@@ -11,7 +11,7 @@ import pytest
 
 import formalimg
 from formalimg.judges.base import Grounding, LoadedImage
-from formalimg.reports.sharing.verdict_checks import score_problem
+from formalimg.reports.sharing.verdict_replay import score_problem
 from formalimg.runs.reader import open_run
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene

@@ -63,10 +63,11 @@ def log_runs(
     """Log runs, each with the verdicts of a judge, and print where they are."""
     if not trackers:
         return
-    from formalimg.reports.sharing.tracked_runs import MAX_FAILURES, tracked_run
-    from formalimg.reports.sharing.trackers import log_run
+    from formalimg.reports.sharing.trackers import MAX_FAILURES, log_run, read_tracked_run
 
     for folder, judge in judged:
-        run = tracked_run(folder, judge, max_failures=MAX_FAILURES if failures is None else failures, profile=profile)
+        run = read_tracked_run(
+            folder, judge, max_failures=MAX_FAILURES if failures is None else failures, profile=profile
+        )
         for tracker in trackers:
             echo(f"{run.name} in {tracker.name}: {log_run(run, tracker)}", err=True)

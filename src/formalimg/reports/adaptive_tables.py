@@ -8,7 +8,6 @@ that of the sequential test.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 
 from formalimg.errors import FormalimgError
 from formalimg.reports.comparison_model import RunRow, run_cell, run_column
@@ -16,7 +15,7 @@ from formalimg.reports.tables.format import NOTHING, count_noun, epsilon_text, f
 from formalimg.reports.tables.model import Column, Number, TableRow
 from formalimg.runs.looks import AdaptiveLooks, read_looks
 from formalimg.stats.adaptive import AdaptiveResult, LevelDecision
-from formalimg.stats.observations import Band, Generalizability, Summary
+from formalimg.stats.observations import Generalizability, Summary
 from formalimg.stats.sequential_pairs import PairedDecision, PairedResult, PairedTest
 from formalimg.stats.summary import MissingBounds
 from formalimg.types import Benchmark, RunRecord, Table
@@ -28,11 +27,11 @@ _DECISIONS: dict[PairedDecision, str] = {
     "undecided": "not told apart by all items",
     "going on": "not decided yet",
 }
-_OUT_OF_IMAGES: dict[LevelDecision, str] = {"going on": "not decided yet", "undecided": "undecided by all images"}
+_LEVEL_DECISIONS: dict[LevelDecision, str] = {"going on": "not decided yet", "undecided": "undecided by all images"}
 
 
 def run_looks(run: RunRecord) -> AdaptiveLooks:
-    """Return the looks of an adaptive run."""
+    """Return the interim analyses of an adaptive run."""
     looks = read_looks(run.folder)
     if looks is None or str(looks) != run.manifest.adaptive:
         raise FormalimgError(f"{run.folder} has lost the looks of its adaptive run: restore looks.jsonl")
@@ -41,77 +40,80 @@ def run_looks(run: RunRecord) -> AdaptiveLooks:
 
 def adaptive_summary(summary: Summary, looks: AdaptiveLooks, run: RunRecord) -> Summary:
     """Return the numbers of an adaptive run as they may be shown."""
-    found = looks.test.result() if looks.is_by(run.manifest.judge) else None
-    tested = found if isinstance(found, AdaptiveResult) else None
+    result = looks.test.result() if looks.is_by(run.manifest.judge) else None
+    levels_result = result if isinstance(result, AdaptiveResult) else None
     # What was not scored took no part in the looks, so their intervals are not about failures by --missing fail.
-    intervals = tested.intervals if tested and summary.missing != "fail" else {}
+    intervals = levels_result.intervals if levels_result and summary.missing != "fail" else {}
     is_whole = looks.total == len(looks.items)
     whole = {level for level, rate in summary.levels.items() if is_whole or rate.expected == looks.images_of(level)}
-    held = summary.generalizability
-    if held is not None and tested is not None and tested.generalizability.epsilon == held.epsilon:
-        held = tested.generalizability
-    elif held is not None and not is_whole:
-        held = Generalizability(held.epsilon, None, None, None)
+    general = summary.generalizability
+    if general is not None and levels_result is not None and levels_result.generalizability.epsilon == general.epsilon:
+        general = levels_result.generalizability
+    elif general is not None and not is_whole:
+        general = Generalizability(general.epsilon, None, None, None)
     return summary._replace(
         levels={
-            level: rate if is_whole and tested is None else rate._replace(interval=intervals.get(level))
+            level: rate if is_whole and levels_result is None else rate._replace(interval=intervals.get(level))
             for level, rate in summary.levels.items()
         },
         overall=summary.overall if is_whole else summary.overall._replace(value=None, interval=None),
-        bands={name: band if whole.issuperset(band.levels) else _hidden(band) for name, band in summary.bands.items()},
-        generalizability=held,
+        bands={
+            name: band if whole.issuperset(band.levels) else band._replace(value=None, interval=None)
+            for name, band in summary.bands.items()
+        },
+        generalizability=general,
     )
 
 
-def adaptive_bounds(bounds: MissingBounds, shown: Summary) -> MissingBounds:
+def adaptive_bounds(bounds: MissingBounds, summary: Summary) -> MissingBounds:
     """Return the bounds for missing verdicts of what is shown of an adaptive run.
 
     Images without a verdict took no part in the looks, so there are no bounds of G.
     """
     return MissingBounds(
         *(
-            those._replace(
-                overall=None if shown.overall.value is None else those.overall,
-                bands={name: value for name, value in those.bands.items() if shown.bands[name].value is not None},
+            estimates._replace(
+                overall=None if summary.overall.value is None else estimates.overall,
+                bands={name: value for name, value in estimates.bands.items() if summary.bands[name].value is not None},
                 generalizability=None,
             )
-            for those in bounds
+            for estimates in bounds
         )
     )
 
 
-def _hidden(band: Band) -> Band:
-    return band._replace(value=None, interval=None)
-
-
 def adaptive_text(looks: AdaptiveLooks, judge: str) -> str:
     """Return what an adaptive run has found, and how many images it has saved, as a sentence without its full stop."""
-    return f"{_decision_text(looks, judge)}{_restart_text(looks)}"
+    text = _decision_text(looks, judge)
+    if not looks.restarts:
+        return text
+    times = {1: "once", 2: "twice"}.get(len(looks.restarts), f"{len(looks.restarts)} times")
+    counts = join_names([str(count) for count in looks.restarts])
+    plural = "" if looks.restarts == (1,) else "s"
+    return f"{text}; restarted {times}, after {counts} interim look{plural}: the error guarantee covers one run only"
 
 
 def _decision_text(looks: AdaptiveLooks, judge: str) -> str:
-    found, used = looks.test.result(), len(looks.items)
+    result, used = looks.test.result(), len(looks.items)
     saved = f"{count_noun(used, 'image')} of {looks.total:,}, {looks.total - used:,} saved"
-    if isinstance(found, PairedResult):
-        decision = f"by {judge}, {_DECISIONS[found.decision]}"
+    confidence = f"{100 * looks.design.confidence:g} %"
+    if isinstance(result, PairedResult):
+        decision = f"by {judge}, {_DECISIONS[result.decision]}"
         unscored = sum(len(images.outcomes.get("unscored", ())) for images in looks.seen)
-        is_claimed, test = found.decision in ("better", "worse"), looks.test
+        is_claimed, test = result.decision in ("better", "worse"), looks.test
         if is_claimed and isinstance(test, PairedTest) and not test.is_certain(unscored):
             decision += f" on what has a verdict, but {count_noun(unscored, 'missing verdict')} could overturn this"
-        if found.difference is None or found.interval is None:
+        if result.difference is None or result.interval is None:
             return f"adaptive, against {looks.against}: {decision}; {saved}"
-        ends = " to ".join(format_value(end, "points") for end in found.interval)
-        return (
-            f"adaptive, against {looks.against}: {format_value(found.difference, 'points')} points "
-            f"({100 * looks.design.confidence:g} %: {ends}), {decision}; {saved}"
-        )
-    held = found.generalizability
-    value = "not decided yet" if held.value is None else str(held.value)
-    ends = f"{held.low} to {held.high}"
-    open_levels = [str(level) for level, decision in found.decisions.items() if decision == "undecided"]
+        ends = " to ".join(format_value(end, "points") for end in result.interval)
+        difference = f"{format_value(result.difference, 'points')} points ({confidence}: {ends})"
+        return f"adaptive, against {looks.against}: {difference}, {decision}; {saved}"
+    general = result.generalizability
+    value = "not decided yet" if general.value is None else str(general.value)
+    ends = f"{general.low} to {general.high}"
+    open_levels = [str(level) for level, decision in result.decisions.items() if decision == "undecided"]
     undecided = f"; undecided by all images at {join_names(open_levels)}" if open_levels else ""
-    confidence = f"{100 * looks.design.confidence:g} %"
-    return f"adaptive: G{epsilon_text(held.epsilon)} = {value} ({confidence}: {ends}), by {saved}{undecided}"
+    return f"adaptive: G{epsilon_text(general.epsilon)} = {value} ({confidence}: {ends}), by {saved}{undecided}"
 
 
 def adaptive_remark(row: RunRow, looks: AdaptiveLooks, suite: Benchmark) -> str:
@@ -127,29 +129,18 @@ def adaptive_remark(row: RunRow, looks: AdaptiveLooks, suite: Benchmark) -> str:
     return f"{row.name}: {adaptive_text(looks, row.manifest.judge.name)}.{not_run}{whole}"
 
 
-def _restart_text(looks: AdaptiveLooks) -> str:
-    """Return how often the run was begun anew after somebody had looked; empty for most runs."""
-    if not looks.restarts:
-        return ""
-    times = {1: "once", 2: "twice"}.get(len(looks.restarts), f"{len(looks.restarts)} times")
-    done = join_names([str(count) for count in looks.restarts])
-    plural = "" if looks.restarts == (1,) else "s"
-    return f"; restarted {times}, after {done} interim look{plural}: the error guarantee covers one run only"
-
-
 def adaptive_tables(suite: Benchmark, rows: Sequence[RunRow]) -> tuple[Table, ...]:
     """Return the decisions of the adaptive runs among these, level by level; no table if there are none."""
-    shown = []
+    table_rows = []
     for row in rows:
-        if row.looks is None or not row.looks.is_by(row.manifest.judge):
+        looks = row.looks
+        result = looks.test.result() if looks is not None and looks.is_by(row.manifest.judge) else None
+        if looks is None or not isinstance(result, AdaptiveResult):
             continue
-        found = row.looks.test.result()
-        if not isinstance(found, AdaptiveResult):
-            continue
-        for level in row.looks.levels:
-            cells = _cells(row, found, level)
-            shown.append(TableRow((*run_cell(row.name, rows), level_name(suite, level), *cells), row.name))
-    if not shown:
+        for level in looks.levels:
+            cells = _level_cells(looks, result, level)
+            table_rows.append(TableRow((*run_cell(row.name, rows), level_name(suite, level), *cells), row.name))
+    if not table_rows:
         return ()
     columns = (
         *run_column(rows),
@@ -163,16 +154,14 @@ def adaptive_tables(suite: Benchmark, rows: Sequence[RunRow]) -> tuple[Table, ..
         "A level is held or lost as soon as its images show it; the test ends at the first lost level. "
         "Intervals hold at all looks at once."
     )
-    return (Table("adaptive", "Adaptive: decisions", columns, tuple(shown), (note,)),)
+    return (Table("adaptive", "Adaptive: decisions", columns, tuple(table_rows), (note,)),)
 
 
-def _cells(row: RunRow, found: AdaptiveResult, level: int) -> tuple[str | int | Number, ...]:
-    looks = [look for look in row.looks.test.looks if look[0] == level] if row.looks else []
-    if not looks:
+def _level_cells(looks: AdaptiveLooks, result: AdaptiveResult, level: int) -> tuple[str | int | Number, ...]:
+    level_looks = [look for look in looks.test.looks if look[0] == level]
+    if not level_looks:
         return NOTHING, NOTHING, NOTHING, "not run (adaptive)"
-    decision = found.decisions[level]
-    last = looks[-1]
-    rate: str | Number = NOTHING
-    with suppress(ZeroDivisionError):
-        rate = Number(last[2] / last[1], found.intervals[level], None, last[2], last[1])
-    return len(looks), last[1], rate, _OUT_OF_IMAGES.get(decision, decision)
+    decision = result.decisions[level]
+    _, scored, passed, *_ = level_looks[-1]
+    rate = Number(passed / scored, result.intervals[level], None, passed, scored) if scored else NOTHING
+    return len(level_looks), scored, rate, _LEVEL_DECISIONS.get(decision, decision)

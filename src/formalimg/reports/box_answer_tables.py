@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from formalimg.reports.comparison_model import HowCounted, SeenRun, run_cell, run_column
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
@@ -13,16 +12,7 @@ from formalimg.types import RunRecord, Table, Verdict
 _ALL = "all"
 
 
-class _BoxAnswer(NamedTuple):
-    """What a judge and boxes say of one question: whether it has the expected answer; None if boxes do not decide."""
-
-    item: str
-    skill: str
-    by_judge: bool
-    by_boxes: bool | None
-
-
-def box_answer_table(runs: Sequence[SeenRun], how: HowCounted) -> Table:
+def box_answer_table(runs: Sequence[SeenRun], rules: HowCounted) -> Table:
     """Return the table of runs whose judge had a grounder; without rows if none had."""
     columns = (
         *run_column(runs),
@@ -34,7 +24,7 @@ def box_answer_table(runs: Sequence[SeenRun], how: HowCounted) -> Table:
         Column("only judge", "count", group="has the expected answer for", starts=True),
         Column("only boxes", "count", group="has the expected answer for"),
     )
-    rows = [row for run in runs for row in _rows(run, runs, how)]
+    rows = [row for run in runs for row in _run_rows(run, runs, rules)]
     note = (
         "Counts, presence, colours and positions in the plane are decided by logic from the boxes that the grounder "
         "found, once for each image; materials, depth and verbs are not, nor what it cannot look for or see. decided: "
@@ -44,22 +34,25 @@ def box_answer_table(runs: Sequence[SeenRun], how: HowCounted) -> Table:
     return Table("boxes", "What boxes decide, and whether the judge says the same", columns, tuple(rows), (note,))
 
 
-def _rows(run: SeenRun, runs: Sequence[SeenRun], how: HowCounted) -> Iterator[TableRow]:
-    grounder, answers = _compared(run.record)
+def _run_rows(run: SeenRun, runs: Sequence[SeenRun], rules: HowCounted) -> Iterator[TableRow]:
+    grounder, answers = _read_answers(run.record)
     if not grounder:
         return
-    skills = dict.fromkeys(one.skill for one in answers)
-    for skill in (_ALL, *sorted(skills)):
-        those = [one for one in answers if skill in (_ALL, one.skill)]
-        decided = [one for one in those if one.by_boxes is not None]
-        pairs = [(one.by_judge, one.by_boxes) for one in decided]
-        same = consistency(pairs, items=[one.item for one in decided], confidence=how.confidence)
+    for skill in (_ALL, *sorted({skill for _, skill, *_ in answers})):
+        total = sum(skill in (_ALL, kind) for _, kind, *_ in answers)
+        decided = [
+            (item, (by_judge, by_boxes))
+            for item, kind, by_judge, by_boxes in answers
+            if skill in (_ALL, kind) and by_boxes is not None
+        ]
+        pairs = [pair for _, pair in decided]
+        same = consistency(pairs, items=[item for item, _ in decided], confidence=rules.confidence)
         cells: tuple[Cell, ...] = (
             *run_cell(run.name, runs),
             grounder,
             skill,
-            Number(len(those)),
-            Number(len(decided) / len(those), passed=len(decided), scored=len(those)) if those else "",
+            Number(total),
+            Number(len(decided) / total, passed=len(decided), scored=total) if total else "",
             Number(same.value, same.interval, passed=same.equal, scored=same.n) if decided else "",
             Number(pairs.count((True, False))),
             Number(pairs.count((False, True))),
@@ -67,20 +60,21 @@ def _rows(run: SeenRun, runs: Sequence[SeenRun], how: HowCounted) -> Iterator[Ta
         yield TableRow(cells, run.name)
 
 
-def _compared(record: RunRecord) -> tuple[str, list[_BoxAnswer]]:
-    """Return the name of the grounder, empty if there is none, and all answers with what boxes say."""
+def _read_answers(record: RunRecord) -> tuple[str, list[tuple[str, str, bool, bool | None]]]:
+    """Return the name of the grounder, empty if there is none, and for each question item, skill, and two answers.
+
+    They are whether judge and boxes have the expected answer; None if boxes do not decide.
+    """
     grounder = ""
-    found: list[_BoxAnswer] = []
+    answers = []
     for judged in record.judged():
-        if not isinstance(judged.verdict, Verdict):
-            continue
-        boxes = judged.verdict.evidence.get("by_boxes")
-        if not isinstance(boxes, Mapping):
+        boxes = judged.verdict.evidence.get("by_boxes") if isinstance(judged.verdict, Verdict) else None
+        if not isinstance(boxes, Mapping) or not isinstance(judged.verdict, Verdict):
             continue
         grounder = str(boxes.get("grounder") or grounder)
-        said = boxes.get("answers")
-        answers = said if isinstance(said, list) and len(said) == len(judged.verdict.parts) else []
-        for part, by_boxes in zip(judged.verdict.parts, answers, strict=False):
-            decided = by_boxes if isinstance(by_boxes, bool) else None
-            found.append(_BoxAnswer(judged.outcome.item, part.kind, part.score >= 0.5, decided))
-    return grounder, found
+        stored, parts = boxes.get("answers"), judged.verdict.parts
+        by_boxes = stored if isinstance(stored, list) and len(stored) == len(parts) else []
+        for part, answer in zip(parts, by_boxes, strict=False):
+            decided = answer if isinstance(answer, bool) else None
+            answers.append((judged.outcome.item, part.kind, part.score >= 0.5, decided))
+    return grounder, answers

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from formalimg.benchmarks.registry import suite
+from formalimg.benchmarks.registry import suite as find_suite
 from formalimg.errors import FormalimgError
 from formalimg.reports.comparison_model import (
     Comparison,
@@ -19,9 +19,10 @@ from formalimg.reports.comparison_model import (
     RunRow,
     Section,
     SeenRun,
+    run_names,
     with_sentence,
 )
-from formalimg.reports.notes import comparison_notes, few_labels_in_common, judge_alone, run_names
+from formalimg.reports.notes import comparison_notes, few_labels_in_common, judge_alone
 from formalimg.reports.run_numbers import (
     CONFIDENCE,
     RunImages,
@@ -31,9 +32,10 @@ from formalimg.reports.run_numbers import (
     read_run_looks,
     run_numbers,
 )
-from formalimg.reports.tables.format import count_noun, join_counts
-from formalimg.runs.manifest import profile_of_judges
-from formalimg.stats.observations import MissingPolicy, Observation, Profile
+from formalimg.reports.tables.format import count_noun, epsilon_text, join_counts
+from formalimg.runs.manifest import RunManifest, profile_of_judges
+from formalimg.stats.observations import MissingPolicy, Profile
+from formalimg.stats.summary import generalizability, mean_of_levels
 from formalimg.types import Benchmark, RunRecord, Table
 
 if TYPE_CHECKING:
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from formalimg.human_eval.agreement.image_labels import RunLabels
     from formalimg.judges.certificates.certificate import JudgeCertificate
     from formalimg.reports.corrected import CorrectedRun
+    from formalimg.reports.reference import ReferenceRow
     from formalimg.runs.looks import AdaptiveLooks
 
 
@@ -80,22 +83,15 @@ def compare(
         raise FormalimgError("there is nothing to report: name at least one run folder")
     if baseline is not None and baseline.resolve() not in {run.folder.resolve() for run in runs}:
         raise FormalimgError(f"the baseline {baseline} is not among the runs: name it with them")
-    names = list(dict.fromkeys(run.manifest.suite for run in runs))
     profile = profile or profile_of_judges(run.manifest for run in runs)
-    how = HowCounted(missing, CONFIDENCE, profile, references, threshold)
-    sections = tuple(
-        _section(
-            suite(name),
-            [run for run in runs if run.manifest.suite == name],
-            epsilon,
-            how,
-            baseline,
-            labels or {},
-            certificates,
+    rules = HowCounted(missing, CONFIDENCE, profile, references, threshold)
+    sections = []
+    for name in dict.fromkeys(run.manifest.suite for run in runs):
+        suite_runs = [run for run in runs if run.manifest.suite == name]
+        sections.append(
+            _build_section(find_suite(name), suite_runs, epsilon, rules, baseline, labels or {}, certificates)
         )
-        for name in names
-    )
-    comparison = Comparison(sections, missing, CONFIDENCE, threshold, profile)
+    comparison = Comparison(tuple(sections), missing, CONFIDENCE, threshold, profile)
     if not certificates:
         return comparison
     from formalimg.reports.certificate_tables import with_certificates  # here: few reports have certificates
@@ -103,149 +99,169 @@ def compare(
     return with_certificates(comparison, certificates)
 
 
-def _section(
-    about: Benchmark,
+def _build_section(
+    suite: Benchmark,
     runs: Sequence[RunRecord],
     epsilon: float | None,
-    how: HowCounted,
+    rules: HowCounted,
     baseline: Path | None,
     labels: Mapping[Path, RunLabels],
     certificates: Sequence[JudgeCertificate],
 ) -> Section:
     # A mean of scores holds no rate.
-    held = None if about.has_scores else about.epsilon if epsilon is None else epsilon
-    looks = [read_run_looks(run) for run in runs]
-    held = next((one.epsilon for one in looks if one and one.epsilon), None) if held is None else held
-    published = _published_rows(about, runs, held) if how.references else ()
-    found = [read_images(run, about) for run in runs]
-    summed = [run_numbers(run, read, about, held, how, of) for run, read, of in zip(runs, found, looks, strict=True)]
-    rows = tuple(map(_row, run_names(runs), runs, found, summed, repeat(how), looks))
-    seen = [
-        SeenRun(row.name, run, row.summary, read.images, sums.graded)
-        for row, run, read, sums in zip(rows, runs, found, summed, strict=True)
+    epsilon = None if suite.has_scores else suite.epsilon if epsilon is None else epsilon
+    run_looks = [read_run_looks(run) for run in runs]
+    if epsilon is None:
+        epsilon = next((looks.epsilon for looks in run_looks if looks and looks.epsilon), None)
+    published = find_published_rows(suite, [run.manifest for run in runs], epsilon) if rules.references else ()
+    images = [read_images(run, suite) for run in runs]
+    numbers = list(map(run_numbers, runs, images, repeat(suite), repeat(epsilon), repeat(rules), run_looks))
+    rows = tuple(map(_build_row, run_names(runs), runs, images, numbers, repeat(rules), run_looks))
+    results = [
+        SeenRun(row.name, run, row.summary, run_images.images, sums.graded)
+        for row, run, run_images, sums in zip(rows, runs, images, numbers, strict=True)
     ]
     notes = tuple(comparison_notes(runs, rows, published))
-    by_people = _correct(about, seen, held, how, labels) if labels else _Corrections()
-    alone = judge_alone(about, rows, by_people.runs)
-    first = Section(about, held, rows, published, (*notes, *by_people.notes), corrected=by_people.runs)
-    if any(looks):
+    corrected, label_tables, label_notes = (
+        _correct_runs(suite, results, epsilon, rules, labels) if labels else ((), (), ())
+    )
+    section = Section(suite, epsilon, rows, published, (*notes, *label_notes), corrected=corrected)
+    if any(run_looks):
         from formalimg.reports.adaptive_tables import adaptive_tables  # here: few runs are adaptive
 
-        section = replace(first, tables=adaptive_tables(about, rows))
+        section = replace(section, tables=adaptive_tables(suite, rows))
     else:  # a difference that was looked at before its run was stopped has another p than one that was not
-        corrected = {run.folder: labels[run.folder] for run in by_people.runs}
-        section = _with_pairs(first, seen, how, baseline, corrected, certificates)
-    people = by_people.tables
-    if by_people.runs:
+        used_labels = {run.folder: labels[run.folder] for run in corrected}
+        section = _with_pairs(section, results, rules, baseline, used_labels, certificates)
+    if corrected:
         section = replace(section, notes=(*section.notes, *few_labels_in_common(section)))
-        from formalimg.reports.corrected_tables import by_people_table  # here: few reports have labels
+        from formalimg.reports.corrected import by_people_table  # here: few reports have labels
 
-        people = (by_people_table(section, how), *people)
-    others = [with_sentence(table, alone) for table in (*section.tables, *(about.tables(seen, how) or ()))]
-    return replace(section, tables=tuple(table for table in (*people, *others) if table.rows))
-
-
-class _Corrections(NamedTuple):
-    """Runs corrected by human labels, their tables, and why others could not be."""
-
-    runs: tuple[CorrectedRun, ...] = ()
-    tables: tuple[Table, ...] = ()
-    notes: tuple[str, ...] = ()
+        label_tables = (by_people_table(section, rules), *label_tables)
+    sentence = judge_alone(suite, rows, corrected)
+    tables = [with_sentence(table, sentence) for table in (*section.tables, *(suite.tables(results, rules) or ()))]
+    return replace(section, tables=tuple(table for table in (*label_tables, *tables) if table.rows))
 
 
-def _correct(
-    about: Benchmark, seen: Sequence[SeenRun], held: float | None, how: HowCounted, labels: Mapping[Path, RunLabels]
-) -> _Corrections:
-    # here, so that reports without labels are made faster
-    from formalimg.reports.corrected import correct_run, why_not_corrected
-    from formalimg.reports.corrected_tables import corrected_tables
+def _correct_runs(
+    suite: Benchmark,
+    results: Sequence[SeenRun],
+    epsilon: float | None,
+    rules: HowCounted,
+    labels: Mapping[Path, RunLabels],
+) -> tuple[tuple[CorrectedRun, ...], tuple[Table, ...], tuple[str, ...]]:
+    """Return the runs corrected by human labels, their tables, and why others could not be corrected."""
+    from formalimg.reports.corrected import build_corrected_tables, correct_run, why_not_corrected
 
-    found, notes = [], []
-    for run in seen:
-        own = labels.get(run.record.folder.resolve())
-        if own is None:
+    corrected, notes = [], []
+    for run in results:
+        run_labels = labels.get(run.record.folder.resolve())
+        if run_labels is None:
             continue
         is_adaptive = bool(run.record.manifest.adaptive)
-        wrong = "it is adaptive, and not all levels are whole" if is_adaptive else why_not_corrected(run, own, about)
-        if wrong:
-            notes.append(f"{run.name}: not corrected by human labels: {wrong}.")
+        problem = (
+            "it is adaptive, and not all levels are whole" if is_adaptive else why_not_corrected(run, run_labels, suite)
+        )
+        if problem:
+            notes.append(f"{run.name}: not corrected by human labels: {problem}.")
         else:
-            found.append(correct_run(run, own, about, held, how))
-    return _Corrections(tuple(found), corrected_tables(about, found, how), tuple(notes))
+            corrected.append(correct_run(run, run_labels, suite, epsilon, rules))
+    return tuple(corrected), build_corrected_tables(suite, corrected, rules), tuple(notes)
 
 
 def _with_pairs(
     section: Section,
-    seen: Sequence[SeenRun],
-    how: HowCounted,
+    results: Sequence[SeenRun],
+    rules: HowCounted,
     baseline: Path | None,
     labels: Mapping[Path, RunLabels],
     certificates: Sequence[JudgeCertificate],
 ) -> Section:
     """Return the section with tables of paired differences, and ranks."""
-    if len(seen) < 2:
+    if len(results) < 2:
         return section
     # here, so that the report of one run is made faster
     from formalimg.reports.paired_runs import compare_in_pairs
-    from formalimg.reports.paired_tables import paired_tables
+    from formalimg.reports.paired_tables import build_paired_tables
 
     errors = {}
     if certificates:
-        from formalimg.reports.certificate_tables import certified_rates  # here: few reports have certificates
+        from formalimg.reports.certificate_tables import find_certified_rates  # here: few reports have certificates
 
-        rates = {row.folder.resolve(): certified_rates(row, certificates) for row in section.rows}
+        rates = {row.folder.resolve(): find_certified_rates(row, certificates) for row in section.rows}
         errors = {folder: rate for folder, rate in rates.items() if rate is not None}
-    found = compare_in_pairs(section.suite, seen, how, baseline, labels, errors)
-    if not found.headline:
+    paired = compare_in_pairs(section.suite, results, rules, baseline, labels, errors)
+    if not paired.headline:
         return section
-    tables = paired_tables(section.suite, seen, found, how)
-    return replace(section, tables=tables, ranks=found.ranks, ranked_by=found.headline[0].number, pairs=found.headline)
-
-
-def _row(
-    name: str,
-    run: RunRecord,
-    found: RunImages,
-    summed: RunNumbers,
-    how: HowCounted,
-    looks: AdaptiveLooks | None,
-) -> RunRow:
-    unscored = summed.unscored
-    if how.missing == "error" and unscored:
-        raise FormalimgError(
-            f"{name} has {count_noun(sum(unscored.values()), 'image')} without a verdict ({join_counts(unscored)}): "
-            f"{_remedy(run)}, or choose --missing exclude or --missing fail"
-        )
-    return RunRow(
-        name,
-        run.folder,
-        run.manifest,
-        len(run.items),
-        _images_of_each(found.observations),
-        summed.summary(),
-        unscored,
-        summed.details,
-        largest_first(found.by_rule),
-        found.kinds,
-        found.predicates,
-        run.spent(),
-        frozenset((image.item, image.sample) for image in summed.graded if image.is_gated),
-        found.quality,
-        summed.bounds() if unscored else None,
-        looks,
+    tables = build_paired_tables(section.suite, results, paired, rules)
+    return replace(
+        section, tables=tables, ranks=paired.ranks, ranked_by=paired.headline[0].number, pairs=paired.headline
     )
 
 
-def _remedy(run: RunRecord) -> str:
-    return "resume the run" if run.manifest.judge else f"use `formalimg judge {shlex.quote(str(run.folder))}`"
+def _build_row(
+    name: str, run: RunRecord, images: RunImages, numbers: RunNumbers, rules: HowCounted, looks: AdaptiveLooks | None
+) -> RunRow:
+    unscored = numbers.unscored
+    if rules.missing == "error" and unscored:
+        remedy = "resume the run" if run.manifest.judge else f"use `formalimg judge {shlex.quote(str(run.folder))}`"
+        raise FormalimgError(
+            f"{name} has {count_noun(sum(unscored.values()), 'image')} without a verdict ({join_counts(unscored)}): "
+            f"{remedy}, or choose --missing exclude or --missing fail"
+        )
+    samples = Counter(observation.item for observation in images.observations).values()
+    return RunRow(
+        name=name,
+        folder=run.folder,
+        manifest=run.manifest,
+        items=len(run.items),
+        images_of_each=ImagesOfEach(min(samples, default=0), max(samples, default=0)),
+        summary=numbers.summary(),
+        unscored=unscored,
+        details=numbers.details,
+        by_rule=largest_first(images.by_rule),
+        kinds=images.kinds,
+        predicates=images.predicates,
+        spent=run.spent(),
+        gated=frozenset((image.item, image.sample) for image in numbers.graded if image.is_gated),
+        quality=images.quality,
+        bounds=numbers.bounds() if unscored else None,
+        looks=looks,
+    )
 
 
-def _images_of_each(observations: Sequence[Observation]) -> ImagesOfEach:
-    counts = Counter(seen.item for seen in observations).values()
-    return ImagesOfEach(min(counts, default=0), max(counts, default=0))
+def find_published_rows(
+    suite: Benchmark, manifests: Sequence[RunManifest], epsilon: float | None
+) -> tuple[PublishedRow, ...]:
+    """Return the published numbers that belong to runs of a suite, each table once.
+
+    Means and G are as they were printed, which may differ in the last digit from what the rates give. What was not
+    printed is computed from the rates, and said to be.
+    """
+    from formalimg.reports.reference import reference_rows  # here: most reports have none
+
+    settings = dict.fromkeys((manifest.task, manifest.condition) for manifest in manifests)  # in the order of the runs
+    rows: dict[int, ReferenceRow] = {}
+    for task, condition in settings:
+        rows.update((id(row), row) for row in reference_rows(suite.name, task=task, condition=condition))
+    return tuple(_build_published_row(row, suite, epsilon) for row in rows.values())
 
 
-def _published_rows(about: Benchmark, runs: Sequence[RunRecord], epsilon: float | None) -> tuple[PublishedRow, ...]:
-    from formalimg.reports.published import published_rows  # here: most reports have none
-
-    return published_rows(about, [run.manifest for run in runs], epsilon)
+def _build_published_row(row: ReferenceRow, suite: Benchmark, epsilon: float | None) -> PublishedRow:
+    bands: dict[str, float | None] = {}
+    computed = []
+    for band, levels in suite.bands.items():
+        value = row.printed.get(band)
+        if value is None and not suite.has_scores:  # bands of scores are ratios of the unrounded means
+            value = mean_of_levels(levels, row.rates)
+            computed += [band] if value is not None else []
+        bands[band] = value
+    level = None
+    if epsilon is not None:
+        level = row.held if epsilon == suite.epsilon else None
+        if level is None and row.rates and sorted(row.rates) == list(range(1, max(row.rates) + 1)):
+            level = generalizability(row.rates, epsilon)
+            computed.append(f"G{epsilon_text(epsilon)}")
+    return PublishedRow(
+        row.model, row.source, row.rates, bands, level, row.judge, row.task, row.condition, tuple(computed), row.digits
+    )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from formalimg.reports.judge_quality import JudgeQuality
 from formalimg.reports.tables.model import Column, TableRow, number_in
 from formalimg.runs.defaults.settings import is_built_in
-from formalimg.runs.manifest import RunManifest
+from formalimg.runs.manifest import Identity, RunManifest, judge_names
 from formalimg.runs.rows import RunCost
 from formalimg.stats.observations import Interval, MissingPolicy, Profile, Summary
 from formalimg.stats.summary import MissingBounds, PointEstimates
@@ -41,6 +41,12 @@ class Tally(NamedTuple):
     def share(self) -> float:
         """The share that failed."""
         return self.failed / self.asked if self.asked else 0.0
+
+
+def total_share(tallies: Sequence[Mapping[str, Tally]], name: str) -> float:
+    """Return the share of a name that failed, in all runs together."""
+    named = [by_name[name] for by_name in tallies if name in by_name]
+    return Tally(sum(tally.failed for tally in named), sum(tally.asked for tally in named)).share
 
 
 class ImagesOfEach(NamedTuple):
@@ -87,40 +93,100 @@ class RunRow:
 
     def level_bounds(self, level: int) -> Interval | None:
         """Return the worst and the best rate or mean of a level; None if no verdict is missing."""
-        return self._bounds(lambda those: those.levels.get(level))
+        return self._bounds(lambda estimates: estimates.levels.get(level))
 
     def band_bounds(self, band: str) -> Interval | None:
         """Return the worst and the best value of a band; None if no verdict is missing."""
-        return self._bounds(lambda those: those.bands.get(band))
+        return self._bounds(lambda estimates: estimates.bands.get(band))
 
     def overall_bounds(self) -> Interval | None:
         """Return the worst and the best rate or mean over all images; None if no verdict is missing."""
-        return self._bounds(lambda those: those.overall)
+        return self._bounds(lambda estimates: estimates.overall)
 
     def held_bounds(self) -> Interval | None:
         """Return the worst and the best generalizability; None if no verdict is missing."""
-        return self._bounds(lambda those: those.generalizability)
+        return self._bounds(lambda estimates: estimates.generalizability)
 
     def _bounds(self, value_of: Callable[[PointEstimates], float | None]) -> Interval | None:
         if self.bounds is None:
             return None
-        worst, best = (value_of(those) for those in self.bounds)
+        worst, best = (value_of(estimates) for estimates in self.bounds)
         return None if worst is None or best is None else Interval(worst, best)
 
 
-def rated_rows(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
+def select_rated_rows(rows: Sequence[RunRow]) -> tuple[RunRow, ...]:
     """Return the runs that a comparison rates; the others are its baselines.
 
     Built-in models are baselines of other models. Among themselves only the ceiling and the floor are, and alone none.
     """
-    own = (row for row in rows if not is_built_in(row.manifest.model.name))
+    models = (row for row in rows if not is_built_in(row.manifest.model.name))
     between = (row for row in rows if row.manifest.model.name not in (CEILING, FLOOR))
-    return tuple(own) or tuple(between) or tuple(rows)
+    return tuple(models) or tuple(between) or tuple(rows)
 
 
 def name_with_task(model: str, task: str, condition: str) -> str:
     """Return the name of a model with its task and condition, unless these are an image of the words alone."""
     return ", ".join(filter(None, [model, f"{task} task" if task != "image" else "", condition]))
+
+
+def identity_text(identity: Identity | None) -> str:
+    """Return a model or judge with all its settings, such as `icons (judging_rules=1)`; `none` if there is none."""
+    if identity is None:
+        return "none"
+    settings = settings_text(identity.settings)
+    return f"{identity.name} ({settings})" if settings else identity.name
+
+
+def settings_text(settings: Mapping[str, object]) -> str:
+    """Return settings by name, such as `guidance=3.5, steps=20`."""
+    return ", ".join(f"{key}={value}" for key, value in sorted(settings.items()))
+
+
+def run_names(runs: Sequence[RunRecord]) -> tuple[str, ...]:
+    """Return a name for each run: its model, and as many of its settings as it takes to make the name unique."""
+    manifests = [run.manifest for run in runs]
+    names = [name_with_task(manifest.model.name, manifest.task, manifest.condition) for manifest in manifests]
+    for aspect in (_differing_settings, *_ASPECTS):
+        for name in sorted(set(names)):
+            alike = [number for number, run_name in enumerate(names) if run_name == name]
+            if len(alike) > 1:
+                texts = aspect([runs[number] for number in alike])
+                if len(set(texts)) > 1:
+                    for number, text in zip(alike, texts, strict=True):
+                        names[number] = ", ".join(filter(None, [name, text]))
+    repeated = {name for name in names if names.count(name) > 1}
+    return tuple(
+        f"{name} ({names[: number + 1].count(name)})" if name in repeated else name for number, name in enumerate(names)
+    )
+
+
+def _differing_settings(runs: Sequence[RunRecord]) -> list[str]:
+    run_settings = [run.manifest.model.settings for run in runs]
+    keys = sorted({key for settings in run_settings for key in settings})
+    differing = [key for key in keys if len({repr(settings.get(key)) for settings in run_settings}) > 1]
+    return [" ".join(f"{key}={settings[key]}" for key in differing if key in settings) for settings in run_settings]
+
+
+def _differing_judges(runs: Sequence[RunRecord]) -> list[str]:
+    """Return who judged; where judges of one name differ, in which setting."""
+    names = iter(judge_names([run.manifest.judge for run in runs if run.manifest.judge]))
+    return [f"by {next(names)}" if run.manifest.judge else "not judged" for run in runs]
+
+
+def _manifest_aspect(text_of: Callable[[RunManifest], str]) -> Callable[[Sequence[RunRecord]], list[str]]:
+    return lambda runs: [text_of(run.manifest) for run in runs]
+
+
+_ASPECTS: tuple[Callable[[Sequence[RunRecord]], list[str]], ...] = (
+    _manifest_aspect(
+        lambda manifest: f"layouts by {manifest.layouts.partition(' sha256')[0]}" if manifest.layouts else ""
+    ),
+    _manifest_aspect(lambda manifest: f"{manifest.style if manifest.style != 'none' else 'no'} style text"),
+    _differing_judges,
+    _manifest_aspect(lambda manifest: f"{manifest.size} px"),
+    _manifest_aspect(lambda manifest: f"seed {manifest.seed}"),
+    lambda runs: [run.folder.name for run in runs],
+)
 
 
 @dataclass(frozen=True)
@@ -172,7 +238,7 @@ class Section:
     @property
     def rated(self) -> tuple[RunRow, ...]:
         """The rows that are no baselines of the others."""
-        return rated_rows(self.rows)
+        return select_rated_rows(self.rows)
 
     @property
     def is_ranked_by_people(self) -> bool:
@@ -187,11 +253,11 @@ class Section:
     @property
     def levels(self) -> tuple[int, ...]:
         """The levels that any row has a number for, or would have if it were not adaptive, in order."""
-        found = {
+        levels = {
             level for row in self.rows for level in (*row.summary.levels, *(row.looks.levels if row.looks else ()))
         }
-        found.update(level for row in self.published for level in row.rates)
-        return tuple(sorted(found))
+        levels.update(level for row in self.published for level in row.rates)
+        return tuple(sorted(levels))
 
 
 @dataclass(frozen=True)
@@ -285,5 +351,5 @@ def with_sentence(table: Table, sentence: str) -> Table:
     """Return a table with a sentence at the end of its caption, if it has rates or scores that it is about."""
     if not sentence or not any(column.type in ("percent", "score", "points", "share") for column in table.columns):
         return table
-    caption, *others = table.notes or ("",)
-    return replace(table, notes=(f"{caption} {sentence}.".strip(), *others))
+    caption, *remarks = table.notes or ("",)
+    return replace(table, notes=(f"{caption} {sentence}.".strip(), *remarks))

@@ -10,18 +10,19 @@ from typing import NamedTuple
 
 from formalimg.human_eval.agreement.image_labels import RunLabels
 from formalimg.human_eval.agreement.judge_agreement import ImageName
-from formalimg.reports.comparison_model import HowCounted, SeenRun
-from formalimg.reports.tables.format import level_name
-from formalimg.reports.tables.model import Number
+from formalimg.reports.comparison_model import BY_PEOPLE, HowCounted, Section, SeenRun, run_cell, run_column
+from formalimg.reports.main_table import generalizability_number
+from formalimg.reports.tables.format import count_noun, epsilon_text, join_names, level_name
+from formalimg.reports.tables.model import Cell, Column, Number, TableRow
 from formalimg.stats.corrected_summary import LabelledObservation, summarize_corrected
 from formalimg.stats.intervals import fraction_interval
 from formalimg.stats.labelled_levels import CorrectedRate
 from formalimg.stats.observations import Generalizability, Interval, Observation
-from formalimg.stats.stratified_mean import CellScore, ScoreCell, estimate_cell_mean
+from formalimg.stats.stratified_mean import CellScore, estimate_cell_mean
 from formalimg.stats.summary import summarize
-from formalimg.types import Benchmark
+from formalimg.types import Benchmark, Table
 
-ALL_IMAGES = "all images"
+_ALL_IMAGES = "all images"
 
 
 class CorrectedNumber(NamedTuple):
@@ -34,11 +35,11 @@ class CorrectedNumber(NamedTuple):
     @property
     def number(self) -> Number:
         """The corrected rate as a number of a table, over the same images as the judge's."""
-        found, raw = self.corrected, self.raw
-        if found is None:
+        rate, raw = self.corrected, self.raw
+        if rate is None:
             return Number(None)
-        interval = Interval(found.low, found.high)
-        return Number(found.estimate, interval, scored=raw.scored, expected=raw.expected, coverage=raw.coverage)
+        interval = Interval(rate.low, rate.high)
+        return Number(rate.estimate, interval, scored=raw.scored, expected=raw.expected, coverage=raw.coverage)
 
 
 class HeldLevels(NamedTuple):
@@ -54,17 +55,14 @@ class CorrectedRun:
 
     name: str  # the name of the run in the report
     folder: Path  # its resolved folder
-    source: str  # the study or file of the labels
+    labels: RunLabels
     levels: Mapping[int, CorrectedNumber]  # the rate, or the mean score, of each level
     others: tuple[CorrectedNumber, ...]  # bands, then all images
     # the mean fraction of what was asked for that is shown, by level and of all images; none where people did not say
     # it
     fractions: tuple[CorrectedNumber, ...]
     held: HeldLevels | None  # G; None for suites without one, or where it is unknown
-    labels: int  # how many labels were used
-    rule: str  # how the answers of raters become a label
-    raters: tuple[int, int]  # the fewest and the most raters of a labelled image
-    assumed: bool  # whether it is only assumed that the labelled images are a random sample
+    label_count: int  # how many labels were used
     notes: tuple[str, ...]  # what was left out, and why
 
     @property
@@ -75,107 +73,87 @@ class CorrectedRun:
 
     def number(self, name: str) -> Number | None:
         """Return a band, or all images, corrected; None where labels are lacking."""
-        return next(
-            (each.number for each in self.others if each.name.lower() == name and each.corrected is not None), None
-        )
+        numbers = (entry.number for entry in self.others if entry.name.lower() == name and entry.corrected is not None)
+        return next(numbers, None)
 
 
-def why_not_corrected(run: SeenRun, labels: RunLabels, about: Benchmark) -> str:
+def why_not_corrected(run: SeenRun, labels: RunLabels, suite: Benchmark) -> str:
     """Return why these labels cannot correct the numbers of a run; empty if they can."""
     if labels.refused:
         return labels.refused
-    if about.has_scores and not labels.scores:
+    if suite.has_scores and not labels.scores:
         return (
-            f"{labels.source} has yes and no, and {about.title} has mean scores: rate with `annotate --protocol scores`"
+            f"{labels.source} has yes and no, and {suite.title} has mean scores: rate with `annotate --protocol scores`"
         )
     judge = run.record.manifest.judge
     if judge is None:
         return "the images have not been judged yet"
-    drawn = labels.drawn_by
-    if drawn is not None:
-        said = {ImageName(image.item, image.sample): image.passed for image in run.images}
-        if judge.name != drawn.judge or any(said.get(image) != answer for image, answer in drawn.answers.items()):
-            return (
-                f"the images of {labels.source} were drawn by the answers of {drawn.judge} at that time, which are "
-                "not those of this report: draw a new study with `formalimg annotate --for-correction`"
-            )
-    scored = {ImageName(image.item, image.sample) for image in run.images if image.passed is not None}
-    if not scored & {*labels.passed, *labels.scores}:
+    design = labels.drawn_by
+    verdicts = {ImageName(image.item, image.sample): image.passed for image in run.images}
+    if design is not None and (
+        judge.name != design.judge or any(verdicts.get(image) != answer for image, answer in design.answers.items())
+    ):
+        return (
+            f"the images of {labels.source} were drawn by the answers of {design.judge} at that time, which are "
+            "not those of this report: draw a new study with `formalimg annotate --for-correction`"
+        )
+    if all(verdicts.get(image) is None for image in (*labels.passed, *labels.scores)):
         return f"no image with a label in {labels.source} has a verdict: judge the run, or label others"
     return ""
 
 
 def correct_run(
-    run: SeenRun, labels: RunLabels, about: Benchmark, epsilon: float | None, how: HowCounted
+    run: SeenRun, labels: RunLabels, suite: Benchmark, epsilon: float | None, rules: HowCounted
 ) -> CorrectedRun:
     """Return the numbers of a run over its images with a verdict, by the judge alone and corrected by labels."""
-    notes, folder = (*labels.notes, *_late_verdicts(run, labels)), run.record.folder.resolve()
-    if about.has_scores:
-        images = _score_images(run, labels)
+    design, scored = labels.drawn_by, sum(image.passed is not None for image in run.images)
+    notes = labels.notes
+    if design is not None and design.images != scored:
+        late = f"{scored:,} images have a verdict, {design.images:,} had one when images were drawn for labels."
+        notes = (*notes, late)
+    folder = run.record.folder.resolve()
+    if suite.has_scores:  # scores before any gate
+        passed = {(image.item, image.sample): image.passed for image in run.images}
+        images = [
+            _measure_image(image.item, image.sample, image.level, passed[image.item, image.sample], image.score, labels)
+            for image in run.graded
+            if image.score is not None
+        ]
         used = sum(image.human is not None for image in images)
-        levels, total = _means(images, about, how.confidence)
-        return CorrectedRun(
-            run.name,
-            folder,
-            labels.source,
-            levels,
-            (total,),
-            (),
-            None,
-            used,
-            labels.rule,
-            labels.raters,
-            labels.assumed,
-            notes,
-        )
-    fractions, mean_fraction = _means(_fraction_images(run, labels), about, how.confidence)
-    seen = [
+        levels, total = _correct_means(images, suite, rules.confidence)
+        return CorrectedRun(run.name, folder, labels, levels, (total,), (), None, used, notes)
+    observations = [
         LabelledObservation(
             image.item, image.level, image.passed, labels.passed.get(ImageName(image.item, image.sample))
         )
         for image in run.images
     ]
-    corrected = summarize_corrected(seen, bands=about.bands, epsilon=epsilon, confidence=how.confidence)
+    corrected = summarize_corrected(observations, bands=suite.bands, epsilon=epsilon, confidence=rules.confidence)
     raw = run.summary
-    if how.missing == "fail":  # the main table counts images without a verdict, which nobody can correct
-        raw = summarize(
-            [Observation(one.item, one.level, one.passed) for one in seen],
-            bands=about.bands,
-            epsilon=epsilon,
-            confidence=how.confidence,
-        )
-    others = [
+    if rules.missing == "fail":  # the main table counts images without a verdict, which nobody can correct
+        plain = [Observation(image.item, image.level, image.passed) for image in run.images]
+        raw = summarize(plain, bands=suite.bands, epsilon=epsilon, confidence=rules.confidence)
+    levels = {
+        level: CorrectedNumber(level_name(suite, level), Number.of(rate), corrected.levels.get(level))
+        for level, rate in raw.levels.items()
+    }
+    means = (
         *(CorrectedNumber(name, Number.of(band), corrected.bands.get(name)) for name, band in raw.bands.items()),
-        CorrectedNumber(ALL_IMAGES, Number.of(raw.overall), corrected.overall),
-    ]
-    held = None
-    if raw.generalizability is not None and corrected.generalizability is not None:
-        held = HeldLevels(raw.generalizability, corrected.generalizability)
-    return CorrectedRun(
-        run.name,
-        folder,
-        labels.source,
-        {
-            level: CorrectedNumber(level_name(about, level), Number.of(rate), corrected.levels.get(level))
-            for level, rate in raw.levels.items()
-        },
-        tuple(others),
-        (*fractions.values(), mean_fraction) if labels.scores else (),
-        held,
-        corrected.labels,
-        labels.rule,
-        labels.raters,
-        labels.assumed,
-        notes,
+        CorrectedNumber(_ALL_IMAGES, Number.of(raw.overall), corrected.overall),
     )
-
-
-def _late_verdicts(run: SeenRun, labels: RunLabels) -> tuple[str, ...]:
-    drawn = labels.drawn_by
-    scored = sum(image.passed is not None for image in run.images)
-    if drawn is None or drawn.images == scored:
-        return ()
-    return (f"{scored:,} images have a verdict, {drawn.images:,} had one when images were drawn for labels.",)
+    fractions: tuple[CorrectedNumber, ...] = ()
+    if labels.scores:
+        images = [
+            _measure_image(image.item, image.sample, image.level, image.passed, image.score, labels)
+            for image in run.images
+            if image.score is not None and image.passed is not None
+        ]
+        by_level, mean_fraction = _correct_means(images, suite, rules.confidence)
+        fractions = (*by_level.values(), mean_fraction)
+    general = None
+    if raw.generalizability is not None and corrected.generalizability is not None:
+        general = HeldLevels(raw.generalizability, corrected.generalizability)
+    return CorrectedRun(run.name, folder, labels, levels, means, fractions, general, corrected.labels, notes)
 
 
 class _MeasuredImage(NamedTuple):
@@ -186,25 +164,7 @@ class _MeasuredImage(NamedTuple):
     human: float | None
 
 
-def _score_images(run: SeenRun, labels: RunLabels) -> list[_MeasuredImage]:
-    """Return the images of a suite of scores, with their scores before any gate."""
-    passed = {(image.item, image.sample): image.passed for image in run.images}
-    return [
-        _measured(image.item, image.sample, image.level, passed[image.item, image.sample], image.score, labels)
-        for image in run.graded
-        if image.score is not None
-    ]
-
-
-def _fraction_images(run: SeenRun, labels: RunLabels) -> list[_MeasuredImage]:
-    return [
-        _measured(image.item, image.sample, image.level, image.passed, image.score, labels)
-        for image in run.images
-        if image.score is not None and image.passed is not None
-    ]
-
-
-def _measured(
+def _measure_image(
     item: str, sample: int, level: int, passed: bool | None, score: float, labels: RunLabels
 ) -> _MeasuredImage:
     human = labels.scores.get(ImageName(item, sample))
@@ -212,29 +172,161 @@ def _measured(
     return _MeasuredImage(item, level, bool(passed), min(1.0, score), None if human is None else min(1.0, human))
 
 
-def _means(
-    images: Sequence[_MeasuredImage], about: Benchmark, confidence: float
+def _correct_means(
+    images: Sequence[_MeasuredImage], suite: Benchmark, confidence: float
 ) -> tuple[dict[int, CorrectedNumber], CorrectedNumber]:
     """Return the mean of each level, and that of all images."""
     by_level: dict[int, list[_MeasuredImage]] = {level: [] for level in sorted({image.level for image in images})}
     for image in images:
         by_level[image.level].append(image)
-    levels = {level: _mean(level_name(about, level), own, confidence) for level, own in by_level.items()}
-    return levels, _mean(ALL_IMAGES, images, confidence)
+    levels = {level: _correct_mean(level_name(suite, level), group, confidence) for level, group in by_level.items()}
+    return levels, _correct_mean(_ALL_IMAGES, images, confidence)
 
 
-def _mean(name: str, images: Sequence[_MeasuredImage], confidence: float) -> CorrectedNumber:
+def _correct_mean(name: str, images: Sequence[_MeasuredImage], confidence: float) -> CorrectedNumber:
     scores = [image.judge for image in images]
     if not scores:
         return CorrectedNumber(name, Number(None), None)
     interval = fraction_interval(scores, confidence, items=[image.item for image in images])
     raw = Number(fsum(scores) / len(scores), interval, scored=len(scores), expected=len(scores))
-    return CorrectedNumber(name, raw, estimate_cell_mean(_cells(images), confidence))
-
-
-def _cells(images: Iterable[_MeasuredImage]) -> list[ScoreCell]:
-    """Return the images by level and by the judge's answer, within which labels were drawn at random."""
+    # By level and by the judge's answer, within which labels were drawn at random.
     cells: dict[tuple[int, bool], list[CellScore]] = {}
     for image in images:
         cells.setdefault((image.level, image.passed), []).append(CellScore(image.item, image.judge, image.human))
-    return [*cells.values()]
+    return CorrectedNumber(name, raw, estimate_cell_mean([*cells.values()], confidence))
+
+
+# --- tables
+
+ASSUMPTION = "assumes the labelled images are a random sample within each level and judge answer"
+"""What holds for images drawn by `formalimg annotate`, and has to be assumed of others."""
+
+_RATES, _HELD, _FRACTIONS = "corrected", "corrected G", "corrected fractions"
+
+
+def is_corrected(table: Table) -> bool:
+    """Return whether a table has corrected numbers."""
+    return table.name in (_RATES, _HELD, _FRACTIONS, BY_PEOPLE)
+
+
+def by_people_table(section: Section, rules: HowCounted) -> Table:
+    """Return one row for each run that people labelled: its number by people and by the judge, G and rank."""
+    suite, runs = section.suite, section.corrected
+    is_ranked = section.ranks and section.is_ranked_by_people
+    ranks = dict(zip((row.name for row in section.rows), section.ranks, strict=True)) if is_ranked else {}
+    epsilon = next((run.held.raw.epsilon for run in runs if run.held), None)
+    rows = []
+    for run in runs:
+        number, rank = run.main_number, ranks.get(run.name)
+        cells: list[Cell] = [run.name, number.number, Number(number.raw.value)]
+        if epsilon is not None:
+            cells.append(generalizability_number(run.held.corrected) if run.held else Number(None))
+        if ranks:
+            cells.append(Number(rank.best, Interval(*rank)) if rank else Number(None))
+        rows.append(TableRow((*cells, run.label_count), run.name))
+    columns = (
+        Column("run"),
+        Column("by people", suite.scale, starts=True),
+        Column("judge alone", suite.scale),
+        *((Column("G by people", "level", subscript=epsilon_text(epsilon)),) if epsilon is not None else ()),
+        *((Column("rank", "rank"),) if ranks else ()),
+        Column("labels", "count", starts=True),
+    )
+    measure = "Mean score before any gate" if suite.has_scores else "Pass rate in percent"
+    numbers = join_names(list(dict.fromkeys(run.main_number.name for run in runs)))
+    label_rule = _label_rule(runs)
+    caption = (
+        f"{measure} ({numbers}), over images with a verdict, corrected by the labels of people for some of them"
+        f"{f' ({label_rule})' if label_rule else ''}{_assumption_text(runs)}. Intervals: {100 * rules.confidence:g} %, "
+        "errors of the judge included."
+    )
+    return Table(BY_PEOPLE, "By people", columns, tuple(rows), (caption,), "result")
+
+
+def build_corrected_tables(suite: Benchmark, runs: Sequence[CorrectedRun], rules: HowCounted) -> tuple[Table, ...]:
+    """Return raw and corrected rates side by side, then G, then fractions of concepts; tables may have no rows."""
+    if not runs:
+        return ()
+    confidence = f"Intervals: {100 * rules.confidence:g} %"
+    measure = "mean score before any gate, from 0 to 1" if suite.has_scores else "pass rate in percent"
+    sources = join_names(list(dict.fromkeys(run.labels.source for run in runs)))
+    label_rule = _label_rule(runs)
+    caption = (
+        f"{suite.title}: {measure}, over images with a verdict. raw: by the judge alone. corrected: by the labels of "
+        f"people for some of the same images ({sources}{f'; {label_rule}' if label_rule else ''})"
+        f"{_assumption_text(runs)}. effective labels: how many labels alone would be as precise. "
+        f"{confidence}; those of corrected numbers cover errors of the judge, those of raw numbers do not."
+    )
+    notes = [f"{run.name}: {note}" if len(runs) > 1 else note for run in runs for note in run.notes]
+    # A level that is all images is not said twice.
+    rates = [
+        (run, number) for run in runs for number in (*(run.levels.values() if len(run.levels) > 1 else ()), *run.others)
+    ]
+    fractions = [(run, number) for run in runs for number in run.fractions]
+    fraction_caption = (
+        "Mean fraction of the concepts of a prompt that are shown, in percent: raw by the judge, and corrected by the "
+        f"answers of most raters to each question. {confidence}."
+    )
+    return (
+        _rate_table(_RATES, "Corrected by human labels", suite, rates, runs, (caption, *notes)),
+        _held_table(suite, runs, confidence),
+        _rate_table(
+            _FRACTIONS, "Concept fractions corrected by human labels", suite, fractions, runs, (fraction_caption,)
+        ),
+    )
+
+
+def _rate_table(
+    name: str,
+    title: str,
+    suite: Benchmark,
+    numbers: Iterable[tuple[CorrectedRun, CorrectedNumber]],
+    runs: Sequence[CorrectedRun],
+    notes: tuple[str, ...],
+) -> Table:
+    rows = []
+    for run, number in numbers:
+        rate = number.corrected
+        labels = (0, None) if rate is None else (rate.labels, rate.effective_labels)
+        rows.append(TableRow((*run_cell(run.name, runs), number.name, number.raw, number.number, *labels), run.name))
+    columns = (
+        *run_column(runs),
+        Column("levels"),
+        Column("raw", suite.scale, starts=True),
+        Column("corrected", suite.scale),
+        Column("labels", "count", starts=True),
+        Column("effective labels", "decimal"),
+    )
+    return Table(name, title, columns, tuple(rows), notes, "detail")
+
+
+def _held_table(suite: Benchmark, runs: Sequence[CorrectedRun], confidence: str) -> Table:
+    """Return G by the judge alone, and by the corrected rates."""
+    with_general = [(run, run.held) for run in runs if run.held is not None]
+    subscript = epsilon_text(with_general[0][1].raw.epsilon) if with_general else ""
+    rows = [TableRow((run.name, *map(generalizability_number, general)), run.name) for run, general in with_general]
+    columns = (
+        Column("run"),
+        Column("raw G", "level", subscript=subscript, starts=True),
+        Column("corrected G", "level", subscript=subscript),
+    )
+    note = (
+        f"The largest {suite.level} up to which the rate holds: by the judge alone, and by the corrected rates. "
+        f"{confidence}."
+    )
+    return Table(_HELD, "G corrected by human labels", columns, tuple(rows), (note,), "detail")
+
+
+def _label_rule(runs: Sequence[CorrectedRun]) -> str:
+    """Return how raters' answers become labels, and how many raters an image has."""
+    rules = " / ".join(dict.fromkeys(run.labels.rule for run in runs if run.labels.rule))
+    fewest = min(run.labels.raters[0] for run in runs)
+    largest = max(run.labels.raters[1] for run in runs)
+    raters = (
+        f"{fewest} to {largest} raters an image" if fewest < largest else f"{count_noun(largest, 'rater')} an image"
+    )
+    return ", ".join(filter(None, [rules, raters if largest else ""]))
+
+
+def _assumption_text(runs: Sequence[CorrectedRun]) -> str:
+    return f"; this {ASSUMPTION}" if any(run.labels.assumed for run in runs) else ""

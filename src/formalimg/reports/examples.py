@@ -1,24 +1,23 @@
-"""Example images for the gallery of a report: passes, failures and unscored images of all levels."""
+"""Example images of runs: the gallery of a report, spread over all levels, and the most telling failures."""
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from formalimg.reports.comparison_model import Section
-from formalimg.reports.report_images import PageImage
-from formalimg.reports.telling import MAX_TELLING, telling_failures
 from formalimg.runs.image_store import ImageLocation
 from formalimg.runs.queries import ImageOutcome
 from formalimg.runs.reader import Judged
 from formalimg.runs.rows import PlannedItem
-from formalimg.types import RunRecord
+from formalimg.types import RunRecord, Verdict
 
 if TYPE_CHECKING:
+    from formalimg.reports.comparison_model import Section
     from formalimg.reports.figures.svg import Figure
+    from formalimg.reports.report_images import PageImage
 
 _UNSCORED_SHARE = 6
 """At most one in this many images is an unscored one, unless there are no others."""
@@ -28,7 +27,7 @@ _UNSCORED_SHARE = 6
 class ExampleImage:
     """One image of a gallery."""
 
-    item: PlannedItem  # the item
+    item: PlannedItem
     judged: Judged  # the image with its verdict
     thumbnail: PageImage | str  # the small image; or why it cannot be shown; empty where images are left out on purpose
 
@@ -62,32 +61,31 @@ def suite_images(
 
     if not count:
         return SuiteImages()
-    of_suite = [run for run in runs if run.manifest.suite == section.suite.name]
-    rated = {number: of_suite[number] for number, row in enumerate(section.rows) if row in section.rated}
-    telling = telling_failures(rated, min(count, MAX_TELLING))
+    suite_runs = [run for run in runs if run.manifest.suite == section.suite.name]
+    rated = {number: suite_runs[number] for number, row in enumerate(section.rows) if row in section.rated}
+    failures = telling_failures(rated, min(count, MAX_TELLING))
     examples = {
-        number: examples_of(run, count, load_image, [each.judged for each in telling if each.run == number])
+        number: _choose_examples(run, count, load_image, [failure.key for failure in failures if failure.run == number])
         for number, run in rated.items()
     }
-    shown = {
+    by_key = {
         (number, example.judged.outcome.item, example.judged.outcome.sample): example
-        for number, those in examples.items()
-        for example in those
+        for number, images in examples.items()
+        for example in images
     }
-    keys = [(each.run, each.judged.outcome.item, each.judged.outcome.sample) for each in telling]
+    telling = [(failure.run, by_key[key]) for failure in failures if (key := (failure.run, *failure.key)) in by_key]
     grids = image_grids([*rated.values()]) if has_grid else {}
-    return SuiteImages(examples, [(key[0], shown[key]) for key in keys if key in shown], grids.get(section.suite.name))
+    return SuiteImages(examples, telling, grids.get(section.suite.name))
 
 
-def examples_of(
+def _choose_examples(
     run: RunRecord,
     count: int,
     load_image: Callable[[ImageLocation], PageImage | str],
-    telling: Sequence[Judged] = (),
+    first: Collection[tuple[str, int]],
 ) -> tuple[ExampleImage, ...]:
     """Return up to `count` images of a run: equally many passes and failures of all levels, and some unscored."""
-    first = {(judged.outcome.item, judged.outcome.sample) for judged in telling}
-    chosen = [(outcome.item, outcome.sample) for outcome in choose(run.outcomes(), count, first)]
+    chosen = [(outcome.item, outcome.sample) for outcome in choose_images(run.outcomes(), count, first)]
     return tuple(
         ExampleImage(
             run.items[judged.outcome.item],
@@ -98,27 +96,26 @@ def examples_of(
     )
 
 
-def choose(outcomes: Sequence[ImageOutcome], count: int, first: Collection[tuple[str, int]] = ()) -> list[ImageOutcome]:
+def choose_images(
+    outcomes: Sequence[ImageOutcome], count: int, first: Collection[tuple[str, int]] = ()
+) -> list[ImageOutcome]:
     """Return up to `count` outcomes, half failures and half passes, and some unscored: failures first, each by level.
 
     Each kind is spread over the levels, the unscored over their reasons. Images that were not made yet are
     left out: there is nothing to see.
     """
-    failed = list(_round_robin((outcome for outcome in outcomes if outcome.passed is False), lambda one: one.level))
-    failed.sort(key=lambda one: (one.item, one.sample) not in first)
-    passed = list(_round_robin((outcome for outcome in outcomes if outcome.passed), lambda one: one.level))
-    unscored = list(
-        _round_robin(
-            (outcome for outcome in outcomes if outcome.passed is None and outcome.reason != "no image"),
-            lambda one: one.reason,
-        )
-    )
+    by_level = [[image for image in outcomes if image.passed is passed] for passed in (False, True)]
+    failed, passed = (list(_round_robin(images, lambda image: image.level)) for images in by_level)
+    failed.sort(key=lambda image: (image.item, image.sample) not in first)
+    without = [image for image in outcomes if image.passed is None and image.reason != "no image"]
     rest = max(0, count - len(failed) - len(passed))
-    seen = unscored[: max(rest, -(-count // _UNSCORED_SHARE))]
-    places = count - len(seen)
-    shown = failed[: max(places // 2 + places % 2, places - len(passed))]
-    shown += passed[: places - len(shown)]
-    return sorted([*shown, *seen][:count], key=lambda one: (bool(one.passed), one.passed is None, one.level))
+    unscored = list(_round_robin(without, lambda image: image.reason))[: max(rest, -(-count // _UNSCORED_SHARE))]
+    room = count - len(unscored)
+    chosen = failed[: max(room // 2 + room % 2, room - len(passed))]
+    chosen += passed[: room - len(chosen)]
+    return sorted(
+        [*chosen, *unscored][:count], key=lambda image: (bool(image.passed), image.passed is None, image.level)
+    )
 
 
 def _round_robin(outcomes: Iterable[ImageOutcome], group: Callable[[ImageOutcome], Hashable]) -> Iterator[ImageOutcome]:
@@ -131,3 +128,56 @@ def _round_robin(outcomes: Iterable[ImageOutcome], group: Callable[[ImageOutcome
             yield groups[key].popleft()
             if not groups[key]:
                 del groups[key]
+
+
+# --- the most telling failures: easy items first, each with something else that failed
+
+MAX_TELLING = 6
+"""So many failures are shown before anyone asks for more."""
+
+_MAX_READ = 60
+"""So many failures of each run are looked at, those of the lowest levels first."""
+
+
+class TellingFailure(NamedTuple):
+    """A failed image: the run's position in its section, and the image with its verdict."""
+
+    run: int
+    judged: Judged
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The item and which of its images it is."""
+        return self.judged.outcome.item, self.judged.outcome.sample
+
+
+def telling_failures(runs: Mapping[int, RunRecord], count: int = MAX_TELLING) -> list[TellingFailure]:
+    """Return up to `count` failures, one for each item: what did not fail yet first, then the lowest level."""
+    candidates = []
+    for number, run in runs.items():
+        failed = sorted((image for image in run.outcomes() if image.passed is False), key=lambda image: image.level)
+        lowest = run.judged([(image.item, image.sample) for image in failed[:_MAX_READ]]) if failed else ()
+        candidates += [TellingFailure(number, judged) for judged in lowest]
+    chosen: list[TellingFailure] = []
+    word_counts: Counter[str] = Counter()
+    while candidates and len(chosen) < count:
+        run_counts = Counter(failure.run for failure in chosen)
+        best = min(
+            candidates,
+            key=lambda failure: (
+                min(word_counts[word] for word in _words_of_failure(failure)),
+                run_counts[failure.run],
+                failure.judged.outcome.level,
+            ),
+        )
+        chosen.append(best)
+        word_counts.update(_words_of_failure(best))
+        candidates = [failure for failure in candidates if failure.key[0] != best.key[0]]
+    return sorted(chosen, key=lambda failure: (failure.run, failure.judged.outcome.level))
+
+
+def _words_of_failure(failure: TellingFailure) -> set[str]:
+    """Return what failed: the predicates or concepts of the failed parts, else their kinds; "" if a rule did."""
+    verdict = failure.judged.verdict
+    parts = [part for part in verdict.parts if part.score < 1] if isinstance(verdict, Verdict) else []
+    return {word for part in parts for word in part.about or (part.kind,)} or {""}

@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
-from formalimg._util.text import json_text
+from formalimg._util.text import json_text, read_csv_cell
 from formalimg.reports.comparison_model import Comparison, PublishedRow, RunRow, Section, Tally
 from formalimg.reports.judge_quality import quality_data, quality_lines
 from formalimg.reports.main_table import main_table
-from formalimg.reports.notes import caption, remarks
-from formalimg.reports.tables.data_formats import csv_rows, csv_text, json_number, json_table
+from formalimg.reports.notes import main_caption, main_remarks
+from formalimg.reports.tables.data_formats import csv_rows, csv_text, json_interval, json_number, json_table
 from formalimg.reports.tables.format import BOUNDS_NOTE
-from formalimg.reports.tables.model import TableRow, is_incomplete, number_in
-from formalimg.stats.observations import Band, Interval, Rate
-from formalimg.types import Table
+from formalimg.reports.tables.model import is_incomplete, number_in
+from formalimg.stats.observations import Interval, Rate
+
+if TYPE_CHECKING:
+    from formalimg.human_eval.agreement.studies import HumanStudy
+
+_MANIFEST_COLUMNS = ("task", "condition", "samples", "seed", "size")
 
 CSV_COLUMNS = (
-    "suite",
-    "run",
-    "model",
-    "task",
-    "condition",
-    "judge",
-    "samples",
-    "seed",
-    "size",
-    "figure",
-    "name",
-    "passed",
-    "scored",
-    "expected",
-    "value",
-    "low",
-    "high",
-    "missing",
-    "confidence",
-    "profile",
-    "threshold",
-    "worst",
-    "best",
-    "items",
+    *("suite", "run", "model", "task", "condition", "judge", "samples", "seed", "size"),
+    *("figure", "name", "passed", "scored", "expected", "value", "low", "high"),
+    *("missing", "confidence", "profile", "threshold", "worst", "best", "items"),
 )
 """The columns of CSV reports. `figure` is level, band, overall, generalizability or rank; clause kind or predicate,
 with the share of clauses that hold; dropped boxes and clause disagreements, with their shares; P(yes), over all
@@ -48,33 +35,33 @@ images, by level and by kind; or the name of another table. `name` says which of
 without a gate. `worst` and `best` are what the number would be if all images without a verdict failed, or all passed;
 they are empty where all have one. `items` says whose items were run, in their version."""
 
-_KNOWN = {"level", "band", "overall", "generalizability", "p_yes"}
+_NAMED_FIGURES = {"level", "band", "overall", "generalizability", "p_yes"}
 """Numbers of the main table that JSON reports have under names of their own."""
 
 
-def comparison_csv(comparison: Comparison) -> str:
+def comparison_csv(comparison: Comparison, studies: Sequence[HumanStudy] = ()) -> str:
     """Return one line for each run and number, with counts and intervals; rates are 0 to 1, unknown values empty."""
-    return csv_text(CSV_COLUMNS, (line for section in comparison.sections for line in _lines(section, comparison)))
+    lines = [line for section in comparison.sections for line in _section_lines(section, comparison)]
+    lines += [line for study in studies for line in _study_lines(study)]
+    return csv_text(CSV_COLUMNS, lines)
 
 
-def _lines(section: Section, comparison: Comparison) -> Iterator[dict[str, object]]:
+def _section_lines(section: Section, comparison: Comparison) -> Iterator[dict[str, object]]:
     runs = {row.name: _run_fields(row, section, comparison) for row in section.rows}
     for table in (main_table(section, comparison), *section.tables):
-        for row in table.rows:
-            ours = None if row.is_published else runs.get(row.run)  # others may have published under the same name
+        for cells in table.rows:
+            run = None if cells.is_published else runs.get(cells.run)  # others may have published under the same name
             # Published numbers, or numbers of the items alone.
-            common = ours or {"suite": section.suite.name, "run": row.run, "model": row.model, "judge": row.judge}
-            yield from ({**common, **line} for line in _numbers(table, row))
+            common = run or {"suite": section.suite.name, "run": cells.run, "model": cells.model, "judge": cells.judge}
+            # Files of earlier versions have generalizability after the overall rate.
+            numbers = sorted(csv_rows(table, cells), key=lambda line: line["figure"] == "generalizability")
+            yield from ({**common, **line} for line in numbers)
     if section.suite.terms.is_code:  # other parts have tables of their own
-        for run in section.rows:
-            yield from ({**runs[run.name], **line} for line in _clause_lines(run))
-    for run in section.rows:
-        yield from ({**runs[run.name], **line} for line in quality_lines(run.quality))
-
-
-def _numbers(table: Table, row: TableRow) -> list[dict[str, object]]:
-    """Return the lines of a row; files of earlier versions have generalizability after the overall rate."""
-    return sorted(csv_rows(table, row), key=lambda line: line["figure"] == "generalizability")
+        for row in section.rows:
+            yield from ({**runs[row.name], **line} for line in _tally_lines("clause kind", row.kinds))
+            yield from ({**runs[row.name], **line} for line in _tally_lines("predicate", row.predicates))
+    for row in section.rows:
+        yield from ({**runs[row.name], **line} for line in quality_lines(row.quality))
 
 
 def _run_fields(row: RunRow, section: Section, comparison: Comparison) -> dict[str, object]:
@@ -83,12 +70,8 @@ def _run_fields(row: RunRow, section: Section, comparison: Comparison) -> dict[s
         "suite": section.suite.name,
         "run": row.name,
         "model": manifest.model.name,
-        "task": manifest.task,
-        "condition": manifest.condition,
         "judge": manifest.judge.name if manifest.judge else None,
-        "samples": manifest.samples,
-        "seed": manifest.seed,
-        "size": manifest.size,
+        **{name: getattr(manifest, name) for name in _MANIFEST_COLUMNS},
         "missing": comparison.missing,
         "confidence": comparison.confidence,
         "profile": comparison.profile,
@@ -97,46 +80,92 @@ def _run_fields(row: RunRow, section: Section, comparison: Comparison) -> dict[s
     }
 
 
-def comparison_json(comparison: Comparison, **more: object) -> str:
-    """Return everything a comparison has as JSON; rates are 0 to 1, unknown values null. `more` is added at the end."""
-    data = {
+def _tally_lines(figure: str, tallies: Mapping[str, Tally]) -> Iterator[dict[str, object]]:
+    """Yield how many clauses were judged, and how many hold."""
+    for name, tally in tallies.items():
+        counts = {"passed": tally.asked - tally.failed, "scored": tally.asked, "expected": tally.asked}
+        yield {"figure": figure, "name": name, **counts, "value": 1 - tally.share}
+
+
+def _study_lines(study: HumanStudy) -> Iterator[dict[str, object]]:
+    """Yield one line for each number of a study of raters.
+
+    `figure` is `people`, and `name` says which number and of what; `scored` counts the cases behind it, and `expected`
+    also those that were left out.
+    """
+    from formalimg.human_eval.agreement.studies import human_study_text  # here, so that other reports are made faster
+
+    values = ("value", "low", "high", "n", "left_out", "kappa", "kappa_low", "kappa_high")
+    for cells in csv.DictReader(io.StringIO(human_study_text([study], "csv"))):
+        line = {column: read_csv_cell(cell) for column, cell in cells.items()}
+        labels = (label for column, label in line.items() if column not in (*values, "run") and label)
+        n, left_out = line.get("n"), line.get("left_out")
+        yield {
+            "suite": study.suite,
+            "figure": "people",
+            "name": ", ".join(labels),
+            "scored": n,
+            "expected": int(n) + int(left_out) if n and left_out else None,
+            **{name: line.get(name) for name in ("run", "value", "low", "high")},
+            "confidence": study.confidence,
+        }
+
+
+# --- JSON
+
+
+def comparison_json(comparison: Comparison, studies: Sequence[HumanStudy] = ()) -> str:
+    """Return everything a comparison has as JSON, then studies; rates are 0 to 1, unknown values null."""
+    data: dict[str, object] = {
         "missing": comparison.missing,
         "confidence": comparison.confidence,
         "threshold": comparison.threshold,
         "profile": comparison.profile,
-        "sections": [_section(section, comparison) for section in comparison.sections],
-        **more,
+        "sections": [_section_data(section, comparison) for section in comparison.sections],
     }
+    if studies:
+        from formalimg.human_eval.agreement.studies import human_study_text
+
+        data["compared_with_people"] = json.loads(human_study_text(studies, "json"))
     return json_text(data)
 
 
-def _section(section: Section, comparison: Comparison) -> dict[str, object]:
+def _section_data(section: Section, comparison: Comparison) -> dict[str, object]:
     table = main_table(section, comparison)
-    runs = [row for row in table.rows if not row.is_published]
+    runs = []
+    for row, cells in zip(section.rows, (row for row in table.rows if not row.is_published), strict=True):
+        other_numbers: dict[str, dict[str, object]] = {}
+        for n, column in enumerate(table.columns):
+            number = number_in(table, cells, n)
+            if number is not None and column.figure not in _NAMED_FIGURES:
+                figure = other_numbers.setdefault(column.figure or column.head, {})
+                figure[column.name or column.head] = json_number(number, column)
+        runs.append({**_run_data(row), **other_numbers})
     return {
         "suite": section.suite.name,
         "title": section.suite.title,
         "epsilon": section.epsilon,
-        "caption": caption(section, comparison) + (f" {BOUNDS_NOTE}" if is_incomplete(table) else ""),
-        "remarks": remarks(section),
-        "runs": [{**_run(row), **_other_numbers(table, cells)} for row, cells in zip(section.rows, runs, strict=True)],
-        "published": [_published(row) for row in section.published],
+        "caption": main_caption(section, comparison) + (f" {BOUNDS_NOTE}" if is_incomplete(table) else ""),
+        "remarks": main_remarks(section),
+        "runs": runs,
+        "published": [_reference_data(row) for row in section.published],
         "tables": [json_table(table) for table in section.tables],
     }
 
 
-def _other_numbers(table: Table, row: TableRow) -> dict[str, object]:
-    """Return the numbers of the main table that `_run` does not know, by figure and name."""
-    found: dict[str, dict[str, object]] = {}
-    for n, column in enumerate(table.columns):
-        number = number_in(table, row, n)
-        if number is not None and column.figure not in _KNOWN:
-            found.setdefault(column.figure or column.head, {})[column.name or column.head] = json_number(number, column)
-    return dict(found)
-
-
-def _run(row: RunRow) -> dict[str, object]:
-    manifest = row.manifest
+def _run_data(row: RunRow) -> dict[str, object]:
+    manifest, summary, general = row.manifest, row.summary, row.summary.generalizability
+    bands = {
+        name: {
+            "levels": list(band.levels),
+            "value": band.value,
+            "interval": json_interval(band.interval),
+            "coverage": band.coverage,
+            "missing_bounds": json_interval(row.band_bounds(name) if band.coverage < 1 else None),
+        }
+        for name, band in summary.bands.items()
+    }
+    settings = ("samples", "seed", "size", "task", "condition", "style", "prompts", "layouts", "created", "made_with")
     return {
         "name": row.name,
         "folder": str(row.folder),
@@ -146,68 +175,36 @@ def _run(row: RunRow) -> dict[str, object]:
         "pictures_of_each": row.images_of_each._asdict(),
         "model": asdict(manifest.model),
         "judge": asdict(manifest.judge) if manifest.judge else None,
-        "samples": manifest.samples,
-        "seed": manifest.seed,
-        "size": manifest.size,
-        "task": manifest.task,
-        "condition": manifest.condition,
-        "style": manifest.style,
-        "prompts": manifest.prompts,
-        "layouts": manifest.layouts,
-        "created": manifest.created,
-        "made_with": manifest.made_with,
-        **_summary(row),
+        **{name: getattr(manifest, name) for name in settings},
+        "levels": {str(level): _rate_data(rate, row.level_bounds(level)) for level, rate in summary.levels.items()},
+        "bands": bands,
+        "overall": _rate_data(summary.overall, row.overall_bounds()),
+        "generalizability": {**general._asdict(), "missing_bounds": json_interval(row.held_bounds())}
+        if general
+        else None,
         "gated": len(row.gated),
         "unscored": dict(row.unscored),
         "unscored_details": {reason: detail._asdict() for reason, detail in row.details.items()},
         "failed_by_rule": dict(row.by_rule),
-        "clauses_by_kind": _tallies(row.kinds),
-        "clauses_by_predicate": _tallies(row.predicates),
+        "clauses_by_kind": {name: tally._asdict() for name, tally in row.kinds.items()},
+        "clauses_by_predicate": {name: tally._asdict() for name, tally in row.predicates.items()},
         "cost": row.spent._asdict(),
         **quality_data(row.quality),
     }
 
 
-def _summary(row: RunRow) -> dict[str, object]:
-    summary, held = row.summary, row.summary.generalizability
+def _rate_data(rate: Rate, bounds: Interval | None) -> dict[str, object]:
     return {
-        "levels": {str(level): _rate(rate, row.level_bounds(level)) for level, rate in summary.levels.items()},
-        "bands": {name: _band(band, row.band_bounds(name)) for name, band in summary.bands.items()},
-        "overall": _rate(summary.overall, row.overall_bounds()),
-        "generalizability": {**held._asdict(), "missing_bounds": _interval(row.held_bounds())} if held else None,
-    }
-
-
-def _rate(rate: Rate, bounds: Interval | None) -> dict[str, object]:
-    counts = {"passed": rate.passed, "scored": rate.scored, "expected": rate.expected}
-    known = bounds if rate.scored < rate.expected else None
-    return {
-        **counts,
+        "passed": rate.passed,
+        "scored": rate.scored,
+        "expected": rate.expected,
         "value": rate.value,
-        "interval": _interval(rate.interval),
-        "missing_bounds": _interval(known),
+        "interval": json_interval(rate.interval),
+        "missing_bounds": json_interval(bounds if rate.scored < rate.expected else None),
     }
 
 
-def _band(band: Band, bounds: Interval | None) -> dict[str, object]:
-    return {
-        "levels": list(band.levels),
-        "value": band.value,
-        "interval": _interval(band.interval),
-        "coverage": band.coverage,
-        "missing_bounds": _interval(bounds if band.coverage < 1 else None),
-    }
-
-
-def _interval(interval: Interval | None) -> list[float] | None:
-    return list(interval) if interval else None
-
-
-def _tallies(tallies: Mapping[str, Tally]) -> dict[str, dict[str, int]]:
-    return {name: tally._asdict() for name, tally in tallies.items()}
-
-
-def _published(row: PublishedRow) -> dict[str, object]:
+def _reference_data(row: PublishedRow) -> dict[str, object]:
     return {
         "name": row.name,
         "model": row.model,
@@ -217,15 +214,3 @@ def _published(row: PublishedRow) -> dict[str, object]:
         "bands": dict(row.bands),
         "generalizability": row.generalizability,
     }
-
-
-def _clause_lines(row: RunRow) -> Iterator[dict[str, object]]:
-    """Yield the clauses of a run for CSV files, by kind and by predicate: how many were judged, and how many hold."""
-    yield from _tally_lines("clause kind", row.kinds)
-    yield from _tally_lines("predicate", row.predicates)
-
-
-def _tally_lines(figure: str, tallies: Mapping[str, Tally]) -> Iterator[dict[str, object]]:
-    for name, tally in tallies.items():
-        counts = {"passed": tally.asked - tally.failed, "scored": tally.asked, "expected": tally.asked}
-        yield {"figure": figure, "name": name, **counts, "value": 1 - tally.share}

@@ -21,10 +21,10 @@ _BY_SUFFIX: dict[str, Format] = {
 
 def format_of(path: Path) -> Format:
     """Return the format for the suffix of a file."""
-    found = _BY_SUFFIX.get(path.suffix.lower())
-    if found is None:
+    report_format = _BY_SUFFIX.get(path.suffix.lower())
+    if report_format is None:
         suffixes = ", ".join(_BY_SUFFIX)
         raise FormalimgError(
             f"cannot tell the format from the name {path.name or path}: end it in {suffixes}, or give --format"
         )
-    return found
+    return report_format

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import NamedTuple
 
 from formalimg._util.templates import render_template
 from formalimg.judges.failures import failure_sentences
@@ -13,13 +12,12 @@ from formalimg.judges.observations import clause_disagreement, explanation_title
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.parser import parse
 from formalimg.logic.syntax import Atom, Not, Or, to_pretty_text
-from formalimg.logic.syntax import Formula as Tree
 from formalimg.reports.comparison_model import Section
 from formalimg.reports.examples import ExampleImage
 from formalimg.reports.figures.series import run_tones
 from formalimg.reports.figures.svg import Markup, short_names
 from formalimg.reports.report_images import LinkedImage, PageImage
-from formalimg.reports.tables.format import count_noun, format_value, level_name, shorten
+from formalimg.reports.tables.format import count_noun, format_value, level_name, shorten_text
 from formalimg.scenes.objects import CANVAS, SceneError, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.types import Benchmark, Part, Unscored, Verdict
@@ -36,34 +34,34 @@ _FORMULA_WIDTH = 44
 _OPERATORS = r"(?<=\()(?:and|or|not|implies|iff|exists|forall|exactly|at-least|at-most)(?=[\s)])"
 
 
-def gallery(section: Section, examples: Mapping[int, Sequence[ExampleImage]], remark: str, prefix: str) -> str:
+def gallery_html(section: Section, examples: Mapping[int, Sequence[ExampleImage]], remark: str, prefix: str) -> str:
     """Return images of the runs of a section as HTML, with filters."""
-    shown = [number for number in range(len(section.rows)) if examples.get(number)]
-    if not shown and not remark:
+    runs = [number for number in range(len(section.rows)) if examples.get(number)]
+    if not runs and not remark:
         return ""
-    every = [example for number in shown for example in examples[number]]
+    images = [example for number in runs for example in examples[number]]
     tones = run_tones(section.rows)
-    levels = sorted({example.item.level for example in every})
-    outcomes = [outcome for outcome in _SIGNS if any(_outcome(example) == outcome for example in every)]
+    levels = sorted({example.item.level for example in images})
+    outcomes = [outcome for outcome in _SIGNS if any(_outcome_name(example) == outcome for example in images)]
     return render_template(
         "formalimg.reports",
         "gallery.html",
         remark=remark,
         filters=[
-            ("run", [(str(number), section.rows[number].name) for number in shown]),
+            ("run", [(str(number), section.rows[number].name) for number in runs]),
             ("level", [(str(level), level_name(section.suite, level)) for level in levels]),
             ("outcome", [(outcome, outcome) for outcome in outcomes]),
         ],
-        has_boxes=any(example.thumbnail and "scene" in example.judged.verdict.evidence for example in every),
+        has_boxes=any(example.thumbnail and "scene" in example.judged.verdict.evidence for example in images),
         walls=[
             (
                 section.rows[number].name,
                 tones[number],
                 f" {len(examples[number])} of {count_noun(section.rows[number].summary.overall.expected, 'image')}, "
                 "chosen from all levels",
-                [_figure(example, number, section, prefix) for example in examples[number]],
+                [_gallery_figure(example, number, section, prefix) for example in examples[number]],
             )
-            for number in shown
+            for number in runs
         ],
     )
 
@@ -73,69 +71,23 @@ def telling_figures(section: Section, telling: Sequence[tuple[int, ExampleImage]
     tones, names = run_tones(section.rows), short_names([row.name for row in section.rows], _MAX_NAME)
     figures = []
     for run, example in telling:
-        first, *others = failure_sentences(example.judged.verdict, section.suite, example.item.formula)
+        first, *more = failure_sentences(example.judged.verdict, section.suite, example.item.formula)
         figures.append(
-            _TellingFigure(
-                names[run] if len(section.rated) > 1 else "",
-                tones[run],
-                Markup(image_html(example, section.suite)) if example.thumbnail else Markup(""),
-                level_name(section.suite, example.item.level),
-                first.text,
-                f", and {len(others)} more" if others else "",
-                shorten(example.item.prompt, _MAX_PROMPT),
-                f"#{_figure_id(example, run, prefix)}",
-            )
+            {
+                "run": names[run] if len(section.rated) > 1 else "",
+                "tone": tones[run],
+                "image": Markup(image_html(example, section.suite) if example.thumbnail else ""),
+                "level": level_name(section.suite, example.item.level),
+                "sentence": first.text,
+                "more": f", and {len(more)} more" if more else "",
+                "prompt": shorten_text(example.item.prompt, _MAX_PROMPT),
+                "link": f"#{_figure_id(example, run, prefix)}",
+            }
         )
     return Markup(render_template("formalimg.reports", "telling.html", figures=figures))
 
 
-class _TellingFigure(NamedTuple):
-    """A telling failure: `run` is empty where there is only one, and `more` where nothing else failed."""
-
-    run: str
-    tone: str
-    image: Markup
-    level: str
-    sentence: str
-    more: str
-    prompt: str
-    link: str
-
-
-class _ShownPart(NamedTuple):
-    """A part of a verdict; `text` and `reason` in pieces: no line breaks inside those that are names."""
-
-    sign: str
-    is_code: bool
-    text: list[str]
-    score: str
-    reason: list[str]
-
-
-class _GalleryFigure(NamedTuple):
-    """An image with all that is shown below it."""
-
-    id: str
-    run: int
-    level: int
-    outcome: str
-    image: Markup
-    verdict: str
-    place: str
-    larger: str
-    why: list[tuple[str, str, str]]
-    prompt: str
-    what_failed: list[str]
-    failed: list[_ShownPart]
-    failed_summary: str
-    held: list[_ShownPart]
-    held_summary: str
-    formula: list[tuple[str, str]]
-    explanation: str
-    explanation_title: str
-
-
-def _outcome(example: ExampleImage) -> str:
+def _outcome_name(example: ExampleImage) -> str:
     passed = example.judged.outcome.passed
     return "unscored" if passed is None else "pass" if passed else "fail"
 
@@ -146,44 +98,41 @@ def _figure_id(example: ExampleImage, run: int, prefix: str) -> str:
     return f"{prefix}-{run}-{sha256(outcome.item.encode(errors='replace')).hexdigest()[:12]}-{outcome.sample}"
 
 
-def _figure(example: ExampleImage, run: int, section: Section, prefix: str) -> _GalleryFigure:
-    outcome, verdict, row, labels = (
-        _outcome(example),
-        example.judged.verdict,
-        section.rows[run],
-        section.suite.terms,
-    )
+def _gallery_figure(example: ExampleImage, run: int, section: Section, prefix: str) -> dict[str, object]:
+    """Return an image with all that is shown below it."""
+    outcome, verdict, item = example.judged.outcome, example.judged.verdict, example.item
+    row, suite, terms = section.rows[run], section.suite, section.suite.terms
+    name = _outcome_name(example)
     parts = verdict.parts if isinstance(verdict, Verdict) else ()
     failed = [part for part in parts if part.score < 1]
-    held = [part for part in parts if part.score >= 1]
-    score, sample = example.judged.outcome.score, example.judged.outcome.sample
-    has_score = section.suite.has_scores and score is not None
+    passed = [part for part in parts if part.score >= 1]
+    score = f", {outcome.score:.2f}" if suite.has_scores and outcome.score is not None else ""
+    sample = f", image {outcome.sample}" if row.manifest.samples > 1 else ""
+    other_parts = f"other {terms.part}" if failed else terms.part
     explanation = verdict.evidence.get("explanation")
-    return _GalleryFigure(
-        _figure_id(example, run, prefix),
-        run,
-        example.item.level,
-        outcome,
-        Markup(image_html(example, section.suite) if example.thumbnail else ""),
-        f"{_SIGNS[outcome]} {outcome}{f', {score:.2f}' if has_score else ''}",
-        f"{level_name(section.suite, example.item.level)}, item {example.item.id}"
-        + (f", image {sample}" if row.manifest.samples > 1 else ""),
-        example.thumbnail.address if isinstance(example.thumbnail, LinkedImage) else "",
-        list(_why(verdict, is_gated=(example.judged.outcome.item, sample) in row.gated)),
-        example.item.prompt,
-        [one.text for one in failure_sentences(verdict, section.suite, example.item.formula)] if failed else [],
-        [_shown_part(part, section.suite) for part in failed],
-        f"{count_noun(len(failed), labels.part)} {labels.failed}",
-        [_shown_part(part, section.suite) for part in held],
-        f"{count_noun(len(held), f'other {labels.part}' if failed else labels.part)} "
-        f"{labels.holds if len(held) == 1 else labels.hold}",
-        formula_pieces(example.item.formula, parts) if example.item.formula else [],
-        explanation if isinstance(explanation, str) else "",
-        explanation_title(verdict),
-    )
+    return {
+        "id": _figure_id(example, run, prefix),
+        "run": run,
+        "level": item.level,
+        "outcome": name,
+        "image": Markup(image_html(example, suite) if example.thumbnail else ""),
+        "verdict": f"{_SIGNS[name]} {name}{score}",
+        "place": f"{level_name(suite, item.level)}, item {item.id}{sample}",
+        "larger": example.thumbnail.address if isinstance(example.thumbnail, LinkedImage) else "",
+        "why": list(_verdict_remarks(verdict, is_gated=(outcome.item, outcome.sample) in row.gated)),
+        "prompt": item.prompt,
+        "what_failed": [part.text for part in failure_sentences(verdict, suite, item.formula)] if failed else [],
+        "failed": [_part_text(part, suite) for part in failed],
+        "failed_summary": f"{count_noun(len(failed), terms.part)} {terms.failed}",
+        "held": [_part_text(part, suite) for part in passed],
+        "held_summary": f"{count_noun(len(passed), other_parts)} {terms.holds if len(passed) == 1 else terms.hold}",
+        "formula": formula_pieces(item.formula, parts) if item.formula else [],
+        "explanation": explanation if isinstance(explanation, str) else "",
+        "explanation_title": explanation_title(verdict),
+    }
 
 
-def _why(verdict: Verdict | Unscored, *, is_gated: bool) -> Iterator[tuple[str, str, str]]:
+def _verdict_remarks(verdict: Verdict | Unscored, *, is_gated: bool) -> Iterator[tuple[str, str, str]]:
     """Yield why an image is unscored, failed by rule, counts as 0, or is in doubt: text, emphasis, text."""
     if isinstance(verdict, Unscored):
         yield "", verdict.reason, f": {verdict.detail}" if verdict.detail else ""
@@ -195,12 +144,16 @@ def _why(verdict: Verdict | Unscored, *, is_gated: bool) -> Iterator[tuple[str, 
         yield "", "disagreement", f": {disagreement}"
 
 
-def _shown_part(part: Part, suite: Benchmark) -> _ShownPart:
-    sign = _SIGNS["pass" if part.score >= 1 else "fail"]
+def _part_text(part: Part, suite: Benchmark) -> dict[str, object]:
+    """Return a part of a verdict; `text` and `reason` in pieces: no line breaks inside those that are names."""
     is_code = suite.terms.is_code
-    text = re.split(r"(\?[^\s()]+)", part.name) if is_code else [part.name]
-    score = format_value(part.score, "score") if suite.has_scores else ""
-    return _ShownPart(sign, is_code, text, score, re.split(r"(\?[^\s()]+)", part.reason or ""))
+    return {
+        "sign": _SIGNS["pass" if part.score >= 1 else "fail"],
+        "is_code": is_code,
+        "text": re.split(r"(\?[^\s()]+)", part.name) if is_code else [part.name],
+        "score": format_value(part.score, "score") if suite.has_scores else "",
+        "reason": re.split(r"(\?[^\s()]+)", part.reason or ""),
+    }
 
 
 # --- formulas
@@ -210,17 +163,17 @@ def formula_pieces(formula: str, parts: Iterable[Part]) -> list[tuple[str, str]]
     """Return a formula as an indented tree, in pieces: plain, operators (`b`), and atoms of failed clauses (`mark`)."""
     failed = {atom for part in parts if part.score < 1 for atom in _clause_atoms(part.name)}
     try:
-        shown = to_pretty_text(parse(formula), _FORMULA_WIDTH)
+        text = to_pretty_text(parse(formula), _FORMULA_WIDTH)
     except FormulaError:
-        shown = formula
+        text = formula
     atoms = "|".join(re.escape(atom) for atom in sorted(failed))
     pattern = re.compile(f"(?P<failed>{atoms or '(?!)'})|(?P<operator>{_OPERATORS})")
     pieces: list[tuple[str, str]] = []
     start = 0
-    for found in pattern.finditer(shown):
-        pieces += [("", shown[start : found.start()]), ("mark" if found["failed"] else "b", found.group())]
-        start = found.end()
-    return [*pieces, ("", shown[start:])]
+    for match in pattern.finditer(text):
+        pieces += [("", text[start : match.start()]), ("mark" if match["failed"] else "b", match.group())]
+        start = match.end()
+    return [*pieces, ("", text[start:])]
 
 
 def _clause_atoms(name: str) -> Iterator[str]:
@@ -232,46 +185,31 @@ def _clause_atoms(name: str) -> Iterator[str]:
     literals = clause.parts if isinstance(clause, Or) else (clause,)
     positive = [literal for literal in literals if isinstance(literal, Atom)]
     for literal in positive or literals:
-        yield str(_atom(literal))
-
-
-def _atom(literal: Tree) -> Tree:
-    return literal.body if isinstance(literal, Not) else literal
+        yield str(literal.body if isinstance(literal, Not) else literal)
 
 
 # --- images with boxes
 
 
-class _ShownBox(NamedTuple):
-    """A box in pixels of the thumbnail, with the position and width of its label."""
-
-    frame: dict[str, str]
-    plate: dict[str, str]
-    text_x: str
-    text_y: str
-    text: str
-    at_fault: bool
-
-
-def image_html(exhibit: ExampleImage, suite: Benchmark, link: str = "") -> str:
+def image_html(example: ExampleImage, suite: Benchmark, link: str = "") -> str:
     """Return the small image as HTML; boxes are shown on hover, and those of objects that failed always.
 
     What failed because an object is missing has no box: nothing else is framed in its place.
     """
-    small, verdict = exhibit.thumbnail, exhibit.judged.verdict
-    boxes: list[_ShownBox] = []
-    alt = f"Image made for item {exhibit.item.id}"
-    if not isinstance(small, str) and (scene := _scene(verdict)) is not None:
-        said = failure_sentences(verdict, suite, exhibit.item.formula) if isinstance(verdict, Verdict) else ()
-        at_fault = frozenset().union(*(one.objects for one in said))
-        boxes = [_box(obj, number in at_fault, small) for number, obj in enumerate(scene.objects)]
+    thumbnail, verdict = example.thumbnail, example.judged.verdict
+    boxes: list[dict[str, object]] = []
+    alt = f"Image made for item {example.item.id}"
+    if not isinstance(thumbnail, str) and (scene := _read_scene(verdict)) is not None:
+        sentences = failure_sentences(verdict, suite, example.item.formula) if isinstance(verdict, Verdict) else ()
+        at_fault = frozenset().union(*(sentence.objects for sentence in sentences))
+        boxes = [_object_box(obj, number in at_fault, thumbnail) for number, obj in enumerate(scene.objects)]
         alt += f"; found in it: {', '.join(obj.describe() for obj in scene.objects) or 'nothing'}"
-    absent = small if isinstance(small, str) else ""
-    shown = {"image": small, "absent": absent, "alt": alt, "boxes": boxes, "link": link}
-    return render_template("formalimg.reports", "image.html", **shown)
+    absent = thumbnail if isinstance(thumbnail, str) else ""
+    values = {"image": thumbnail, "absent": absent, "alt": alt, "boxes": boxes, "link": link}
+    return render_template("formalimg.reports", "image.html", **values)
 
 
-def _scene(verdict: Verdict | Unscored) -> Scene | None:
+def _read_scene(verdict: Verdict | Unscored) -> Scene | None:
     """Return the scene the judge found, if it is stored and can be drawn."""
     try:
         return Scene.from_json(verdict.evidence["scene"]) if "scene" in verdict.evidence else None
@@ -279,19 +217,24 @@ def _scene(verdict: Verdict | Unscored) -> Scene | None:
         return None
 
 
-def _box(obj: SceneObject, at_fault: bool, small: PageImage) -> _ShownBox:
-    across, down = small.width / CANVAS, small.height / CANVAS
-    x, y = obj.box.xmin * across, obj.box.ymin * down
-    width, height = (obj.box.xmax - obj.box.xmin) * across, (obj.box.ymax - obj.box.ymin) * down
+def _object_box(obj: SceneObject, at_fault: bool, image: PageImage) -> dict[str, object]:
+    """Return a box in pixels of the thumbnail, with the position and width of its label."""
+    x_scale, y_scale = image.width / CANVAS, image.height / CANVAS
+    x, y = obj.box.xmin * x_scale, obj.box.ymin * y_scale
+    width, height = (obj.box.xmax - obj.box.xmin) * x_scale, (obj.box.ymax - obj.box.ymin) * y_scale
     text = obj.describe()
-    length = min(_LETTER * len(text) + 6, small.width)
-    left = min(x, small.width - length)
-    # Above the box where there is room, else inside it.
-    top = y - 13 if y >= 13 else y
-    frame = {"x": _px(x), "y": _px(y), "width": _px(width), "height": _px(height)}
-    plate = {"x": _px(left), "y": _px(top), "width": _px(length), "height": "13"}
-    return _ShownBox(frame, plate, _px(left + 3), _px(top + 9.5), text, at_fault)
+    length = min(_LETTER * len(text) + 6, image.width)
+    left = min(x, image.width - length)
+    top = y - 13 if y >= 13 else y  # above the box where there is room, else inside it
+    return {
+        "frame": {"x": _pixel_text(x), "y": _pixel_text(y), "width": _pixel_text(width), "height": _pixel_text(height)},
+        "plate": {"x": _pixel_text(left), "y": _pixel_text(top), "width": _pixel_text(length), "height": "13"},
+        "text_x": _pixel_text(left + 3),
+        "text_y": _pixel_text(top + 9.5),
+        "text": text,
+        "at_fault": at_fault,
+    }
 
 
-def _px(value: float) -> str:
+def _pixel_text(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import fsum
 from pathlib import Path
@@ -14,7 +14,7 @@ from formalimg.human_eval.agreement.image_labels import RunLabels
 from formalimg.reports.comparison import compare
 from formalimg.reports.notes import setting_differences
 from formalimg.reports.paired_runs import RunPair
-from formalimg.reports.same_items import same_items
+from formalimg.reports.run_numbers import same_items
 from formalimg.reports.tables.format import count_noun, format_interval, format_value
 from formalimg.runs.gate_looks import GateDesign, read_gate_looks, take_gate_look
 from formalimg.runs.manifest import judge_names
@@ -23,8 +23,8 @@ from formalimg.stats.non_inferiority import ALPHA, GateDecision, decide_gate
 from formalimg.stats.observations import Interval
 from formalimg.types import RunRecord
 
-EXIT_CODES = {"pass": 0, "worse": 1, "cannot tell": 2}
-SCHEMA = 1
+_EXIT_CODES = {"pass": 0, "worse": 1, "cannot tell": 2}
+_SCHEMA = 1
 """The version of the record that pipelines read."""
 
 
@@ -47,7 +47,11 @@ class Gate:
     @property
     def exit_code(self) -> int:
         """0 for a pass, 1 for worse, 2 if the gate cannot tell."""
-        return EXIT_CODES[self.decision.outcome]
+        return _EXIT_CODES[self.decision.outcome]
+
+    @property
+    def _unit(self) -> str:
+        return "labelled item" if self.pair.is_by_people else "item"
 
     def line(self) -> str:
         """Return the decision in one line for a log."""
@@ -55,11 +59,11 @@ class Gate:
         difference = format_value(decision.difference, "points")
         bounds = format_interval(Interval(decision.low, decision.high), "points")
         over = f" over {self.looks} looks" if self.looks else ""
-        items = count_noun(decision.items, "labelled item" if self.pair.is_by_people else "item")
         look = f", look {self.look} of {self.looks}" if self.looks else ""
         text = (
             f"gate: {decision.outcome}: {self.new} − {self.base} = {difference} points by {self.pair.by} "
-            f"({bounds}, one-sided {100 * (1 - ALPHA):g} %{over}), margin {100 * decision.margin:g}, {items}{look}"
+            f"({bounds}, one-sided {100 * (1 - ALPHA):g} %{over}), margin {100 * decision.margin:g}, "
+            f"{count_noun(decision.items, self._unit)}{look}"
         )
         return "; ".join([text, *self._remarks()])
 
@@ -67,7 +71,7 @@ class Gate:
         """Return the decision as a record for a pipeline; differences are in points."""
         decision = self.decision
         return {
-            "schema": SCHEMA,
+            "schema": _SCHEMA,
             "gate": decision.outcome,
             "exit_code": self.exit_code,
             "new": self.new,
@@ -75,11 +79,11 @@ class Gate:
             "suite": self.suite,
             "number": self.pair.number,
             "by": self.pair.by,
-            "difference": _points(decision.difference),
-            "low": _points(decision.low),
-            "high": _points(decision.high),
+            "difference": _to_points(decision.difference),
+            "low": _to_points(decision.low),
+            "high": _to_points(decision.high),
             "confidence": 1 - ALPHA,
-            "margin": _points(decision.margin),
+            "margin": _to_points(decision.margin),
             "items": decision.items,
             "missing": self.missing,
             "worse_than_base": decision.high < 0,
@@ -103,9 +107,8 @@ class Gate:
         elif decision.more_items is None:
             yield "the difference is too close to the margin: no realistic number of items will tell"
         else:
-            kind = "labelled item" if self.pair.is_by_people else "item"
             samples = f", or {self.samples_per_item:,} images of each," if self.samples_per_item else ""
-            yield f"about {count_noun(decision.more_items, f'more {kind}')}{samples} would tell"
+            yield f"about {count_noun(decision.more_items, f'more {self._unit}')}{samples} would tell"
         if self.looks and self.look == self.looks:
             yield "no look is left"
 
@@ -144,18 +147,13 @@ def decide_runs(
         look = take_gate_look(new.folder, design, pair.found.items, decide)
         decision, number = look.decision, look.number
     shared = new.items.keys() & base.items.keys()
-    missing = sum(bool(seen.reason) for run in (new, base) for seen in run.outcomes() if seen.item in shared)
-    return Gate(
-        *names,
-        new.manifest.suite,
-        pair,
-        decision,
-        missing,
-        None if pair.is_by_people or section.suite.has_scores else _samples_to_tell(new, base, decision),
-        number,
-        looks,
-        (*_subset_note(new, base, names), *setting_differences(section.rows)),
-    )
+    missing = sum(bool(image.reason) for run in (new, base) for image in run.outcomes() if image.item in shared)
+    samples = None if pair.is_by_people or section.suite.has_scores else _samples_to_tell(new, base, decision)
+    notes = [*setting_differences(section.rows)]
+    if len(base.items) > len(new.items):
+        counts = f"{len(new.items):,} of the {len(base.items):,} items"
+        notes.insert(0, f"{names[0]} has {counts} of {names[1]}: they are compared.")
+    return Gate(*names, new.manifest.suite, pair, decision, missing, samples, number, looks, tuple(notes))
 
 
 def require_comparable(new: RunRecord, base: RunRecord) -> None:
@@ -172,38 +170,35 @@ def require_comparable(new: RunRecord, base: RunRecord) -> None:
     if judge_key(first.judge) != judge_key(second.judge):
         judges = " and ".join(judge_names([first.judge, second.judge]))
         raise FormalimgError(f"the runs have different judges ({judges}): judge both with one, by the same settings")
-    others = len(new.items) - len(same_items([new, base]))
-    if others:
+    different = len(new.items) - len(same_items([new, base]))
+    if different:
         raise FormalimgError(
-            f"{count_noun(others, 'item')} of the new run are not in the baseline, or ask for something else there: "
+            f"{count_noun(different, 'item')} of the new run are not in the baseline, or ask for something else there: "
             "run both over the same items"
         )
 
 
-def _subset_note(new: RunRecord, base: RunRecord, names: tuple[str, str]) -> Iterator[str]:
-    if len(base.items) > len(new.items):
-        yield f"{names[0]} has {len(new.items):,} of the {len(base.items):,} items of {names[1]}: they are compared."
-
-
 def _samples_to_tell(new: RunRecord, base: RunRecord, decision: GateDecision) -> int | None:
     """Return how many images of each item would tell; None if unknown, because items have one image."""
-    runs = [_passes_by_item(run) for run in (new, base)]
-    pairs = [(runs[0][item], runs[1][item]) for item in runs[0].keys() & runs[1].keys()]
+    first, second = (_passes_by_item(run) for run in (new, base))
+    pairs = [(first[item], second[item]) for item in first.keys() & second.keys()]
     fewest = min((len(images) for pair in pairs for images in pair), default=0)
     if fewest < 2 or len(pairs) < 2:
         return None
-    spread = variance([fsum(first) / len(first) - fsum(second) / len(second) for first, second in pairs])
+    spread = variance(
+        [fsum(images) / len(images) - fsum(base_images) / len(base_images) for images, base_images in pairs]
+    )
     noise = fsum(variance(images) / len(images) for pair in pairs for images in pair) / len(pairs)
     return decision.samples(fewest, min(1.0, noise / spread)) if spread else None
 
 
-def _passes_by_item(run: RunRecord) -> dict[str, Sequence[float]]:
+def _passes_by_item(run: RunRecord) -> dict[str, list[float]]:
     passes: dict[str, list[float]] = {}
-    for seen in run.outcomes():
-        if seen.passed is not None:
-            passes.setdefault(seen.item, []).append(float(seen.passed))
-    return {**passes}
+    for image in run.outcomes():
+        if image.passed is not None:
+            passes.setdefault(image.item, []).append(float(image.passed))
+    return passes
 
 
-def _points(value: float) -> float:
+def _to_points(value: float) -> float:
     return round(100 * value, 6)

@@ -67,8 +67,8 @@ class JudgeQuality:
         """Count what is stored with an image."""
         verdict = judged.verdict
         grounder = verdict.evidence.get("grounder")
-        told = (verdict.evidence, grounder if isinstance(grounder, Mapping) else {})
-        if any(not _TOLD_BY_CHAT_MODELS.isdisjoint(evidence) for evidence in told):
+        sources = (verdict.evidence, grounder if isinstance(grounder, Mapping) else {})
+        if any(not _TOLD_BY_CHAT_MODELS.isdisjoint(evidence) for evidence in sources):
             self._add_told(verdict)
         if isinstance(verdict, Verdict):
             self._add_soft(verdict, judged.outcome.level)
@@ -111,24 +111,24 @@ class JudgeQuality:
     @property
     def answered(self) -> int:
         """The number of questions with P(yes)."""
-        return sum(found.count for found in self.soft_kinds.values())
+        return sum(entry.count for entry in self.soft_kinds.values())
 
     @property
     def soft_score(self) -> SoftMean | None:
         """The mean of P(yes) over the images that have one; None if no question of the run has one."""
-        every = self.soft_levels.values()
-        count = sum(found.count for found in every)
-        return SoftMean(sum(found.total for found in every) / count, count) if self.soft_kinds and count else None
+        sums = self.soft_levels.values()
+        count = sum(entry.count for entry in sums)
+        return SoftMean(sum(entry.total for entry in sums) / count, count) if self.soft_kinds and count else None
 
     @property
     def soft_by_level(self) -> Mapping[int, SoftMean]:
         """The mean of P(yes) over images, by level."""
-        return {level: found.mean for level, found in sorted(self.soft_levels.items())} if self.soft_kinds else {}
+        return {level: entry.mean for level, entry in sorted(self.soft_levels.items())} if self.soft_kinds else {}
 
     @property
     def soft_by_kind(self) -> Mapping[str, SoftMean]:
         """The mean of P(yes) over questions, by kind."""
-        return {kind: found.mean for kind, found in sorted(self.soft_kinds.items())}
+        return {kind: entry.mean for kind, entry in sorted(self.soft_kinds.items())}
 
 
 def quality_remarks(quality: JudgeQuality, *, wants_logprobs: bool) -> Iterator[str]:
@@ -144,14 +144,14 @@ def quality_remarks(quality: JudgeQuality, *, wants_logprobs: bool) -> Iterator[
             f"{other_labels_text(quality.dropped)}"
         )
     if quality.disagreements:
-        found = {
+        counts = {
             "where the whole is fulfilled but a clause fails": quality.only_whole,
             "where every clause holds but the whole is not fulfilled": quality.only_clauses,
         }
         yield (
             f"the judge's verdict on the whole and its clauses disagree in {quality.disagreements:,} of "
             f"{count_noun(quality.compared, 'image')}: "
-            + ", ".join(f"{count:,} {what}" for what, count in found.items() if count)
+            + ", ".join(f"{count:,} {text}" for text, count in counts.items() if count)
         )
     if wants_logprobs and quality.answered < quality.questions:
         yield (

@@ -6,29 +6,35 @@ Of each suite one screen is open: the claim, its numbers and curve, and the most
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from formalimg._util.templates import render_template
-from formalimg.reports.comparison_model import Comparison, RunRow, Section
-from formalimg.reports.corrected_tables import is_corrected
+from formalimg.reports.comparison_model import (
+    Comparison,
+    RunRow,
+    Section,
+    Tally,
+    identity_text,
+    settings_text,
+    total_share,
+)
+from formalimg.reports.corrected import is_corrected
 from formalimg.reports.examples import SuiteImages
-from formalimg.reports.failure_bars import failure_bars
 from formalimg.reports.figures.curve import curves_html
 from formalimg.reports.figures.series import run_tones
 from formalimg.reports.figures.svg import Figure, Markup, element, join
-from formalimg.reports.findings import Findings, find, headline_numbers
-from formalimg.reports.gallery import gallery, telling_figures
+from formalimg.reports.findings import collect_findings, headline_numbers
+from formalimg.reports.gallery import gallery_html, telling_figures
 from formalimg.reports.main_table import main_table
-from formalimg.reports.notes import short_caption
+from formalimg.reports.notes import extent_text, short_caption
 from formalimg.reports.paired_runs import judge_text
-from formalimg.reports.ratings import rating_tables
-from formalimg.reports.run_cards import run_cards
 from formalimg.reports.tables.format import (
+    FAILURES_COUNTED,
     INCOMPLETE,
     count_noun,
     format_interval,
@@ -46,41 +52,12 @@ from formalimg.types import Table
 if TYPE_CHECKING:
     from formalimg.human_eval.agreement.studies import HumanStudy
 
+
 Printed: TypeAlias = Literal["open", "all"]
 """What is printed of a page: what is open, or all."""
 
 _MAX_STRIP = 6
 """Runs whose numbers are shown large; the table has those of all."""
-
-
-class _Fold(NamedTuple):
-    """A folded part of the page: the name by which it is linked, its heading, and its content."""
-
-    name: str
-    heading: str
-    content: str
-
-
-class _RunNumbers(NamedTuple):
-    """The most important numbers of a run, each with what follows it."""
-
-    name: str
-    tone: str
-    numbers: list[tuple[str, str]]
-
-
-class _SuitePart(NamedTuple):
-    """What the page shows of a suite: `folds` are closed at first."""
-
-    title: str
-    findings: Findings
-    runs: list[_RunNumbers]
-    curve: str
-    by_judge: str
-    """Whose numbers curve and table show, where people decide."""
-    table: Markup
-    telling: Markup
-    folds: list[_Fold]
 
 
 def html_page(
@@ -92,30 +69,30 @@ def html_page(
 ) -> str:
     """Return the comparison as one HTML page."""
     rows = [row for section in comparison.sections for row in section.rows]
-    expected, scored = (sum(getattr(row.summary.overall, of) for row in rows) for of in ("expected", "scored"))
-    parts = []
-    for number, section in enumerate(comparison.sections):
-        shown = (images or {}).get(section.suite.name, SuiteImages())
-        studies = [study for study in studied if study.suite == section.suite.name]
-        parts.append(_suite_part(number, section, comparison, shown, studies, remark))
-    title = join_names([section.title for section in comparison.sections])
     rated = [row for section in comparison.sections for row in section.rated]
+    expected, scored = (sum(getattr(row.summary.overall, name) for row in rows) for name in ("expected", "scored"))
+    suites = []
+    for number, section in enumerate(comparison.sections):
+        suite_images = (images or {}).get(section.suite.name, SuiteImages())
+        studies = [study for study in studied if study.suite == section.suite.name]
+        suites.append(_suite_part(number, section, comparison, suite_images, studies, remark))
+    title = join_names([section.title for section in comparison.sections])
     page = render_template(
         "formalimg.reports",
         "page.html",
         title=title,
-        heading=f"{_names(rated)} on {len(parts)} suites" if len(parts) > 1 else title,
-        lead=f"{_names(rows)}: {count_noun(expected, 'image')}, {scored:,} scored",
-        suites=parts,
+        heading=f"{_run_names(rated)} on {len(suites)} suites" if len(suites) > 1 else title,
+        lead=f"{_run_names(rows)}: {count_noun(expected, 'image')}, {scored:,} scored",
+        suites=suites,
         printed=printed,
-        policy=_policy(),
+        policy=_security_policy(),
         style=page_style(),
-        scripts=(theme_script(), _asset("page.js")),
+        scripts=(theme_script(), _read_asset("page.js")),
     )
     return f"{page}\n"
 
 
-def _names(rows: Sequence[RunRow]) -> str:
+def _run_names(rows: Sequence[RunRow]) -> str:
     """Return the names of the runs; their number, if they are too many to be read."""
     names = list(dict.fromkeys(row.name for row in rows))
     return join_names(names) if len(names) <= _MAX_STRIP else count_noun(len(rows), "run")
@@ -128,31 +105,43 @@ def _suite_part(
     images: SuiteImages,
     studies: Sequence[HumanStudy],
     remark: str,
-) -> _SuitePart:
+) -> dict[str, object]:
+    """Return what the page shows of a suite; folds without content are left out, the others are closed at first."""
     main = main_table(section, comparison)
-    runs = replace(main, rows=tuple(row for row in main.rows if not row.is_published))
-    caption = replace(runs, notes=(short_caption(section, comparison),), interval_note="")
-    folds = [
-        _Fold("bars", "Where it fails", failure_bars(replace(section, rows=section.rated))),
-        _Fold("images", "Images", gallery(section, images.examples, remark, f"image-{number}")),
-        _Fold("examples", f"Examples by {level_word(section.suite) or 'level'}", _drawing(images.grid)),
-        _Fold("published", "Published numbers", _published(main, section)),
-        _Fold("corrected", "Corrected by human labels", _corrected(section, comparison.confidence)),
-        _Fold("tables", section.suite.tables_heading, "".join(_other_tables(section))),
-        _Fold("people", "Compared with people", "".join(_ratings(study, section) for study in studies)),
-        _Fold("methods", "How these numbers are made", _methods(main)),
-        _Fold("runs", "Runs and their settings", run_cards(section)),
-    ]
-    return _SuitePart(
-        section.title,
-        find(section, comparison),
-        list(_run_numbers(section)),
-        curves_html(section),
-        numbers_heading(section) if section.corrected else "",
-        Markup(render_html(caption, _tones(section), heading=False)),
-        telling_figures(section, images.telling, f"image-{number}"),
-        [fold for fold in folds if fold.content],
+    published = replace(main, rows=tuple(row for row in main.rows if row.is_published), notes=())
+    runs = tuple(row for row in main.rows if not row.is_published)
+    run_table = replace(main, rows=runs, notes=(short_caption(section, comparison),), interval_note="")
+    tables = "".join(table_html(table, section) for table in section.shown_tables if not is_corrected(table))
+    methods = join(element("p", note, class_="caption") for note in notes_of(main, compact=True))
+    level = level_word(section.suite) or "level"
+    folds = (
+        ("bars", "Where it fails", failure_bars(replace(section, rows=section.rated))),
+        ("images", "Images", gallery_html(section, images.examples, remark, f"image-{number}")),
+        ("examples", f"Examples by {level}", _grid_html(images.grid)),
+        ("published", "Published numbers", _table_html(published, section) if published.rows else ""),
+        ("corrected", "Corrected by human labels", _html_of_corrected(section, comparison.confidence)),
+        ("tables", section.suite.tables_heading, tables),
+        ("people", "Compared with people", "".join(_study_html(study, section) for study in studies)),
+        ("methods", "How these numbers are made", methods),
+        ("runs", "Runs and their settings", run_cards(section)),
     )
+    # The most important numbers of each run; none where runs are too many to be seen at once.
+    strip = [
+        {"name": row.name, "tone": _run_tones(section)[row.name], "numbers": list(_headline_texts(row, section))}
+        for row in (section.rated if len(section.rated) <= _MAX_STRIP else ())
+    ]
+    return {
+        "title": section.title,
+        "findings": collect_findings(section, comparison),
+        "runs": strip,
+        "curve": curves_html(section),
+        "by_judge": numbers_heading(section) if section.corrected else "",  # where people decide
+        "table": Markup(_table_html(run_table, section)),
+        "telling": telling_figures(section, images.telling, f"image-{number}"),
+        "folds": [
+            {"name": name, "heading": heading, "content": content} for name, heading, content in folds if content
+        ],
+    }
 
 
 def numbers_heading(section: Section) -> str:
@@ -161,43 +150,25 @@ def numbers_heading(section: Section) -> str:
     return f"{heading}, by {judge_text(section.rows)}" if section.corrected else heading
 
 
-def _published(main: Table, section: Section) -> str:
-    """Return the table of published numbers, in the columns of the main table."""
-    rows = tuple(row for row in main.rows if row.is_published)
-    return render_html(replace(main, rows=rows, notes=()), _tones(section), heading=False) if rows else ""
-
-
-def _methods(main: Table) -> str:
-    return join(element("p", note, class_="caption") for note in notes_of(main, compact=True))
-
-
-def _other_tables(section: Section) -> Iterator[str]:
-    return (table_html(table, section) for table in section.shown_tables if not is_corrected(table))
-
-
 def main_table_html(section: Section, comparison: Comparison) -> str:
     """Return the main table of a section as HTML, with its caption and remarks."""
-    return render_html(main_table(section, comparison), _tones(section), heading=False)
+    return _table_html(main_table(section, comparison), section)
 
 
 def table_html(table: Table, section: Section) -> str:
     """Return a table of a section as HTML, with its title above and its caption below."""
-    return render_html(table, _tones(section))
+    return render_html(table, _run_tones(section))
 
 
-def _tones(section: Section) -> dict[str, str]:
+def _table_html(table: Table, section: Section) -> str:
+    return render_html(table, _run_tones(section), heading=False)
+
+
+def _run_tones(section: Section) -> dict[str, str]:
     return dict(zip((row.name for row in section.rows), run_tones(section.rows), strict=True))
 
 
-def _run_numbers(section: Section) -> Iterator[_RunNumbers]:
-    """Yield the runs with their most important numbers; none where they are too many to be seen at once."""
-    if len(section.rated) <= _MAX_STRIP:
-        tones = _tones(section)
-        for row in section.rated:
-            yield _RunNumbers(row.name, tones[row.name], list(_headline(row, section)))
-
-
-def _headline(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
+def _headline_texts(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
     """Yield the mean over all levels and the generalizability; of suites of scores their ratios, or all levels.
 
     Where people labelled the run, theirs come first.
@@ -206,59 +177,60 @@ def _headline(row: RunRow, section: Section) -> Iterator[tuple[str, str]]:
     scale = section.suite.scale
     for name, number in headline_numbers(row, section):
         by_people = corrected and corrected.number(name)
-        shown = by_people or number
-        interval = format_interval(shown.interval, scale, compact=True)
-        text = f"{unit_of(section.suite)} {name if section.suite.has_scores else _rate_of(name)}"
+        best = by_people or number
+        interval = format_interval(best.interval, scale, compact=True)
+        rate = f"of {name} pass" if name == "all images" else f"of images pass {name}"
+        text = f"{unit_of(section.suite)} {name if section.suite.has_scores else rate}"
         text += f" (interval {interval})" * bool(interval)
         mark = INCOMPLETE if not by_people and number.value is not None and number.coverage < 1 else ""
         if by_people:
             text += f", by people; the judge alone: {format_value(number.value, scale)}"
         elif section.corrected:
             text += ", by the judge"
-        yield f"{format_value(shown.value, scale)}{mark}", text
-    held, by = row.summary.generalizability, ""
-    if section.epsilon is None or held is None:
+        yield f"{format_value(best.value, scale)}{mark}", text
+    general, by = row.summary.generalizability, ""
+    if section.epsilon is None or general is None:
         return
     if corrected and corrected.held and corrected.held.corrected.value is not None:
-        held, by = corrected.held.corrected, ", by people"
-    interval = generalizability_interval(held)
+        general, by = corrected.held.corrected, ", by people"
+    interval = generalizability_interval(general)
     text = f" G, the highest {section.suite.level} with at least {100 * section.epsilon:g} %"
-    text += f" (interval {interval})" * bool(interval and held.value is not None)
-    yield str(held.value) if by else generalizability_text(row.summary), f"{text}{by}"
+    text += f" (interval {interval})" * bool(interval and general.value is not None)
+    yield str(general.value) if by else generalizability_text(row.summary), f"{text}{by}"
 
 
-def _rate_of(name: str) -> str:
-    return f"of {name} pass" if name == "all images" else f"of images pass {name}"
-
-
-def _ratings(study: HumanStudy, section: Section) -> str:
+def _study_html(study: HumanStudy, section: Section) -> str:
     """Return the results of a study of human ratings, its figures side by side, then its other tables."""
-    from formalimg.reports.figures.studies import study_figures  # here, so that other pages are made faster
+    # here, so that other pages are made faster
+    from formalimg.human_eval.agreement.studies import tables_of_study
+    from formalimg.reports.figures.studies import study_figures
 
-    return _with_figures(rating_tables(study), study_figures(study), section)
+    return _with_figures(tables_of_study(study), study_figures(study), section)
 
 
-def _corrected(section: Section, confidence: float) -> str:
+def _html_of_corrected(section: Section, confidence: float) -> str:
     """Return the curves by the judge alone and corrected by people, with their tables."""
     if not section.corrected:
         return ""
-    from formalimg.reports.figures.corrected_rates import corrected_figures
+    from formalimg.reports.figures.runs import draw_corrected_figures
 
-    return _with_figures(list(filter(is_corrected, section.tables)), corrected_figures(section, confidence), section)
+    return _with_figures(
+        list(filter(is_corrected, section.tables)), draw_corrected_figures(section, confidence), section
+    )
 
 
 def _with_figures(tables: Sequence[Table], figures: Iterable[Figure], section: Section) -> str:
     return render_template(
         "formalimg.reports",
         "ratings.html",
-        results=[Markup(table_html(one, section)) for one in tables if one.placement == "result"],
-        others=[Markup(table_html(one, section)) for one in tables if one.placement != "result"],
+        results=[Markup(table_html(table, section)) for table in tables if table.placement == "result"],
+        others=[Markup(table_html(table, section)) for table in tables if table.placement != "result"],
         # Each figure is an image of its own: it is drawn on white, for papers, and stays so in dark colours.
         figures=[(figure, b64encode(figure.svg("").encode()).decode("ascii")) for figure in figures],
     )
 
 
-def _drawing(figure: Figure | None) -> str:
+def _grid_html(figure: Figure | None) -> str:
     """Return a figure with its caption: inside the page, so that the titles of its parts show, and on white."""
     if figure is None:
         return ""
@@ -267,29 +239,106 @@ def _drawing(figure: Figure | None) -> str:
 
 def page_style() -> Markup:
     """Return the style of the page, colours and sizes first, for other pages that show parts of it."""
-    return Markup(_asset("theme.css") + _asset("page.css"))
+    return Markup(_read_asset("theme.css") + _read_asset("page.css"))
 
 
 def theme_script() -> Markup:
     """Return the script of the button for light and dark colours, for other pages that have one."""
-    return _asset("theme.js")
+    return _read_asset("theme.js")
 
 
-def _policy() -> str:
+def _security_policy() -> str:
     """Escaping keeps foreign text from becoming markup; should it ever fail, the browser still runs nothing of it."""
-    ours = " ".join(map(_digest, (theme_script(), _asset("page.js"))))
+    scripts = " ".join(map(_hash_source, (theme_script(), _read_asset("page.js"))))
     # Images are in the page, or in a folder beside it: `'self'` where it is served, `file:` where it is opened.
     return (
-        f"default-src 'none'; style-src {_digest(page_style())}; script-src {ours}; img-src data: 'self' file:; "
-        "base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src {_hash_source(page_style())}; script-src {scripts}; "
+        "img-src data: 'self' file:; base-uri 'none'; form-action 'none'"
     )
 
 
-def _digest(inline: str) -> str:
+def _hash_source(inline: str) -> str:
     return f"'sha256-{b64encode(sha256(inline.encode()).digest()).decode('ascii')}'"
 
 
 @cache
-def _asset(name: str) -> Markup:
+def _read_asset(name: str) -> Markup:
     """Return a style or script of ours; it has nothing that would end its element."""
     return Markup((files("formalimg.reports") / "templates" / name).read_text(encoding="utf-8"))
+
+
+_MAX_BARS = 24
+"""Further lines of a chart are collapsed."""
+
+
+def failure_bars(section: Section) -> str:
+    """Return bars for the share of parts that failed, by kind and by word, side by side for all runs."""
+    if not any(row.kinds or row.predicates for row in section.rows):
+        return ""
+    terms, kind_order = section.suite.terms, section.suite.part_kinds
+    # Kinds are in the order of the suite, others follow by name; words by the share that failed, the largest first.
+    kinds = sorted(
+        {kind for row in section.rows for kind in row.kinds},
+        key=lambda kind: (kind_order.index(kind) if kind in kind_order else len(kind_order), kind),
+    )
+    predicates = [row.predicates for row in section.rows]
+    words = sorted(
+        {name for tallies in predicates for name in tallies}, key=lambda name: (-total_share(predicates, name), name)
+    )
+    charts = (
+        _failure_chart(f"by {terms.kind}", section, lambda row: row.kinds, kinds),
+        _failure_chart(f"by {terms.about}", section, lambda row: row.predicates, words),
+    )
+    return render_template(
+        "formalimg.reports",
+        "failures.html",
+        charts=[chart for chart in charts if chart["lines"]],
+        runs=list(zip((row.name for row in section.rows), run_tones(section.rows), strict=True)),
+        note=FAILURES_COUNTED,
+    )
+
+
+def _failure_chart(
+    by: str, section: Section, tallies_of: Callable[[RunRow], Mapping[str, Tally]], names: Sequence[str]
+) -> dict[str, object]:
+    """Return shares of failures by name: `lines` are shown, `more` collapsed."""
+    terms = section.suite.terms
+    lines = [(name, [tallies_of(row).get(name) for row in section.rows]) for name in names]
+    title = f"{terms.part.capitalize()}s {terms.failed}, {by}"
+    return {"title": title, "by": by, "lines": lines[:_MAX_BARS], "more": lines[_MAX_BARS:]}
+
+
+def run_cards(section: Section) -> str:
+    """Return a card for each run with what is particular to it, and once what all have in common."""
+    facts = [_run_facts(row) for row in section.rows]
+    common = [fact for fact in facts[0] if all(fact in run_facts for run_facts in facts)] if len(facts) > 1 else []
+    cards = [
+        {"name": row.name, "tone": tone, "facts": [fact for fact in run_facts if fact not in common]}
+        for row, tone, run_facts in zip(section.rows, run_tones(section.rows), facts, strict=True)
+    ]
+    return render_template("formalimg.reports", "cards.html", cards=cards, common=common)
+
+
+def _run_facts(row: RunRow) -> list[dict[str, str]]:
+    manifest, spent = row.manifest, row.spent
+    style = f"{manifest.style} style text" if manifest.style != "none" else ""
+    unknown = f"; {count_noun(spent.unpriced, 'call')} at unknown prices" if spent.unpriced else ""
+    facts = [
+        ("judge", identity_text(manifest.judge) if manifest.judge else "none yet"),
+        ("settings", settings_text(manifest.model.settings) or "none"),
+        ("items", extent_text(row)),
+        ("task", manifest.task if manifest.task != "image" else ""),
+        ("condition", ", ".join(filter(None, [manifest.condition, style]))),
+        ("layouts", manifest.layouts),
+        ("texts", manifest.prompts),
+        ("seed", str(manifest.seed)),
+        ("size", f"{manifest.size} px"),
+        ("suite", ", ".join(filter(None, [manifest.suite, manifest.items_label]))),
+        ("digest", manifest.items_digest),
+        ("begun", manifest.created),
+        ("made with", manifest.made_with),
+        ("cost", f"${spent.dollars:,.2f}{unknown}" if spent.dollars or spent.unpriced else ""),
+    ]
+    # What is empty is as usual; the others are always there.
+    always = ("judge", "settings", "items", "seed", "size", "suite", "digest", "begun")
+    return [{"name": name, "text": text} for name, text in facts if text or name in always]

@@ -12,7 +12,7 @@ from formalimg.human_eval.agreement.image_labels import RunLabels
 from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.judges.factory import DRAWN
 from formalimg.reports.comparison_model import GradedImage, HowCounted, RunRow, SeenRun
-from formalimg.reports.same_items import has_same_items, same_items
+from formalimg.reports.run_numbers import has_same_items, same_items
 from formalimg.reports.tables.format import level_name
 from formalimg.runs.manifest import RunManifest
 from formalimg.runs.plan import judge_key
@@ -97,70 +97,73 @@ class PairedRuns(NamedTuple):
 def compare_in_pairs(
     suite: Benchmark,
     runs: Sequence[SeenRun],
-    how: HowCounted,
+    rules: HowCounted,
     baseline: Path | None,
     labels: Mapping[Path, RunLabels] | None = None,
     errors: Mapping[Path, ErrorRates] | None = None,
 ) -> PairedRuns:
     """Compare runs in pairs. Where runs are listed once for each judge, only those with the same judge are compared."""
-    reader = _PairReader(runs, how, labels or {}, of_groups=suite.has_scores)
+    reader = _PairReader(runs, rules, labels or {}, of_groups=suite.has_scores)
     by_judge = rows_by_judge(runs)
-    every = [pair for rows in by_judge for pair in combinations(rows, 2)]
-    if not every:
+    all_pairs = [pair for rows in by_judge for pair in combinations(rows, 2)]
+    if not all_pairs:
         return PairedRuns((), (), ())
-    with_baseline = _pairs_with(runs, baseline) if baseline else []
-    shown = [pair for pair in with_baseline if any({*pair} <= {*rows} for rows in by_judge)] or sorted(every)
-    paired = {pair: reader.pair(*pair) for pair in {*every, *shown}}
-    numbers = _numbers(suite, [each.counted.items for each in paired.values()])
+    visible = sorted(all_pairs)
+    if baseline:
+        with_baseline = _pairs_with(runs, baseline)
+        visible = [pair for pair in with_baseline if any({*pair} <= {*rows} for rows in by_judge)] or visible
+    paired = {pair: reader.pair(*pair) for pair in {*all_pairs, *visible}}
+    numbers = _numbers_to_compare(suite, [pair.counted.items for pair in paired.values()])
     headline, *details = numbers
 
-    def compared(name: str, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], RunPair]:
+    def compare(name: str, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], RunPair]:
         single = [
-            _compare(suite, [runs[n] for n in pair], paired[pair], name, numbers[name], how, errors or {})
+            _compare_pair(suite, [runs[n] for n in pair], paired[pair], name, numbers[name], rules, errors or {})
             for pair in pairs
         ]
-        adjusted = adjust_for_all([each.found for each in single])
-        judged = adjust_for_all([each.judge or each.found for each in single])
+        adjusted = adjust_for_all([pair.found for pair in single])
+        judged = adjust_for_all([pair.judge or pair.found for pair in single])
         return {
-            pair: each._replace(found=found, judge=each.judge and judge)
-            for pair, each, found, judge in zip(pairs, single, adjusted, judged, strict=True)
+            rows: pair._replace(found=difference, judge=pair.judge and judge)
+            for rows, pair, difference, judge in zip(pairs, single, adjusted, judged, strict=True)
         }
 
     # What is shown is adjusted for all that is shown; ranks need all pairs of a judge, and are adjusted for them.
     ranks: list[RankRange | None] = [None] * len(runs)
     for rows in by_judge:
-        found = compared(headline, list(combinations(rows, 2)))
-        differences = {(rows.index(one), rows.index(other)): each.found for (one, other), each in found.items()}
+        compared = compare(headline, list(combinations(rows, 2)))
+        differences = {(rows.index(a), rows.index(b)): pair.found for (a, b), pair in compared.items()}
         if any(difference.estimate is not None for difference in differences.values()):
-            for row, rank in zip(rows, rank_ranges(len(rows), differences, confidence=how.confidence), strict=True):
+            for row, rank in zip(rows, rank_ranges(len(rows), differences, confidence=rules.confidence), strict=True):
                 ranks[row] = rank
-    of_details = [compared(name, shown) for name in details]
-    known = [found for found in of_details if any(each.found.estimate is not None for each in found.values())]
+    by_number = [compare(name, visible) for name in details]
+    with_estimates = [pairs for pairs in by_number if any(pair.found.estimate is not None for pair in pairs.values())]
     return PairedRuns(
-        tuple(compared(headline, shown).values()),
-        tuple(found[pair] for pair in shown for found in known),
+        tuple(compare(headline, visible).values()),
+        tuple(pairs[rows] for rows in visible for pairs in with_estimates),
         tuple(ranks) if any(ranks) else (),
     )
 
 
 def rows_by_judge(runs: Sequence[SeenRun | RunRow]) -> list[list[int]]:
     """Return the numbers of runs that can be compared: those of one judge where a run is listed for several of them."""
-    if len({_folder(run) for run in runs}) == len(runs):
+    folders = {run.record.folder if isinstance(run, SeenRun) else run.folder for run in runs}
+    if len(folders) == len(runs):
         return [[*range(len(runs))]]
     rows: dict[str, list[int]] = {}
     for number, run in enumerate(runs):
-        judge = _manifest(run).judge
+        judge = _manifest_of(run).judge
         rows.setdefault(judge_key(judge) if judge else "", []).append(number)
     return [*rows.values()]
 
 
 def _pairs_with(runs: Sequence[SeenRun], baseline: Path) -> list[tuple[int, int]]:
     """Return each other run with the baseline; of several judges of the baseline, with the one it has itself."""
-    of_baseline = [n for n, run in enumerate(runs) if run.record.folder.resolve() == baseline.resolve()]
+    baselines = [n for n, run in enumerate(runs) if run.record.folder.resolve() == baseline.resolve()]
     return [
-        (n, min(of_baseline, key=lambda it: runs[it].record.manifest.judge != run.record.manifest.judge))
+        (n, min(baselines, key=lambda number: runs[number].record.manifest.judge != run.record.manifest.judge))
         for n, run in enumerate(runs)
-        if of_baseline and n not in of_baseline
+        if baselines and n not in baselines
     ]
 
 
@@ -180,16 +183,16 @@ class _ComparedNumber(NamedTuple):
         return estimate_corrected_difference([*labelled.values()], self.levels, confidence=confidence)
 
 
-def _numbers(suite: Benchmark, paired: Sequence[PairedItems]) -> dict[str, _ComparedNumber]:
+def _numbers_to_compare(suite: Benchmark, paired: Sequence[PairedItems]) -> dict[str, _ComparedNumber]:
     """Return what is compared, by name: first what runs are ranked by, then the other bands, then the levels."""
-    known = [{level for level, _ in pair.differences.values()} for pair in paired if pair.differences]
-    levels = sorted(set().union(*known))
+    pair_levels = [{level for level, _ in pair.differences.values()} for pair in paired if pair.differences]
+    levels = sorted(set().union(*pair_levels))
     numbers: dict[str, _ComparedNumber] = {}
     if suite.has_scores:  # their bands are no means over groups
         numbers["all levels"] = _ComparedNumber(of_groups=True)
     else:
         *bands, last = suite.bands or [""]
-        if last and all(found.issuperset(suite.bands[last]) for found in known):
+        if last and all(levels_of_pair.issuperset(suite.bands[last]) for levels_of_pair in pair_levels):
             numbers[last] = _ComparedNumber(tuple(suite.bands[last]))
         else:  # some pair has no item at a level of it
             numbers["all items"] = _ComparedNumber()
@@ -214,79 +217,69 @@ class _Pair(NamedTuple):
     best: _CountedPair | None  # the reverse
 
 
-def _compare(
+def _compare_pair(
     suite: Benchmark,
     runs: Sequence[SeenRun],
     pair: _Pair,
     name: str,
     number: _ComparedNumber,
-    how: HowCounted,
+    rules: HowCounted,
     errors: Mapping[Path, ErrorRates],
 ) -> RunPair:
     """Return the difference of two runs, by people or by the judge, not adjusted for others."""
     first, second = runs
-    plain = number.by_judge(pair.counted, how.confidence)
+    plain = number.by_judge(pair.counted, rules.confidence)
     judged = RunPair(first.name, second.name, name, plain, judge_text([first, second]))
     if pair.worst is not None and pair.best is not None:
-        worst, best = (number.by_judge(each, how.confidence) for each in (pair.worst, pair.best))
+        worst, best = (number.by_judge(counted, rules.confidence) for counted in (pair.worst, pair.best))
         judged = judged._replace(found=with_missing(plain, worst, best), worst=worst, best=best)
-    by_judge = judged.found
-    by_people = number.by_people(pair.counted, how.confidence)
+    by_people = number.by_people(pair.counted, rules.confidence)
     if by_people is not None:
-        return _decided_by_people(judged, by_people, pair, number, how.confidence)
-    judged = judged._replace(is_undone=_is_undone(plain, by_judge))
-    if suite.has_scores or _makes_no_errors(first) or not by_judge.estimate:
+        return _decide_by_people(judged, by_people, pair, number, rules.confidence)
+    judged = judged._replace(is_undone=_is_undone(plain, judged.found))
+    judge = first.record.manifest.judge
+    knows_drawings = judge is not None and judge.name == DRAWN
+    if suite.has_scores or knows_drawings or not judged.found.estimate:
         return judged
-    other, leader = sorted(_rate(run, name, number) for run in runs)
+    trailing, leading = sorted(_find_rate(run, name, number) for run in runs)
     certified = {errors.get(run.record.folder.resolve(), NO_ERRORS) for run in runs}
     judge_errors = certified.pop() if len(certified) == 1 else NO_ERRORS
-    return judged._replace(tipping=tipping_point(leader, other, judge_errors), judge_errors=judge_errors)
+    return judged._replace(tipping=tipping_point(leading, trailing, judge_errors), judge_errors=judge_errors)
 
 
-def _decided_by_people(
+def _decide_by_people(
     judged: RunPair, plain: PairedDifference, pair: _Pair, number: _ComparedNumber, confidence: float
 ) -> RunPair:
     """Return a comparison that people decide, with what the judge says and what missing verdicts could change."""
     decided = judged._replace(found=plain, by="people", judge=judged.found, worst=None, best=None)
     if pair.worst is None or pair.best is None:
         return decided
-    worst, best = (number.by_people(each, confidence) for each in (pair.worst, pair.best))
+    worst, best = (number.by_people(counted, confidence) for counted in (pair.worst, pair.best))
     if worst is None or best is None:
         return decided
-    found = with_missing(plain, worst, best, is_within=True)
-    is_open = not isclose(
-        worst.estimate or 0, best.estimate or 0, abs_tol=1e-9
-    )  # otherwise people saw what the judge did not
-    return decided._replace(found=found, worst=worst, best=best, is_undone=is_open and _is_undone(plain, found))
+    difference = with_missing(plain, worst, best, is_within=True)
+    # Otherwise people saw what the judge did not.
+    is_open = not isclose(worst.estimate or 0, best.estimate or 0, abs_tol=1e-9)
+    is_undone = is_open and _is_undone(plain, difference)
+    return decided._replace(found=difference, worst=worst, best=best, is_undone=is_undone)
 
 
-def _is_undone(before: PairedDifference | None, after: PairedDifference) -> bool:
+def _is_undone(before: PairedDifference, after: PairedDifference) -> bool:
     """Return whether a difference that is significant by itself no longer is."""
-    significant = 1 - after.confidence
-    return before is not None and before.p is not None and before.p <= significant < (after.p or 0.0)
+    return before.p is not None and before.p <= 1 - after.confidence < (after.p or 0.0)
 
 
 def judge_text(runs: Sequence[SeenRun | RunRow]) -> str:
     """Return who judged runs: the name of the judge, or that they have several."""
-    names = {judge.name for run in runs if (judge := _manifest(run).judge) is not None}
+    names = {judge.name for run in runs if (judge := _manifest_of(run).judge) is not None}
     return names.pop() if len(names) == 1 else "their judges"
 
 
-def _manifest(run: SeenRun | RunRow) -> RunManifest:
+def _manifest_of(run: SeenRun | RunRow) -> RunManifest:
     return run.record.manifest if isinstance(run, SeenRun) else run.manifest
 
 
-def _folder(run: SeenRun | RunRow) -> Path:
-    return run.record.folder if isinstance(run, SeenRun) else run.folder
-
-
-def _makes_no_errors(run: SeenRun) -> bool:
-    """Return whether the judge knows what the drawings show."""
-    judge = run.record.manifest.judge
-    return judge is not None and judge.name == DRAWN
-
-
-def _rate(run: SeenRun, name: str, number: _ComparedNumber) -> float:
+def _find_rate(run: SeenRun, name: str, number: _ComparedNumber) -> float:
     summary = run.summary
     if name in summary.bands:
         return summary.bands[name].value or 0.0
@@ -298,27 +291,27 @@ class _PairReader:
     """Reads what is compared of each run once."""
 
     def __init__(
-        self, runs: Sequence[SeenRun], how: HowCounted, labels: Mapping[Path, RunLabels], *, of_groups: bool
+        self, runs: Sequence[SeenRun], rules: HowCounted, labels: Mapping[Path, RunLabels], *, of_groups: bool
     ) -> None:
-        self._runs, self._how, self._of_groups = runs, how, of_groups
+        self._runs, self._missing, self._of_groups = runs, rules.missing, of_groups
         self._labels = [labels.get(run.record.folder.resolve()) if labels else None for run in runs]
         self._whole: dict[tuple[int, MissingAs], ItemMeans] = {}
 
-    def pair(self, one: int, other: int) -> _Pair:
-        first, second = self._runs[one].record, self._runs[other].record
-        same = None if has_same_items(first, second) else same_items([first, second])
+    def pair(self, first: int, second: int) -> _Pair:
+        run, baseline = self._runs[first].record, self._runs[second].record
+        same = None if has_same_items(run, baseline) else same_items([run, baseline])
         # An item that asks something else under the same id stays on one side, and is left out for that.
-        others = None if same is None else {*same, *({*second.items} - same - {*first.items})}
+        baseline_items = None if same is None else {*same, *({*baseline.items} - same - {*run.items})}
 
-        def counted(of_first: MissingAs, of_second: MissingAs, here: set[str] | None) -> _CountedPair:
-            items = pair_items(self._means(one, of_first, here), self._means(other, of_second, others))
-            return _CountedPair(items, self._labelled(one, other, (of_first, of_second), same))
+        def count(of_first: MissingAs, of_second: MissingAs, run_items: set[str] | None) -> _CountedPair:
+            items = pair_items(self._means(first, of_first, run_items), self._means(second, of_second, baseline_items))
+            return _CountedPair(items, self._labelled_items((first, second), (of_first, of_second), same))
 
-        is_missing = self._how.missing == "exclude" and any(self._has_missing(each, same) for each in (one, other))
+        is_missing = self._missing == "exclude" and any(self._has_missing(number, same) for number in (first, second))
         return _Pair(
-            counted(self._how.missing, self._how.missing, None),
-            counted("fail", "pass", same) if is_missing else None,
-            counted("pass", "fail", same) if is_missing else None,
+            count(self._missing, self._missing, None),
+            count("fail", "pass", same) if is_missing else None,
+            count("pass", "fail", same) if is_missing else None,
         )
 
     def _has_missing(self, number: int, among: set[str] | None) -> bool:
@@ -344,18 +337,18 @@ class _PairReader:
             self._whole[number, missing] = means
         return means
 
-    def _labelled(
-        self, one: int, other: int, missing: tuple[MissingAs, MissingAs], among: set[str] | None
+    def _labelled_items(
+        self, pair: tuple[int, int], missing: tuple[MissingAs, MissingAs], among: set[str] | None
     ) -> dict[str, PairedItem]:
         """Return the items of two runs with people's labels; nothing where a run has none, or both are the same."""
-        labels = (self._labels[one], self._labels[other])
-        if labels[0] is None or labels[1] is None:
+        first, second = (self._labels[number] for number in pair)
+        if first is None or second is None:
             return {}
-        if self._runs[one].record.folder.resolve() == self._runs[other].record.folder.resolve():
+        if len({self._runs[number].record.folder.resolve() for number in pair}) == 1:
             return {}
-        is_known = not (labels[0].assumed or labels[1].assumed)
-        by_item = labels[0].drawn_by_item and labels[1].drawn_by_item if is_known else None
-        images = (self._labelled_images(*each, among) for each in zip((one, other), missing, strict=True))
+        is_known = not (first.assumed or second.assumed)
+        by_item = first.drawn_by_item and second.drawn_by_item if is_known else None
+        images = (self._labelled_images(number, rule, among) for number, rule in zip(pair, missing, strict=True))
         return pair_labelled(*images, by_item=by_item)
 
     def _labelled_images(
@@ -374,11 +367,11 @@ class _PairReader:
             if (value is None and missing not in ("fail", "pass")) or (among is not None and image.item not in among):
                 continue
             name = ImageName(image.item, image.sample)
-            said = labels.scores.get(name) if self._of_groups else labels.passed.get(name)
+            label = labels.scores.get(name) if self._of_groups else labels.passed.get(name)
             key = group_name(image.group, image.level) if isinstance(image, GradedImage) else image.item
             judge = float(missing == "pass") if value is None else min(1.0, float(value))
-            people = None if said is None else min(1.0, float(said))
+            people = None if label is None else min(1.0, float(label))
             is_assumed = value is None and people is None
-            shown = LabelledImage(image.level, judge, judge if is_assumed else people, is_assumed)
-            by_item.setdefault(key, []).append(shown)
+            labelled = LabelledImage(image.level, judge, judge if is_assumed else people, is_assumed)
+            by_item.setdefault(key, []).append(labelled)
         return by_item

@@ -74,12 +74,14 @@ def read_reference_rows(
         for table in data.get("tables", [data]):
             rows = [{**data, **table, **row} for row in table["rows"]]
             found += [
-                (row.get("figure", "rate"), _row(row, 100 if percent else 1)) for row in rows if row["suite"] == suite
+                (row.get("figure", "rate"), _build_row(row, 100 if percent else 1))
+                for row in rows
+                if row["suite"] == suite
             ]
     return tuple(found)
 
 
-def _row(row: Mapping[str, Any], unit: float) -> ReferenceRow:
+def _build_row(row: Mapping[str, Any], unit: float) -> ReferenceRow:
     values = row.get("rates", row.get("scores", ()))
     levels = row.get("levels", range(1, len(values) + 1))
     rates = {level: value / unit for level, value in zip(levels, values, strict=True)}
@@ -87,7 +89,7 @@ def _row(row: Mapping[str, Any], unit: float) -> ReferenceRow:
     besides = dict(row.get("printed", row.get("ratios", {})))
     if "overall" in row:
         besides["Overall"] = row["overall"]
-    held = besides.pop("G", None)
+    general = besides.pop("G", None)
     means = {name: value / unit for name, value in besides.items()}
-    about = {name: row[name] for name in ("judge", "task", "condition", "digits") if name in row}
-    return ReferenceRow(row["model"], row["source"], rates, margins, printed=means, held=held, **about)
+    details = {name: row[name] for name in ("judge", "task", "condition", "digits") if name in row}
+    return ReferenceRow(row["model"], row["source"], rates, margins, printed=means, held=general, **details)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import TYPE_CHECKING, get_args
 
 from formalimg._util.io import atomic_write
 from formalimg.errors import FormalimgError
@@ -16,7 +16,7 @@ from formalimg.reports.tables.format import count_noun
 from formalimg.reports.tables.terminal import render_terminal, terminal_plain_text
 from formalimg.reports.terminal_report import terminal_table
 from formalimg.stats.observations import MissingPolicy, Profile
-from formalimg.types import RunRecord
+from formalimg.types import RunRecord, Table
 
 if TYPE_CHECKING:
     from formalimg.human_eval.agreement.studies import HumanStudy
@@ -45,48 +45,40 @@ def render(
         studied: human ratings of the images, as `formalimg.human_eval.agreement.study_people` returned them.
     """
     # Renderers are imported here, so that the table after a run is made faster.
-    from formalimg.reports.ratings import rating_data, rating_lines, rating_tables
-
-    rated = [table for study in studied for table in rating_tables(study)]
     match format:
         case "terminal":
             texts = [terminal_text(comparison, details=details)]
-            if rated:
-                texts += ["Compared with people\n", terminal_plain_text(render_terminal(rated))]
+            if studied:
+                texts += ["Compared with people\n", terminal_plain_text(render_terminal(_study_tables(studied)))]
             return "\n".join(texts)
         case "md":
             from formalimg.reports.tables.markdown import render_markdown
 
-            texts = [
-                text
-                for section in comparison.sections
-                for text in (
-                    render_markdown(main_table(section, comparison)),
-                    *(render_markdown(table, 3) for table in section.shown_tables),
-                )
-            ]
-            if rated:
-                texts += ["## Compared with people\n", *(render_markdown(table, 3) for table in rated)]
+            texts = []
+            for section in comparison.sections:
+                texts.append(render_markdown(main_table(section, comparison)))
+                texts += [render_markdown(table, 3) for table in section.shown_tables]
+            if studied:
+                texts.append("## Compared with people\n")
+                texts += [render_markdown(table, 3) for table in _study_tables(studied)]
             return "\n".join(texts)
         case "latex":
             from formalimg.reports.tables.latex import render_latex
 
-            tables = (
+            tables = [
                 table
                 for section in comparison.sections
                 for table in (main_table(section, comparison), *section.shown_tables)
-            )
-            return "\n".join(text for table in (*tables, *rated) for text in render_latex(table))
+            ]
+            return "\n".join(text for table in (*tables, *_study_tables(studied)) for text in render_latex(table))
         case "csv":
-            from formalimg.reports.export import CSV_COLUMNS, comparison_csv
-            from formalimg.reports.tables.data_formats import csv_text
+            from formalimg.reports.export import comparison_csv
 
-            lines = (line for study in studied for line in rating_lines(study))
-            return comparison_csv(comparison) + csv_text(CSV_COLUMNS, lines, header=False)
+            return comparison_csv(comparison, studied)
         case "json":
             from formalimg.reports.export import comparison_json
 
-            return comparison_json(comparison, **({"compared_with_people": rating_data(studied)} if studied else {}))
+            return comparison_json(comparison, studied)
         case "html":
             from formalimg.reports.page import html_page
 
@@ -94,21 +86,19 @@ def render(
     raise FormalimgError(f"unknown format {format!r}: use one of {', '.join(get_args(Format))}")
 
 
-def terminal_text(comparison: Comparison, width: int | None = None, *, details: bool = False) -> str:
+def _study_tables(studies: Sequence[HumanStudy]) -> list[Table]:
+    if not studies:
+        return []
+    from formalimg.human_eval.agreement.studies import tables_of_study
+
+    return [table for study in studies for table in tables_of_study(study)]
+
+
+def terminal_text(
+    comparison: Comparison, width: int | None = None, *, details: bool = False, has_claims: bool = True
+) -> str:
     """Return the comparison as plain text; by default as wide as the terminal."""
-    return terminal_plain_text(terminal_table(comparison, details=details), width)
-
-
-def plain_table(comparison: Comparison, width: int | None = None) -> str:
-    """Return the table of each suite as plain text, for `print`; by default as wide as the terminal."""
-    return terminal_plain_text(terminal_table(comparison, has_claims=False), width)
-
-
-class _SizedPage(NamedTuple):
-    """The bytes of a page, and the images that it shows."""
-
-    data: bytes
-    shown: dict[str, SuiteImages]
+    return terminal_plain_text(terminal_table(comparison, details=details, has_claims=has_claims), width)
 
 
 def write_html(
@@ -176,51 +166,49 @@ def write_page(
     # here, so that the table after a run is made faster
     from formalimg.reports.examples import suite_images
     from formalimg.reports.page import html_page
-    from formalimg.reports.report_images import (
-        LinkedImage,
-        image_folder,
-        image_loader,
-        remove_other_images,
-        write_images,
-    )
+    from formalimg.reports.report_images import LinkedImage, image_loader, remove_other_images, write_images
 
     path = Path(path)
-    folder = image_folder(path)
+    folder = path.with_name(f"{path.stem}_files")
     load = image_loader(images, folder)
 
-    def page(count: int, remark: str) -> _SizedPage:
-        shown = {
+    def build_page(count: int, remark: str) -> tuple[bytes, dict[str, SuiteImages]]:
+        examples = {
             section.suite.name: suite_images(section, runs, count, load, has_grid=images != "none")
             for section in comparison.sections
         }
-        return _SizedPage(html_page(comparison, shown, studied, remark, printed).encode(), shown)
+        return html_page(comparison, examples, studied, remark, printed).encode(), examples
 
-    data, shown = _fit_size(page, gallery, most_megabytes)
-    beside = {
+    data, examples = _fit_size(build_page, gallery, most_megabytes)
+    linked = {
         example.thumbnail
-        for of_suite in shown.values()
-        for example in of_suite.all
+        for suite in examples.values()
+        for example in suite.all
         if isinstance(example.thumbnail, LinkedImage)
     }
     if images == "folder":
-        write_images(folder, beside)
+        write_images(folder, linked)
     atomic_write(path, [data])
     if images == "folder":
-        remove_other_images(folder, beside)
+        remove_other_images(folder, linked)
 
 
-def _fit_size(page: Callable[[int, str], _SizedPage], images: int, max_megabytes: float) -> _SizedPage:
-    """Return the page with as many images of each run as its maximal size allows."""
+def _fit_size(
+    build_page: Callable[[int, str], tuple[bytes, dict[str, SuiteImages]]], images: int, max_megabytes: float
+) -> tuple[bytes, dict[str, SuiteImages]]:
+    """Return the page with as many images of each run as its maximal size allows, and its images."""
     limit = int(max_megabytes * _MEGABYTE)
-    count, made = images, page(images, "")
-    bare = len(page(0, "").data) if len(made.data) > limit else 0
-    if bare + _ROOM_FOR_REMARK > limit and len(made.data) > limit:
+    count, (data, examples) = images, build_page(images, "")
+    if len(data) <= limit:
+        return data, examples
+    bare = len(build_page(0, "")[0])
+    if bare + _ROOM_FOR_REMARK > limit:
         raise FormalimgError(
             f"the page has {bare / _MEGABYTE:.1f} MB even without images: allow it more, or report fewer runs at once"
         )
-    while len(made.data) > limit:
+    while len(data) > limit:
         # Images differ in size, so this may take a few steps; each has at least one image less.
-        count = min(count - 1, count * (limit - bare) // (len(made.data) - bare))
+        count = min(count - 1, count * (limit - bare) // (len(data) - bare))
         fewer = f"{count_noun(count, 'image')} of each run instead of {images:,}"
-        made = page(count, f"{fewer}, to keep the page below {max_megabytes:g} MB.")
-    return made
+        data, examples = build_page(count, f"{fewer}, to keep the page below {max_megabytes:g} MB.")
+    return data, examples

@@ -54,10 +54,10 @@ def copy_image(image: ImageLocation, path: Path) -> None:
 
 def unscored_text(images: Sequence[Judged], items: Mapping[str, Item[object]]) -> str:
     """Return the list of images without a verdict, with their reasons: published layouts have no place for them."""
-    records = [{**one.outcome._asdict(), "prompt": items[one.outcome.item].prompt} for one in images]
+    records = [{**image.outcome._asdict(), "prompt": items[image.outcome.item].prompt} for image in images]
     return json.dumps(records, indent=4, ensure_ascii=False) + "\n"
 
 
 def count_unscored(images: Sequence[Judged]) -> Mapping[str, int]:
     """Return how many of these images have no verdict, by reason."""
-    return Counter(one.verdict.reason for one in images if isinstance(one.verdict, Unscored))
+    return Counter(image.verdict.reason for image in images if isinstance(image.verdict, Unscored))

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from formalimg.benchmarks.registry import suite
+from formalimg.benchmarks.registry import suite as find_suite
 from formalimg.judges.base import UnscoredReason
 from formalimg.logic.parser import try_parse
 from formalimg.logic.syntax import Not, Or, atoms
 from formalimg.reports.comparison_model import Detail, GradedImage, HowCounted, SeenImage, Tally
 from formalimg.reports.judge_quality import JudgeQuality
 from formalimg.runs.manifest import profile_of_judges
-from formalimg.runs.reader import Judged
-from formalimg.runs.rows import RunCost
+from formalimg.runs.reader import Judged, StoredRun
+from formalimg.runs.rows import PlannedItem, RunCost
 from formalimg.stats.observations import Observation, ScoreObservation, Summary
 from formalimg.stats.summary import MissingBounds, missing_bounds, summarize
 from formalimg.types import Benchmark, Part, RunRecord, Unscored, Verdict
@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 
-_CONDITION = "condition"
-
-_JUDGES_REASONS: tuple[UnscoredReason, ...] = ("not understood", "judge failed")
+_REASONS_OF_JUDGES: tuple[UnscoredReason, ...] = ("not understood", "judge failed")
 """Why there is no verdict although a judge looked."""
 
 
@@ -40,48 +38,6 @@ class RunNumbers(NamedTuple):
     details: Mapping[str, Detail]
     bounds: Callable[[], MissingBounds]
     graded: tuple[GradedImage, ...] = ()
-
-
-def read_run_looks(run: RunRecord) -> AdaptiveLooks | None:
-    """Return the looks of an adaptive run; None for others."""
-    if not run.manifest.adaptive:
-        return None
-    from formalimg.reports.adaptive_tables import run_looks  # here: few runs are adaptive
-
-    return run_looks(run)
-
-
-def run_numbers(
-    run: RunRecord,
-    found: RunImages,
-    about: Benchmark,
-    epsilon: float | None,
-    how: HowCounted,
-    looks: AdaptiveLooks | None,
-) -> RunNumbers:
-    """Return the numbers of a run, by the rules of its suite."""
-    scored = about.score_numbers(run, found, how)
-    if scored is not None:
-        return scored
-    summary = partial(
-        summarize,
-        found.observations,
-        bands=about.bands,
-        epsilon=epsilon,
-        missing=how.missing,
-        confidence=how.confidence,
-    )
-    bounds = partial(missing_bounds, found.observations, bands=about.bands, epsilon=epsilon)
-    if looks is None:
-        return RunNumbers(summary, largest_first(found.unscored), found.details, bounds)
-    from formalimg.reports.adaptive_tables import adaptive_bounds, adaptive_summary
-
-    return RunNumbers(
-        lambda: adaptive_summary(summary(), looks, run),
-        largest_first(found.unscored),
-        found.details,
-        lambda: adaptive_bounds(bounds(), adaptive_summary(summary(), looks, run)),
-    )
 
 
 class RunImages(NamedTuple):
@@ -97,13 +53,48 @@ class RunImages(NamedTuple):
     quality: JudgeQuality
 
 
-def read_images(run: RunRecord, about: Benchmark) -> RunImages:
+def read_run_looks(run: RunRecord) -> AdaptiveLooks | None:
+    """Return the interim analyses of an adaptive run; None for others."""
+    if not run.manifest.adaptive:
+        return None
+    from formalimg.reports.adaptive_tables import run_looks  # here: few runs are adaptive
+
+    return run_looks(run)
+
+
+def run_numbers(
+    run: RunRecord,
+    images: RunImages,
+    suite: Benchmark,
+    epsilon: float | None,
+    rules: HowCounted,
+    looks: AdaptiveLooks | None,
+) -> RunNumbers:
+    """Return the numbers of a run, by the rules of its suite."""
+    numbers = suite.score_numbers(run, images, rules)
+    if numbers is not None:
+        return numbers
+    by_level = partial(summarize, images.observations, bands=suite.bands, epsilon=epsilon)
+    summary = partial(by_level, missing=rules.missing, confidence=rules.confidence)
+    bounds = partial(missing_bounds, images.observations, bands=suite.bands, epsilon=epsilon)
+    numbers = RunNumbers(summary, largest_first(images.unscored), images.details, bounds)
+    if looks is None:
+        return numbers
+    from formalimg.reports.adaptive_tables import adaptive_bounds, adaptive_summary
+
+    return numbers._replace(
+        summary=lambda: adaptive_summary(summary(), looks, run),
+        bounds=lambda: adaptive_bounds(bounds(), adaptive_summary(summary(), looks, run)),
+    )
+
+
+def read_images(run: RunRecord, suite: Benchmark) -> RunImages:
     """Read a run in one pass; it may be going on, and rates, reasons and clauses are of the same moment."""
     observations: list[Observation] = []
     unscored: Counter[str] = Counter()
     details: dict[str, Counter[str]] = {}
     by_rule: Counter[str] = Counter()
-    asked: Counter[tuple[str, str]] = Counter()
+    checked: Counter[tuple[str, str]] = Counter()
     failed: Counter[tuple[str, str]] = Counter()
     images: list[SeenImage] = []
     quality = JudgeQuality()
@@ -111,7 +102,7 @@ def read_images(run: RunRecord, about: Benchmark) -> RunImages:
     for judged in run.judged():
         outcome, verdict = judged.outcome, judged.verdict
         observations.append(Observation(outcome.item, outcome.level, outcome.passed))
-        images.append(_seen(judged, shared))
+        images.append(_image_result(judged, shared))
         quality.add(judged)
         if isinstance(verdict, Unscored):
             unscored[verdict.reason] += 1
@@ -120,78 +111,65 @@ def read_images(run: RunRecord, about: Benchmark) -> RunImages:
             continue
         if "rule" in verdict.evidence:
             by_rule[str(verdict.evidence["rule"])] += 1
-        for group in _part_results(verdict, about):
-            asked[group.key] += 1
-            failed[group.key] += group.failed
-    return RunImages(
-        observations,
-        unscored,
-        {reason: Detail(*counts.most_common(1)[0]) for reason, counts in details.items()},
-        by_rule,
-        _tallies("kind", asked, failed),
-        _tallies("predicate", asked, failed),
-        tuple(images),
-        quality,
+        for key, has_failed in _part_results(verdict, suite):
+            checked[key] += 1
+            failed[key] += has_failed
+    kinds, predicates = (
+        {name: Tally(failed[sort, name], count) for (kind, name), count in sorted(checked.items()) if kind == sort}
+        for sort in ("kind", "predicate")
     )
+    most_common = {reason: Detail(*counts.most_common(1)[0]) for reason, counts in details.items()}
+    return RunImages(observations, unscored, most_common, by_rule, kinds, predicates, tuple(images), quality)
 
 
-def _seen(judged: Judged, shared: dict[Part, Part]) -> SeenImage:
+def _image_result(judged: Judged, shared: dict[Part, Part]) -> SeenImage:
     """Return an image without the reasons of its parts, which no table shows; equal parts are one object."""
     outcome, verdict = judged.outcome, judged.verdict
-    scored = isinstance(verdict, Verdict)
-    by_rule = scored and "rule" in verdict.evidence
+    is_scored = isinstance(verdict, Verdict)
+    by_rule = is_scored and "rule" in verdict.evidence
+    parts = (
+        Part(part.name, part.kind, part.score, part.weight, part.about, p_yes=part.p_yes)
+        for part in (verdict.parts if isinstance(verdict, Verdict) else ())
+    )
     return SeenImage(
         outcome.item,
         outcome.level,
         outcome.passed,
-        tuple(_shared(part, shared) for part in verdict.parts) if isinstance(verdict, Verdict) else (),
-        (scored and not by_rule) or outcome.reason in _JUDGES_REASONS,
-        verdict.cost,
-        outcome.sample,
-        outcome.score,
-        outcome.reason,
-        by_rule,
+        parts=tuple(shared.setdefault(part, part) for part in parts),
+        looked_at=(is_scored and not by_rule) or outcome.reason in _REASONS_OF_JUDGES,
+        cost=verdict.cost,
+        sample=outcome.sample,
+        score=outcome.score,
+        reason=outcome.reason,
+        by_rule=by_rule,
     )
 
 
-class _PartResult(NamedTuple):
-    key: tuple[str, str]
-    failed: bool
-
-
-def _part_results(verdict: Verdict, about: Benchmark) -> Iterable[_PartResult]:
+def _part_results(verdict: Verdict, suite: Benchmark) -> Iterator[tuple[tuple[str, str], bool]]:
+    """Yield under which kind and which words each part counts, and whether it failed."""
     for part in verdict.parts:
         failed = part.score < 1
-        yield _PartResult(("kind", part.kind), failed)
-        for word in dict.fromkeys(_claimed_predicates(part)):
+        yield ("kind", part.kind), failed
+        words = _claims_of(part.name, part.about) if part.kind == "condition" else part.about
+        for word in dict.fromkeys(words):
             # A value may belong to two categories: orange is a colour and a fruit.
-            name = f"{part.kind} {word}" if about.value_has_kind else word
-            yield _PartResult(("predicate", name), failed)
+            yield ("predicate", f"{part.kind} {word}" if suite.value_has_kind else word), failed
 
 
-def _claimed_predicates(part: Part) -> tuple[str, ...]:
-    """Return the words that a part is counted under: all that it is about, of a conditional clause those it claims.
+@lru_cache(maxsize=100_000)
+def _claims_of(clause: str, predicates: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the predicates that a disjunction claims: of the literals without `not`; if all have one, of the last.
 
     `(or (not (Is ?x 'cup')) (HasColor ?x 'red'))` claims that cups are red. When it fails, there is a cup, and its
     colour is wrong: the failure is one of `HasColor`, and `Is` was not asked for.
     """
-    return _claims(part.name, part.about) if part.kind == _CONDITION else part.about
-
-
-@lru_cache(maxsize=100_000)
-def _claims(clause: str, about: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the predicates that a disjunction claims: of the literals without `not`; if all have one, of the last."""
     if not clause.startswith("(or"):
-        return about
+        return predicates
     formula, _ = try_parse(clause)
     if not isinstance(formula, Or):  # a judge may name its parts as it likes
-        return about
+        return predicates
     claims = tuple(literal for literal in formula.parts if not isinstance(literal, Not)) or formula.parts[-1:]
     return tuple(sorted({atom.predicate for claim in claims for atom in atoms(claim)}))
-
-
-def _tallies(sort: str, asked: Counter[tuple[str, str]], failed: Counter[tuple[str, str]]) -> Mapping[str, Tally]:
-    return {name: Tally(failed[sort, name], count) for (of, name), count in sorted(asked.items()) if of == sort}
 
 
 def largest_first(counts: Mapping[str, int]) -> Mapping[str, int]:
@@ -205,10 +183,10 @@ def largest_first(counts: Mapping[str, int]) -> Mapping[str, int]:
 class RunFigures(NamedTuple):
     """The figures of a run in a list of many: the same numbers as in its report, without tables and parts."""
 
-    suite: Benchmark  # its suite
+    suite: Benchmark
     levels: tuple[int, ...]  # the levels that it has, or would have if it were not adaptive, in order
     summary: Summary  # rates by level and over all
-    spent: RunCost  # its cost
+    spent: RunCost
     items: int  # number of its items
     means: ItemMeans  # what it is compared by: the mean over the images of each item, or of each level of a group
 
@@ -217,37 +195,66 @@ def run_figures(run: RunRecord) -> RunFigures:
     """Return the figures of a run. Parts of verdicts are read only where the suite counts by them."""
     from formalimg.stats.comparison import group_means, item_rates  # here, because a report of one run compares none
 
-    about, looks = suite(run.manifest.suite), read_run_looks(run)
-    how = HowCounted("exclude", CONFIDENCE, profile_of_judges([run.manifest]), False, 0.5)
-    found = read_images(run, about) if about.has_scores else _outcomes_only(run)
-    numbers = run_numbers(run, found, about, looks.epsilon if looks else None, how, looks)
-    if about.has_scores:
-        means = group_means(ScoreObservation(it.group, it.level, it.sample, it.counting) for it in numbers.graded)
+    suite, looks = find_suite(run.manifest.suite), read_run_looks(run)
+    rules = HowCounted("exclude", CONFIDENCE, profile_of_judges([run.manifest]), False, 0.5)
+    if suite.has_scores:
+        images = read_images(run, suite)
     else:
-        means = item_rates(found.observations)
+        observations = [Observation(outcome.item, outcome.level, outcome.passed) for outcome in run.outcomes()]
+        images = RunImages(observations, {}, {}, {}, {}, {}, (), JudgeQuality())
+    numbers = run_numbers(run, images, suite, looks.epsilon if looks else None, rules, looks)
+    if suite.has_scores:
+        means = group_means(
+            ScoreObservation(image.group, image.level, image.sample, image.counting) for image in numbers.graded
+        )
+    else:
+        means = item_rates(images.observations)
     summary = numbers.summary()
     levels = tuple(sorted({*summary.levels, *(looks.levels if looks else ())}))
-    items = len({seen.item for seen in found.observations})
-    return RunFigures(about, levels, summary, run.spent(), items, means)
+    items = len({observation.item for observation in images.observations})
+    return RunFigures(suite, levels, summary, run.spent(), items, means)
 
 
-def _outcomes_only(run: RunRecord) -> RunImages:
-    seen = [Observation(outcome.item, outcome.level, outcome.passed) for outcome in run.outcomes()]
-    return RunImages(seen, {}, {}, {}, {}, {}, (), JudgeQuality())
-
-
-def headline_difference(about: Benchmark, first: ItemMeans, second: ItemMeans) -> PairedDifference:
+def headline_difference(suite: Benchmark, first: ItemMeans, second: ItemMeans) -> PairedDifference:
     """Return how much higher one run is than another over the same items, by the number that runs are ranked by."""
     from formalimg.stats.comparison import pair_items
 
     pairs = pair_items(first, second)
-    if about.has_scores:
+    if suite.has_scores:
         return pairs.group_difference(confidence=CONFIDENCE)
-    overall = list(about.bands.values())[-1] if about.bands else ()
-    known = {level for level, _ in pairs.differences.values()}
-    return pairs.difference(overall if overall and known.issuperset(overall) else None, confidence=CONFIDENCE)
+    overall = list(suite.bands.values())[-1] if suite.bands else ()
+    levels = {level for level, _ in pairs.differences.values()}
+    return pairs.difference(overall if overall and levels.issuperset(overall) else None, confidence=CONFIDENCE)
 
 
-def _shared(part: Part, shared: dict[Part, Part]) -> Part:
-    bare = Part(part.name, part.kind, part.score, part.weight, part.about, p_yes=part.p_yes)
-    return shared.setdefault(bare, bare)
+# --- items that are the same in several runs: they have the same id and ask for the same
+
+
+def is_same_item(run: RunRecord, item: PlannedItem, second: StoredRun) -> bool:
+    """Return whether another run has the same item under the same id."""
+    other_item = second.item(item.id)
+    return other_item is not None and (
+        has_same_items(run, second) or _requirement_of(other_item) == _requirement_of(item)
+    )
+
+
+def same_items(runs: Sequence[RunRecord]) -> set[str]:
+    """Return the ids that stand for the same item in all runs."""
+    first, *rest = runs
+    same = set(first.items)
+    for run in rest:
+        if not has_same_items(first, run):
+            items = run.items
+            same = {
+                id_ for id_ in same if id_ in items and _requirement_of(items[id_]) == _requirement_of(first.items[id_])
+            }
+    return same
+
+
+def has_same_items(run: RunRecord, second: RunRecord) -> bool:
+    """Return whether two runs are over the same items throughout."""
+    return run.manifest.items_digest == second.manifest.items_digest
+
+
+def _requirement_of(item: PlannedItem) -> tuple[int, str]:
+    return item.level, item.formula or item.prompt

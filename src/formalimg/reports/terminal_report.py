@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg._util.text import visible
-from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.benchmarks.registry import suite as find_suite
 from formalimg.judges.failures import failure_sentences
 from formalimg.reports.comparison_model import BY_PEOPLE, Comparison, Section
+from formalimg.reports.examples import telling_failures
 from formalimg.reports.main_table import main_table
-from formalimg.reports.notes import caveats, short_caption
+from formalimg.reports.notes import list_caveats, short_caption
 from formalimg.reports.tables.format import level_name
-from formalimg.reports.tables.model import Column, baselines_last
+from formalimg.reports.tables.model import baselines_last
 from formalimg.reports.tables.terminal import grid_width, render_terminal
-from formalimg.reports.telling import telling_failures
 from formalimg.types import RunRecord, Table
 
 if TYPE_CHECKING:
@@ -28,14 +28,8 @@ _MIN_NAME = 18
 _WIDE = 120
 """From this width on levels are shown before all else; else they are the first to be left out."""
 
-_WITH_LEVELS = (("rank", "overall", "p_yes"), ("rank", "overall", "p_yes", "band"))
-_DROPPED = (
-    ("p_yes", "level"),
-    ("p_yes", "level", "rank"),
-    ("p_yes", "level", "rank", "overall"),
-    ("p_yes", "level", "rank", "overall", "band"),
-    ("p_yes", "level", "rank", "overall", "band", "generalizability"),
-)
+_DROPPED_FIRST = ("p_yes", "level", "rank", "overall", "band", "generalizability")
+_DROPPED_FROM_WIDE = (("rank", "overall", "p_yes"), ("rank", "overall", "p_yes", "band"))
 """Which columns are left out of a table that does not fit, one after the other, until it does."""
 
 
@@ -53,16 +47,19 @@ class _TerminalReport(NamedTuple):
         from rich.text import Text
 
         for section in self.comparison.sections:
-            claims = _claims(section, self.comparison) if self.has_claims else []
-            if claims:
+            claims: list[str] = []
+            if self.has_claims and (section.pairs or section.corrected):  # else nothing that nobody labelled
+                from formalimg.reports.findings import list_claims as find_claims  # here: the table is made faster
+
+                claims = find_claims(section, self.comparison)
                 yield Text(f"{visible(claims[0], one_line=True)}\n", style="bold")
             people = [table for table in section.shown_tables if table.name == BY_PEOPLE]
             if not self.details:
                 yield render_terminal(people)
                 yield _ComparisonTable(section, self.comparison)
                 continue
-            others = [table for table in section.shown_tables if table not in people]
-            yield render_terminal([*people, main_table(section, self.comparison), *others], compact=True)
+            tables = [table for table in section.shown_tables if table not in people]
+            yield render_terminal([*people, main_table(section, self.comparison), *tables], compact=True)
             for claim in claims[1:]:
                 yield Text(f"{visible(claim, one_line=True)}\n")
 
@@ -78,13 +75,13 @@ class _ComparisonTable(NamedTuple):
 
         yield Text(visible(short_caption(self.section, self.comparison), one_line=True), style="bold")
         table = baselines_last(_with_few_intervals(main_table(self.section, self.comparison)))
-        fitted = _fitted(table, console, options)
-        yield render_terminal([fitted], compact=True)
-        for row, whole in zip(fitted.rows, table.rows, strict=True):
+        fitting = _fit_width(table, console, options)
+        yield render_terminal([fitting], compact=True)
+        for row, whole in zip(fitting.rows, table.rows, strict=True):
             if row.cells[0] != whole.cells[0]:
                 yield Text(visible(f"{row.cells[0]} = {whole.cells[0]}", one_line=True), style="dim")
-        for caveat in list(caveats(self.section))[:_MAX_CAVEATS]:
-            yield Text(_cut(visible(caveat, one_line=True), options.max_width), style="dim")
+        for caveat in list(list_caveats(self.section))[:_MAX_CAVEATS]:
+            yield Text(_cut_line(caveat, options.max_width), style="dim")
         yield ""
 
 
@@ -92,84 +89,72 @@ class FailureExamples(NamedTuple):
     """The most telling failures of a run in words, for a terminal."""
 
     run: RunRecord
-    most: int = 3
+    max_count: int = 3
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.text import Text
 
-        suite = suite_of(self.run.manifest.suite)
-        for _, judged in telling_failures({0: self.run}, self.most):
+        suite = find_suite(self.run.manifest.suite)
+        for _, judged in telling_failures({0: self.run}, self.max_count):
             item = self.run.items[judged.outcome.item]
-            first, *others = failure_sentences(judged.verdict, suite, item.formula)
-            prompt = f"{level_name(suite, item.level)}, item {item.id}: {item.prompt}"
-            yield Text(_cut(visible(prompt, one_line=True), options.max_width))
-            yield Text(visible(f"  ✗ {first.text}{f', and {len(others)} more' if others else ''}", one_line=True))
+            first, *more = failure_sentences(judged.verdict, suite, item.formula)
+            yield Text(_cut_line(f"{level_name(suite, item.level)}, item {item.id}: {item.prompt}", options.max_width))
+            yield Text(visible(f"  ✗ {first.text}{f', and {len(more)} more' if more else ''}", one_line=True))
 
 
 def _with_few_intervals(table: Table) -> Table:
     """Return the main table without title and notes, and with intervals for the numbers that stand for a run alone."""
+    columns = tuple(
+        column._replace(interval="none" if column.interval == "compact" else "compact")
+        if column.type in ("percent", "score")
+        else column
+        for column in table.columns
+    )
+    return replace(table, title="", notes=(), interval_note="", columns=columns)
 
-    def narrowed(column: Column) -> Column:
-        if column.type not in ("percent", "score"):
-            return column
-        return column._replace(interval="none" if column.interval == "compact" else "compact")
 
-    return replace(table, title="", notes=(), interval_note="", columns=tuple(map(narrowed, table.columns)))
-
-
-def _fitted(table: Table, console: Console, options: ConsoleOptions) -> Table:
+def _fit_width(table: Table, console: Console, options: ConsoleOptions) -> Table:
     """Return the table with as many columns as fit, and with names of runs that are as long as there is room for."""
-    longest = max(len(str(row.cells[0])) for row in table.rows)
-    shortest = min(longest, _MIN_NAME)
-    shown = table
-    for shown in _narrower(table, options.max_width):
-        free = options.max_width - grid_width(_with_names(shown, shortest), console, options)
+    shortest = min(_MIN_NAME, max(len(str(row.cells[0])) for row in table.rows))
+    narrow = table
+    for narrow in _drop_columns(table, options.max_width):
+        free = options.max_width - grid_width(_with_names(narrow, shortest), console, options)
         if free >= 0:
-            return _with_names(shown, shortest + free)
-    return _with_names(shown, shortest)
+            return _with_names(narrow, shortest + free)
+    return _with_names(narrow, shortest)
 
 
-def _narrower(table: Table, width: int) -> Iterator[Table]:
+def _drop_columns(table: Table, width: int) -> Iterator[Table]:
     """Yield the table with ever fewer columns; numbers that stand for a run are never left out."""
-    for dropped in ((), *(_WITH_LEVELS if width >= _WIDE else ()), *_DROPPED):
-        kept = [
+    steps = (_DROPPED_FIRST[:count] for count in range(2, len(_DROPPED_FIRST) + 1))
+    for dropped in ((), *(_DROPPED_FROM_WIDE if width >= _WIDE else ()), *steps):
+        numbers = [
             n for n, column in enumerate(table.columns) if column.figure not in dropped or column.interval == "compact"
         ]
-        yield replace(
-            table,
-            columns=tuple(table.columns[n] for n in kept),
-            rows=tuple(row._replace(cells=tuple(row.cells[n] for n in kept)) for row in table.rows),
-        )
+        rows = tuple(row._replace(cells=tuple(row.cells[n] for n in numbers)) for row in table.rows)
+        yield replace(table, columns=tuple(table.columns[n] for n in numbers), rows=rows)
 
 
 def _with_names(table: Table, length: int) -> Table:
     """Return the table with names of runs of limited length, shortened in the middle such that they stay different."""
     names = [str(row.cells[0]) for row in table.rows]
-    short = [_shortened(name, length) for name in names]
+    short = [_shorten_middle(name, length) for name in names]
     if len(set(short)) < len(set(names)):
         short = [
-            name if len(name) <= length else _shortened(name, length - 4) + f" ({number})"
+            name if len(name) <= length else _shorten_middle(name, length - 4) + f" ({number})"
             for number, name in enumerate(names, 1)
         ]
     rows = (row._replace(cells=(name, *row.cells[1:])) for name, row in zip(short, table.rows, strict=True))
     return replace(table, rows=tuple(rows))
 
 
-def _cut(line: str, length: int) -> str:
+def _cut_line(text: str, length: int) -> str:
+    line = visible(text, one_line=True)
     return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
 
 
-def _shortened(name: str, length: int) -> str:
+def _shorten_middle(name: str, length: int) -> str:
     if len(name) <= length:
         return name
     tail = (length - 1) // 2
     return f"{name[: length - 1 - tail]}…{name[-tail:]}"
-
-
-def _claims(section: Section, comparison: Comparison) -> list[str]:
-    """Return what is found in words, the headline first; nothing for a run that nobody labelled."""
-    if not section.pairs and not section.corrected:
-        return []
-    from formalimg.reports.findings import claims  # here, so that the table after a run is made faster
-
-    return claims(section, comparison)

@@ -11,11 +11,17 @@ from formalimg.benchmarks.conceptmix.spec import CATEGORIES
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.reports.comparison_model import Comparison, Section
 from formalimg.reports.figures.axes import count_axis
-from formalimg.reports.figures.bar_charts import bar_chart, dot_chart
-from formalimg.reports.figures.distributions import BoxPlot, Histogram, HistogramBar, box_chart, histogram
+from formalimg.reports.figures.bar_charts import bar_chart, dot_chart, share_chart
+from formalimg.reports.figures.distributions import (
+    BoxPlot,
+    HeatMap,
+    Histogram,
+    HistogramBar,
+    box_chart,
+    heat_map,
+    histogram,
+)
 from formalimg.reports.figures.figure_files import slug
-from formalimg.reports.figures.heatmap import HeatMap, heat_map
-from formalimg.reports.figures.items import share_chart
 from formalimg.reports.figures.line_charts import LinePanel, PanelChart, line_chart, panel_chart
 from formalimg.reports.figures.runs import panels_of, points_by_level, tells
 from formalimg.reports.figures.series import (

@@ -10,7 +10,7 @@ from formalimg.benchmarks.formal.census import count_contents
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.logic.syntax import atoms
 from formalimg.reports.figures.bar_charts import ShareList, bar_chart, share_list
-from formalimg.reports.figures.heatmap import HeatMap, heat_map
+from formalimg.reports.figures.distributions import HeatMap, heat_map
 from formalimg.reports.figures.series import Chart, Point, Series, numbered_style, run_styles
 from formalimg.reports.figures.svg import Figure
 from formalimg.reports.tables.format import FAILURES_COUNTED

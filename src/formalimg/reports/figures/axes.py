@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from formalimg.reports.figures.svg import (
@@ -38,19 +38,15 @@ SCORES = Axis(0, 1, ((0, "0"), (0.5, "0.5"), (1, "1")))
 
 def category_axis(names: Sequence[str]) -> Axis:
     """Return an axis of categories at equal distances, the first at 0.5; where there are many, not all are labelled."""
-    each = -(-len(names) // 12)
-    return Axis(0, len(names), tuple((n + 0.5, name) for n, name in enumerate(names) if n % each == 0))
+    step = -(-len(names) // 12)
+    return Axis(0, len(names), tuple((n + 0.5, name) for n, name in enumerate(names) if n % step == 0))
 
 
-def count_axis(most: int) -> Axis:
+def count_axis(largest: int) -> Axis:
     """Return an axis for counts, from 0 to a round number not below the largest."""
-    step = next(
-        round(part * 10**power)
-        for power in range(12)
-        for part in (1, 2, 2.5, 5)
-        if part * 10**power == round(part * 10**power) and 5 * part * 10**power >= most
-    )
-    steps = max(1, -(-most // step))
+    sizes = (part * 10**power for power in range(12) for part in (1, 2, 2.5, 5))
+    step = next(round(size) for size in sizes if size == round(size) and 5 * size >= largest)
+    steps = max(1, -(-largest // step))
     return Axis(0, step * steps, tuple((step * number, f"{step * number:,}") for number in range(steps + 1)))
 
 
@@ -82,7 +78,7 @@ class PlotArea(NamedTuple):
         """Its lower edge."""
         return self.top + self.height
 
-    def axes(self, title: str = "", remark: str = "", *, left: bool = True, below: bool = True) -> Markup:
+    def draw_axes(self, title: str = "", remark: str = "", *, left: bool = True, below: bool = True) -> Markup:
         """Return rules and tick labels, with a title above; labels on the left and below only where requested.
 
         A remark stands behind the title; only the title is cut where both have no room.
@@ -105,23 +101,22 @@ class PlotArea(NamedTuple):
 class PlotGrid(NamedTuple):
     """Plot areas of one size in rows and columns; titles above them where there are several."""
 
-    frames: tuple[PlotArea, ...]
+    areas: tuple[PlotArea, ...]
     columns: int
     bottom: float
 
-    def drawn(self, titles: Sequence[str], measure: str, about: str, remarks: Sequence[str] = ()) -> Markup:
+    def draw(self, titles: Sequence[str], measure: str, about: str, remarks: Sequence[str] = ()) -> Markup:
         """Return all axes with their names, and a remark on each plot area, if any."""
-        last = len(self.frames) - self.columns
+        last = len(self.areas) - self.columns
+        texts = zip(self.areas, titles, remarks or [""] * len(titles), strict=True)
         parts = [
-            frame.axes(title, remark, left=number % self.columns == 0, below=number >= last)
-            for number, (frame, title, remark) in enumerate(
-                zip(self.frames, titles, remarks or [""] * len(titles), strict=True)
-            )
+            area.draw_axes(title, remark, left=number % self.columns == 0, below=number >= last)
+            for number, (area, title, remark) in enumerate(texts)
         ]
-        first, end = self.frames[0], self.frames[-1]
+        first, end = self.areas[0], self.areas[-1]
         parts.append(vertical_text(measure, 8, (first.top + end.bottom) / 2))
         if about:
-            widest = self.frames[min(self.columns, len(self.frames)) - 1].right
+            widest = self.areas[min(self.columns, len(self.areas)) - 1].right
             parts.append(text_at(about, (first.left + widest) / 2, self.bottom - 3, "middle"))
         return join(parts)
 
@@ -139,14 +134,11 @@ def plot_grid(
     """Return plot areas below `top`, one for each title; square if no height is passed."""
     columns = min(columns, len(titles))
     width = (WIDTH - _LEFT - _RIGHT - _GAP * (columns - 1)) / columns
-    high = width if height is None else height
+    height = width if height is None else height
     above = _TITLE if any(titles) else 4.0
-
-    def frames() -> Iterator[PlotArea]:
-        for number in range(len(titles)):
-            row, column = divmod(number, columns)
-            left = _LEFT + (width + _GAP) * column
-            yield PlotArea(left, top + above + (high + above + 3) * row, width, high, across, up)
-
-    found = tuple(frames())
-    return PlotGrid(found, columns, found[-1].bottom + _NUMBERS + (10 if about else 0))
+    areas = []
+    for number in range(len(titles)):
+        row, column = divmod(number, columns)
+        left = _LEFT + (width + _GAP) * column
+        areas.append(PlotArea(left, top + above + (height + above + 3) * row, width, height, across, up))
+    return PlotGrid(tuple(areas), columns, areas[-1].bottom + _NUMBERS + (10 if about else 0))

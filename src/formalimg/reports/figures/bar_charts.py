@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
+from formalimg.benchmarks.registry import suite as find_suite
 from formalimg.reports.figures.series import (
     PLAIN,
     Chart,
@@ -12,8 +13,8 @@ from formalimg.reports.figures.series import (
     Point,
     Series,
     bar_key,
-    legend,
-    marker,
+    build_legend,
+    draw_marker,
     marker_key,
     numbered_style,
     with_title,
@@ -27,12 +28,14 @@ from formalimg.reports.figures.svg import (
     Figure,
     Markup,
     draw_line,
+    draw_rect,
     element,
     fit_text,
     join,
     text_at,
     text_width,
 )
+from formalimg.types import Benchmark, Item
 
 _MAX_NAME = 110.0
 _RIGHT, _BELOW = 9.0, 22.0
@@ -48,9 +51,9 @@ def bar_chart(name: str, chart: Chart) -> Figure:
     parts = []
     for row in chart.names:
         top = plot.middle(row) - thick * len(chart.series) / 2
-        for number, one in enumerate(chart.series):
-            parts.append(_bar(plot, one, row, top + thick * number, thick))
-    return plot.drawing(name, join(parts))
+        for number, series in enumerate(chart.series):
+            parts.append(_draw_bar(plot, series, row, top + thick * number, thick))
+    return plot.build_figure(name, join(parts))
 
 
 def dot_chart(name: str, chart: Chart) -> Figure:
@@ -60,18 +63,18 @@ def dot_chart(name: str, chart: Chart) -> Figure:
     for row in chart.names:
         y = plot.middle(row)
         parts.append(draw_line((plot.left, y, WIDTH - _RIGHT, y), RULE, 0.4))
-    for number, one in reversed(list(enumerate(chart.series))):
+    for number, series in reversed(list(enumerate(chart.series))):
         shift = 1.9 * (number - (len(chart.series) - 1) / 2)
-        parts += [_dot(plot, one, row, plot.middle(row) + shift) for row in one.points]
-    return plot.drawing(name, join(parts))
+        parts += [_draw_dot(plot, series, row, plot.middle(row) + shift) for row in series.points]
+    return plot.build_figure(name, join(parts))
 
 
 class _BarPlot:
     """The coordinates of a bar or dot chart."""
 
-    def __init__(self, chart: Chart, sign: LegendKey, row: float) -> None:
+    def __init__(self, chart: Chart, draw_key: LegendKey, row: float) -> None:
         self.chart, self.row = chart, row
-        self.legend = legend(chart, sign)
+        self.legend = build_legend(chart, draw_key)
         self.left = min(_MAX_NAME, max(map(text_width, chart.names))) + 7
         self.bottom = self.legend.height + row * len(chart.names)
 
@@ -81,7 +84,7 @@ class _BarPlot:
     def middle(self, name: str) -> float:
         return self.legend.height + self.row * (self.chart.names.index(name) + 0.5)
 
-    def drawing(self, name: str, inside: Markup) -> Figure:
+    def build_figure(self, name: str, inside: Markup) -> Figure:
         chart, top, bottom = self.chart, self.legend.height, self.bottom
         parts = [self.legend.inside]
         for step in range(6):
@@ -89,57 +92,48 @@ class _BarPlot:
             x = self.x(value)
             parts.append(draw_line((x, top, x, bottom), RULE if step else INK, 0.5 if step else 0.6))
             parts.append(text_at(chart.tick(value), x, bottom + 8.5, "middle"))
-        parts += [
-            text_at(fit_text(row, _MAX_NAME), self.left - 4, self.middle(row) + 2.4, "end") for row in chart.names
-        ]
+        names = [(fit_text(row, _MAX_NAME), self.middle(row)) for row in chart.names]
+        parts += [text_at(text, self.left - 4, y + 2.4, "end") for text, y in names]
         middle = min((self.left + WIDTH - _RIGHT) / 2, WIDTH - text_width(chart.measure) / 2)
         parts.append(text_at(chart.measure, middle, bottom + 18, "middle"))
         return Figure(name, chart.title, chart.note, bottom + _BELOW, join(parts, inside))
 
 
-def _bar(plot: _BarPlot, one: Series, row: str, y: float, thick: float) -> Markup:
-    point = one.points.get(row)
+def _draw_bar(plot: _BarPlot, series: Series, row: str, y: float, thick: float) -> Markup:
+    point, style = series.points.get(row), series.style
     if point is None:
         # Nothing would style like a bar of length 0.
         return text_at("–", plot.left + 2, y + thick / 2 + 2.4, color=QUIET)
-    parts = [
-        element(
-            "rect",
-            x=f"{plot.left:.2f}",
-            y=f"{y + 0.4:.2f}",
-            width=f"{max(0.6, plot.x(point.value) - plot.left):.2f}",
-            height=f"{thick - 0.8:.2f}",
-            fill=one.style.color if point.is_complete else "#ffffff",
-            stroke=one.style.color,
-            stroke_width="0.6",
-        )
-    ]
+    length = max(0.6, plot.x(point.value) - plot.left)
+    paint = {"fill": style.color if point.is_complete else "#ffffff", "stroke": style.color, "stroke_width": "0.6"}
+    parts = [draw_rect(plot.left, y + 0.4, length, thick - 0.8, **paint)]
     if point.interval is not None:
-        low, high = plot.x(point.interval.low), plot.x(point.interval.high)
-        ends = (low, y + thick / 2, high, y + thick / 2)
+        ends = (plot.x(point.interval.low), y + thick / 2, plot.x(point.interval.high), y + thick / 2)
         parts += [draw_line(ends, "#ffffff", 1.4, opacity=0.7), draw_line(ends, INK, 0.6)]
-    return with_title(join(parts), _words(one, row, point))
+    return with_title(join(parts), _point_title(series, row, point))
 
 
-def _dot(plot: _BarPlot, one: Series, row: str, y: float) -> Markup:
-    point = one.points[row]
-    style = one.style if one.style.shape else PLAIN._replace(color=one.style.color)
+def _draw_dot(plot: _BarPlot, series: Series, row: str, y: float) -> Markup:
+    point = series.points[row]
+    style = series.style if series.style.shape else PLAIN._replace(color=series.style.color)
     parts = []
     if point.interval is not None:
         ends = (plot.x(point.interval.low), y, plot.x(point.interval.high), y)
         parts.append(draw_line(ends, style.color, 0.7, opacity=0.55))
-    parts.append(marker(style, plot.x(point.value), y, 1.8, hollow=not point.is_complete))
-    return with_title(join(parts), _words(one, row, point))
+    parts.append(draw_marker(style, plot.x(point.value), y, 1.8, hollow=not point.is_complete))
+    return with_title(join(parts), _point_title(series, row, point))
 
 
-def _words(one: Series, row: str, point: Point) -> str:
-    return f"{', '.join(filter(None, (one.name, row)))}: {point.value:.3f}"
+def _point_title(series: Series, row: str, point: Point) -> str:
+    return f"{', '.join(filter(None, (series.name, row)))}: {point.value:.3f}"
 
+
+# --- shares of what items are made of
 
 _COLUMNS, _GAP = 2, 12.0
 _LISTED_ROW = 8.6
 _MAX_LISTED_NAME = 60.0
-_FIGURE = 4 * 0.53 * FONT_SIZE
+_NUMBER_WIDTH = 4 * 0.53 * FONT_SIZE
 
 
 class ShareList(NamedTuple):
@@ -150,29 +144,45 @@ class ShareList(NamedTuple):
     shares: Mapping[str, float]
 
 
-def share_list(name: str, of: ShareList) -> Figure:
+def share_list(name: str, chart: ShareList) -> Figure:
     """Return names, bars and numbers in columns. All bars have the same scale, from 0 to the largest."""
-    names = sorted(of.shares, key=lambda one: (-of.shares[one], one))
-    rows = -(-len(names) // _COLUMNS)
-    most = max(of.shares.values()) or 1.0
+    labels = sorted(chart.shares, key=lambda label: (-chart.shares[label], label))
+    rows = -(-len(labels) // _COLUMNS)
+    largest = max(chart.shares.values()) or 1.0
     column_width = (WIDTH - 2 - _GAP * (_COLUMNS - 1)) / _COLUMNS
-    text = min(_MAX_LISTED_NAME, max(map(text_width, names)))
+    text = min(_MAX_LISTED_NAME, max(map(text_width, labels)))
     parts: list[Markup] = []
-    for number, one in enumerate(names):
+    for number, label in enumerate(labels):
         column, row = divmod(number, rows)
         left, middle = (column_width + _GAP) * column, 3 + _LISTED_ROW * (row + 0.5)
-        share = of.shares[one]
-        bar = element(
-            "rect",
-            x=f"{left + text + 3:.2f}",
-            y=f"{middle - 2.4:.2f}",
-            width=f"{(column_width - text - _FIGURE - 5) * share / most:.2f}",
-            height="4.8",
-            fill=numbered_style(0).color,
-        )
+        share = chart.shares[label]
+        width = (column_width - text - _NUMBER_WIDTH - 5) * share / largest
+        sides = {"x": f"{left + text + 3:.2f}", "y": f"{middle - 2.4:.2f}", "width": f"{width:.2f}", "height": "4.8"}
         parts += [
-            text_at(fit_text(one, text), left + text, middle + 2.4, "end"),
-            with_title(bar, f"{one}: {100 * share:.2f} %"),
+            text_at(fit_text(label, text), left + text, middle + 2.4, "end"),
+            with_title(element("rect", **sides, fill=numbered_style(0).color), f"{label}: {100 * share:.2f} %"),
             text_at(f"{100 * share:.1f}", left + column_width, middle + 2.4, "end"),
         ]
-    return Figure(name, of.title, of.note, 3 + _LISTED_ROW * rows + 3, join(parts))
+    return Figure(name, chart.title, chart.note, 3 + _LISTED_ROW * rows + 3, join(parts))
+
+
+def share_chart(
+    name: str, title: str, note: str, counts: Mapping[str, int], measure: str, *, with_counts: bool = False
+) -> Figure:
+    """Return bars for the shares of what items are made of, the largest first."""
+    total = sum(counts.values())
+    points = {f"{key}: {count:,}" if with_counts else key: Point(count / total) for key, count in counts.items()}
+    ordered = tuple(sorted(points, key=lambda label: (-points[label].value, label)))
+    series = (Series("", numbered_style(0), points),)
+    return bar_chart(name, Chart(title, note, ordered, series, measure, percent=True))
+
+
+def item_figures(items: Sequence[Item[Any]]) -> tuple[Figure, ...]:
+    """Return all figures of what items are made of. Suites of one benchmark may be side by side."""
+    benchmarks: dict[type[Benchmark], dict[str, list[Item[Any]]]] = {}
+    for item in items:
+        benchmarks.setdefault(type(find_suite(item.suite)), {}).setdefault(item.suite, []).append(item)
+    figures: list[Figure] = []
+    for by_suite in benchmarks.values():
+        figures += find_suite(next(iter(by_suite))).item_figures(by_suite) or ()
+    return tuple(figures)

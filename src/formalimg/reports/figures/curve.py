@@ -1,13 +1,15 @@
-"""The curve of a report page: rates or scores over the levels, as SVG, with intervals, epsilon and published lines."""
+"""Line charts of report pages as SVG: rates or scores over the levels, and differences of runs to a baseline."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from formalimg.reports.comparison_model import PublishedRow, RunRow, Section
 from formalimg.reports.figures.series import LineLabel, draw_line_labels, run_tones
 from formalimg.reports.figures.svg import Markup, element, join, short_names
+from formalimg.reports.paired_tables import DETAILS
 from formalimg.reports.tables.format import (
     NOTHING,
     axis_label,
@@ -19,18 +21,17 @@ from formalimg.reports.tables.format import (
     level_head,
     level_name,
     level_word,
-    shorten,
+    shorten_text,
     unit_of,
 )
+from formalimg.reports.tables.model import ColumnType, Number
 from formalimg.stats.observations import Rate
 from formalimg.types import Benchmark
 
-_DODGE = 5.0
+_DODGE, _DIFFERENCE_DODGE = 5.0, 7.0
 """The distance between points of several runs at one level, so that intervals do not overlap; less for many runs."""
 _MAX_NAME = 21
 """Longer names are shortened in the figure; the cards have them whole."""
-
-
 _LETTER = 6.2
 """About the width of a letter of a label."""
 _LEGEND_LINE = 18.0
@@ -48,6 +49,8 @@ class _Plane(NamedTuple):
     margin_right: float = 220
     top: float = 16
     margin_bottom: float = 44
+    low: float = 0
+    high: float = 1
 
     @property
     def right(self) -> float:
@@ -64,8 +67,11 @@ class _Plane(NamedTuple):
     def x(self, level: int) -> float:
         return self.left + self.step * (self.levels.index(level) + 0.5)
 
-    def y(self, rate: float) -> float:
-        return self.top + (self.bottom - self.top) * (1 - rate)
+    def y(self, value: float) -> float:
+        return self.top + (self.bottom - self.top) * (self.high - value) / (self.high - self.low)
+
+    def shift(self, number: int, runs: int, dodge: float) -> float:
+        return min(dodge, 0.6 * self.step / runs) * (number - (runs - 1) / 2)
 
 
 def curve_svg(section: Section, subject: int | None = None) -> Markup:
@@ -76,63 +82,32 @@ def curve_svg(section: Section, subject: int | None = None) -> Markup:
         return element("p", "No image has a verdict yet.", class_="quiet")
     plane = _Plane(section.levels)
     tones = run_tones(section.rows, subject)
-    return _drawn(section, plane, tones, _labels(section, plane, tones), plane.height, "curve")
+    return _draw_curve(section, plane, tones, _line_labels(section, plane, tones), plane.height, "curve")
 
 
 def curves_html(section: Section, subject: int | None = None) -> Markup:
     """Return the curve twice: as it is, and for narrow screens with a legend below. The style of pages shows one."""
     if not section.levels or not _has_numbers(section):
         return curve_svg(section, subject)
-    plane = _narrow_plane(section)
+    plane = _Plane(section.levels, width=360, height=280, left=46, margin_right=6, top=12)
+    if _is_slanted(section, plane):  # with room for slanted names of levels
+        plane = plane._replace(margin_bottom=96, height=320)
     tones = run_tones(section.rows, subject)
-    legend = _legend(section, plane, tones)
+    legend = _draw_legend(section, plane, tones)
     height = plane.height + len(legend) * _LEGEND_LINE + 4
-    return join(curve_svg(section, subject), _drawn(section, plane, tones, legend, height, "narrow-curve"))
+    return join(curve_svg(section, subject), _draw_curve(section, plane, tones, legend, height, "narrow-curve"))
 
 
 def _has_numbers(section: Section) -> bool:
     return bool(section.published) or any(row.summary.overall.scored for row in section.rows)
 
 
-def _drawn(
+def _draw_curve(
     section: Section, plane: _Plane, tones: Sequence[str], labels: Sequence[Markup], height: float, name: str
 ) -> Markup:
-    lines = [_run_line(row, number, tones[number], section, plane) for number, row in enumerate(section.rows)]
-    return element(
-        "svg",
-        element("title", _title(section)),
-        element("desc", _description(section)),
-        _axes(section, plane),
-        "" if section.epsilon is None else _threshold(section.epsilon, plane),
-        (_published_line(row.rates, row.name, plane) for row in _published_shown(section)),
-        reversed(lines),  # the first run lies on top
-        "" if section.epsilon is None else _threshold_label(section.epsilon, plane),
-        labels,
-        viewBox=f"0 0 {plane.width:g} {height:g}",
-        role="img",
-        class_=name,
-    )
-
-
-def _narrow_plane(section: Section) -> _Plane:
-    """Return the area for a narrow screen, with room for slanted names of levels where they are long."""
-    plane = _Plane(section.levels, width=360, height=280, left=46, margin_right=6, top=12)
-    return plane._replace(margin_bottom=96, height=320) if _is_slanted(section, plane) else plane
-
-
-def _is_slanted(section: Section, plane: _Plane) -> bool:
-    return max(len(level_head(section.suite, level)) for level in plane.levels) * _LETTER > plane.step
-
-
-def _title(section: Section) -> str:
-    if section.suite.has_scores:
-        return "Mean score of images, by level"
-    return f"Rate of images that pass, by {section.suite.level}"
-
-
-def _description(section: Section) -> str:
     suite = section.suite
-    runs = (
+    title = "Mean score of images, by level" if suite.has_scores else f"Rate of images that pass, by {suite.level}"
+    description = "; ".join(
         f"{row.name}: "
         + ", ".join(
             f"{level_name(suite, level)} {format_value(rate.value, suite.scale)}"
@@ -140,10 +115,34 @@ def _description(section: Section) -> str:
         )
         for row in section.rows
     )
-    return "; ".join(runs)
+    threshold, threshold_label = "", ""
+    if section.epsilon is not None:
+        y = plane.y(section.epsilon)
+        threshold = element("line", x1=plane.left, x2=plane.right, y1=y, y2=y, class_="threshold")
+        text = f"ε = {epsilon_text(section.epsilon)}"
+        threshold_label = element("text", text, x=plane.left - 8, y=y + 4, class_="tick end")
+    lines = [_run_line(row, number, tones[number], section, plane) for number, row in enumerate(section.rows)]
+    return element(
+        "svg",
+        element("title", title),
+        element("desc", description),
+        _draw_axes(section, plane),
+        threshold,
+        (_draw_published_line(row, plane) for row in _rows_of_first_judge(section)),
+        reversed(lines),  # the first run lies on top
+        threshold_label,
+        labels,
+        viewBox=f"0 0 {plane.width:g} {height:g}",
+        role="img",
+        class_=name,
+    )
 
 
-def _axes(section: Section, plane: _Plane) -> Markup:
+def _is_slanted(section: Section, plane: _Plane) -> bool:
+    return max(len(level_head(section.suite, level)) for level in plane.levels) * _LETTER > plane.step
+
+
+def _draw_axes(section: Section, plane: _Plane) -> Markup:
     parts = []
     for tick in range(0, 101, 20):
         y = plane.y(tick / 100)
@@ -161,118 +160,186 @@ def _axes(section: Section, plane: _Plane) -> Markup:
     return element("g", parts, class_="axes")
 
 
-def _threshold(epsilon: float, plane: _Plane) -> Markup:
-    y = plane.y(epsilon)
-    return element("line", x1=plane.left, x2=plane.right, y1=y, y2=y, class_="threshold")
-
-
-def _threshold_label(epsilon: float, plane: _Plane) -> Markup:
-    """Return the label of the threshold, among those of the axis."""
-    return element("text", f"ε = {epsilon_text(epsilon)}", x=plane.left - 8, y=plane.y(epsilon) + 4, class_="tick end")
-
-
 def _run_line(row: RunRow, number: int, tone: str, section: Section, plane: _Plane) -> Markup:
-    runs = len(section.rows)
-    shift = min(_DODGE, 0.6 * plane.step / runs) * (number - (runs - 1) / 2)
+    shift = plane.shift(number, len(section.rows), _DODGE)
     points = {
-        level: (plane.x(level) + shift, rate) for level, rate in row.summary.levels.items() if rate.value is not None
+        level: (plane.x(level) + shift, rate.value, rate)
+        for level, rate in row.summary.levels.items()
+        if rate.value is not None
     }
-    held = row.summary.generalizability
+    general = row.summary.generalizability
     marks: list[Markup] = []
-    for level, (x, rate) in points.items():
-        marks.extend(_point(x, rate, plane, f"{row.name}, {level_name(section.suite, level)}", section.suite))
-        if held is not None and held.value == level and rate.value is not None:
-            marks.append(element("circle", cx=x, cy=plane.y(rate.value), r=8, class_="held"))
-    return element(
-        "g",
-        _strokes({level: (x, rate.value or 0.0) for level, (x, rate) in points.items()}, plane),
-        marks,
-        class_=f"run {tone}",
-    )
+    for level, (x, value, rate) in points.items():
+        marks.extend(
+            _draw_point(x, value, rate, plane, f"{row.name}, {level_name(section.suite, level)}", section.suite)
+        )
+        if general is not None and general.value == level:
+            marks.append(element("circle", cx=x, cy=plane.y(value), r=8, class_="held"))
+    strokes = _draw_strokes({level: (x, value) for level, (x, value, _) in points.items()}, plane)
+    return element("g", strokes, marks, class_=f"run {tone}")
 
 
-def _point(x: float, rate: Rate, plane: _Plane, what: str, suite: Benchmark) -> Iterator[Markup]:
-    if rate.value is None:
-        return
-    passed = f"{rate.passed} of {rate.scored} scored" if unit_of(suite) else f"{rate.scored} scored"
-    value = f"{format_value(rate.value, suite.scale)}{unit_of(suite)}"
-    title = f"{what}: {value}, {passed}, {rate.expected} expected"
+def _draw_point(x: float, value: float, rate: Rate, plane: _Plane, name: str, suite: Benchmark) -> Iterator[Markup]:
+    unit = unit_of(suite)
+    scored = f"{rate.passed} of {rate.scored} scored" if unit else f"{rate.scored} scored"
+    title = f"{name}: {format_value(value, suite.scale)}{unit}, {scored}, {rate.expected} expected"
     if rate.interval is not None:
         low, high = plane.y(rate.interval.low), plane.y(rate.interval.high)
         yield element("path", d=f"M{x:.1f} {low:.1f}V{high:.1f}", class_="whisker")
         title += f"; interval {format_interval(rate.interval, suite.scale)}"
     kind = "point" if rate.coverage >= 1 else "point partial"
-    yield element("circle", element("title", title), cx=x, cy=plane.y(rate.value), r=3.5, class_=kind)
+    yield element("circle", element("title", title), cx=x, cy=plane.y(value), r=3.5, class_=kind)
 
 
-def _strokes(points: Mapping[int, tuple[float, float]], plane: _Plane) -> list[Markup]:
+def _draw_strokes(points: Mapping[int, tuple[float, float]], plane: _Plane) -> list[Markup]:
     """Return a line through the points, broken where a level has no number."""
-    drawn, command = "", "M"
+    path, command = "", "M"
     for level in plane.levels:
         if level in points:
-            x, rate = points[level]
-            drawn += f"{command}{x:.1f} {plane.y(rate):.1f}"
+            x, value = points[level]
+            path += f"{command}{x:.1f} {plane.y(value):.1f}"
         command = "L" if level in points else "M"
-    return [element("path", d=drawn, class_="stroke")] if drawn else []
+    return [element("path", d=path, class_="stroke")] if path else []
 
 
-def _published_shown(section: Section) -> list[PublishedRow]:
+def _rows_of_first_judge(section: Section) -> list[PublishedRow]:
     """Return the published numbers by the first of their judges; lines of the same models by another would crowd it."""
     return [row for row in section.published if row.rates and row.judge == section.published[0].judge]
 
 
-def _published_line(rates: Mapping[int, float], name: str, plane: _Plane) -> Markup:
-    points = {level: (plane.x(level), rate) for level, rate in rates.items()}
-    return element("g", element("title", f"{name} (published)"), _strokes(points, plane), class_="run published")
+def _draw_published_line(row: PublishedRow, plane: _Plane) -> Markup:
+    points = {level: (plane.x(level), rate) for level, rate in row.rates.items()}
+    return element(
+        "g", element("title", f"{row.name} (published)"), _draw_strokes(points, plane), class_="run published"
+    )
 
 
-def _labels(section: Section, plane: _Plane, tones: Sequence[str]) -> list[Markup]:
+def _line_labels(section: Section, plane: _Plane, tones: Sequence[str]) -> list[Markup]:
     """Return a name at the end of each line, moved apart where they would overlap."""
     names = short_names([row.name for row in section.rows], _MAX_NAME)
-    ends = [
-        LineLabel(plane.y(end), _label_text(name, row, section), tone)
+    lines: list[tuple[str, str, Iterable[float | None]]] = [
+        (_label_text(name, row, section), tone, (rate.value for rate in row.summary.levels.values()))
         for name, tone, row in zip(names, tones, section.rows, strict=True)
-        if (end := _end((level, rate.value) for level, rate in row.summary.levels.items())) is not None
     ]
-    ends += [
-        LineLabel(plane.y(end), shorten(row.name, _MAX_NAME), "published")
-        for row in _published_shown(section)
-        if (end := _end(row.rates.items())) is not None
+    lines += [
+        (shorten_text(row.name, _MAX_NAME), "published", row.rates.values()) for row in _rows_of_first_judge(section)
     ]
-    return draw_line_labels(ends, plane.right, plane.top, plane.height - 6)
+    labels = [
+        LineLabel(plane.y(numbers[-1]), text, tone)
+        for text, tone, values in lines
+        if (numbers := [value for value in values if value is not None])
+    ]
+    return draw_line_labels(labels, plane.right, plane.top, plane.height - 6)
 
 
-def _legend(section: Section, plane: _Plane, tones: Sequence[str]) -> list[Markup]:
+def _draw_legend(section: Section, plane: _Plane, tones: Sequence[str]) -> list[Markup]:
     """Return a line for each run below the figure, and one for published numbers."""
-    most = int((plane.width - 30) / _LETTER)
-    names = short_names([row.name for row in section.rows], most - 8)
+    max_letters = int((plane.width - 30) / _LETTER)
+    names = short_names([row.name for row in section.rows], max_letters - 8)
     entries = [
         (_label_text(name, row, section), tone) for name, tone, row in zip(names, tones, section.rows, strict=True)
     ]
-    published = len(_published_shown(section))
+    published = len(_rows_of_first_judge(section))
     if published:
         entries.append((f"published numbers of {count_noun(published, 'model')}", "published"))
-    return [
-        element(
-            "g",
-            element("path", d=f"M4 {y - 4:g}H20", class_="stroke"),
-            element("text", text, x=26, y=y),
-            class_=f"key {tone}",
-        )
-        for (text, tone), y in zip(entries, _legend_heights(plane, len(entries)), strict=True)
-    ]
-
-
-def _legend_heights(plane: _Plane, count: int) -> list[float]:
-    return [plane.height + 12 + _LEGEND_LINE * number for number in range(count)]
+    parts = []
+    for number, (text, tone) in enumerate(entries):
+        y = plane.height + 12 + _LEGEND_LINE * number
+        line = element("path", d=f"M4 {y - 4:g}H20", class_="stroke")
+        parts.append(element("g", line, element("text", text, x=26, y=y), class_=f"key {tone}"))
+    return parts
 
 
 def _label_text(name: str, row: RunRow, section: Section) -> str:
-    held = generalizability_text(row.summary)
-    return name if section.epsilon is None or held == NOTHING else f"{name} · G {held}"
+    general = generalizability_text(row.summary)
+    return name if section.epsilon is None or general == NOTHING else f"{name} · G {general}"
 
 
-def _end(numbers: Iterable[tuple[int, float | None]]) -> float | None:
-    """Return the last number of a line."""
-    known: Sequence[float] = [value for _, value in numbers if value is not None]
-    return known[-1] if known else None
+# --- differences to a baseline
+
+
+class _RunDifferences(NamedTuple):
+    """The differences of one run to the baseline, by level, in the colour that the run has in all figures."""
+
+    name: str
+    tone: str
+    levels: Mapping[int, Number]
+
+
+def differences_svg(section: Section, baseline: str) -> Markup:
+    """Return the differences of each run to the baseline, level by level; nothing where none are known."""
+    runs = _read_differences(section, baseline)
+    if not runs:
+        return join()
+    numbers = [number for run in runs for number in run.levels.values()]
+    largest = max(abs(end) for number in numbers for end in (number.interval or (number.value or 0.0,)))
+    reach = next((end for end in (0.1, 0.2, 0.5, 1.0) if largest <= end), ceil(largest))
+    levels = tuple(sorted({level for run in runs for level in run.levels}))
+    plane = _Plane(levels, height=316, left=52, top=30, low=-reach, high=reach)
+    lines = [
+        _difference_line(run, plane.shift(number, len(runs), _DIFFERENCE_DODGE), plane, section.suite, baseline)
+        for number, run in enumerate(runs)
+    ]
+    names = short_names([run.name for run in runs], _MAX_NAME)
+    labels = [
+        LineLabel(plane.y(run.levels[max(run.levels)].value or 0.0), name, run.tone)
+        for run, name in zip(runs, names, strict=True)
+    ]
+    return element(
+        "svg",
+        element("title", f"Difference to {baseline}, by level"),
+        _difference_axes(plane, section.suite, baseline),
+        reversed(lines),  # the first run lies on top
+        draw_line_labels(labels, plane.right, plane.top, plane.height - 6),
+        viewBox=f"0 0 {plane.width:g} {plane.height:g}",
+        role="img",
+        class_="curve differences-chart",
+    )
+
+
+def _read_differences(section: Section, baseline: str) -> list[_RunDifferences]:
+    """Return the differences by level from the table of them, which has the bands as well."""
+    levels = {level_name(section.suite, level): level for level in section.levels}
+    by_run: dict[str, dict[int, Number]] = {}
+    for row in (row for table in section.tables if table.name == DETAILS for row in table.rows):
+        run, against, name, number, *_ = row.cells
+        if against == baseline and name in levels and isinstance(number, Number) and number.value is not None:
+            by_run.setdefault(str(run), {})[levels[str(name)]] = number
+    tones = dict(zip([row.name for row in section.rows], run_tones(section.rows), strict=True))
+    return [_RunDifferences(run, tones.get(run, "bound"), numbers) for run, numbers in by_run.items()]
+
+
+def _difference_axes(plane: _Plane, suite: Benchmark, baseline: str) -> Markup:
+    parts = []
+    for share in (-1.0, -0.5, 0.0, 0.5, 1.0):
+        value = share * plane.high
+        y = plane.y(value)
+        parts.append(element("line", x1=plane.left, x2=plane.right, y1=y, y2=y, class_="grid" if share else "axis"))
+        text = (f"{value:+.2g}" if suite.has_scores else f"{100 * value:+g}").replace("-", "−") if share else "0"
+        parts.append(element("text", text, x=plane.left - 8, y=y + 4, class_="tick end"))
+    for level in plane.levels:
+        x, y = plane.x(level), plane.bottom + 18
+        parts.append(element("text", level_head(suite, level), x=x, y=y, class_="tick middle"))
+    middle = (plane.left + plane.right) / 2
+    parts.append(element("text", level_word(suite), x=middle, y=plane.bottom + 37, class_="tick middle name"))
+    unit = "" if suite.has_scores else " in percentage points"
+    caption = f"difference to {baseline}{unit}: above 0 is better"
+    parts.append(element("text", caption, x=plane.left, y=plane.top - 10, class_="tick"))
+    return element("g", parts, class_="axes")
+
+
+def _difference_line(run: _RunDifferences, shift: float, plane: _Plane, suite: Benchmark, baseline: str) -> Markup:
+    scale: ColumnType = "difference" if suite.has_scores else "points"
+    parts, points = [], {}
+    for level in plane.levels:
+        number = run.levels.get(level)
+        if number is None or number.value is None:
+            continue
+        x, y = points[level] = plane.x(level) + shift, number.value
+        title = f"{run.name} against {baseline}, {level_name(suite, level)}: {format_value(number.value, scale)}"
+        if number.interval is not None:
+            low, high = (min(max(plane.y(end), plane.top), plane.bottom) for end in number.interval)
+            parts.append(element("path", d=f"M{x:.1f} {low:.1f}V{high:.1f}", class_="whisker"))
+            title += f", interval {format_interval(number.interval, scale)}"
+        parts.append(element("circle", element("title", title), cx=x, cy=plane.y(y), r=3.5, class_="point"))
+    return element("g", _draw_strokes(points, plane), parts, class_=f"run {run.tone}")

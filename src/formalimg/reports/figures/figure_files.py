@@ -32,16 +32,16 @@ _POINTS_PER_INCH = 72
 
 def parse_figure_formats(listed: str) -> tuple[FigureFormat, ...]:
     """Return the formats in a list such as `svg,pdf`."""
-    known: dict[str, FigureFormat] = {form: form for form in get_args(FigureFormat)}
+    formats: dict[str, FigureFormat] = {form: form for form in get_args(FigureFormat)}
     named = [name for name in re.split(r"[\s,]+", listed.lower()) if name]
-    wrong = [name for name in named if name not in known]
+    wrong = [name for name in named if name not in formats]
     if wrong or not named:
-        raise FormalimgError(f"figures cannot be written as {listed!r}: name some of {', '.join(known)}, with commas")
+        raise FormalimgError(f"figures cannot be written as {listed!r}: name some of {', '.join(formats)}, with commas")
     if "pdf" in named and find_spec("vl_convert") is None:
         raise FormalimgError(
             f"figures as pdf need the library vl-convert-python: {install_line('figures')}; svg and png do not"
         )
-    return tuple(dict.fromkeys(known[name] for name in named))
+    return tuple(dict.fromkeys(formats[name] for name in named))
 
 
 def write_figures(
@@ -68,10 +68,10 @@ def write_figures(
     except OSError as error:
         raise FormalimgError(f"cannot write figures into {into}: {error.strerror}; name a folder") from error
     written = []
-    seen = Counter[str]()
+    counts = Counter[str]()
     for drawing in drawings:
-        seen[drawing.name] += 1
-        name = drawing.name if seen[drawing.name] == 1 else f"{drawing.name}-{seen[drawing.name]}"
+        counts[drawing.name] += 1
+        name = drawing.name if counts[drawing.name] == 1 else f"{drawing.name}-{counts[drawing.name]}"
         for form in checked:
             path = into / f"{name}.{form}"
             atomic_write(path, [_WRITERS[form](drawing)])
@@ -79,11 +79,11 @@ def write_figures(
     return tuple(written)
 
 
-def _svg(drawing: Figure) -> bytes:
+def _svg_bytes(drawing: Figure) -> bytes:
     return drawing.svg().encode()
 
 
-def _png(drawing: Figure) -> bytes:
+def _png_bytes(drawing: Figure) -> bytes:
     import resvg_py
     from PIL import Image, ImageFont
 
@@ -106,10 +106,10 @@ def _png(drawing: Figure) -> bytes:
     return page.getvalue()
 
 
-def _pdf(drawing: Figure) -> bytes:
+def _pdf_bytes(drawing: Figure) -> bytes:
     # One unit of the drawing becomes one point of the page.
     page: bytes = import_module("vl_convert").svg_to_pdf(drawing.svg(""))
     return page
 
 
-_WRITERS: Mapping[FigureFormat, Callable[[Figure], bytes]] = {"svg": _svg, "png": _png, "pdf": _pdf}
+_WRITERS: Mapping[FigureFormat, Callable[[Figure], bytes]] = {"svg": _svg_bytes, "png": _png_bytes, "pdf": _pdf_bytes}

@@ -1,51 +1,77 @@
-"""Figures of runs of any suite: rates and scores by level, setting and judge, and failures."""
+"""Figures of runs of any suite: rates and scores by level, setting and judge, corrected rates, and failures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from formalimg.reports.comparison_model import Comparison, RunRow, Section, Tally
+from formalimg.reports.comparison_model import Comparison, RunRow, Section, Tally, total_share
 from formalimg.reports.figures.bar_charts import bar_chart, dot_chart
-from formalimg.reports.figures.corrected_rates import corrected_figures
 from formalimg.reports.figures.line_charts import LinePanel, PanelChart, line_chart, panel_chart
 from formalimg.reports.figures.series import (
+    JUDGE,
+    PEOPLE,
     PUBLISHED,
     Chart,
     Point,
     Series,
     known_points,
     numbered_style,
+    point_of_number,
     point_of_rate,
-    point_of_tally,
     run_styles,
 )
 from formalimg.reports.figures.svg import Figure
-from formalimg.reports.tables.format import FAILURES_COUNTED, epsilon_text, level_head, level_word, rule_text
+from formalimg.reports.tables.format import FAILURES_COUNTED, NOTHING, epsilon_text, level_head, level_word, rule_text
 from formalimg.runs.manifest import judge_names
+from formalimg.types import Benchmark
+
+
+def comparison_figures(comparison: Comparison) -> tuple[Figure, ...]:
+    """Return all figures of a comparison, suite by suite; none for what no run has data for."""
+    return tuple(figure for section in comparison.sections for figure in _section_figures(section, comparison))
+
+
+def _section_figures(section: Section, comparison: Comparison) -> Iterator[Figure]:
+    suite = section.suite
+    rates = f"{suite.name}-{suite.numbers_heading.lower()}"
+    if tells(chart := rates_by_level(section, comparison)):
+        yield line_chart(rates, chart, section.epsilon)
+    yield from draw_corrected_figures(section, comparison.confidence)
+    for by, panels in (("setting", _model_panels(section)), ("judge", _judge_panels(section))):
+        side_by_side = panels_of(section, comparison, f"by {by}", panels)
+        if side_by_side.panels:
+            yield panel_chart(f"{rates}-by-{by}", side_by_side)
+    yield from suite.run_figures(section, comparison) or ()
+    kinds = _failure_chart(section, suite.terms.kind, lambda row: row.kinds)
+    if tells(kinds):
+        yield bar_chart(f"{suite.name}-failures-by-{suite.terms.kind.split()[0]}", kinds)
+    # The values of concepts have figures of their own, with intervals.
+    words = _failure_chart(section, suite.terms.about, lambda row: row.predicates)
+    if not suite.value_has_kind and tells(words):
+        yield dot_chart(f"{suite.name}-failures-by-{suite.terms.about}", words)
+
+
+def tells(chart: Chart) -> bool:
+    """Return whether a chart has a number of some run; published ones alone say nothing."""
+    return any(series.points for series in chart.series if series.style.is_run)
 
 
 def rates_by_level(section: Section, comparison: Comparison) -> Chart:
     """Return the numbers of the main table, with intervals; published ones of the first judge are less prominent."""
-    about = section.suite
-    of_scores = about.has_scores
+    suite = section.suite
     runs = [
         Series(row.name, style, points_by_level(section, row))
         for row, style in zip(section.rows, run_styles(section.rows), strict=True)
     ]
     published = [
-        Series(row.name, PUBLISHED, {level_head(about, level): Point(rate) for level, rate in row.rates.items()})
+        Series(row.name, PUBLISHED, {level_head(suite, level): Point(rate) for level, rate in row.rates.items()})
         for row in section.published
         if row.rates and row.judge == section.published[0].judge
     ]
-    return Chart(
-        f"{section.title}: {'mean scores' if of_scores else 'pass rate'}, by level",
-        rules_of(section, comparison),
-        tuple(level_head(about, level) for level in section.levels),
-        (*runs, *published),
-        "mean score" if of_scores else "images that pass (%)",
-        not of_scores,
-        level_word(about),
-    )
+    title = f"{section.title}: {_measure_name(suite)}, by level"
+    heads = tuple(level_head(suite, level) for level in section.levels)
+    series, note = (*runs, *published), rules_of(section, comparison)
+    return Chart(title, note, heads, series, _axis_title(suite), not suite.has_scores, level_word(suite))
 
 
 def points_by_level(section: Section, row: RunRow) -> dict[str, Point]:
@@ -55,18 +81,25 @@ def points_by_level(section: Section, row: RunRow) -> dict[str, Point]:
     )
 
 
+def _measure_name(suite: Benchmark) -> str:
+    return "mean scores" if suite.has_scores else "pass rate"
+
+
+def _axis_title(suite: Benchmark) -> str:
+    return "mean score" if suite.has_scores else "images that pass (%)"
+
+
 def rules_of(section: Section, comparison: Comparison) -> str:
     """Return how the numbers of the main table were made."""
-    about = section.suite
-    sureness = f"{100 * comparison.confidence:g} %"
-    if about.has_scores:
-        rules = about.score_rules(comparison.how) or ()
-        return f"{'. '.join(rules)}. Thin lines: {sureness} intervals, over groups."
-    held = "" if section.epsilon is None else f" The dotted line is the rate to hold, {epsilon_text(section.epsilon)}."
-    return f"{rule_text(comparison.missing)}. Thin lines: {sureness} intervals.{held}"
+    confidence = f"{100 * comparison.confidence:g} %"
+    if section.suite.has_scores:
+        rules = section.suite.score_rules(comparison.how) or ()
+        return f"{'. '.join(rules)}. Thin lines: {confidence} intervals, over groups."
+    line = "" if section.epsilon is None else f" The dotted line is the rate to hold, {epsilon_text(section.epsilon)}."
+    return f"{rule_text(comparison.missing)}. Thin lines: {confidence} intervals.{line}"
 
 
-def settings_of_models(section: Section, comparison: Comparison) -> PanelChart:
+def _model_panels(section: Section) -> list[LinePanel]:
     """Return a panel for each model run in several settings, such as text and image (Figure 6 of FormalImg)."""
     by_model: dict[str, list[tuple[RunRow, str]]] = {}
     for model in dict.fromkeys(row.manifest.model.name for row in section.rows):
@@ -76,121 +109,89 @@ def settings_of_models(section: Section, comparison: Comparison) -> PanelChart:
                 (row, row.name.removeprefix(model).removeprefix(", ") or row.manifest.task) for row in rows
             ]
     settings = list(dict.fromkeys(setting for rows in by_model.values() for _, setting in rows))
-    panels = [
-        LinePanel(
-            model,
-            tuple(
-                Series(name, numbered_style(settings.index(name)), points_by_level(section, row)) for row, name in rows
-            ),
+    panels = []
+    for model, rows_and_settings in by_model.items():
+        series = (
+            Series(setting, numbered_style(settings.index(setting)), points_by_level(section, row))
+            for row, setting in rows_and_settings
         )
-        for model, rows in by_model.items()
-    ]
-    return panels_of(section, comparison, "by setting", panels)
+        panels.append(LinePanel(model, tuple(series)))
+    return panels
 
 
-def judges_of_runs(section: Section, comparison: Comparison) -> PanelChart:
+def _judge_panels(section: Section) -> list[LinePanel]:
     """Return a panel for each judge, if there are several, with a line for each run."""
     judged = [(row, row.manifest.judge) for row in section.rows if row.manifest.judge is not None]
-    parties = [judge for number, (_, judge) in enumerate(judged) if judge not in [one for _, one in judged[:number]]]
-    names = judge_names(parties)
-    who = [row.name.removesuffix(f", by {names[parties.index(judge)]}") for row, judge in judged]
-    runs = list(dict.fromkeys(who))
-    panels = [
-        LinePanel(
-            name,
-            tuple(
-                Series(run, numbered_style(runs.index(run)), points_by_level(section, row))
-                for (row, judge), run in zip(judged, who, strict=True)
-                if judge == party
-            ),
+    judges = [judge for n, (_, judge) in enumerate(judged) if judge not in [earlier for _, earlier in judged[:n]]]
+    names = judge_names(judges)
+    run_names = [row.name.removesuffix(f", by {names[judges.index(judge)]}") for row, judge in judged]
+    runs = list(dict.fromkeys(run_names))
+    panels = []
+    for name, panel_judge in zip(names, judges, strict=True):
+        series = (
+            Series(run, numbered_style(runs.index(run)), points_by_level(section, row))
+            for (row, judge), run in zip(judged, run_names, strict=True)
+            if judge == panel_judge
         )
-        for name, party in zip(names, parties, strict=True)
-    ]
-    return panels_of(section, comparison, "by judge", panels if len(panels) > 1 else [])
+        panels.append(LinePanel(name, tuple(series)))
+    return panels if len(panels) > 1 else []
 
 
 def panels_of(
     section: Section, comparison: Comparison, by: str, panels: Sequence[LinePanel], shaded: str = ""
 ) -> PanelChart:
     """Return panels over the levels of a suite, with numbers of the main table; those without any are left out."""
-    of_scores = section.suite.has_scores
+    suite = section.suite
     return PanelChart(
-        f"{section.title}: {'mean scores' if of_scores else 'pass rate'}, {by}",
+        f"{section.title}: {_measure_name(suite)}, {by}",
         rules_of(section, comparison),
-        tuple(level_head(section.suite, level) for level in section.levels),
-        tuple(panel for panel in panels if any(one.points for one in panel.series)),
-        "mean score" if of_scores else "images that pass (%)",
-        level_word(section.suite),
-        percent=not of_scores,
+        tuple(level_head(suite, level) for level in section.levels),
+        tuple(panel for panel in panels if any(series.points for series in panel.series)),
+        _axis_title(suite),
+        level_word(suite),
+        percent=not suite.has_scores,
         shaded=shaded,
     )
 
 
-def failures_by_kind(section: Section) -> Chart:
-    """Return the share of parts that failed, by kind."""
-    return _failures(section, section.suite.terms.kind, lambda row: row.kinds)
-
-
-def failures_by_word(section: Section) -> Chart:
-    """Return the share of parts that failed, by word, such as predicates."""
-    return _failures(section, section.suite.terms.about, lambda row: row.predicates)
-
-
-def _failures(section: Section, by: str, of: Callable[[RunRow], Mapping[str, Tally]]) -> Chart:
-    labels = section.suite.terms
-    failed = f"{labels.part}s {labels.failed}"
-    return Chart(
-        f"{section.title}: {failed}, by {by}",
-        FAILURES_COUNTED,
-        _most_first(section, of),
-        tuple(
-            Series(
-                row.name,
-                style,
-                {name: point for name, tally in of(row).items() if (point := point_of_tally(tally)) is not None},
-            )
-            for row, style in zip(section.rows, run_styles(section.rows), strict=True)
-        ),
-        f"{failed} (%)",
-        percent=True,
+def draw_corrected_figures(section: Section, confidence: float) -> Iterator[Figure]:
+    """Yield raw and corrected numbers by level, with their intervals, in a panel for each run that has labels."""
+    suite, panels = section.suite, []
+    for run in section.corrected:
+        heads = {level: level_head(suite, level) for level in run.levels}
+        raw = {heads[level]: point_of_number(number.raw) for level, number in run.levels.items()}
+        corrected = {heads[level]: point_of_number(number.number) for level, number in run.levels.items()}
+        series = (
+            Series("corrected by people", PEOPLE, known_points(corrected)),
+            Series("judge alone", JUDGE, known_points(raw)),
+        )
+        values = [NOTHING if general.value is None else str(general.value) for general in run.held or ()]
+        panels.append(LinePanel(run.name, series, remark=f"G {' → '.join(values)}" if values else ""))
+    if not any(series.points for panel in panels for series in panel.series):
+        return
+    general = "" if section.epsilon is None else f" G{epsilon_text(section.epsilon)}: raw, then corrected."
+    chart = PanelChart(
+        f"{suite.title}: {_measure_name(suite)} by the judge alone, and corrected by people",
+        f"Thin lines: {100 * confidence:g} % intervals; those of corrected numbers cover errors of the judge.{general}",
+        tuple(level_head(suite, level) for level in section.levels),
+        tuple(panels),
+        _axis_title(suite),
+        level_word(suite),
+        percent=not suite.has_scores,
     )
+    yield panel_chart(f"{suite.name}-corrected", chart)
 
 
-def _most_first(section: Section, of: Callable[[RunRow], Mapping[str, Tally]]) -> tuple[str, ...]:
-    """Return the names by the share that failed in all runs together, the largest first."""
-
-    def share(name: str) -> float:
-        tallies = [of(row)[name] for row in section.rows if name in of(row)]
-        return Tally(sum(tally.failed for tally in tallies), sum(tally.asked for tally in tallies)).share
-
-    there = {name for row in section.rows for name, tally in of(row).items() if tally.asked}
-    return tuple(sorted(there, key=lambda name: (-share(name), name)))
-
-
-def comparison_figures(comparison: Comparison) -> tuple[Figure, ...]:
-    """Return all figures of a comparison, suite by suite; none for what no run has data for."""
-    return tuple(drawing for section in comparison.sections for drawing in _of_section(section, comparison))
-
-
-def _of_section(section: Section, comparison: Comparison) -> Iterator[Figure]:
-    suite, kind = section.suite.name, section.suite
-    if tells(chart := rates_by_level(section, comparison)):
-        yield line_chart(f"{suite}-{kind.numbers_heading.lower()}", chart, section.epsilon)
-    yield from corrected_figures(section, comparison.confidence)
-    for by, panels in (
-        ("setting", settings_of_models(section, comparison)),
-        ("judge", judges_of_runs(section, comparison)),
-    ):
-        if panels.panels:
-            yield panel_chart(f"{suite}-{kind.numbers_heading.lower()}-by-{by}", panels)
-    yield from kind.run_figures(section, comparison) or ()
-    if tells(chart := failures_by_kind(section)):
-        yield bar_chart(f"{suite}-failures-by-{kind.terms.kind.split()[0]}", chart)
-    # The values of concepts have figures of their own, with intervals.
-    if not kind.value_has_kind and tells(chart := failures_by_word(section)):
-        yield dot_chart(f"{suite}-failures-by-{kind.terms.about}", chart)
-
-
-def tells(chart: Chart) -> bool:
-    """Return whether a chart has a number of some run; published ones alone say nothing."""
-    return any(one.points for one in chart.series if one.style.is_run)
+def _failure_chart(section: Section, by: str, tallies_of: Callable[[RunRow], Mapping[str, Tally]]) -> Chart:
+    """Return the share of parts that failed; the names by the share in all runs together, the largest first."""
+    terms, run_tallies = section.suite.terms, [tallies_of(row) for row in section.rows]
+    failed = f"{terms.part}s {terms.failed}"
+    names = {name for tallies in run_tallies for name, tally in tallies.items() if tally.asked}
+    series = tuple(
+        Series(row.name, style, {name: Point(tally.share) for name, tally in tallies.items() if tally.asked})
+        for row, style, tallies in zip(section.rows, run_styles(section.rows), run_tallies, strict=True)
+    )
+    ordered = tuple(sorted(names, key=lambda name: (-total_share(run_tallies, name), name)))
+    return Chart(
+        f"{section.title}: {failed}, by {by}", FAILURES_COUNTED, ordered, series, f"{failed} (%)", percent=True
+    )

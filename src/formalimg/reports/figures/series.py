@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import NamedTuple
 
-from formalimg.reports.comparison_model import CEILING, FLOOR, RunRow, Tally, rated_rows
+from formalimg.reports.comparison_model import CEILING, FLOOR, RunRow, select_rated_rows
 from formalimg.reports.figures.svg import (
     QUIET,
     WIDTH,
@@ -27,14 +27,12 @@ _TONES = 6
 
 def run_tones(rows: Sequence[RunRow], subject: int | None = None) -> tuple[str, ...]:
     """Return for each run the CSS class that colours it; the first one has the accent."""
-    found: list[str] = []
-    rated = rated_rows(rows) if subject is None else (rows[subject],)
+    tones: list[str] = []
+    rated = select_rated_rows(rows) if subject is None else (rows[subject],)
     for row in rows:
-        if row not in rated:
-            found.append("bound")
-        else:
-            found.append(f"tone-{sum(tone != 'bound' for tone in found) % _TONES}")
-    return tuple(found)
+        number = sum(tone != "bound" for tone in tones) % _TONES
+        tones.append(f"tone-{number}" if row in rated else "bound")
+    return tuple(tones)
 
 
 _LABEL_LINE = 15.0
@@ -64,10 +62,11 @@ def draw_line_labels(labels: Sequence[LineLabel], x: float, top: float, bottom: 
     ]
 
 
+# --- styles
+
 _COLORS = ("#1d5ba6", "#ad4c22", "#2f7247", "#76488f", "#7c610c", "#14747b")
 """The tones of the page in light colours."""
 
-_PALE = "#94979c"
 _SHAPES = ("circle", "square", "diamond", "up", "down", "bar")
 
 _OUTLINES = {
@@ -95,18 +94,19 @@ class SeriesStyle(NamedTuple):
 
 PUBLISHED = SeriesStyle("#b4b6b9")
 PLAIN = SeriesStyle(QUIET, "circle")
-_BASELINE_STYLES = {CEILING: SeriesStyle(QUIET, dash="3.5 1.5"), FLOOR: SeriesStyle(_PALE, dash="1 1.5")}
+_BASELINE_STYLES = {CEILING: SeriesStyle(QUIET, dash="3.5 1.5"), FLOOR: SeriesStyle("#94979c", dash="1 1.5")}
+_OTHER_BASELINE = SeriesStyle(QUIET, dash="5 1.5 1 1.5")
 
 
 def run_styles(rows: Sequence[RunRow]) -> tuple[SeriesStyle, ...]:
     """Return the style of each run; baselines are grey and dashed."""
-    found: list[SeriesStyle] = []
+    styles: list[SeriesStyle] = []
     for row, tone in zip(rows, run_tones(rows), strict=True):
         if tone == "bound":
-            found.append(_BASELINE_STYLES.get(row.manifest.model.name, SeriesStyle(QUIET, dash="5 1.5 1 1.5")))
-            continue
-        found.append(numbered_style(sum(not style.dash for style in found)))
-    return tuple(found)
+            styles.append(_BASELINE_STYLES.get(row.manifest.model.name, _OTHER_BASELINE))
+        else:
+            styles.append(numbered_style(sum(not style.dash for style in styles)))
+    return tuple(styles)
 
 
 def numbered_style(number: int) -> SeriesStyle:
@@ -116,18 +116,25 @@ def numbered_style(number: int) -> SeriesStyle:
     return SeriesStyle(_COLORS[number % len(_COLORS)], shape)
 
 
-def marker(style: SeriesStyle, x: float, y: float, size: float, *, hollow: bool = False) -> Markup:
+PEOPLE, JUDGE = numbered_style(1)._replace(dash="3 1.5"), numbered_style(0)
+"""The styles of raters and judge wherever they are side by side."""
+
+
+def draw_marker(style: SeriesStyle, x: float, y: float, size: float, *, hollow: bool = False) -> Markup:
     """Return a marker. A hollow one is a number for which not all images were scored."""
     paint = {"fill": "#ffffff" if hollow else style.color, "stroke": style.color, "stroke_width": "0.8"}
     if style.shape not in _OUTLINES:
         return element("circle", cx=f"{x:.2f}", cy=f"{y:.2f}", r=f"{size:g}", **paint)
-    corners = "L".join(f"{x + size * across:.2f} {y + size * down:.2f}" for across, down in _OUTLINES[style.shape])
+    corners = "L".join(f"{x + size * dx:.2f} {y + size * dy:.2f}" for dx, dy in _OUTLINES[style.shape])
     return element("path", d=f"M{corners}Z", **paint)
 
 
-def with_title(sign: Markup, text: str) -> Markup:
+def with_title(markup: Markup, text: str) -> Markup:
     """Return markup with a title, which browsers show on hover."""
-    return element("g", element("title", text), sign)
+    return element("g", element("title", text), markup)
+
+
+# --- points
 
 
 class Point(NamedTuple):
@@ -162,19 +169,15 @@ class Chart(NamedTuple):
         return f"{100 * value:g}" if self.percent else f"{value:.1f}"
 
     @property
-    def top(self) -> float:
-        """The end of the axis: no number or interval is above it."""
-        highest = max(
-            point.interval.high if point.interval else point.value
-            for one in self.series
-            for point in one.points.values()
-        )
-        return next((end for end in (0.1, 0.2, 0.5, 1.0, 1.5) if highest <= end), ceil(highest))
+    def points(self) -> list[Point]:
+        """The points of all series."""
+        return [point for series in self.series for point in series.points.values()]
 
     @property
-    def is_complete(self) -> bool:
-        """Whether all images behind all numbers were scored."""
-        return all(point.is_complete for one in self.series for point in one.points.values())
+    def top(self) -> float:
+        """The end of the axis: no number or interval is above it."""
+        highest = max(point.interval.high if point.interval else point.value for point in self.points)
+        return next((end for end in (0.1, 0.2, 0.5, 1.0, 1.5) if highest <= end), ceil(highest))
 
 
 def known_points(points: Mapping[str, Point | None]) -> dict[str, Point]:
@@ -194,15 +197,13 @@ def point_of_number(number: Number | None) -> Point | None:
     return Point(number.value, number.interval, not number.is_incomplete)
 
 
-def point_of_tally(tally: Tally) -> Point | None:
-    """Return the share that failed as a point; None if there was nothing to check."""
-    return Point(tally.share) if tally.asked else None
+# --- legends
 
-
-_LINE, _SIGN, _GAP = 9.5, 14.0, 9.0
+_LINE, _KEY, _GAP = 9.5, 14.0, 9.0
 """The height of a line, the width of a key, and the distance between two entries."""
 
-LegendKey = Callable[[SeriesStyle, float, float], Markup]
+LegendKey = Callable[[SeriesStyle], Markup]
+"""Draws the key of a series around (0, 0)."""
 
 
 class Legend(NamedTuple):
@@ -212,16 +213,14 @@ class Legend(NamedTuple):
     height: float
 
 
-def legend(chart: Chart, sign: LegendKey) -> Legend:
+def build_legend(chart: Chart, draw_key: LegendKey) -> Legend:
     """Return the runs of a chart, and what hollow markers mean if there are any; nothing for one run without a name."""
-    shown = {one.name: one.style for one in chart.series if one.style.is_run}
-    entries = [(name, sign(style, 0, 0)) for name, style in shown.items() if name]
-    if any(not one.style.is_run for one in chart.series):
-        entries.append(("published", line_key(PUBLISHED, 0, 0)))
-    if not chart.is_complete:
-        entries.append(
-            ("not all scored", incomplete_marker_key(0, 0) if sign is not bar_key else incomplete_bar_key(0, 0))
-        )
+    styles = {series.name: series.style for series in chart.series if series.style.is_run}
+    entries = [(name, draw_key(style)) for name, style in styles.items() if name]
+    if any(not series.style.is_run for series in chart.series):
+        entries.append(("published", line_key(PUBLISHED)))
+    if not all(point.is_complete for point in chart.points):
+        entries.append(INCOMPLETE_BAR if draw_key is bar_key else INCOMPLETE_MARKER)
     return legend_from(entries)
 
 
@@ -230,38 +229,33 @@ def legend_from(entries: Sequence[tuple[str, Markup]]) -> Legend:
     if not entries:
         return Legend(Markup(""), 3)
     x, y, parts = 2.0, 8.0, []
-    for name, sign in entries:
-        text = fit_text(name, WIDTH - _SIGN - 6)
-        room = _SIGN + text_width(text)
-        if x > 2 and x + room > WIDTH - 2:
+    for name, key in entries:
+        text = fit_text(name, WIDTH - _KEY - 6)
+        width = _KEY + text_width(text)
+        if x > 2 and x + width > WIDTH - 2:
             x, y = 2.0, y + _LINE
-        parts.append(element("g", sign, transform=f"translate({x + 5:.1f} {y - 2.5:.1f})"))
-        parts.append(text_at(text, x + _SIGN, y))
-        x += room + _GAP
+        parts.append(element("g", key, transform=f"translate({x + 5:.1f} {y - 2.5:.1f})"))
+        parts.append(text_at(text, x + _KEY, y))
+        x += width + _GAP
     return Legend(join(parts), y + 4)
 
 
-def line_key(style: SeriesStyle, x: float, y: float) -> Markup:
+def line_key(style: SeriesStyle) -> Markup:
     """Return a piece of a series' line with its marker."""
-    line = draw_line((x - 5, y, x + 6, y), style.color, 1.1, style.dash)
-    return join(line, marker(style, x + 0.5, y, 1.9)) if style.shape else line
+    line = draw_line((-5, 0, 6, 0), style.color, 1.1, style.dash)
+    return join(line, draw_marker(style, 0.5, 0, 1.9)) if style.shape else line
 
 
-def marker_key(style: SeriesStyle, x: float, y: float) -> Markup:
+def marker_key(style: SeriesStyle) -> Markup:
     """Return a series' marker alone."""
-    return marker(style, x + 2, y, 2.1)
+    return draw_marker(style, 2, 0, 2.1)
 
 
-def bar_key(style: SeriesStyle, x: float, y: float) -> Markup:
+def bar_key(style: SeriesStyle, fill: str = "") -> Markup:
     """Return a piece of a series' bar."""
-    return element("rect", x=x - 3, y=y - 2.5, width=9.0, height=5.0, fill=style.color, stroke=style.color)
+    return element("rect", x=-3, y=-2.5, width=9.0, height=5.0, fill=fill or style.color, stroke=style.color)
 
 
-def incomplete_marker_key(x: float, y: float) -> Markup:
-    """Return a marker for which not all images were scored."""
-    return marker(PLAIN, x + 2, y, 1.9, hollow=True)
-
-
-def incomplete_bar_key(x: float, y: float) -> Markup:
-    """Return a bar for which not all images were scored."""
-    return element("rect", x=x - 3, y=y - 2.5, width=9.0, height=5.0, fill="#ffffff", stroke=PLAIN.color)
+INCOMPLETE_MARKER = ("not all scored", draw_marker(PLAIN, 2, 0, 1.9, hollow=True))
+INCOMPLETE_BAR = ("not all scored", bar_key(PLAIN, "#ffffff"))
+"""Legend entries for numbers for which not all images were scored."""

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from unicodedata import east_asian_width
 
 from formalimg._util.templates import printable
-from formalimg.reports.tables.format import shorten
+from formalimg.reports.tables.format import shorten_text
 
 _VOID = frozenset({"br", "img", "input", "meta"})
 
@@ -27,15 +27,13 @@ class Markup(str):
 
 def element(name: str, /, *children: str | Markup | Iterable[Markup], **attributes: object) -> Markup:
     """Return an element without attributes that are None or False; `class_` is `class`, `data_run` is `data-run`."""
-    opened = f"<{name}{''.join(map(_attribute, attributes, attributes.values()))}>"
-    if name in _VOID:
-        return Markup(opened)
-    return Markup(f"{opened}{join(*children)}</{name}>")
+    tag = f"<{name}{''.join(map(_attribute_text, attributes, attributes.values()))}>"
+    return Markup(tag if name in _VOID else f"{tag}{join(*children)}</{name}>")
 
 
 def join(*children: str | Markup | Iterable[Markup]) -> Markup:
     """Return children one after the other; plain text is escaped."""
-    return Markup("".join(map(_child, children)))
+    return Markup("".join(map(_child_text, children)))
 
 
 def escape_text(text: str) -> Markup:
@@ -43,15 +41,13 @@ def escape_text(text: str) -> Markup:
     return Markup(escape(printable(text)))
 
 
-def _child(child: str | Markup | Iterable[Markup]) -> str:
+def _child_text(child: str | Markup | Iterable[Markup]) -> str:
     if isinstance(child, Markup):
         return child
-    if isinstance(child, str):
-        return escape_text(child)
-    return "".join(map(_child, child))
+    return escape_text(child) if isinstance(child, str) else "".join(map(_child_text, child))
 
 
-def _attribute(name: str, value: object) -> str:
+def _attribute_text(name: str, value: object) -> str:
     if value is None or value is False:
         return ""
     name = name.rstrip("_").replace("_", "-")
@@ -83,18 +79,16 @@ class Figure(NamedTuple):
 
     def svg(self, unit: Literal["pt", ""] = "pt") -> str:
         """Return the figure as an SVG file that needs nothing from outside: no style, no fonts, no network."""
-        page = self.element(
-            xmlns="http://www.w3.org/2000/svg", width=f"{WIDTH:g}{unit}", height=f"{self.height:g}{unit}"
-        )
-        return f'<?xml version="1.0" encoding="UTF-8"?>\n{page}\n'
+        size = {"width": f"{WIDTH:g}{unit}", "height": f"{self.height:g}{unit}"}
+        return f'<?xml version="1.0" encoding="UTF-8"?>\n{self.element(xmlns="http://www.w3.org/2000/svg", **size)}\n'
 
     def __repr__(self) -> str:
         return f"<Figure {self.name}: {self.title}>"
 
     def _repr_html_(self) -> str:
         """Return the figure for notebooks: on white, in every theme, with its caption."""
-        drawn = self.element(width="640", style="max-width: 100%; height: auto; border-radius: 4px")
-        return str(join(drawn, element("p", self.note, style="max-width: 640px; font-size: 12px; opacity: 0.7")))
+        image = self.element(width="640", style="max-width: 100%; height: auto; border-radius: 4px")
+        return str(join(image, element("p", self.note, style="max-width: 640px; font-size: 12px; opacity: 0.7")))
 
     def element(self, **attributes: str) -> Markup:
         """Return the figure as an element of a page, as wide as there is room unless the attributes say it."""
@@ -160,17 +154,25 @@ def draw_line(
     )
 
 
-def polyline(points: Iterable[tuple[float, float] | None], color: str, width: float, dash: str = "") -> list[Markup]:
+def draw_rect(x: float, y: float, width: float, height: float, **attributes: str) -> Markup:
+    """Return a rectangle."""
+    sides = {"x": x, "y": y, "width": width, "height": height}
+    return element("rect", **{name: f"{value:.2f}" for name, value in sides.items()}, **attributes)
+
+
+def draw_polyline(
+    points: Iterable[tuple[float, float] | None], color: str, width: float, dash: str = ""
+) -> list[Markup]:
     """Return a line through points, broken where there is None."""
-    drawn, command = "", "M"
+    path, command = "", "M"
     for point in points:
         if point is not None:
-            drawn += "{}{:.2f} {:.2f}".format(command, *point)
+            path += "{}{:.2f} {:.2f}".format(command, *point)
         command = "M" if point is None else "L"
-    if not drawn:
+    if not path:
         return []
     stroke = {"stroke": color, "stroke_width": f"{width:g}", "stroke_dasharray": dash or None}
-    return [element("path", d=drawn, fill="none", stroke_linejoin="round", **stroke)]
+    return [element("path", d=path, fill="none", stroke_linejoin="round", **stroke)]
 
 
 def short_names(names: Sequence[str], max_length: int) -> list[str]:
@@ -182,7 +184,7 @@ def short_names(names: Sequence[str], max_length: int) -> list[str]:
     alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*long, strict=False)) if len(long) > 1 else ()
     whole_words = re.match(r".*[/\-_ ,]", "".join(letters[0] for letters in alike))
     common = len(whole_words[0]) if whole_words else 0
-    return [shorten(f"…{name[common:]}" if common and name in long else name, max_length) for name in names]
+    return [shorten_text(f"…{name[common:]}" if common and name in long else name, max_length) for name in names]
 
 
 def spread_labels(targets: Sequence[float], apart: float, top: float, bottom: float) -> list[float]:
@@ -191,25 +193,16 @@ def spread_labels(targets: Sequence[float], apart: float, top: float, bottom: fl
     Heights that are too near are moved together, as a block around their common middle, until no two blocks
     overlap. Where there is not room enough between top and bottom, the labels stand closer.
     """
-    if not targets:
-        return []
     apart = min(apart, (bottom - top) / max(1, len(targets) - 1))
-    blocks: list[list[float]] = []  # of heights targets
+
+    def start(block: Sequence[float]) -> float:
+        extent = apart * (len(block) - 1)
+        return min(max(sum(block) / len(block) - extent / 2, top), bottom - extent)
+
+    blocks: list[list[float]] = []  # of targets
     for height in targets:
         blocks.append([height])
-        while (
-            len(blocks) > 1 and _first(blocks[-1], apart, top, bottom) < _last(blocks[-2], apart, top, bottom) + apart
-        ):
+        while len(blocks) > 1 and start(blocks[-1]) < start(blocks[-2]) + apart * len(blocks[-2]):
             later = blocks.pop()
             blocks[-1].extend(later)
-    return [_first(block, apart, top, bottom) + number * apart for block in blocks for number, _ in enumerate(block)]
-
-
-def _first(block: Sequence[float], apart: float, top: float, bottom: float) -> float:
-    extent = apart * (len(block) - 1)
-    middle = sum(block) / len(block)
-    return min(max(middle - extent / 2, top), bottom - extent)
-
-
-def _last(block: Sequence[float], apart: float, top: float, bottom: float) -> float:
-    return _first(block, apart, top, bottom) + apart * (len(block) - 1)
+    return [start(block) + number * apart for block in blocks for number in range(len(block))]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 from formalimg._util.text import visible
-from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.benchmarks.registry import suite as find_suite
 from formalimg.errors import FormalimgError
 from formalimg.judges.failures import failure_sentences
 from formalimg.runs.inspection import inspect
@@ -73,8 +74,8 @@ class Failure:
     @cached_property
     def what_failed(self) -> tuple[str, ...]:
         """What the image does not show as asked, one English sentence each."""
-        said = failure_sentences(self.judged.verdict, suite_of(self.suite), self.planned.formula)
-        return tuple(sentence.text for sentence in said)
+        sentences = failure_sentences(self.judged.verdict, find_suite(self.suite), self.planned.formula)
+        return tuple(sentence.text for sentence in sentences)
 
     @cached_property
     def image(self) -> Image:
@@ -98,7 +99,7 @@ class Failure:
         return "\n".join(visible(line, one_line=True) for line in lines)
 
     def _repr_html_(self) -> str:
-        from formalimg.reports.results.notebook_html import failures_html
+        from formalimg.reports.results.notebooks import failures_html
 
         return failures_html([self], 1)
 
@@ -127,8 +128,8 @@ class Failures(Sequence[Failure]):
     @overload
     def __getitem__(self, index: slice) -> Failures: ...
     def __getitem__(self, index: int | slice) -> Failure | Failures:
-        found = self._failures[index]
-        return Failures(found, self._total) if isinstance(found, tuple) else found
+        failures = self._failures[index]
+        return Failures(failures, self._total) if isinstance(failures, tuple) else failures
 
     def __repr__(self) -> str:
         return f"<{len(self)} of {self._total} images that failed>"
@@ -137,23 +138,22 @@ class Failures(Sequence[Failure]):
         return "\n\n".join(map(str, self._failures)) or "no image failed"
 
     def _repr_html_(self) -> str:
-        from formalimg.reports.results.notebook_html import failures_html
+        from formalimg.reports.results.notebooks import failures_html
 
         return failures_html(self._failures, self._total)
 
 
 def find_failures(run: RunRecord, levels: Collection[int] | None, limit: int | None) -> Failures:
     """Return the failed images of a run."""
-    failed = [one for one in run.outcomes() if one.passed is False and (levels is None or one.level in levels)]
+    failed = [image for image in run.outcomes() if image.passed is False and (levels is None or image.level in levels)]
     chosen = failed
     if limit is not None and len(failed) > limit:
-        ranks: dict[int, int] = {}
+        counts: Counter[int] = Counter()
         ranked = []
-        for place, one in enumerate(failed):
-            ranks[one.level] = ranks.get(one.level, 0) + 1
-            ranked.append((ranks[one.level], one.level, place))
-        chosen = [failed[place] for *_, place in sorted(sorted(ranked)[:limit], key=lambda entry: entry[2])]
-    found = run.judged([(one.item, one.sample) for one in chosen]) if chosen else ()
-    return Failures(
-        [Failure(run.manifest.suite, run.items[judged.outcome.item], judged) for judged in found], len(failed)
-    )
+        for number, image in enumerate(failed):
+            counts[image.level] += 1
+            ranked.append((counts[image.level], image.level, number))
+        chosen = [failed[number] for number in sorted(number for *_, number in sorted(ranked)[:limit])]
+    images = run.judged([(image.item, image.sample) for image in chosen]) if chosen else ()
+    suite = run.manifest.suite
+    return Failures([Failure(suite, run.items[judged.outcome.item], judged) for judged in images], len(failed))

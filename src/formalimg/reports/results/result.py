@@ -1,4 +1,4 @@
-"""`Evaluation`: the result of a run, with its numbers, tables, figures, data frames and failures."""
+"""Results of a run (`Evaluation`), with tables, figures, data frames and failures, and of several (`RunComparison`)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from formalimg.reports.comparison_model import Comparison
     from formalimg.reports.figures.svg import Figure
     from formalimg.reports.results.failures import Failures
-    from formalimg.reports.results.run_comparison import RunComparison
 
 _WIDTH = 100
 """The width of the table that `print` shows, in characters."""
@@ -59,13 +58,13 @@ class Evaluation:
             missing: how images without a verdict count: `exclude`, `fail` or `error`.
             epsilon: the pass rate to hold; the suite's own if None.
         """
-        return self._compared(missing, epsilon).sections[0].rows[0].summary
+        return self._compare(missing, epsilon).sections[0].rows[0].summary
 
     def table(self, *, missing: MissingPolicy = "exclude") -> str:
         """Return the numbers as a Markdown table."""
         from formalimg.reports.report import render  # here, because it is large
 
-        return render(self._compared(missing), "md")
+        return render(self._compare(missing), "md")
 
     def write_report(self, path: str | Path, *, missing: MissingPolicy = "exclude") -> Path:
         """Write the report as one self-contained HTML file and return its path."""
@@ -86,13 +85,13 @@ class Evaluation:
         """
         from formalimg.reports.figures.runs import comparison_figures
 
-        drawn = comparison_figures(self._compared(missing))
-        if not drawn:
+        figures = {drawing.name: drawing for drawing in comparison_figures(self._compare(missing))}
+        if not figures:
             raise FormalimgError(f"nothing is scored in {self.folder}: failures() and print() show what there is")
-        for one in drawn:
-            if figure in one.name:
-                return one
-        raise FormalimgError(f"there is no figure {figure!r}: name one of {', '.join(one.name for one in drawn)}")
+        for name, drawing in figures.items():
+            if figure in name:
+                return drawing
+        raise FormalimgError(f"there is no figure {figure!r}: name one of {', '.join(figures)}")
 
     def failures(self, *, levels: Collection[int] | None = None, limit: int | None = None) -> Failures:
         """Return the images that failed, in the order of the items, each with its image, prompt, and what is wrong.
@@ -117,9 +116,9 @@ class Evaluation:
         """
         from formalimg.human_eval.ratings import human_labels
         from formalimg.reports.comparison import compare
-        from formalimg.reports.results.run_comparison import RunComparison
 
-        runs = [self.run, *((each if isinstance(each, Evaluation) else Evaluation(Path(each))).run for each in others)]
+        runs = [self.run]
+        runs += [(result if isinstance(result, Evaluation) else Evaluation(Path(result))).run for result in others]
         return RunComparison(compare(runs, labels=None if human is None else human_labels(human, runs)))
 
     def to_pandas(self, *, parts: bool = False, human: str | Path | None = None) -> DataFrame:
@@ -133,7 +132,7 @@ class Evaluation:
             FormalimgError: if pandas is not installed.
         """
         from formalimg.human_eval.ratings import human_labels
-        from formalimg.reports.results.data_frames import image_frame, part_frame
+        from formalimg.reports.results.notebooks import image_frame, part_frame
 
         if parts:
             if human is not None:
@@ -145,20 +144,56 @@ class Evaluation:
         return image_frame(self.run, {} if labels is None else labels.passed)
 
     def __str__(self) -> str:
-        from formalimg.reports.report import plain_table
+        from formalimg.reports.report import terminal_text
 
-        return plain_table(self._compared(), _WIDTH)
+        return terminal_text(self._compare(), _WIDTH, has_claims=False)
 
     def __repr__(self) -> str:
         judged = f", judged by {self.judge.name}" if self.judge else ""
         return visible(f"<Evaluation in {self.folder}{judged}>", one_line=True)
 
     def _repr_html_(self) -> str:
-        from formalimg.reports.results.notebook_html import comparison_html
+        from formalimg.reports.results.notebooks import comparison_html
 
-        return comparison_html(self._compared())
+        return comparison_html(self._compare())
 
-    def _compared(self, missing: MissingPolicy = "exclude", epsilon: float | None = None) -> Comparison:
+    def _compare(self, missing: MissingPolicy = "exclude", epsilon: float | None = None) -> Comparison:
         from formalimg.reports.comparison import compare  # here, because it is large
 
         return compare([self.run], missing=missing, epsilon=epsilon)
+
+
+@dataclass(frozen=True, repr=False)
+class RunComparison:
+    """Runs side by side; `Evaluation.compare` makes it. `print` shows who is ahead, by whom, and the table."""
+
+    comparison: Comparison  # the numbers of the report
+
+    @property
+    def claims(self) -> list[str]:
+        """Who is ahead, by whom and by how much, for each suite, followed by the differences that this rests on."""
+        from formalimg.reports.findings import list_claims
+
+        return [claim for section in self.comparison.sections for claim in list_claims(section, self.comparison)]
+
+    def to_pandas(self) -> DataFrame:
+        """Return one row for each pair of runs: `difference` is the first minus the second, from -1 to 1.
+
+        `by` says who decides: people where both runs have labels, otherwise the judge.
+        """
+        from formalimg.reports.results.notebooks import pair_frame
+
+        return pair_frame(self.comparison)
+
+    def __str__(self) -> str:
+        from formalimg.reports.report import render
+
+        return render(self.comparison, "terminal")
+
+    def __repr__(self) -> str:
+        return visible(f"<RunComparison: {' '.join(self.claims[:1])}>", one_line=True)
+
+    def _repr_html_(self) -> str:
+        from formalimg.reports.results.notebooks import comparison_html
+
+        return comparison_html(self.comparison)

@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 import re
 import tempfile
+import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from formalimg._util.io import atomic_write
-from formalimg._util.strict_json import loads_strict
+from formalimg._util.strict_json import dumps_storable, loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.reports.comparison import compare
 from formalimg.reports.report import render
 from formalimg.reports.sharing.bundle_format import (
+    CHUNK,
+    HEADER,
+    KIND,
+    MAX_FILE_BYTES,
     REPORT,
+    SCHEMA,
     TABLES,
-    BundleWriter,
+    FileDigest,
+    digest_text,
     image_path,
     json_bytes,
     run_path,
     table_path,
 )
-from formalimg.runs.reader import open_run
+from formalimg.runs.reader import StoredRun, open_run
 from formalimg.runs.records import RowRecord, RunRecords, open_records, restore_run
 
 _DEPENDENCIES = ("numpy", "pillow", "ortools")
 """Packages whose versions may change a number."""
-_CHUNK = 1 << 20
+_TIME = (1980, 1, 1, 0, 0, 0)
 
 
 class WrittenBundle(NamedTuple):
@@ -64,27 +72,31 @@ def write_bundle(
         raise FormalimgError(f"{target} is there already: choose another name, or remove it")
     if not target.parent.is_dir():
         raise FormalimgError(f"cannot write {target}: the folder {target.parent} does not exist")
-    named = _named([Path(folder) for folder in folders])
-    with_images = {name for name, folder in named.items() if images and _has_images(folder)}
-    with ExitStack() as opened, tempfile.TemporaryFile() as file, closing(BundleWriter(file)) as writer:
-        records = {name: opened.enter_context(open_records(folder)) for name, folder in named.items()}
-        about = []
-        for name, found in records.items():
-            counts = RunCounts()
-            _add_records(writer, name, found, counts)
-            about.append(counts.header(name, images=name in with_images))
-            if name in with_images:
-                for image, data in _images(named[name]):
+    named = _name_runs([Path(folder) for folder in folders])
+    with ExitStack() as stack, tempfile.TemporaryFile() as file, closing(_BundleWriter(file)) as writer:
+        records = {name: stack.enter_context(open_records(folder)) for name, folder in named.items()}
+        runs = []
+        for name, run_records in records.items():
+            counts = _RunCounts()
+            writer.add(run_path(name, "run.toml"), run_records.manifest)
+            for table, rows in run_records.tables.items():
+                writer.add_records(table_path(name, table), counts.count(table, rows))
+            for journal, data in run_records.journals.items():
+                writer.add(run_path(name, journal), data)
+            with closing(open_run(named[name])) as run:
+                has_images = images and run.has_images
+                for image, data in _read_images(run) if has_images else ():
                     writer.add(image_path(name, image), data)
+            runs.append(counts.header(name, images=has_images))
         # From a copy made of the records: whoever has the bundle has no more than these.
         with restored_runs(records) as copies:
             for name, data in report_files(copies).items():
                 writer.add(name, data)
-        digest = writer.finish({"made_with": made_with, "versions": _versions(), "runs": about})
+        digest = writer.finish({"made_with": made_with, "versions": _package_versions(), "runs": runs})
         size = file.tell()
         file.seek(0)
-        atomic_write(target, _chunks(file))
-    return WrittenBundle(target, digest, size, tuple(about))
+        atomic_write(target, iter(lambda: file.read(CHUNK), b""))
+    return WrittenBundle(target, digest, size, tuple(runs))
 
 
 @contextmanager
@@ -92,19 +104,18 @@ def restored_runs(records: Mapping[str, RunRecords]) -> Iterator[dict[str, Path]
     """Yield run folders made of records, by name, in a temporary folder that is removed at the end."""
     with tempfile.TemporaryDirectory(prefix="formalimg-bundle-") as root:
         folders = {name: Path(root) / name for name in records}
-        for name, found in records.items():
-            restore_run(folders[name], found)
+        for name, run_records in records.items():
+            restore_run(folders[name], run_records)
         yield folders
 
 
 def report_files(folders: Mapping[str, Path]) -> dict[str, bytes]:
     """Return the report on runs, with a row for each judge: `report.json` and `report.md`, without paths."""
-    with ExitStack() as opened:
+    with ExitStack() as stack:
         runs = []
         for folder in folders.values():
-            run = opened.enter_context(closing(open_run(folder)))
-            judges = run.judges()
-            runs += [opened.enter_context(closing(open_run(folder, judge))) for judge in judges] or [run]
+            run = stack.enter_context(closing(open_run(folder)))
+            runs += [stack.enter_context(closing(open_run(folder, judge))) for judge in run.judges()] or [run]
         comparison = compare(runs)
         data, text = render(comparison, "json"), render(comparison, "md")
     for root in {f"{folder.parent}/" for folder in folders.values()}:
@@ -114,14 +125,14 @@ def report_files(folders: Mapping[str, Path]) -> dict[str, bytes]:
 
 def run_counts(name: str, records: RunRecords, *, images: bool) -> dict[str, Any]:
     """Return what the header of a bundle says about a run, all of it counted from its records."""
-    counts = RunCounts()
+    counts = _RunCounts()
     for table, rows in records.tables.items():
-        for _ in counts.counted(table, rows):
+        for _ in counts.count(table, rows):
             pass
     return counts.header(name, images=images)
 
 
-class RunCounts:
+class _RunCounts:
     """Counts the records of a run while they are read."""
 
     def __init__(self) -> None:
@@ -130,7 +141,7 @@ class RunCounts:
         self._passed: Counter[str] = Counter()
         self._judges: list[str] = []
 
-    def counted(self, table: str, rows: Iterable[RowRecord]) -> Iterator[RowRecord]:
+    def count(self, table: str, rows: Iterable[RowRecord]) -> Iterator[RowRecord]:
         """Yield the rows of a table, and count them."""
         for row in rows:
             match table:
@@ -156,54 +167,99 @@ class RunCounts:
         }
 
 
-def _named(folders: Sequence[Path]) -> dict[str, Path]:
+def _name_runs(folders: Sequence[Path]) -> dict[str, Path]:
     """Return the folders by names that are unique and can be part of a path."""
-    found: dict[str, Path] = {}
+    named: dict[str, Path] = {}
     for folder in folders:
-        if folder.resolve() in {other.resolve() for other in found.values()}:
+        if folder.resolve() in {path.resolve() for path in named.values()}:
             raise FormalimgError(f"{folder} is named twice: name each run once")
         stem = re.sub(r"[/\\:\x00-\x1f\x7f]", "-", folder.resolve().name)[:150].lstrip(".") or "run"
         names = (stem if number == 1 else f"{stem}-{number}" for number in range(1, len(folders) + 2))
-        found[next(name for name in names if name not in found)] = folder
-    return found
+        named[next(name for name in names if name not in named)] = folder
+    return named
 
 
-def _add_records(writer: BundleWriter, name: str, records: RunRecords, counts: RunCounts) -> None:
-    writer.add(run_path(name, "run.toml"), records.manifest)
-    for table, rows in records.tables.items():
-        writer.add_records(table_path(name, table), counts.counted(table, rows))
-    for journal, data in records.journals.items():
-        writer.add(run_path(name, journal), data)
-
-
-def _has_images(folder: Path) -> bool:
-    with closing(open_run(folder)) as run:
-        return run.has_images
-
-
-def _images(folder: Path) -> Iterator[tuple[str, bytes]]:
+def _read_images(run: StoredRun) -> Iterator[tuple[str, bytes]]:
     """Yield the names and bytes of the images of a run, each checked by its digest."""
-    with closing(open_run(folder)) as run:
-        for judged in run.judged():
-            if judged.image is None:
-                continue
-            try:
-                yield judged.image.name, judged.image.read_bytes()
-            except OSError as error:
-                advice = "restore it, or leave --images out"
-                raise FormalimgError(f"cannot bundle {judged.image}: {error.strerror}; {advice}") from error
-
-
-def _versions() -> dict[str, str]:
-    found = {"python": ".".join(platform.python_version_tuple()[:2])}
-    for package in _DEPENDENCIES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:  # a copy without metadata
+    for judged in run.judged():
+        if judged.image is None:
             continue
-    return found
+        try:
+            yield judged.image.name, judged.image.read_bytes()
+        except OSError as error:
+            advice = "restore it, or leave --images out"
+            raise FormalimgError(f"cannot bundle {judged.image}: {error.strerror}; {advice}") from error
 
 
-def _chunks(file: IO[bytes]) -> Iterator[bytes]:
-    while data := file.read(_CHUNK):
-        yield data
+def _package_versions() -> dict[str, str]:
+    versions = {"python": ".".join(platform.python_version_tuple()[:2])}
+    for package in _DEPENDENCIES:
+        with suppress(PackageNotFoundError):  # a copy without metadata
+            versions[package] = version(package)
+    return versions
+
+
+class _BundleWriter:
+    """Writes the files of a bundle, and last its header. The same files give the same bytes."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._archive = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9)
+        self._files: dict[str, FileDigest] = {}
+
+    def add(self, path: str, data: bytes) -> None:
+        """Add a file; images are stored as they are, because they are compressed already."""
+        _require_size(path, len(data))
+        self._files[path] = FileDigest(hashlib.sha256(data).hexdigest(), len(data))
+        self._write(path, data)
+
+    def add_records(self, path: str, records: Iterable[Mapping[str, object]]) -> None:
+        """Add records as JSON lines, as `lines_bytes` makes them, without holding them all."""
+        digest, size = hashlib.sha256(), 0
+        with self._archive.open(path, "w") as file:
+            for lines in _join_lines(f"{dumps_storable(record)}\n".encode() for record in records):
+                digest.update(lines)
+                size += len(lines)
+                _require_size(path, size)
+                file.write(lines)
+        _set_attributes(self._archive.getinfo(path))
+        self._files[path] = FileDigest(digest.hexdigest(), size)
+
+    def finish(self, contents: Mapping[str, object]) -> str:
+        """Write the header, and return the digest of the bundle."""
+        files = {path: entry._asdict() for path, entry in sorted(self._files.items())}
+        header = json_bytes({"kind": KIND, "schema": SCHEMA, **contents, "files": files})
+        self._write(HEADER, header)
+        digest = hashlib.sha256(header).hexdigest()
+        self._archive.comment = digest_text(digest).encode()
+        self._archive.close()
+        return digest
+
+    def close(self) -> None:
+        """Stop writing, finished or not."""
+        self._archive.close()
+
+    def _write(self, path: str, data: bytes) -> None:
+        entry = zipfile.ZipInfo(path, _TIME)
+        _set_attributes(entry)
+        entry.compress_type = zipfile.ZIP_STORED if "/images/" in path else zipfile.ZIP_DEFLATED
+        self._archive.writestr(entry, data, compresslevel=9)
+
+
+def _require_size(path: str, size: int) -> None:
+    if size > MAX_FILE_BYTES:
+        raise FormalimgError(f"{path} would have {size:,} bytes, and a bundle takes {MAX_FILE_BYTES:,} for each")
+
+
+def _set_attributes(entry: zipfile.ZipInfo) -> None:
+    entry.create_system, entry.external_attr = 3, 0o644 << 16  # the same on every system
+
+
+def _join_lines(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield lines joined to chunks, which compress faster than each alone."""
+    chunk = bytearray()
+    for line in lines:
+        chunk += line
+        if len(chunk) >= CHUNK:
+            yield bytes(chunk)
+            chunk.clear()
+    yield bytes(chunk)

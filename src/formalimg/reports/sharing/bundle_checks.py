@@ -1,12 +1,26 @@
-"""What the verification of a bundle tells: what differs, what was computed again, and what nobody can compute again."""
+"""What the verification of a bundle tells, and where runs differ from their own plan or plain data from each other."""
 
 from __future__ import annotations
 
-from collections import Counter
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
+from formalimg._util.strict_json import dumps_storable
 from formalimg._util.text import truncate
+from formalimg.benchmarks.loader import load
+from formalimg.errors import FormalimgError
+from formalimg.runs.image_store import image_stem
+from formalimg.runs.looks import read_looks
+from formalimg.runs.manifest import RunManifest
+from formalimg.runs.plan import image_seed, judge_key, plan_digest, question_key
+from formalimg.runs.queries import ImageOutcome
+from formalimg.runs.reader import StoredRun
+from formalimg.runs.records import RunRecords
+from formalimg.types import Item
 
 
 class BundleFinding(NamedTuple):
@@ -78,37 +92,222 @@ class CheckTally:
     _missing: Counter[tuple[str, str]] = field(default_factory=Counter)
     _unproven: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def differs(self, place: str, text: str) -> None:
+    def differs(self, path: str, text: str) -> None:
         """Note something that differs."""
-        self.findings.append(BundleFinding(truncate(place, 200, 60), truncate(text, 400, 100)))
+        self.findings.append(BundleFinding(truncate(path, 200, 60), truncate(text, 400, 100)))
 
-    def lacks(self, count: int, what: str, reason: str) -> None:
+    def lacks(self, count: int, subject: str, reason: str) -> None:
         """Note something of the plan that is not there."""
-        self._missing[what, reason] += count
+        self._missing[subject, reason] += count
 
-    def cannot_prove(self, count: int, what: str, reason: str) -> None:
+    def cannot_prove(self, count: int, subject: str, reason: str) -> None:
         """Note something that does not follow from anything else."""
-        self._unproven[what, reason] += count
+        self._unproven[subject, reason] += count
 
     def result(self, digest: str, made_with: str, files: int, *, is_cited: bool) -> BundleCheck:
         """Return everything that was noted."""
         missing, unproven = (
-            tuple(Unproven(what, count, reason) for (what, reason), count in counts.items() if count)
-            for counts in (self._missing, self._unproven)
+            tuple(Unproven(subject, count, reason) for (subject, reason), count in counter.items() if count)
+            for counter in (self._missing, self._unproven)
         )
-        return BundleCheck(
-            tuple(self.findings),
-            digest,
-            is_cited,
-            made_with,
-            files,
-            self.verdicts,
-            self.by_answers,
-            self.by_scene,
-            self.by_image,
-            self.images_to_judge,
-            self.numbers,
-            self.planned,
-            missing,
-            unproven,
-        )
+        counts = (self.verdicts, self.by_answers, self.by_scene, self.by_image, self.images_to_judge)
+        sums = (*counts, self.numbers, self.planned)
+        return BundleCheck(tuple(self.findings), digest, is_cited, made_with, files, *sums, missing, unproven)
+
+
+TOLERANCE = 1e-9
+"""Numbers may differ by this share: another processor may round otherwise in the last digits."""
+
+_ABSENT: Final = object()
+
+
+def value_differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield the path of each value that differs, with both values."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for name in dict.fromkeys((*new, *old)):
+            inner = f"{path}.{name}".lstrip(".")
+            yield from value_differences(old.get(name, _ABSENT), new.get(name, _ABSENT), inner)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for number, (before, after) in enumerate(zip(old, new, strict=True)):
+            names = (before[key] for key in ("name", "suite") if isinstance(before, dict) and key in before)
+            yield from value_differences(before, after, f"{path}[{next(names, number)}]")
+    elif not is_same(old, new):
+        yield path, old, new
+
+
+def is_same(old: Any, new: Any) -> bool:
+    """Return whether two values are the same, numbers but for their last digits."""
+    if isinstance(old, bool) or isinstance(new, bool):
+        return old is new
+    if isinstance(old, int | float) and isinstance(new, int | float):
+        return math.isclose(old, new, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return bool(old == new)
+
+
+def count_leaves(data: Any) -> int:
+    """Return how many values there are in plain data."""
+    if isinstance(data, dict | list):
+        return sum(map(count_leaves, data.values() if isinstance(data, dict) else data))
+    return 1
+
+
+def value_text(value: Any) -> str:
+    """Return a value as it is shown in a message."""
+    return "absent" if value is _ABSENT else truncate(dumps_storable(value), 100, 40)
+
+
+_PREMADE = "folder/"
+"""Models of this name serve existing files, of which some may be absent; no other model ends so."""
+
+
+class RunCoverage(NamedTuple):
+    """How much of its plan a run has."""
+
+    planned: int  # items by samples, as the manifest says
+    never_made: int  # those that nobody has tried to make, or that are not even planned
+    without_image: Mapping[str, int]  # those that the model refused or failed to make, by status
+
+
+def run_coverage(manifest: RunManifest, records: RunRecords) -> RunCoverage:
+    """Return how much of its plan a run has."""
+    status = Counter(str(row["status"]) for row in records.tables["pictures"])
+    planned = max(sum(1 for _ in records.tables["items"]) * manifest.samples, status.total())
+    never_made = status["planned"] + planned - status.total()
+    status.pop("planned", 0)
+    status.pop("made", 0)
+    return RunCoverage(planned, never_made, dict(status))
+
+
+def item_problems(run: StoredRun, records: RunRecords, items: Mapping[str, Item[object]]) -> Iterator[str]:
+    """Yield where items differ from their records, their keys, and the items of the suite that ship with formalimg."""
+    keys = {str(row["id"]): str(row["question"]) for row in records.tables["items"]}
+    for item in items.values():
+        planned = run.items[item.id]
+        if question_key(item) != keys[item.id]:
+            yield f"item {item.id} is not the one that was asked for: its key differs"
+        formula = str(getattr(item.spec, "text", ""))
+        if (planned.prompt, planned.tags, planned.formula) != (item.prompt, item.tags, formula):
+            yield f"item {item.id}: its prompt, tags or formula are not those of its record"
+    if plan_digest(keys.values()) != run.manifest.items_digest:
+        yield "the items are not those of the manifest: their digest differs"
+    shipped = load_shipped_items(run.manifest)
+    if not is_of_shipped(items, shipped):
+        return
+    for item in items.values():
+        if item.id not in shipped or shipped[item.id].question != keys[item.id]:
+            yield f"item {item.id} is not the one of {run.manifest.suite} that ships with formalimg, as others are"
+
+
+class ShippedItem(NamedTuple):
+    """An item that ships with formalimg: the key of what it asks for, and its prompt."""
+
+    question: str
+    prompt: str
+
+
+def load_shipped_items(manifest: RunManifest) -> Mapping[str, ShippedItem]:
+    """Return the items of the suite of a run that ship with formalimg, by id; none if no such items do."""
+    return _load_suite_items(manifest.suite, manifest.suite_version)
+
+
+@lru_cache(4)
+def _load_suite_items(suite: str, version: str) -> Mapping[str, ShippedItem]:
+    if not version:
+        return {}
+    try:
+        items: Sequence[Item[Any]] = load(suite, f"@{version}")
+    except FormalimgError:
+        return {}
+    return {item.id: ShippedItem(question_key(item), item.prompt) for item in items}
+
+
+def is_of_shipped(items: Mapping[str, Item[object]], shipped: Mapping[str, ShippedItem]) -> bool:
+    """Return whether items are those that ship, or were: those that others synthesize have other prompts."""
+    return any(item.id in shipped and item.prompt == shipped[item.id].prompt for item in items.values())
+
+
+def image_row_problems(manifest: RunManifest, records: RunRecords, items: Mapping[str, Item[object]]) -> Iterator[str]:
+    """Yield which rows of images no run has: other seeds, names or statuses, and gaps between samples."""
+    samples = defaultdict[str, set[int]](set)
+    for row in records.tables["pictures"]:
+        item, sample, status = items.get(str(row["item"])), row["sample"], row["status"]
+        image = f"item {truncate(str(row['item']), 50, 10)}, image {sample}"
+        if item is None or type(sample) is not int or sample < 0:
+            yield f"{image}: it is of no item of the run"
+            continue
+        samples[item.id].add(sample)
+        if row["seed"] != image_seed(manifest.seed, item, sample):
+            yield f"{image}: its seed does not follow from the seed of the run"
+        if status == "absent" and not manifest.model.name.startswith(_PREMADE):
+            yield f"{image}: it is absent, and {truncate(manifest.model.name, 60, 20)} leaves no image absent"
+        has_file = row["file"] is not None or row["sha256"] is not None
+        if status == "made" and str(row["file"]).rpartition(".")[0] != image_stem(item.id, sample):
+            yield f"{image}: its file has the name of another image"
+        if manifest.imported and has_file and (row["bytes"] or row["sha256"] != row["key"]):
+            yield f"{image}: it has an image, and the run says that its answers were imported without images"
+        if status != "made" and has_file:
+            yield f"{image}: it has a file, and its status is {truncate(str(status), 20, 5)}"
+    for id_ in items:
+        if samples[id_] != set(range(len(samples[id_]))) or len(samples[id_]) > manifest.samples:
+            yield f"item {id_} has the images {sorted(samples[id_])}, and the manifest plans {manifest.samples}"
+
+
+def judge_problems(run: StoredRun, records: RunRecords) -> Iterator[str]:
+    """Yield which judges have other settings than their key, and whether the manifest names one of them."""
+    judges = run.judges()
+    for judge, row in zip(judges, records.tables["judges"], strict=True):
+        if judge_key(judge) != row["key"]:
+            yield f"{judge.name} has other settings than its key"
+    last = run.manifest.judge
+    if last is not None and judge_key(last) not in map(judge_key, judges):
+        yield f"the manifest names the judge {last.name} with settings that no judge of the run has"
+    listed = {str(row["key"]) for row in records.tables["judges"]}
+    strays = Counter(str(row["judge"])[:16] for row in records.tables["verdicts"] if str(row["judge"]) not in listed)
+    for key, count in strays.items():
+        yield f"{count:,} verdicts are of a judge that is not listed: {key}…"
+
+
+def look_problems(run: StoredRun, outcomes: Mapping[str, Sequence[ImageOutcome]]) -> Iterator[str]:
+    """Yield where the looks of an adaptive run are not those of its verdicts."""
+    looks = read_looks(run.folder)
+    if bool(run.manifest.adaptive) != (looks is not None):
+        yield "the manifest and the looks do not agree on whether the run is adaptive"
+    if looks is None:
+        return
+    if run.manifest.adaptive and str(looks) != run.manifest.adaptive:
+        yield "the design is not the one of the manifest"
+    passed = {outcome.item: outcome.passed for outcome in outcomes.get(looks.judge, ()) if outcome.sample == 0}
+    for number, images in enumerate(looks.seen, 1):
+        for counted, ids in images.outcomes.items():
+            wrong = [id_ for id_ in ids if id_ not in passed or passed[id_] not in _LOOKED[counted]]
+            if wrong:
+                yield f"look {number} counts item {truncate(wrong[0], 50, 10)} as {counted}, and its verdict does not"
+
+
+_LOOKED: Mapping[str, tuple[bool | None, ...]] = {
+    "passed": (True,),
+    "failed": (False,),
+    "unscored": (None,),
+    "won": (True,),
+    "lost": (False,),
+    "tied": (True, False),
+}
+"""The verdicts that an image may have which a look counts so."""
+
+
+def count_unjudged(outcomes: Sequence[ImageOutcome]) -> int:
+    """Return how many images have been made and not been judged."""
+    return sum(outcome.reason == "not judged" for outcome in outcomes)
+
+
+def count_repeated_images(records: RunRecords) -> int:
+    """Return how many images are the same, byte by byte, as another one of the run."""
+    counts = Counter(row["sha256"] for row in records.tables["pictures"] if row["sha256"] is not None)
+    return sum(count - 1 for count in counts.values())
+
+
+def stray_verdicts(records: RunRecords) -> int:
+    """Return how many verdicts are about no image of the run, such as of one that was made again since."""
+    questions = {str(row["id"]): row["question"] for row in records.tables["items"]}
+    present = {(questions.get(str(row["item"])), row["sha256"]) for row in records.tables["pictures"]}
+    return sum((row["question"], row["picture"]) not in present for row in records.tables["verdicts"])

@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +27,6 @@ from formalimg._util.io import refuse_special_file
 from formalimg._util.json_size import count_values
 from formalimg._util.strict_json import dumps_storable, loads_strict
 from formalimg.errors import FormalimgError
-from formalimg.reports.sharing.archive_limits import require_plain_archive
 from formalimg.runs.records import table_names
 
 SCHEMA = 1
@@ -46,8 +46,7 @@ _MAX_LINE_BYTES = 32_000_000
 """The longest row of a table: its texts have limits of their own."""
 _DIGEST = re.compile(r"(?:sha256:)?([0-9a-f]{64})")
 _RUN_NAME = re.compile(r"[^./\\:\x00-\x1f\x7f][^/\\:\x00-\x1f\x7f]{0,199}")
-_TIME = (1980, 1, 1, 0, 0, 0)
-_CHUNK = 1 << 20
+CHUNK = 1 << 20
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, OSError, RuntimeError)
 
 
@@ -56,11 +55,6 @@ class FileDigest(NamedTuple):
 
     sha256: str
     bytes: int
-
-
-def digest_of(data: bytes) -> FileDigest:
-    """Return digest and size of these bytes."""
-    return FileDigest(hashlib.sha256(data).hexdigest(), len(data))
 
 
 def table_path(run: str, table: str) -> str:
@@ -88,73 +82,6 @@ def lines_bytes(records: Iterable[Mapping[str, object]]) -> bytes:
     return "".join(f"{dumps_storable(record)}\n" for record in records).encode()
 
 
-class BundleWriter:
-    """Writes the files of a bundle, and last its header. The same files give the same bytes."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        """Begin a bundle in an open file."""
-        self._archive = zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=9)
-        self._files: dict[str, FileDigest] = {}
-
-    def add(self, path: str, data: bytes) -> None:
-        """Add a file; images are stored as they are, because they are compressed already."""
-        _require_size(path, len(data))
-        self._files[path] = digest_of(data)
-        self._write(path, data)
-
-    def add_records(self, path: str, records: Iterable[Mapping[str, object]]) -> None:
-        """Add records as JSON lines, as `lines_bytes` makes them, without holding them all."""
-        digest, size = hashlib.sha256(), 0
-        with self._archive.open(path, "w") as file:
-            for lines in _joined(f"{dumps_storable(record)}\n".encode() for record in records):
-                digest.update(lines)
-                size += len(lines)
-                _require_size(path, size)
-                file.write(lines)
-        _set_attributes(self._archive.getinfo(path))
-        self._files[path] = FileDigest(digest.hexdigest(), size)
-
-    def finish(self, about: Mapping[str, object]) -> str:
-        """Write the header, and return the digest of the bundle."""
-        files = {path: entry._asdict() for path, entry in sorted(self._files.items())}
-        header = json_bytes({"kind": KIND, "schema": SCHEMA, **about, "files": files})
-        self._write(HEADER, header)
-        digest = hashlib.sha256(header).hexdigest()
-        self._archive.comment = digest_text(digest).encode()
-        self._archive.close()
-        return digest
-
-    def close(self) -> None:
-        """Stop writing, finished or not."""
-        self._archive.close()
-
-    def _write(self, path: str, data: bytes) -> None:
-        entry = zipfile.ZipInfo(path, _TIME)
-        _set_attributes(entry)
-        entry.compress_type = zipfile.ZIP_STORED if "/images/" in path else zipfile.ZIP_DEFLATED
-        self._archive.writestr(entry, data, compresslevel=9)
-
-
-def _require_size(path: str, size: int) -> None:
-    if size > MAX_FILE_BYTES:
-        raise FormalimgError(f"{path} would have {size:,} bytes, and a bundle takes {MAX_FILE_BYTES:,} for each")
-
-
-def _set_attributes(entry: zipfile.ZipInfo) -> None:
-    entry.create_system, entry.external_attr = 3, 0o644 << 16  # the same on every system
-
-
-def _joined(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield lines joined to chunks, which compress faster than each alone."""
-    chunk = bytearray()
-    for line in lines:
-        chunk += line
-        if len(chunk) >= _CHUNK:
-            yield bytes(chunk)
-            chunk.clear()
-    yield bytes(chunk)
-
-
 class BundleReader:
     """Reads a bundle that may come from anywhere: nothing is unpacked by name, and no more is read than is declared."""
 
@@ -164,7 +91,7 @@ class BundleReader:
         try:
             refuse_special_file(path)
             self._file = path.open("rb")
-            sizes = require_plain_archive(self._file)
+            entry_count, name_bytes = _require_plain_archive(self._file)
             self._values_left = _MAX_VALUES + _VALUES_PER_BYTE * os.fstat(self._file.fileno()).st_size
             self._archive = zipfile.ZipFile(self._file)
             entries = self._archive.infolist()
@@ -172,7 +99,7 @@ class BundleReader:
                 raise ValueError("a name is in it twice")
             self.comment = self._archive.comment.decode("ascii", "replace")
             # It lists the files, and says little besides.
-            limit = _HEADER_BYTES + sizes.entries * _HEADER_BYTES_PER_FILE + 6 * sizes.name_bytes
+            limit = _HEADER_BYTES + entry_count * _HEADER_BYTES_PER_FILE + 6 * name_bytes
             self.header_bytes = self._read(HEADER, limit)
             header = read_json(self.header_bytes)
         except FileNotFoundError as error:
@@ -195,34 +122,34 @@ class BundleReader:
     @cached_property
     def declared(self) -> Mapping[str, FileDigest]:
         """The files that the header lists, with digests and sizes; entries that are none have an empty digest."""
-        listed = self.header.get("files")
-        found = {}
-        for path, entry in listed.items() if isinstance(listed, dict) else ():
+        files = self.header.get("files")
+        digests = {}
+        for path, entry in files.items() if isinstance(files, dict) else ():
             fields = entry if isinstance(entry, dict) else {}
             sha256, size = fields.get("sha256"), fields.get("bytes")
-            found[path] = FileDigest(sha256, size) if type(sha256) is str and type(size) is int else FileDigest("", 0)
-        return found
+            digests[path] = FileDigest(sha256, size) if type(sha256) is str and type(size) is int else FileDigest("", 0)
+        return digests
 
     @cached_property
     def runs(self) -> Mapping[str, Mapping[str, Any]]:
         """What the header says about each run, by name."""
-        listed = self.header.get("runs")
-        found: dict[str, Mapping[str, Any]] = {}
-        for one in listed if isinstance(listed, list) else ():
-            name = one.get("name") if isinstance(one, dict) else None
-            if not isinstance(name, str) or not _RUN_NAME.fullmatch(name) or name in found:
+        entries = self.header.get("runs")
+        runs: dict[str, Mapping[str, Any]] = {}
+        for entry in entries if isinstance(entries, list) else ():
+            name = entry.get("name") if isinstance(entry, dict) else None
+            if not isinstance(name, str) or not _RUN_NAME.fullmatch(name) or name in runs:
                 raise FormalimgError(f"{self.path} is damaged: its {HEADER} names a run {ascii(name)[:80]}")
-            found[name] = one
-        if not found:
+            runs[name] = entry
+        if not runs:
             raise FormalimgError(f"{self.path} is damaged: its {HEADER} lists no runs")
-        return found
+        return runs
 
     def file_digest(self, path: str) -> FileDigest:
         """Return digest and size of a file as it is."""
         hashed, size = hashlib.sha256(), 0
         try:
             with self._archive.open(path) as file:
-                while data := file.read(_CHUNK):
+                while data := file.read(CHUNK):
                     size += len(data)
                     if size > MAX_FILE_BYTES:
                         raise FormalimgError(f"{path} has more than {MAX_FILE_BYTES:,} bytes: it is not to be trusted")
@@ -300,7 +227,98 @@ def digest_text(sha256: str) -> str:
 
 def read_digest(text: str) -> str:
     """Return the digest in a citation, with or without `sha256:`."""
-    found = _DIGEST.fullmatch(text.strip().lower())
-    if found is None:
+    match = _DIGEST.fullmatch(text.strip().lower())
+    if match is None:
         raise FormalimgError(f"{text[:80]!r} is not a digest: give sha256: and 64 hexadecimal digits")
-    return found[1]
+    return match[1]
+
+
+MAX_ENTRIES = 250_000
+MAX_RATIO = 60
+"""How many times its own size a bundle may unpack to: the texts of a run take 5 to 30 times less room compressed."""
+FREE_BYTES = 8_000_000
+"""As much may be unpacked whatever the size of the file."""
+
+_END, _END64, _LOCATOR64 = b"PK\x05\x06", b"PK\x06\x06", b"PK\x06\x07"
+_END_SIZE, _LOCATOR_SIZE, _END64_SIZE, _MAX_COMMENT = 22, 20, 56, 0xFFFF
+_ENTRY = struct.Struct("<4s6xH8x2L3H12x")
+"""Signature, way of compression, compressed and unpacked size, lengths of name, extra fields and comment."""
+_STORED, _DEFLATED = 0, 8
+_ENTRY_SIZE, _WIDE = 46, 0xFFFFFFFF
+
+
+def _require_plain_archive(file: IO[bytes]) -> tuple[int, int]:
+    """Refuse a zip file that is out of proportion; return how many entries it declares, and how long their names are.
+
+    Its directory is read by itself before anything is unpacked or remembered: a few bytes may stand for gigabytes, as
+    compressed zeros, many entries for the same bytes, or millions of entries.
+    """
+    size = file.seek(0, os.SEEK_END)
+    start, length = _find_directory(file, size)
+    if length > MAX_ENTRIES * 200:
+        raise ValueError(f"its directory has {length:,} bytes: a bundle has at most {MAX_ENTRIES:,} files")
+    file.seek(start)
+    directory = file.read(length)
+    names: set[bytes] = set()
+    offset = packed = unpacked = name_bytes = 0
+    while offset + _ENTRY_SIZE <= len(directory):
+        signature, small, large, name, extra, comment = _read_entry(directory, offset)
+        if signature != b"PK\x01\x02":
+            break
+        title = directory[offset + _ENTRY_SIZE : offset + _ENTRY_SIZE + name]
+        if title in names:
+            raise ValueError(f"{title[:80]!r} is in it twice")
+        names.add(title)
+        packed, unpacked, name_bytes = packed + small, unpacked + large, name_bytes + name
+        offset += _ENTRY_SIZE + name + extra + comment
+        if len(names) > MAX_ENTRIES:
+            raise ValueError(f"it has more than {MAX_ENTRIES:,} files")
+    if packed > size:
+        raise ValueError(f"its files take {packed:,} bytes of {size:,}: some share the same bytes")
+    if unpacked > FREE_BYTES + MAX_RATIO * size:
+        raise ValueError(f"it would unpack to {unpacked:,} bytes from {size:,}: that is no bundle of results")
+    file.seek(0)
+    return len(names), name_bytes
+
+
+def _read_entry(directory: bytes, offset: int) -> tuple[bytes, int, int, int, int, int]:
+    """Return signature, compressed and unpacked size, and the lengths of name, extra fields and comment of an entry."""
+    signature, way, packed, unpacked, name, extra, comment = _ENTRY.unpack_from(directory, offset)
+    if way not in (_STORED, _DEFLATED):
+        raise ValueError(f"it has files that are compressed in the way {way}, and no bundle has")
+    if packed == _WIDE or unpacked == _WIDE:
+        fields = directory[offset + _ENTRY_SIZE + name : offset + _ENTRY_SIZE + name + extra]
+        while len(fields) >= 4:
+            kind, length = struct.unpack_from("<2H", fields)
+            if kind == 1:
+                numbers = iter(struct.unpack_from(f"<{min(length, len(fields) - 4) // 8}Q", fields, 4))
+                unpacked = next(numbers, unpacked) if unpacked == _WIDE else unpacked
+                packed = next(numbers, packed) if packed == _WIDE else packed
+                break
+            fields = fields[4 + length :]
+    return signature, packed, unpacked, name, extra, comment
+
+
+def _find_directory(file: IO[bytes], size: int) -> tuple[int, int]:
+    """Return where the directory of a zip file begins, and its length."""
+    first = max(0, size - _END_SIZE - _MAX_COMMENT - _LOCATOR_SIZE - _END64_SIZE)
+    file.seek(first)
+    tail = file.read(size - first)
+    end = tail.rfind(_END)
+    if end < 0 or len(tail) - end < _END_SIZE:
+        raise ValueError("File is not a zip file")
+    length, start = struct.unpack_from("<2L", tail, end + 12)
+    begin = first + end
+    locator = end - _LOCATOR_SIZE
+    if locator >= 0 and tail[locator : locator + 4] == _LOCATOR64:
+        (wide,) = struct.unpack_from("<Q", tail, locator + 8)
+        file.seek(min(wide, size))
+        record = file.read(_END64_SIZE)
+        if len(record) < _END64_SIZE or record[:4] != _END64:
+            raise ValueError("its directory cannot be located")
+        length, start = struct.unpack_from("<2Q", record, 40)
+        begin = wide
+    # What was put in front of the file moves everything: the directory ends where its end record begins.
+    if length > begin or start > begin - length:
+        raise ValueError("its directory cannot be located")
+    return begin - length, length

@@ -13,32 +13,33 @@ from formalimg._util.strict_json import dumps_storable, loads_strict
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.reports.sharing.bundle import report_files, restored_runs, run_counts
-from formalimg.reports.sharing.bundle_checks import BundleCheck, CheckTally
+from formalimg.reports.sharing.bundle_checks import (
+    BundleCheck,
+    CheckTally,
+    count_leaves,
+    count_repeated_images,
+    image_row_problems,
+    is_of_shipped,
+    item_problems,
+    judge_problems,
+    load_shipped_items,
+    run_coverage,
+    stray_verdicts,
+    value_differences,
+    value_text,
+)
 from formalimg.reports.sharing.bundle_format import (
     HEADER,
     REPORT,
     TABLES,
     BundleReader,
-    FileDigest,
     digest_text,
     image_path,
     read_digest,
     read_json,
     run_path,
 )
-from formalimg.reports.sharing.run_checks import (
-    image_row_problems,
-    is_of_shipped,
-    item_problems,
-    judge_problems,
-    repeated_images,
-    run_coverage,
-    shipped_items,
-    stray_verdicts,
-)
-from formalimg.reports.sharing.value_differences import count_leaves, value_differences, value_text
-from formalimg.reports.sharing.verdict_checks import size_problem
-from formalimg.reports.sharing.verdict_replay import ImageCheck, VerdictReplay
+from formalimg.reports.sharing.verdict_replay import ImageCheck, VerdictReplay, image_problems, size_problem
 from formalimg.runs.image_store import is_image_name
 from formalimg.runs.manifest import RunManifest
 from formalimg.runs.reader import StoredRun, open_run
@@ -81,7 +82,7 @@ def unpack_bundle(path: str | Path, folder: str | Path, digest: str | None = Non
             raise FormalimgError(f"{path} is not unpacked, because a digest is wrong: {tally.findings[0]}")
         with atomic_folder(Path(folder)) as new:
             for name in reader.runs:
-                restore_run(new / name, _records(reader, name))
+                restore_run(new / name, _read_records(reader, name))
                 for row in reader.records(run_path(name, "pictures.jsonl")):
                     file = row.get("file")
                     if isinstance(file, str) and is_image_name(file) and image_path(name, file) in reader.names:
@@ -109,18 +110,15 @@ def check_digests(reader: BundleReader, cited: str | None, tally: CheckTally) ->
         except FormalimgError as error:
             tally.differs(path, str(error))
             continue
-        if digest_now != declared[path]:
-            tally.differs(path, _digest_difference(declared[path], digest_now))
+        if digest_now.bytes != declared[path].bytes:
+            had = f"had {declared[path].bytes:,} when the bundle was made"
+            tally.differs(path, f"it has {digest_now.bytes:,} bytes, and {had}")
+        elif digest_now != declared[path]:
+            tally.differs(path, "it was changed after the bundle was made: its digest differs")
     return not tally.findings
 
 
-def _digest_difference(declared: FileDigest, present: FileDigest) -> str:
-    if declared.bytes != present.bytes:
-        return f"it has {present.bytes:,} bytes, and had {declared.bytes:,} when the bundle was made"
-    return "it was changed after the bundle was made: its digest differs"
-
-
-def _records(reader: BundleReader, run: str) -> RunRecords:
+def _read_records(reader: BundleReader, run: str) -> RunRecords:
     journals = {name: reader.read(run_path(run, name)) for name in JOURNALS if run_path(run, name) in reader.names}
     return RunRecords(reader.read(run_path(run, "run.toml")), reader.tables(run), journals)
 
@@ -138,7 +136,7 @@ class _Verification:
         if not check_digests(self._reader, cited, self.tally):
             return
         try:
-            records = {name: _records(self._reader, name) for name in self._reader.runs}
+            records = {name: _read_records(self._reader, name) for name in self._reader.runs}
             for name, of_run in records.items():
                 self._check_counts(name, of_run)
                 self._check_images(name, of_run)
@@ -161,10 +159,8 @@ class _Verification:
         counted = run_counts(run, records, images=bool(stated.get("has_images")))
         for field, value in counted.items():
             if stated.get(field) != value:
-                value_stated = dumps_storable(stated.get(field))[:200]
-                self.tally.differs(
-                    f"{HEADER}, {run}", f"{field} is {value_stated}, and the records have {dumps_storable(value)}"
-                )
+                text = f"{field} is {dumps_storable(stated.get(field))[:200]}"
+                self.tally.differs(f"{HEADER}, {run}", f"{text}, and the records have {dumps_storable(value)}")
 
     def _check_run_files(self, records: Mapping[str, RunRecords]) -> None:
         """Find files that belong to no run: they would be under the digest, and nobody would look at them."""
@@ -178,8 +174,8 @@ class _Verification:
     def _check_images(self, run: str, records: RunRecords) -> None:
         """Compare the images with the digests and sizes of their records, and the records with the images."""
         rows = {image_path(run, str(row["file"])): row for row in records.tables["pictures"] if row["file"]}
-        here = image_path(run, "")
-        present = {path for path in self._reader.names if path.startswith(here)}
+        folder = image_path(run, "")
+        present = {path for path in self._reader.names if path.startswith(folder)}
         has_images = bool(self._reader.runs[run].get("has_images"))
         for path in sorted(rows.keys() - present) if has_images else ():
             self.tally.differs(path, "the records name this image, and it is missing")
@@ -224,14 +220,16 @@ class _Verification:
         made = sum(row["status"] == "made" for row in rows)
         model = truncate(manifest.model.name, 60, 20)
         tally.cannot_prove(made, "images", f"that {model} made them, from these prompts and with these settings")
-        shipped = shipped_items(manifest)
+        shipped = load_shipped_items(manifest)
         if not is_of_shipped(items, shipped):
             reason = f"items of {manifest.suite} from elsewhere: they are compared with no published ones"
             tally.cannot_prove(len(items), "items", reason)
         elif len(items) < len(shipped):
             reason = f"a choice of the {len(shipped):,} of {manifest.suite}: the bundle does not say who chose, and how"
             tally.cannot_prove(len(items), "items", reason)
-        tally.cannot_prove(repeated_images(records), "images", "each is the same file as another image of its run")
+        tally.cannot_prove(
+            count_repeated_images(records), "images", "each is the same file as another image of its run"
+        )
         tally.cannot_prove(
             stray_verdicts(records), "verdicts", "on images that the run has no more; no number counts them"
         )
@@ -243,21 +241,22 @@ class _Verification:
 
     def _check_sample(self, checks: list[ImageCheck]) -> None:
         """Let judges that are computed here look at images again: at all of them, or at some chosen by the digest."""
-        tally, most = self.tally, self._max_images
+        tally, max_images = self.tally, self._max_images
         tally.images_to_judge = len(checks)
-        if most is not None and len(checks) > most:
-            checks = random.Random(self._reader.digest).sample(checks, most)
-            left = tally.images_to_judge - most
-            tally.cannot_prove(left, "verdicts", "their images are in the bundle, and were not in the sample")
+        if max_images is not None and len(checks) > max_images:
+            checks = random.Random(self._reader.digest).sample(checks, max_images)
+            unseen = tally.images_to_judge - max_images
+            tally.cannot_prove(unseen, "verdicts", "their images are in the bundle, and were not in the sample")
 
-        async def look_at_all() -> None:
+        async def judge_again() -> None:
             for check in checks:
-                for problem in await check.problems(self._reader.read):
-                    tally.differs(check.place, f"{check.about}: {problem}")
+                data = self._reader.read(check.path)
+                for problem in await image_problems(check.judge, check.item, check.stored, data):
+                    tally.differs(check.place, f"{check.subject}: {problem}")
                 tally.by_image += 1
 
         if checks:
-            run_sync(look_at_all)
+            run_sync(judge_again)
 
     def _check_report(self, made: Mapping[str, bytes]) -> None:
         """Compare the numbers of the report with those that the verdicts make, value by value."""
@@ -274,8 +273,8 @@ class _Verification:
             return
         computed = loads_strict(made[REPORT])
         self.tally.numbers = count_leaves(computed)
-        for where, old, new in value_differences(stored, computed):
-            self.tally.differs(REPORT, f"{where} is {value_text(old)}, and the verdicts make {value_text(new)}")
+        for name, old, new in value_differences(stored, computed):
+            self.tally.differs(REPORT, f"{name} is {value_text(old)}, and the verdicts make {value_text(new)}")
         before, after = text.splitlines(), made[TABLES].decode().splitlines()
         if len(before) != len(after):
             self.tally.differs(TABLES, f"it has {len(before):,} lines, and the verdicts make {len(after):,}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
@@ -11,14 +12,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from formalimg._util.installing import install_line
-from formalimg._util.text import truncate
+from formalimg._util.text import truncate, visible
+from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
 from formalimg.models.secrets import redact
 from formalimg.reports.results.failures import Failure
 from formalimg.reports.sharing.bundle import write_bundle
 from formalimg.reports.sharing.bundle_format import lines_bytes
-from formalimg.reports.sharing.data_cards import data_card
 from formalimg.reports.sharing.model_cards import model_card
+from formalimg.reports.tables.format import count_noun
+from formalimg.reports.tables.markdown import markdown_code, markdown_escape
+from formalimg.runs.manifest import RunManifest
 from formalimg.runs.reader import Judged, StoredRun, open_run
 
 _ADDRESS = re.compile(r"hf://datasets/([A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95})/?")
@@ -39,10 +43,10 @@ class PushedRun(NamedTuple):
 
 def read_hub_address(address: str) -> str:
     """Return the dataset that an address names, as `OWNER/NAME`."""
-    found = _ADDRESS.fullmatch(address)
-    if found is None:
+    match = _ADDRESS.fullmatch(address)
+    if match is None:
         raise FormalimgError(f"cannot push to {address[:120]!r}: write hf://datasets/OWNER/NAME")
-    return found[1]
+    return match[1]
 
 
 def push_run(
@@ -57,9 +61,9 @@ def push_run(
     """Push a run to a dataset on the Hub, in one commit; the dataset is created if necessary."""
     dataset = read_hub_address(address)
     api = _open_hub()
-    with tempfile.TemporaryDirectory(prefix="formalimg-push-") as made:
-        stage = Path(made)
-        staged = stage_dataset(folder, stage, dataset, made_with, images=images, licence=licence)
+    with tempfile.TemporaryDirectory(prefix="formalimg-push-") as temporary:
+        stage = Path(temporary)
+        image_count, rows, digest = stage_dataset(folder, stage, dataset, made_with, images=images, licence=licence)
         try:
             api.create_repo(dataset, repo_type="dataset", private=private, exist_ok=True)
             commit = api.upload_folder(
@@ -72,21 +76,13 @@ def push_run(
         except Exception as error:  # the library raises its own and those of its HTTP client
             reason = truncate(redact(" ".join(str(error).split())), 300, 100)
             raise FormalimgError(f"the Hub did not take {dataset}: {reason}") from error
-    return PushedRun(f"{api.endpoint}/datasets/{dataset}", str(commit.oid), staged.images, staged.rows, staged.digest)
-
-
-class StagedDataset(NamedTuple):
-    """The files of a dataset, ready to be pushed: how many images and rows, and the digest of the bundle."""
-
-    images: int
-    rows: int
-    digest: str
+    return PushedRun(f"{api.endpoint}/datasets/{dataset}", str(commit.oid), image_count, rows, digest)
 
 
 def stage_dataset(
     folder: str | Path, stage: Path, dataset: str, made_with: str, *, images: bool = True, licence: str = ""
-) -> StagedDataset:
-    """Write the files of the dataset of a run into an empty folder.
+) -> tuple[int, int, str]:
+    """Write the files of the dataset of a run into an empty folder; return its images, rows and the bundle's digest.
 
     With images it is an ImageFolder: `images/metadata.jsonl` has a row for each of them. Images without a verdict have
     a row that says why. What has no image has a row in `verdicts.jsonl`, which lists all.
@@ -96,7 +92,7 @@ def stage_dataset(
         (stage / "run.toml").write_bytes((run.folder / "run.toml").read_bytes())
         rows, listed = [], []
         for judged in run.judged():
-            row = _row(run, judged)
+            row = _verdict_row(run, judged)
             rows.append(row)
             if images and judged.image is not None:
                 name = judged.image.name
@@ -113,11 +109,12 @@ def stage_dataset(
     card = model_card(folder, figures=stage / "figures", beside=stage)
     text = data_card(run.manifest, dataset, card.text, bundle.digest, len(rows), len(listed), licence)
     (stage / "README.md").write_bytes(text.encode())
-    return StagedDataset(len(listed), len(rows), bundle.digest)
+    return len(listed), len(rows), bundle.digest
 
 
-def _row(run: StoredRun, judged: Judged) -> dict[str, object]:
+def _verdict_row(run: StoredRun, judged: Judged) -> dict[str, object]:
     outcome, item, judge = judged.outcome, run.items[judged.outcome.item], run.manifest.judge
+    failure = Failure(run.manifest.suite, item, judged) if outcome.passed is False else None
     return {
         "suite": run.manifest.suite,
         "model": run.manifest.model.name,
@@ -130,14 +127,9 @@ def _row(run: StoredRun, judged: Judged) -> dict[str, object]:
         "passed": outcome.passed,
         "score": outcome.score,
         "unscored": outcome.reason or None,
-        "what_failed": list(_what_failed(run, judged)),
+        "what_failed": list(failure.what_failed) if failure else [],
         "sha256": judged.sha256 or None,
     }
-
-
-def _what_failed(run: StoredRun, judged: Judged) -> Iterator[str]:
-    if judged.outcome.passed is False:
-        yield from Failure(run.manifest.suite, run.items[judged.outcome.item], judged).what_failed
 
 
 def _open_hub() -> Any:
@@ -149,3 +141,57 @@ def _open_hub() -> Any:
     if not get_token():
         raise FormalimgError("there is no token for the Hub: set HF_TOKEN, or run `hf auth login`")
     return HfApi(endpoint=os.environ.get("HF_ENDPOINT") or None)
+
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+
+
+def data_card(
+    manifest: RunManifest, dataset: str, card: str, digest: str, rows: int, images: int, licence: str = ""
+) -> str:
+    """Return the data card, in Markdown with the metadata that the Hub reads."""
+    title = ", ".join(filter(None, [f"{manifest.model.name} on {suite(manifest.suite).title}", manifest.items_label]))
+    if images == rows:
+        contents = f"{count_noun(images, 'image')}, each with its prompt, its verdict, and what it fails to show."
+    else:
+        present = f"of which {images:,} are here" if images else "which are not here"
+        contents = (
+            f"The verdicts on {count_noun(rows, 'image')}, {present}, each with its prompt and what it fails to show."
+        )
+    image_files = "- `images/`: the images, and `images/metadata.jsonl` with a row for each of them;"
+    code = ["from datasets import load_dataset", "", f'images = load_dataset({json.dumps(dataset)}, split="test")']
+    lines = [
+        "---",
+        *_metadata_lines(manifest, title, rows, images, licence),
+        "---",
+        "",
+        f"# {markdown_escape(title)}",
+        "",
+        f"{contents} Written by {markdown_escape(manifest.made_with)}.",
+        "",
+        *([image_files] if images else []),
+        "- `verdicts.jsonl`: a row for each image that was asked for, also where there is none, with the reason;",
+        "- `run.toml`: what the run was asked to do;",
+        "- `bundle.zip`: items, verdicts of all judges, raw answers, versions and digests.",
+        "",
+        markdown_code(code, "python"),
+        "`bundle.zip` holds everything that the numbers follow from. Its digest is",
+        f"`sha256:{digest}`; this computes all of them again:",
+        "",
+        markdown_code([f"formalimg share verify bundle.zip --digest sha256:{digest}"], "sh"),
+        card,
+    ]
+    return "\n".join(lines)
+
+
+def _metadata_lines(manifest: RunManifest, title: str, rows: int, images: int, licence: str) -> Iterator[str]:
+    """Yield lines of YAML; strings of JSON are strings of YAML."""
+    size = next((name for limit, name in _SIZES if rows < limit), "n>1M")
+    if licence:
+        yield f"license: {json.dumps(licence)}"
+    yield f"pretty_name: {json.dumps(visible(title, one_line=True), ensure_ascii=False)}"
+    yield "task_categories:\n- text-to-image"
+    yield f"size_categories:\n- {size}"
+    yield "tags:\n" + "\n".join(f"- {json.dumps(tag)}" for tag in ("formalimg", "evaluation", manifest.suite))
+    path = "images/**" if images else "verdicts.jsonl"
+    yield f"configs:\n- config_name: default\n  data_files:\n  - split: test\n    path: {json.dumps(path)}"

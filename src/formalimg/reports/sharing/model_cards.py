@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import re
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
+from formalimg._util.text import visible
+from formalimg.benchmarks.loader import load
+from formalimg.errors import FormalimgError
 from formalimg.reports.comparison import compare
-from formalimg.reports.comparison_model import RunRow, Section, Tally
+from formalimg.reports.comparison_model import Comparison, RunRow, Section, settings_text
 from formalimg.reports.figures.figure_files import FigureFormat, write_figures
 from formalimg.reports.figures.runs import comparison_figures
 from formalimg.reports.figures.svg import Figure
-from formalimg.reports.plain_captions import is_whole, plain_caption, plain_main_table
-from formalimg.reports.results.failures import Failure
-from formalimg.reports.results.result import Evaluation
-from formalimg.reports.sharing.reproduction_commands import reproduction
+from formalimg.reports.main_table import main_table
+from formalimg.reports.results.failures import find_failures
 from formalimg.reports.tables.format import count_noun, format_interval, format_value, join_names
 from formalimg.reports.tables.markdown import markdown_code, markdown_escape, render_markdown
-from formalimg.runs.manifest import Identity
-from formalimg.runs.reader import open_run
-from formalimg.stats.observations import Interval
+from formalimg.runs.manifest import Identity, RunManifest
+from formalimg.runs.plan import Selection, plan_digest, question_key
+from formalimg.runs.reader import StoredRun, open_run
+from formalimg.types import Table
 
 _MAX_FIGURES = 2
 _MAX_FAILURES = 3
@@ -50,104 +56,200 @@ def model_card(
     """Return the model-card section of a run."""
     with closing(open_run(folder, judge)) as run:
         comparison = compare([run])
-        again = reproduction(run)
-    section = comparison.sections[0]
-    row = section.rows[0]
-    drawn = comparison_figures(comparison)[:_MAX_FIGURES] if figures is not None else []
-    written = write_figures(drawn, figures, formats) if figures is not None and drawn else ()
-    shown = [path for path in written if path.suffix == f".{formats[0]}"]
-    marks = "#" * (heading + 1)
+        section = comparison.sections[0]
+        row, marks = section.rows[0], "#" * (heading + 1)
+        failures = list(_failure_lines(run, row, section, marks))
+        commands, notes = reproduction(run)
+    drawings = comparison_figures(comparison)[:_MAX_FIGURES] if figures is not None else ()
+    paths = write_figures(drawings, figures, formats) if figures is not None and drawings else ()
+    embedded = [path for path in paths if path.suffix == f".{formats[0]}"]
+    table = render_markdown(_plain_main_table(section, comparison)).split("\n", 2)[2]  # without its heading
     parts = [
         f"{'#' * heading} {markdown_escape(section.title)}\n",
-        f"{headline(row, section)}\n",
-        _without_heading(render_markdown(plain_main_table(section, comparison))),
-        *(_figure(path, figure, beside, is_whole(section)) for path, figure in zip(shown, drawn, strict=True)),
-        *_failures(folder, judge, row, section, marks),
+        f"{_headline_text(row, section)}\n",
+        table,
+        *(_figure_text(path, figure, beside, section) for path, figure in zip(embedded, drawings, strict=True)),
+        *failures,
         f"{marks} How to reproduce\n",
-        *_reproduction(again.commands, again.notes, row),
+        *([markdown_code(commands, "sh")] if commands else []),
+        "".join(
+            f"- {markdown_escape(note)}\n"
+            for note in (*notes, f"The items have the digest {row.manifest.items_digest}.")
+        ),
     ]
-    return ModelCard("\n".join(parts).rstrip() + "\n", written)
+    return ModelCard("\n".join(parts).rstrip() + "\n", paths)
 
 
-def headline(row: RunRow, section: Section) -> str:
+def _headline_text(row: RunRow, section: Section) -> str:
     """Return the result in a sentence or two: the overall rate with its interval, coverage, and G."""
-    overall, manifest = row.summary.overall, row.manifest
+    overall, manifest, suite = row.summary.overall, row.manifest, section.suite
     judge = manifest.judge.name if manifest.judge else None
     name = f"**{markdown_escape(manifest.model.name)}**"
     if overall.value is None:
         return f"{name}: no image is scored{'' if judge else ', because none is judged'}."
-    has_scores = section.suite.has_scores
-    found, interval = _overall(row)
-    scale = section.suite.scale
-    unit = "" if has_scores else " %"
-    value = f"{format_value(found, scale)}{unit}"
-    ends = format_interval(interval, scale, compact=True)
-    within = f" ({100 * row.summary.confidence:g} % interval {ends}{unit})" if ends else ""
-    did = "has a mean score of" if has_scores else "passes"
-    of = "over" if has_scores else "of"
-    sentences = [f"{name} {did} **{value}** {of} {count_noun(overall.scored, 'image')}{within}"]
+    # The number that stands for the run, as the main table has it: the mean of all levels, or of all images.
+    bands = row.summary.bands.values()
+    all_levels = {level for band in bands for level in band.levels}
+    whole = (band for band in bands if set(band.levels) == all_levels and band.value is not None)
+    number = next(whole, overall)
+    verb, preposition, unit = ("has a mean score of", "over", "") if suite.has_scores else ("passes", "of", " %")
+    value = f"{format_value(number.value, suite.scale)}{unit}"
+    ends = format_interval(number.interval, suite.scale, compact=True)
+    interval = f" ({100 * row.summary.confidence:g} % interval {ends}{unit})" if ends else ""
+    sentences = [f"{name} {verb} **{value}** {preposition} {count_noun(overall.scored, 'image')}{interval}"]
     if overall.scored < overall.expected:
         sentences.append(f"Not scored: {overall.expected - overall.scored:,} of {overall.expected:,} images")
-    held = row.summary.generalizability
-    if held is not None and held.value is not None:
-        rate, within = f"a rate of {100 * held.epsilon:g} %", f"(interval {held.low} to {held.high})"
-        level = section.suite.level
+    general = row.summary.generalizability
+    if general is not None and general.value is not None:
+        rate, interval = f"a rate of {100 * general.epsilon:g} %", f"(interval {general.low} to {general.high})"
         sentences.append(
-            f"It holds {rate} up to {level} {held.value} {within}"
-            if held.value
-            else f"It does not hold {rate} even at the first {level} {within}"
+            f"It holds {rate} up to {suite.level} {general.value} {interval}"
+            if general.value
+            else f"It does not hold {rate} even at the first {suite.level} {interval}"
         )
     return f"{'. '.join(sentences)}. Judged by {markdown_escape(judge or 'nobody')}."
 
 
-def _overall(row: RunRow) -> tuple[float, Interval | None]:
-    """Return the number that stands for the run, as the main table has it: the mean of all levels, or of all images."""
-    overall = row.summary.overall
-    every = {level for band in row.summary.bands.values() for level in band.levels}
-    for band in row.summary.bands.values():
-        if set(band.levels) == every and band.value is not None:
-            return band.value, band.interval
-    assert overall.value is not None, "an image is scored"
-    return overall.value, overall.interval
-
-
-def _without_heading(table: str) -> str:
-    return table.split("\n", 2)[2]
-
-
-def _figure(path: Path, figure: Figure, beside: Path | None, whole: bool) -> str:
+def _figure_text(path: Path, figure: Figure, beside: Path | None, section: Section) -> str:
     link = quote(Path(os.path.relpath(path, beside) if beside else path).as_posix())
-    note = plain_caption(figure.note, is_whole=whole)
+    note = plain_caption(figure.note, is_whole=_is_whole(section))
     return f"![{markdown_escape(figure.title)}]({link})\n\n*{markdown_escape(figure.title)}.* {markdown_escape(note)}\n"
 
 
-def _failures(folder: str | Path, judge: Identity | None, row: RunRow, section: Section, marks: str) -> Iterator[str]:
+def _failure_lines(run: StoredRun, row: RunRow, section: Section, marks: str) -> Iterator[str]:
     """Yield which kinds of clauses fail most, and some images that failed, in words."""
-    evaluation = Evaluation(Path(folder), judge=judge)
-    with closing(evaluation.run):
-        found = evaluation.failures(limit=_MAX_FAILURES)
-    if not found or section.suite.has_scores:
+    failures = find_failures(run, None, _MAX_FAILURES)
+    if not failures or section.suite.has_scores:
         return
     yield f"{marks} What fails\n"
-    weak = sorted(_weak(row.predicates), key=lambda one: -one[1].share)[:_MAX_WEAK]
-    if weak:
-        shares = [f"{markdown_escape(name)} ({tally.failed:,} of {tally.asked:,})" for name, tally in weak]
+    tallies = [(name, tally) for name, tally in row.predicates.items() if tally.asked >= _MIN_ASKED and tally.failed]
+    weakest = sorted(tallies, key=lambda entry: -entry[1].share)[:_MAX_WEAK]
+    if weakest:
+        shares = [f"{markdown_escape(name)} ({tally.failed:,} of {tally.asked:,})" for name, tally in weakest]
         yield f"Most often: {join_names(shares)}.\n"
-    yield "".join(f"- {_failure(failure)}\n" for failure in found)
+    lines = []
+    for failure in failures:
+        prompt = " ".join(failure.prompt.split())
+        missing = "; ".join(text.rstrip(".") for text in failure.what_failed[:_MAX_WEAK])
+        item = f"item {markdown_escape(failure.item)}, “{markdown_escape(prompt)}”"
+        lines.append(f"- {item}: {markdown_escape(missing)}\n")
+    yield "".join(lines)
 
 
-def _weak(tallies: Mapping[str, Tally]) -> list[tuple[str, Tally]]:
-    return [(name, tally) for name, tally in tallies.items() if tally.asked >= _MIN_ASKED and tally.failed]
+# --- how to reproduce a run: the command that asks for the same images, as far as its manifest tells
+
+_OWN_ITEMS = "ITEMS"
+"""Stands for a file that only its owner knows."""
+_WITHOUT_WORDS = "-without-words"
+"""How conditions end in which the model is given the layout alone."""
 
 
-def _failure(failure: Failure) -> str:
-    prompt = " ".join(failure.prompt.split())
-    missing = "; ".join(text.rstrip(".") for text in failure.what_failed[:_MAX_WEAK])
-    return f"item {markdown_escape(failure.item)}, “{markdown_escape(prompt)}”: {markdown_escape(missing)}"
+class Reproduction(NamedTuple):
+    """How to make a run again."""
+
+    commands: tuple[str, ...]  # the commands, in their order
+    notes: tuple[str, ...]  # what the commands alone do not say
 
 
-def _reproduction(commands: Sequence[str], notes: Sequence[str], row: RunRow) -> Iterator[str]:
-    if commands:
-        yield markdown_code(commands, "sh")
-    digest = f"The items have the digest {row.manifest.items_digest}."
-    yield "".join(f"- {markdown_escape(note)}\n" for note in (*notes, digest))
+def reproduction(run: StoredRun) -> Reproduction:
+    """Return the commands that ask for the same images and judge, and what else it takes to get the same verdicts."""
+    manifest = run.manifest
+    if manifest.imported:
+        note = f"The answers were imported from {manifest.imported}; the images are not part of it."
+        return Reproduction((), (note,))
+    selection = _selection_options(run)
+    notes = [f"Made with {manifest.made_with}, begun {manifest.created}."]
+    if selection is None:
+        notes.append(f"{_OWN_ITEMS} stands for the items, which are not those shipped with formalimg.")
+    words = ["formalimg", "run", manifest.suite, *_option_words("--model", manifest.model.name)]
+    words += _option_words("--judge", manifest.judge.name) if manifest.judge else []
+    words += ["--items", _OWN_ITEMS] if selection is None else selection
+    words += _setting_options(manifest)
+    unprintable = next((word for word in words if visible(word, one_line=True) != word), None)
+    if unprintable is not None:
+        notes.append(f"No command is given, as a part of it has control characters: {unprintable}.")
+    for role, party in (("model", manifest.model), ("judge", manifest.judge)):
+        if party is not None and party.settings:
+            notes.append(f"The {role} {party.name} had the settings {settings_text(party.settings)}.")
+    if manifest.layouts:
+        notes.append(f"Layouts were given to the model: {manifest.layouts}.")
+    return Reproduction((shlex.join(words),) if unprintable is None else (), tuple(notes))
+
+
+def _setting_options(manifest: RunManifest) -> list[str]:
+    """Return the options that shape images, but for those that have the default value of every run."""
+    is_image, without_words = manifest.task == "image", manifest.condition.endswith(_WITHOUT_WORDS)
+    values = {
+        "--samples": (manifest.samples, 1),
+        "--seed": (manifest.seed, 1),
+        "--size": (manifest.size, 1024),
+        "--task": (manifest.task, "image"),
+        "--condition": (manifest.condition.removesuffix(_WITHOUT_WORDS), ""),
+        "--rewriter": (str(manifest.model.settings.get("rewriter", "")), ""),
+        "--words": ("without" if without_words else "with", "with"),
+        "--style": (manifest.style if is_image else "none", "none"),
+    }
+    words = [
+        word for name, (value, usual) in values.items() if value != usual for word in _option_words(name, str(value))
+    ]
+    return [*words, "--adaptive"] if manifest.adaptive else words
+
+
+def _option_words(name: str, value: str) -> list[str]:
+    """Return an option with its value, in one word where the value would be taken for an option itself."""
+    return [f"{name}={value}"] if value.startswith("-") else [name, value]
+
+
+def _selection_options(run: StoredRun) -> list[str] | None:
+    """Return the options that select the items of a run among those of the suite; None if they are other items."""
+    manifest = run.manifest
+    try:
+        everything = load(manifest.suite)
+    except FormalimgError:  # a suite without items of its own
+        return None
+    if plan_digest(map(question_key, everything)) == manifest.items_digest:
+        return []
+    counts = Counter(item.level for item in run.items.values())
+    levels = sorted(counts)
+    every_level = levels == sorted({item.level for item in everything})
+    options = []
+    if not every_level:  # as the option has them: 1-3,7
+        starts = [level for level in levels if level - 1 not in levels]
+        ends = [level for level in levels if level + 1 not in levels]
+        ranges = (f"{a}" if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True))
+        options = ["--levels", ",".join(ranges)]
+    for per_level in (None, max(counts.values(), default=None)):
+        try:
+            items = Selection(None if every_level else levels, per_level).of(everything)
+        except FormalimgError:  # levels that the suite does not have
+            return None
+        if plan_digest(map(question_key, items.values())) == manifest.items_digest:
+            return [*options, *(["--per-level", str(per_level)] if per_level else [])]
+    return None
+
+
+# --- captions for readers who cannot run the command: without names of options, and without rules that had no effect
+
+_RULE = re.compile(r"Images? without a (?:verdict|score)")
+_HINTS = re.compile(r" \(missing: \w+\)|: see --[\w-]+")
+_OPTION = re.compile(r"(?:^|[\s(`])-{1,2}[a-z]|\bformalimg [a-z]+")
+
+
+def plain_caption(text: str, *, is_whole: bool) -> str:
+    """Return a caption or remark without sentences that name options or commands."""
+    sentences = (_HINTS.sub("", sentence) for sentence in re.split(r"(?<=[.:;]) (?=[A-Z])", text))
+    return " ".join(
+        sentence for sentence in sentences if not (_OPTION.search(sentence) or (is_whole and _RULE.match(sentence)))
+    )
+
+
+def _plain_main_table(section: Section, comparison: Comparison) -> Table:
+    table, is_whole = main_table(section, comparison), _is_whole(section)
+    caption, *remarks = (plain_caption(note, is_whole=is_whole) for note in table.notes)
+    note = plain_caption(table.interval_note, is_whole=is_whole)
+    return replace(table, notes=(caption, *filter(None, remarks)), interval_note=note)
+
+
+def _is_whole(section: Section) -> bool:
+    """Return whether every image of a section has a verdict."""
+    return all(row.summary.overall.scored == row.summary.overall.expected for row in section.rows)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,8 +20,11 @@ from formalimg._util.processes import temporary_environment
 from formalimg._util.text import truncate, visible
 from formalimg.errors import FormalimgError
 from formalimg.models.secrets import redact
-from formalimg.reports.results.failures import Failure
-from formalimg.reports.sharing.tracked_runs import TrackedRun
+from formalimg.reports.results.failures import Failure, Failures, find_failures
+from formalimg.reports.tables.format import level_word
+from formalimg.runs.manifest import Identity, RunManifest
+from formalimg.runs.reader import open_run
+from formalimg.stats.observations import Profile
 
 PROJECT = "formalimg"
 _SUFFIX = ".formalimg"
@@ -38,13 +43,13 @@ class Tracker(NamedTuple):
 
 def read_tracker(text: str) -> Tracker:
     """Return the tracker that a text names, with its place after a colon, if its library is installed."""
-    name, _, place = text.partition(":")
+    name, _, location = text.partition(":")
     if name not in _LIBRARIES:
         raise FormalimgError(f"there is no tracker {name[:40]!r}: name one of {', '.join(_LIBRARIES)}")
     library = _LIBRARIES[name]
     if find_spec(library) is None:
         raise FormalimgError(f"logging to {name} needs the library {library}: {install_line(name)}")
-    return Tracker(name, place)
+    return Tracker(name, location)
 
 
 def log_run(run: TrackedRun, tracker: Tracker) -> str:
@@ -58,10 +63,10 @@ def log_run(run: TrackedRun, tracker: Tracker) -> str:
         raise FormalimgError(f"cannot log to {tracker.name}: {reason}") from error
 
 
-def _log_tensorboard(run: TrackedRun, place: str) -> str:
+def _log_tensorboard(run: TrackedRun, location: str) -> str:
     from numpy import asarray
 
-    folder = Path(place or "tensorboard") / _folder_name(run)
+    folder = Path(location or "tensorboard") / _folder_name(run)
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob(f"events.out.tfevents.*{_SUFFIX}"):
         old.unlink()  # the same run again: two curves of one name would lie over each other
@@ -72,11 +77,11 @@ def _log_tensorboard(run: TrackedRun, place: str) -> str:
                 writer.add_scalar(f"by_{run.level_word}/{name}", value, level)
         for name, value in run.numbers.items():
             writer.add_scalar(f"overall/{name}", value, 0)
-        writer.add_text("settings", _markdown(("setting", "value"), run.settings.items()), 0)
-        rows = [_cells(failure) for failure in run.failures]
-        writer.add_text("failures", _markdown(_COLUMNS, rows), 0)
+        writer.add_text("settings", _markdown_table(("setting", "value"), run.settings.items()), 0)
+        rows = [_failure_cells(failure) for failure in run.failures]
+        writer.add_text("failures", _markdown_table(_COLUMNS, rows), 0)
         for number, failure in enumerate(run.failures):
-            image = _small(failure)
+            image = _load_small_image(failure)
             if image is not None:
                 writer.add_image(f"failures/{failure.item}", asarray(image), number, dataformats="HWC")
     return f"{folder} (tensorboard --logdir {folder.parent})"
@@ -88,16 +93,16 @@ def _folder_name(run: TrackedRun) -> str:
     return name if len(name.encode()) <= _MAX_FOLDER_NAME else f"{name[:40]}-{run.key[:8]}"
 
 
-def _log_mlflow(run: TrackedRun, place: str) -> str:
+def _log_mlflow(run: TrackedRun, location: str) -> str:
     entities = import_module("mlflow.entities")
-    uri = place or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns"
+    uri = location or os.environ.get("MLFLOW_TRACKING_URI") or "mlruns"
     allowed = os.environ.get("MLFLOW_ALLOW_FILE_STORE", "true")
     with temporary_environment({"MLFLOW_ALLOW_FILE_STORE": allowed}):
         client = import_module("mlflow").MlflowClient(tracking_uri=uri)
-        known = client.get_experiment_by_name(PROJECT)
-        if known:
-            _require_inside(uri, known.artifact_location)
-        experiment = known.experiment_id if known else client.create_experiment(PROJECT)
+        existing = client.get_experiment_by_name(PROJECT)
+        if existing:
+            _require_inside(uri, existing.artifact_location)
+        experiment = existing.experiment_id if existing else client.create_experiment(PROJECT)
         for old in client.search_runs([experiment], f"tags.`formalimg.key` = '{run.key}'"):
             client.delete_run(old.info.run_id)
         tags = {"formalimg.key": run.key, "mlflow.runName": run.name}
@@ -109,10 +114,10 @@ def _log_mlflow(run: TrackedRun, place: str) -> str:
         client.log_batch(logged, metrics, params)
         rows = []
         for number, failure in enumerate(run.failures):
-            image, path = _small(failure), f"failures/{number:03}.png"
+            image, path = _load_small_image(failure), f"failures/{number:03}.png"
             if image is not None:
                 client.log_image(logged, image, path)
-            rows.append([*_cells(failure), path if image is not None else None])
+            rows.append([*_failure_cells(failure), path if image is not None else None])
         table = {"columns": [*_COLUMNS, "image"], "data": rows}
         client.log_dict(logged, table, "failures.json")
         client.set_tag(logged, "mlflow.loggedArtifacts", '[{"path": "failures.json", "type": "table"}]')
@@ -145,7 +150,7 @@ def _require_no_local_address() -> None:
                 )
 
 
-def _log_wandb(run: TrackedRun, place: str) -> str:
+def _log_wandb(run: TrackedRun, location: str) -> str:
     _require_no_local_address()
     wandb = import_module("wandb")
     offline = os.environ.get("WANDB_MODE", "online") != "online"
@@ -155,7 +160,7 @@ def _log_wandb(run: TrackedRun, place: str) -> str:
         )
     settings = wandb.Settings(silent=True, console="off", x_disable_stats=True)
     logged = wandb.init(
-        project=place or PROJECT,
+        project=location or PROJECT,
         id=run.key,
         name=run.name,
         resume=None if offline else "allow",
@@ -171,8 +176,8 @@ def _log_wandb(run: TrackedRun, place: str) -> str:
         table = wandb.Table(columns=[*_COLUMNS, "image"])
         images = []
         for failure in run.failures:
-            image = _small(failure)
-            table.add_data(*_cells(failure), None if image is None else wandb.Image(image))
+            image = _load_small_image(failure)
+            table.add_data(*_failure_cells(failure), None if image is None else wandb.Image(image))
             images += [] if image is None else [wandb.Image(image, caption=f"{failure.item}: {failure.prompt}")]
         logged.log({"failures": table, **({"failed_images": images} if images else {})})
         return str(logged.dir if offline else logged.url)
@@ -180,12 +185,12 @@ def _log_wandb(run: TrackedRun, place: str) -> str:
         logged.finish()
 
 
-def _cells(failure: Failure) -> list[Any]:
-    what = "; ".join(failure.what_failed)
-    return [failure.item, failure.level, failure.sample, failure.prompt, what, failure.score]
+def _failure_cells(failure: Failure) -> list[Any]:
+    failed = "; ".join(failure.what_failed)
+    return [failure.item, failure.level, failure.sample, failure.prompt, failed, failure.score]
 
 
-def _small(failure: Failure) -> Any:
+def _load_small_image(failure: Failure) -> Any:
     """Return the image of a failure, no larger than a page needs; None if it cannot be read."""
     try:
         image = failure.image.copy()
@@ -195,7 +200,7 @@ def _small(failure: Failure) -> Any:
     return image
 
 
-def _markdown(head: Sequence[str], rows: Any) -> str:
+def _markdown_table(head: Sequence[str], rows: Any) -> str:
     from formalimg.reports.tables.markdown import markdown_escape
 
     lines = [head, ["---"] * len(head), *rows]
@@ -208,3 +213,94 @@ _WRITERS: Mapping[str, Callable[[TrackedRun, str], str]] = {
     "mlflow": _log_mlflow,
     "tensorboard": _log_tensorboard,
 }
+
+
+MAX_FAILURES = 24
+"""The most failures that are logged, spread over the levels."""
+
+
+@dataclass(frozen=True)
+class TrackedRun:
+    """A run as trackers show it."""
+
+    name: str  # its name: that of its folder, with the judge where the run has several
+    key: str  # a text of 32 hexadecimal digits by which the same run and judge are found again
+    settings: Mapping[str, str | int | float | bool]  # what the run was asked to do, and by which version
+    # the numbers of the whole run, by name: rate or score with its interval, coverage, counts, cost
+    numbers: Mapping[str, float]
+    levels: Mapping[int, Mapping[str, float]]  # the numbers of each level, by name
+    level_word: str  # what a level is called, such as `K`
+    failures: Failures = field(repr=False)  # images that failed
+
+
+def read_tracked_run(
+    folder: str | Path,
+    judge: Identity | None = None,
+    *,
+    max_failures: int = MAX_FAILURES,
+    profile: Profile | None = None,
+) -> TrackedRun:
+    """Return what trackers are told about a run."""
+    from formalimg.reports.comparison import compare  # here, so that a tracker is checked without it
+
+    path = Path(folder)
+    with closing(open_run(path, judge)) as run:
+        section = compare([run], profile=profile).sections[0]
+        several = len(run.judges()) > 1
+        failures = find_failures(run, None, max_failures)
+    row = section.rows[0]
+    manifest, summary = row.manifest, row.summary
+    measure = "score" if section.suite.has_scores else "pass_rate"
+    numbers = {
+        **_rate_numbers(measure, summary.overall.value, summary.overall.interval),
+        "coverage": summary.overall.coverage,
+        "images": float(summary.overall.expected),
+        "scored": float(summary.overall.scored),
+        "cost_dollars": row.spent.dollars,
+        "unpriced_calls": float(row.spent.unpriced),
+    }
+    general = summary.generalizability
+    if general is not None and general.value is not None:
+        numbers["generalizability"] = float(general.value)
+    for name, band in summary.bands.items():
+        if band.value is not None:
+            numbers[f"band/{name}"] = band.value
+    identity = (manifest.created, manifest.images_id, manifest.items_digest, manifest.suite, manifest.model)
+    key = hashlib.sha256(repr((*identity, manifest.judge)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+    levels = {
+        level: {**_rate_numbers(measure, rate.value, rate.interval), "coverage": rate.coverage}
+        for level, rate in summary.levels.items()
+    }
+    name = f"{path.resolve().name}{f', {manifest.judge.name}' if several and manifest.judge else ''}"
+    word = level_word(section.suite) or "level"
+    return TrackedRun(name, key, _run_settings(manifest), numbers, levels, word, failures)
+
+
+def _rate_numbers(name: str, value: float | None, interval: tuple[float, float] | None) -> dict[str, float]:
+    """Return a rate and the ends of its interval; nothing where there is no value, which is never 0."""
+    if value is None:
+        return {}
+    ends = {} if interval is None else {f"{name}_low": interval[0], f"{name}_high": interval[1]}
+    return {name: value, **ends}
+
+
+def _run_settings(manifest: RunManifest) -> dict[str, str | int | float | bool]:
+    settings: dict[str, str | int | float | bool] = {
+        "suite": manifest.suite,
+        "suite_version": manifest.suite_version,
+        "items_digest": manifest.items_digest,
+        "model": manifest.model.name,
+        "judge": manifest.judge.name if manifest.judge else "none",
+        "samples": manifest.samples,
+        "seed": manifest.seed,
+        "size": manifest.size,
+        "task": manifest.task,
+        "condition": manifest.condition or "plain",
+        "style": manifest.style,
+        "created": manifest.created,
+        "made_with": manifest.made_with,
+    }
+    for role, party in (("model", manifest.model), ("judge", manifest.judge)):
+        for name, value in (party.settings if party else {}).items():
+            settings[f"{role}.{name}"] = "none" if value is None else value
+    return settings

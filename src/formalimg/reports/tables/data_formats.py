@@ -25,7 +25,7 @@ def csv_rows(table: Table, row: TableRow) -> Iterator[dict[str, object]]:
             yield {
                 "figure": column.figure or table.name,
                 "name": export_label(column.name or ", ".join([*front, column.head])),
-                **_counts(number),
+                **_number_counts(number),
                 "value": number.value,
                 "low": number.interval.low if number.interval else None,
                 "high": number.interval.high if number.interval else None,
@@ -71,7 +71,7 @@ def json_number(number: Number, column: Column) -> dict[str, object]:
         "form": column.type,
         "interval": json_interval(number.interval),
         "plus_minus": number.margin,
-        **_counts(number),
+        **_number_counts(number),
         **({"missing_bounds": list(bounds)} if bounds else {}),
     }
 
@@ -86,5 +86,5 @@ def export_label(text: str) -> str:
     return text.replace("image", "picture")
 
 
-def _counts(number: Number) -> dict[str, object]:
+def _number_counts(number: Number) -> dict[str, object]:
     return {"passed": number.passed, "scored": number.scored, "expected": number.expected}

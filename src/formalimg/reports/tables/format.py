@@ -29,18 +29,13 @@ def format_value(value: float | None, type: ColumnType) -> str:  # noqa: A002  #
     match type:
         case "percent":
             return f"{100 * value:.1f}"
-        case "score":
+        case "score" | "number":
             return f"{value:.2f}"
-        case "number":
-            return f"{value:.2f}"
-        case "difference":
-            text = f"{value:+.2f}".replace("-", "−")
-            return "0.00" if text in ("+0.00", "−0.00") else text
         case "p":
             return "< 0.001" if value < 0.001 else f"{value:.3f}"
-        case "points":
-            text = f"{100 * value:+.1f}".replace("-", "−")
-            return "0.0" if text in ("+0.0", "−0.0") else text
+        case "difference" | "points":
+            text = f"{value:+.2f}" if type == "difference" else f"{100 * value:+.1f}"
+            return text.replace("-", "−") if text.strip("+-0.") else text[1:]
         case "steps":
             return f"{value:+g}".replace("-", "−") if value else "0"
         case "share":
@@ -65,13 +60,13 @@ def format_interval(interval: Interval | None, type: ColumnType, *, compact: boo
     if interval is None or type in _WITHOUT_INTERVAL:
         return ""
     if compact and type == "percent":
-        low, high = _rounded_outwards(interval)
+        low, high = _round_outwards(interval)
         return f"{low}–{high}"
     between = " to " if type in ("number", "difference", "points") else "–"
     return f"{format_value(interval.low, type)}{between}{format_value(interval.high, type)}"
 
 
-def _rounded_outwards(interval: Interval) -> tuple[int, int]:
+def _round_outwards(interval: Interval) -> tuple[int, int]:
     """Return the ends of an interval as whole percents."""
     # Rounded first, because 100 * 0.29 is a little less than 29.
     return floor(round(100 * interval.low, 9)), ceil(round(100 * interval.high, 9))
@@ -91,7 +86,7 @@ def number_text(number: Number, column: Column) -> str:
     return text
 
 
-def mark(number: Number, column: Column) -> str:
+def incomplete_mark(number: Number, column: Column) -> str:
     """Return the mark of an incomplete number; empty if it is complete."""
     return INCOMPLETE if number.is_incomplete and column.type != "scored" else ""
 
@@ -110,7 +105,7 @@ def bounds_text(number: Number, column: Column) -> str:
     if bounds is None or column.type in _WITHOUT_INTERVAL - {"share"}:
         return ""
     if column.type == "percent" and column.interval == "compact":
-        low, high = _rounded_outwards(bounds)
+        low, high = _round_outwards(bounds)
         return f"↓{low} ↑{high}"
     return f"↓{format_value(bounds.low, column.type)} ↑{format_value(bounds.high, column.type)}"
 
@@ -122,7 +117,7 @@ def cell_text(
     number = as_number(cell, column)
     if number is None:
         return str(cell)
-    text, sign = number_text(number, column), mark(number, column)
+    text, sign = number_text(number, column), incomplete_mark(number, column)
     text = f"{sign}{text}" if mark_first else f"{text}{sign}"
     is_full = column.interval == "full"
     has_interval = is_full or (compact and column.interval == "compact")
@@ -133,29 +128,21 @@ def cell_text(
 
 def notes_of(table: Table, *, compact: bool = False, bounds: bool = True) -> tuple[str, ...]:
     """Return the caption and the remarks of a table; the caption also explains intervals and marks that are shown."""
-    more = [table.interval_note] if table.interval_note and _has_intervals(table, compact=compact) else []
+    numbers = [
+        (number, column)
+        for n, column in enumerate(table.columns)
+        for row in table.rows
+        if (number := number_in(table, row, n)) is not None
+    ]
+    more = []
+    if table.interval_note and any(
+        interval_text(number, column) for number, column in numbers if compact or column.interval == "full"
+    ):
+        more.append(table.interval_note)
     if is_incomplete(table):
-        more.append(BOUNDS_NOTE if bounds and _has_bounds(table) else INCOMPLETE_NOTE)
+        has_bounds = bounds and any(number.missing_bounds(column) is not None for number, column in numbers)
+        more.append(BOUNDS_NOTE if has_bounds else INCOMPLETE_NOTE)
     return (" ".join([*table.notes[:1], *more]), *table.notes[1:]) if more else table.notes
-
-
-def _has_intervals(table: Table, *, compact: bool) -> bool:
-    return any(
-        interval_text(number, column)
-        for n, column in enumerate(table.columns)
-        if compact or column.interval == "full"
-        for row in table.rows
-        if (number := number_in(table, row, n)) is not None
-    )
-
-
-def _has_bounds(table: Table) -> bool:
-    return any(
-        number.missing_bounds(column) is not None
-        for n, column in enumerate(table.columns)
-        for row in table.rows
-        if (number := number_in(table, row, n)) is not None
-    )
 
 
 def caption_text(table: Table) -> str:
@@ -185,15 +172,15 @@ def axis_label(value: float, suite: Benchmark) -> str:
 
 def generalizability_text(summary: Summary) -> str:
     """Return G without its interval, with the mark of numbers for which not all images were scored."""
-    held, overall = summary.generalizability, summary.overall
-    if held is None or held.value is None:
+    general, overall = summary.generalizability, summary.overall
+    if general is None or general.value is None:
         return NOTHING
-    return f"{held.value}{INCOMPLETE if overall.scored < overall.expected else ''}"
+    return f"{general.value}{INCOMPLETE if overall.scored < overall.expected else ''}"
 
 
-def generalizability_interval(held: Generalizability) -> str:
+def generalizability_interval(general: Generalizability) -> str:
     """Return the interval of G as text: `4–10`; empty if there is none."""
-    return "" if held.low is None or held.high is None else f"{held.low}–{held.high}"
+    return "" if general.low is None or general.high is None else f"{general.low}–{general.high}"
 
 
 def epsilon_text(epsilon: float) -> str:
@@ -206,7 +193,7 @@ def join_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
 
 
-def shorten(text: str, max_length: int) -> str:
+def shorten_text(text: str, max_length: int) -> str:
     """Return text on one line, cut at the end where it is too long."""
     line = " ".join(text.split())
     return line if len(line) <= max_length else f"{line[: max_length - 1].rstrip()}…"

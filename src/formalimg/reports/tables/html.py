@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from formalimg._util.templates import render_template
-from formalimg.reports.tables.format import bounds_text, interval_text, mark, notes_of, number_text
+from formalimg.reports.tables.format import bounds_text, incomplete_mark, interval_text, notes_of, number_text
 from formalimg.reports.tables.model import Column, Number, TableRow, number_in
 from formalimg.types import Table
 
@@ -15,36 +15,22 @@ _MAX_ROWS = 30
 """Longer tables are collapsed, unless their placement says otherwise."""
 
 
-class _HtmlCell(NamedTuple):
-    """A cell; `interval` is None where the column has none, and empty where only this number has none."""
-
-    text: str
-    mark: str = ""
-    interval: str | None = None
-    title: str = ""
-    kind: str = ""
-    swatch: bool = False
-    bounds: str = ""
-
-
-class _HtmlRow(NamedTuple):
-    cells: tuple[_HtmlCell, ...]
-    kind: str
-    title: str
-
-
-class _HtmlGroup(NamedTuple):
-    head: str
-    width: int
-
-
 def render_html(table: Table, tones: Mapping[str, str] | None = None, *, heading: bool = True) -> str:
     """Return a table as an HTML fragment: heading, table, caption and remarks. All texts are escaped."""
-    columns = [_HtmlColumn(column, heading, _has_intervals(table, n)) for n, column in enumerate(table.columns)]
-    bodies = [
-        (kind, [_row(table, row, columns, tones or {}) for row in table.rows if _body(row) == kind])
-        for kind in ("", "bound", "published")
-    ]
+    columns = []
+    for n, column in enumerate(table.columns):
+        numbers = (number_in(table, row, n) for row in table.rows)
+        has_intervals = any(number is not None and interval_text(number, column) for number in numbers)
+        columns.append(_HtmlColumn(column, heading, has_intervals))
+    bodies: dict[str, list[dict[str, object]]] = {"": [], "bound": [], "published": []}
+    for row in table.rows:
+        body = "published" if row.is_published else "bound" if row.is_baseline else ""
+        kind = "" if row.is_published else (tones or {}).get(row.run, "")
+        cells = [_build_cell(table, row, n, column) for n, column in enumerate(columns)]
+        bodies[body].append({"cells": cells, "kind": kind, "title": row.title})
+    # Headings over groups of columns; rates and scores without a group have an empty one of their own.
+    groups = groupby(table.columns, lambda column: (column.group, column.type in ("percent", "score")))
+    is_long = len(table.rows) > _MAX_ROWS if table.placement == "more" else table.placement == "detail"
     return render_template(
         "formalimg.reports.tables",
         "table.html",
@@ -52,15 +38,10 @@ def render_html(table: Table, tones: Mapping[str, str] | None = None, *, heading
         notes=notes_of(table, compact=True),
         heading=heading,
         columns=columns,
-        groups=[] if heading else _groups(table),
-        bodies=[body for body in bodies if body[1]],
-        is_collapsed=heading and _is_collapsed(table),
+        groups=[] if heading else [{"head": head, "width": len(list(group))} for (head, _), group in groups],
+        bodies=[(kind, rows) for kind, rows in bodies.items() if rows],
+        is_collapsed=heading and is_long,
     )
-
-
-def _body(row: TableRow) -> str:
-    """Return the CSS class of the part of the table that a row is in."""
-    return "published" if row.is_published else "bound" if row.is_baseline else ""
 
 
 class _HtmlColumn(NamedTuple):
@@ -82,56 +63,40 @@ class _HtmlColumn(NamedTuple):
         return self.column.short if self.column.needs_group else self.column.head
 
 
-def _groups(table: Table) -> list[_HtmlGroup]:
-    """Return the headings over groups of columns; rates and scores without a group have an empty one of their own."""
-    groups = groupby(table.columns, lambda one: (one.group, one.type in ("percent", "score")))
-    return [_HtmlGroup(group, len(list(those))) for (group, _), those in groups]
-
-
-def _has_intervals(table: Table, n: int) -> bool:
-    numbers = (number_in(table, row, n) for row in table.rows)
-    return any(number is not None and interval_text(number, table.columns[n]) for number in numbers)
-
-
-def _is_collapsed(table: Table) -> bool:
-    return len(table.rows) > _MAX_ROWS if table.placement == "more" else table.placement == "detail"
-
-
-def _row(table: Table, row: TableRow, columns: list[_HtmlColumn], tones: Mapping[str, str]) -> _HtmlRow:
-    cells = tuple(_cell(table, row, n, column) for n, column in enumerate(columns))
-    return _HtmlRow(cells, "" if row.is_published else tones.get(row.run, ""), row.title)
-
-
-def _cell(table: Table, row: TableRow, n: int, shown: _HtmlColumn) -> _HtmlCell:
-    column, number = shown.column, number_in(table, row, n)
-    kind = "" if shown.kind == "ranged" else shown.kind
+def _build_cell(table: Table, row: TableRow, n: int, html_column: _HtmlColumn) -> dict[str, object]:
+    """Return a cell; `interval` is None where the column has none, and empty where only this number has none."""
+    column, number = html_column.column, number_in(table, row, n)
+    kind = "" if html_column.kind == "ranged" else html_column.kind
     if number is None:
         text = str(row.cells[n])
-        return _HtmlCell(text, kind=kind, swatch=bool(text) and text == row.run and not row.is_published)
+        swatch = bool(text) and text == row.run and not row.is_published
+        return {"text": text, "mark": "", "interval": None, "title": "", "kind": kind, "bounds": "", "swatch": swatch}
     interval: str | None = interval_text(number, column, compact=column.interval == "compact")
     # In a table with headings a number without an interval stands below those that have one.
-    if not interval and not (shown.is_detail and shown.has_intervals):
+    if not interval and not (html_column.is_detail and html_column.has_intervals):
         interval = None
-    return _HtmlCell(
-        number_text(number, column),
-        mark(number, column),
-        interval,
-        _title(number, column),
-        kind,
-        bounds=bounds_text(number, column),
-    )
+    return {
+        "text": number_text(number, column),
+        "mark": incomplete_mark(number, column),
+        "interval": interval,
+        "title": _counts_title(number, column),
+        "kind": kind,
+        "bounds": bounds_text(number, column),
+        "swatch": False,
+    }
 
 
-def _title(number: Number, column: Column) -> str:
+def _counts_title(number: Number, column: Column) -> str:
     """Return the counts behind a number, and the interval where it is shown rounded."""
     if number.value is None:
         return ""
-    found = []
+    counts = []
     if number.coverage is not None:
-        found.append(f"{100 * number.coverage:.1f} % scored")
-    elif number.passed is not None and column.type != "scored":
-        found.append(f"{number.passed:,} passed")
-    if number.coverage is None and number.scored is not None and column.type != "scored":
-        found.append(f"{number.scored:,} of {number.expected or 0:,} scored")
+        counts.append(f"{100 * number.coverage:.1f} % scored")
+    elif column.type != "scored":
+        if number.passed is not None:
+            counts.append(f"{number.passed:,} passed")
+        if number.scored is not None:
+            counts.append(f"{number.scored:,} of {number.expected or 0:,} scored")
     interval = interval_text(number, column) if column.interval == "compact" else ""
-    return "; ".join(filter(None, [interval, ", ".join(found)]))
+    return "; ".join(filter(None, [interval, ", ".join(counts)]))

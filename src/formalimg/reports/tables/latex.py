@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from unicodedata import normalize
 
@@ -12,11 +12,11 @@ from formalimg.reports.tables.format import (
     bounds_text,
     caption_text,
     cell_text,
+    incomplete_mark,
     interval_text,
-    mark,
     number_text,
 )
-from formalimg.reports.tables.model import Column, Number, TableRow, number_in, starts_published
+from formalimg.reports.tables.model import Column, TableRow, number_in, starts_published
 from formalimg.types import Table
 
 _MAX_LINES = 50
@@ -58,18 +58,18 @@ _LIGATURES = {"--", "``", "''", ",,", "!`", "?`"}
 
 def render_latex(table: Table) -> Iterator[str]:
     """Yield the table as one or more `table*` environments; a long one is continued on the next page."""
-    for numbers in _pages(table):
+    for numbers in _split_pages(table):
         note = caption_text(table)
         # A caption that begins with the title does not repeat it.
         first = note if note.startswith(table.title) else f"{table.title}. {note}"
-        yield _piece(table, numbers, first if numbers.start == 0 else f"{table.title}, continued.")
+        yield _page_table(table, numbers, first if numbers.start == 0 else f"{table.title}, continued.")
 
 
-def _pages(table: Table) -> Iterator[range]:
+def _split_pages(table: Table) -> Iterator[range]:
     """Yield the rows of each page; one with compact intervals has two lines, and three with bounds."""
     start = lines = 0
     for number, row in enumerate(table.rows):
-        height = 1 + sum(any(_below(table, row, text_of)) for text_of in _TEXTS_BELOW)
+        height = 1 + len(_lines_below(table, row))
         if lines + height > _MAX_LINES:
             yield range(start, number)
             start, lines = number, 0
@@ -81,9 +81,8 @@ def _pages(table: Table) -> Iterator[range]:
 def latex_escape(text: str) -> str:
     """Return text that LaTeX prints as it is. A character that it may have no letter for becomes its code, U+6A21."""
     line = " ".join(normalize("NFC", text).split())
-    return "".join(
-        _character(one) + "{}" * (one + after in _LIGATURES) for one, after in zip(line, f"{line[1:]} ", strict=False)
-    )
+    pairs = zip(line, f"{line[1:]} ", strict=False)
+    return "".join(_escape_character(first) + "{}" * (first + second in _LIGATURES) for first, second in pairs)
 
 
 def latex_row(cells: Iterable[str]) -> str:
@@ -94,7 +93,7 @@ def latex_row(cells: Iterable[str]) -> str:
     return rf"    {guard}{row} \\"
 
 
-def _piece(table: Table, numbers: range, caption: str) -> str:
+def _page_table(table: Table, numbers: range, caption: str) -> str:
     lines = [
         *([_PACKAGES] if table.placement == "result" else []),
         r"\begin{table*}",
@@ -104,9 +103,9 @@ def _piece(table: Table, numbers: range, caption: str) -> str:
         rf"  \caption{{{latex_escape(caption)}}}",
         rf"  \begin{{tabular}}{{{''.join('l' if column.is_left else 'r' for column in table.columns)}}}",
         r"    \toprule",
-        *_heads(table),
+        *_head_rows(table),
         r"    \midrule",
-        *_body(table, numbers),
+        *_body_rows(table, numbers),
         r"    \bottomrule",
         r"  \end{tabular}",
         r"\end{table*}",
@@ -114,44 +113,39 @@ def _piece(table: Table, numbers: range, caption: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _heads(table: Table) -> Iterator[str]:
+def _head_rows(table: Table) -> Iterator[str]:
     grouped = any(column.needs_group for column in table.columns)
     if grouped:
         cells, rules, at = [], [], 1
         for group, columns in groupby(table.columns, lambda column: column.group if column.needs_group else ""):
             width = len(list(columns))
-            cells += [rf"\multicolumn{{{width}}}{{c}}{{{_math(group)}}}"] if group else [""] * width
+            # A letter is a variable of the paper, anything else a word.
+            head = f"${group}$" if len(group) == 1 and group.isalpha() else latex_escape(group)
+            cells += [rf"\multicolumn{{{width}}}{{c}}{{{head}}}"] if group else [""] * width
             rules += [rf"    \cmidrule(lr){{{at}-{at + width - 1}}}"] if group else []
             at += width
         while cells[-1] == "":
             cells.pop()
         yield latex_row(cells)
         yield from rules
-    yield latex_row(map(_head, table.columns))
+    yield latex_row(map(_column_head, table.columns))
 
 
-def _head(column: Column) -> str:
+def _column_head(column: Column) -> str:
     if column.subscript:
         return f"${column.head}_{{{latex_escape(column.subscript)}}}$"
     return latex_escape(column.short if column.needs_group else column.title)
 
 
-def _math(group: str) -> str:
-    """Return a group's heading: a letter is a variable of the paper, anything else a word."""
-    return f"${group}$" if len(group) == 1 and group.isalpha() else latex_escape(group)
-
-
-def _body(table: Table, numbers: range) -> Iterator[str]:
+def _body_rows(table: Table, numbers: range) -> Iterator[str]:
     for number in numbers:
         row = table.rows[number]
         if number > numbers.start and starts_published(table, number):
             yield r"    \midrule"
         yield latex_row(_first_lines(table, row))
         # Compact intervals stand below their numbers, as there would be no room beside them.
-        for text_of in _TEXTS_BELOW:
-            below = _below(table, row, text_of)
-            if any(below):
-                yield latex_row(rf"{{\scriptsize {latex_escape(text)}}}" if text else "" for text in below)
+        for texts in _lines_below(table, row):
+            yield latex_row(rf"{{\scriptsize {latex_escape(text)}}}" if text else "" for text in texts)
 
 
 def _first_lines(table: Table, row: TableRow) -> Iterator[str]:
@@ -160,26 +154,22 @@ def _first_lines(table: Table, row: TableRow) -> Iterator[str]:
         if number is None or column.interval == "full":
             yield latex_escape(cell_text(cell, column))
         else:
-            yield latex_escape(f"{number_text(number, column)}{mark(number, column)}")
+            yield latex_escape(f"{number_text(number, column)}{incomplete_mark(number, column)}")
 
 
-def _below(table: Table, row: TableRow, text_of: Callable[[Number, Column], str]) -> list[str]:
-    """Return what stands in small letters below each number of a row."""
-    return [
-        text_of(number, column) if column.interval == "compact" and number is not None else ""
-        for n, column in enumerate(table.columns)
-        for number in [number_in(table, row, n)]
+def _lines_below(table: Table, row: TableRow) -> list[list[str]]:
+    """Return what stands in small letters below each number of a row: compact intervals, then bounds, if any."""
+    numbers = [
+        number_in(table, row, n) if column.interval == "compact" else None for n, column in enumerate(table.columns)
     ]
+    pairs = list(zip(numbers, table.columns, strict=True))
+    intervals = ["" if number is None else interval_text(number, column, compact=True) for number, column in pairs]
+    bounds = ["" if number is None else bounds_text(number, column) for number, column in pairs]
+    return [texts for texts in (intervals, bounds) if any(texts)]
 
 
-def _compact_interval(number: Number, column: Column) -> str:
-    return interval_text(number, column, compact=True)
-
-
-_TEXTS_BELOW: tuple[Callable[[Number, Column], str], ...] = (_compact_interval, bounds_text)
-
-
-def _character(one: str) -> str:
-    if one in _SPECIAL:
-        return _SPECIAL[one]
-    return one if one in _LETTERS or (one.isascii() and one.isprintable()) else f"U+{ord(one):04X}"
+def _escape_character(character: str) -> str:
+    if character in _SPECIAL:
+        return _SPECIAL[character]
+    is_known = character in _LETTERS or (character.isascii() and character.isprintable())
+    return character if is_known else f"U+{ord(character):04X}"

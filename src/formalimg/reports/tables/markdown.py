@@ -22,10 +22,12 @@ def render_markdown(table: Table, heading: int = 2) -> str:
     lines = [
         f"{'#' * heading} {markdown_escape(table.title)}",
         "",
-        _row(markdown_escape(column.title) for column in table.columns),
-        _row("---" if column.is_left else "---:" for column in table.columns),
+        _table_row(markdown_escape(column.title) for column in table.columns),
+        _table_row("---" if column.is_left else "---:" for column in table.columns),
         *(
-            _row(markdown_escape(cell_text(*pair, compact=True)) for pair in zip(row.cells, table.columns, strict=True))
+            _table_row(
+                markdown_escape(cell_text(*pair, compact=True)) for pair in zip(row.cells, table.columns, strict=True)
+            )
             for row in table.rows
         ),
         "",
@@ -50,5 +52,5 @@ def markdown_code(lines: Iterable[str], language: str) -> str:
     return "\n".join([f"{fence}{language}", *code, fence, ""])
 
 
-def _row(cells: Iterable[str]) -> str:
+def _table_row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"

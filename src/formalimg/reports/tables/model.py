@@ -213,7 +213,7 @@ def starts_published(table: Table, row: int) -> bool:
 
 def starts_part(table: Table, row: int) -> bool:
     """Return whether baselines or published numbers begin with this row, below others."""
-    parts = [(one.is_published, one.is_baseline) for one in table.rows[max(0, row - 1) : row + 1]]
+    parts = [(neighbour.is_published, neighbour.is_baseline) for neighbour in table.rows[max(0, row - 1) : row + 1]]
     return len(set(parts)) > 1
 
 

@@ -9,7 +9,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from formalimg._util.text import visible
-from formalimg.reports.tables.format import NOTHING, bounds_text, cell_text, interval_text, mark, notes_of, number_text
+from formalimg.reports.tables.format import (
+    NOTHING,
+    bounds_text,
+    cell_text,
+    incomplete_mark,
+    interval_text,
+    notes_of,
+    number_text,
+)
 from formalimg.reports.tables.model import Column, Number, count_front_columns, number_in, starts_part
 from formalimg.types import Table
 
@@ -27,10 +35,10 @@ def render_terminal(tables: Iterable[Table], *, compact: bool = False) -> Consol
 
 def grid_width(table: Table, console: Console, options: ConsoleOptions) -> int:
     """Return the width of a table with compact intervals that is not broken into several."""
-    return _width(_grid(table, range(len(table.columns)), compact=True), console, options)
+    return _grid_width(_build_grid(table, range(len(table.columns)), compact=True), console, options)
 
 
-def _width(grid: RichTable, console: Console, options: ConsoleOptions) -> int:
+def _grid_width(grid: RichTable, console: Console, options: ConsoleOptions) -> int:
     from rich.measure import Measurement
 
     # At its full width, or names and numbers would be broken into several lines.
@@ -56,41 +64,48 @@ class _TerminalTables(NamedTuple):
 
         for table in self.tables:
             if table.title:
-                yield Text(_visible(table.title), style="bold")
-            grids = list(_grids(table, console, options, compact=self.compact))
+                yield Text(_visible_text(table.title), style="bold")
+            grids = list(_layout_grids(table, console, options, compact=self.compact))
             yield from grids or _row_by_row(table)
             has_intervals, has_bounds = self.compact or not grids, not (grids and _is_main(table))
             for note in notes_of(table, compact=has_intervals, bounds=has_bounds) if table.notes else ():
-                yield Text(_visible(note), style="dim")
+                yield Text(_visible_text(note), style="dim")
             if table.title:
                 yield ""
 
 
-def _grids(table: Table, console: Console, options: ConsoleOptions, *, compact: bool) -> Iterator[ConsoleRenderable]:
+def _layout_grids(
+    table: Table, console: Console, options: ConsoleOptions, *, compact: bool
+) -> Iterator[ConsoleRenderable]:
     """Yield the whole table where there is room, else blocks of columns; nothing if they are too narrow for a number.
 
     A table of texts alone is wrapped instead: its last columns are sentences.
     """
 
     def fits(columns: Sequence[int]) -> bool:
-        return _width(_grid(table, columns, compact=compact), console, options) <= options.max_width
+        return _grid_width(_build_grid(table, columns, compact=compact), console, options) <= options.max_width
 
-    every = range(len(table.columns))
-    if all(column.is_text for column in table.columns) and not fits(every):
-        yield _grid(table, every, compact=compact, wrap=True)
+    numbers = range(len(table.columns))
+    if all(column.is_text for column in table.columns) and not fits(numbers):
+        yield _build_grid(table, numbers, compact=compact, wrap=True)
         return
-    yield from (_grid(table, columns, compact=compact) for columns in _blocks(table, fits))
+    yield from (_build_grid(table, columns, compact=compact) for columns in _split_columns(table, fits))
 
 
-def _blocks(table: Table, fits: Callable[[Sequence[int]], bool]) -> list[list[int]]:
+def _split_columns(table: Table, fits: Callable[[Sequence[int]], bool]) -> list[list[int]]:
     """Return the columns of as few tables as possible, each with the texts in front; none if that does not fit.
 
     Columns that belong together stay together where they fit.
     """
-    every = range(len(table.columns))
-    front = list(every[: count_front_columns(table)])
+    front = list(range(count_front_columns(table)))
+    groups: list[list[int]] = []
+    for n in range(len(front), len(table.columns)):
+        if groups and not table.columns[n].starts:
+            groups[-1].append(n)
+        else:
+            groups.append([n])
     blocks = [list(front)]
-    for group in _column_groups(table):
+    for group in groups:
         for columns in (group,) if fits([*front, *group]) else ([column] for column in group):
             if fits([*blocks[-1], *columns]):
                 blocks[-1] += columns
@@ -101,17 +116,7 @@ def _blocks(table: Table, fits: Callable[[Sequence[int]], bool]) -> list[list[in
     return blocks
 
 
-def _column_groups(table: Table) -> list[list[int]]:
-    groups: list[list[int]] = []
-    for n, column in list(enumerate(table.columns))[count_front_columns(table) :]:
-        if groups and not column.starts:
-            groups[-1].append(n)
-        else:
-            groups.append([n])
-    return groups
-
-
-def _grid(table: Table, columns: Sequence[int], *, compact: bool, wrap: bool = False) -> RichTable:
+def _build_grid(table: Table, columns: Sequence[int], *, compact: bool, wrap: bool = False) -> RichTable:
     from rich.text import Text
 
     grid = _empty_grid()
@@ -124,14 +129,14 @@ def _grid(table: Table, columns: Sequence[int], *, compact: bool, wrap: bool = F
         justify: Literal["left", "right"] = "left" if column.is_left else "right"
         # Names that are cut off look all the same, so they go on in the next line.
         width = max(map(len, head.split()), default=None) if wrap else None
-        grid.add_column(Text(_visible(head)), justify=justify, no_wrap=not wrap, overflow="fold", min_width=width)
+        grid.add_column(Text(_visible_text(head)), justify=justify, no_wrap=not wrap, overflow="fold", min_width=width)
     for n, row in enumerate(table.rows):
         if starts_part(table, n):
             grid.add_section()
         style = "dim" if row.is_published or row.is_baseline else ""
         shown = partial(cell_text, mark_first=True, compact=compact, bounds=not _is_main(table))
         cells = (shown(row.cells[number], table.columns[number]) for number in columns)
-        grid.add_row(*(Text(_visible(cell), style=style) for cell in cells))
+        grid.add_row(*(Text(_visible_text(cell), style=style) for cell in cells))
     return grid
 
 
@@ -147,9 +152,9 @@ def _row_by_row(table: Table) -> Iterator[ConsoleRenderable]:
     for row in table.rows:
         cells = list(zip(row.cells, table.columns, strict=True))
         texts = ", ".join(str(cell) for cell, column in cells if column.is_text and cell)
-        yield Text(_visible(texts), style="bold")
+        yield Text(_visible_text(texts), style="bold")
         lines = [
-            _line(column, number)
+            _number_line(column, number)
             for n, column in enumerate(table.columns)
             if (number := number_in(table, row, n)) is not None and (number.value is not None or not row.is_published)
         ]
@@ -158,21 +163,21 @@ def _row_by_row(table: Table) -> Iterator[ConsoleRenderable]:
         for n in used:
             grid.add_column(justify="right" if n else "left")
         for line in lines:
-            grid.add_row(*(Text("\n".join(map(_visible, line[n].split("\n")))) for n in used))
+            grid.add_row(*(Text("\n".join(map(_visible_text, line[n].split("\n")))) for n in used))
         yield grid
 
 
-def _visible(text: str) -> str:
+def _visible_text(text: str) -> str:
     """Return a text of a table such that no terminal obeys it, on one line; names in it may come from anyone."""
     return visible(text, one_line=True)
 
 
-def _line(column: Column, number: Number) -> tuple[str, str, str, str]:
+def _number_line(column: Column, number: Number) -> tuple[str, str, str, str]:
     counts = "" if number.scored is None or column.type in ("scored", "count") else f"{number.scored}/{number.expected}"
     if number.coverage is not None:
         counts = NOTHING if number.value is None else f"{100 * number.coverage:.1f} %"
     below = filter(None, [interval_text(number, column), bounds_text(number, column)])
-    return column.title, mark(number, column) + number_text(number, column), "\n".join(below), counts
+    return column.title, incomplete_mark(number, column) + number_text(number, column), "\n".join(below), counts
 
 
 def _empty_grid(with_heads: bool = True) -> RichTable:

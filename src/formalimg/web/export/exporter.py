@@ -12,7 +12,7 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlencode
 
 from formalimg.errors import FormalimgError
-from formalimg.reports.same_items import is_same_item
+from formalimg.reports.run_numbers import is_same_item
 from formalimg.reports.tables.format import count_noun
 from formalimg.web.export.addresses import Address, parse_address, relative_link
 from formalimg.web.export.export_folder import ExportFolder

@@ -15,9 +15,8 @@ from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.judges.failures import failure_sentences
 from formalimg.reports.comparison import compare
 from formalimg.reports.comparison_model import Comparison, Section
-from formalimg.reports.figures.curve import curves_html
-from formalimg.reports.figures.differences import differences_svg
-from formalimg.reports.findings import claims
+from formalimg.reports.figures.curve import curves_html, differences_svg
+from formalimg.reports.findings import list_claims
 from formalimg.reports.page import main_table_html, numbers_heading, table_html
 from formalimg.reports.paired_tables import PAIRED
 from formalimg.runs.reader import StoredRun
@@ -148,7 +147,7 @@ def _suite(section: Section, compared: Comparison, baseline: StoredRun | None) -
     others = [table for table in section.shown_tables if table not in results]
     folder = None if baseline is None else baseline.folder.resolve()
     name = next((row.name for row in section.rows if row.folder.resolve() == folder), "")
-    headline, *reasons = claims(section, compared)
+    headline, *reasons = list_claims(section, compared)
     return _Suite(
         section.title,
         headline,

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from formalimg.reports.same_items import same_items
+from formalimg.reports.run_numbers import same_items
 from formalimg.reports.tables.format import level_name
 from formalimg.runs.queries import ImageOutcome
 from formalimg.types import Benchmark, RunRecord

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.judges.failures import failure_sentences
-from formalimg.reports.same_items import is_same_item
+from formalimg.reports.run_numbers import is_same_item
 from formalimg.reports.tables.format import level_name
 from formalimg.runs.manifest import RunManifest
 from formalimg.runs.reader import Judged, StoredRun

@@ -24,7 +24,7 @@ from formalimg.logic.syntax import to_pretty_text
 from formalimg.logic.vocabulary import vocabulary_names
 from formalimg.reports.examples import ExampleImage
 from formalimg.reports.gallery import image_html
-from formalimg.reports.same_items import is_same_item
+from formalimg.reports.run_numbers import is_same_item
 from formalimg.reports.tables.format import level_name
 from formalimg.runs.queries import ListedImage
 from formalimg.runs.reader import Judged, StoredRun

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from formalimg.reports.comparison_model import RunRow, Section, Tally
-from formalimg.reports.corrected_tables import is_corrected
+from formalimg.reports.corrected import is_corrected
 from formalimg.reports.figures.curve import curves_html
 from formalimg.reports.page import main_table_html, table_html
 from formalimg.reports.tables.format import level_name
