@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from formalimg.benchmarks.authoring.outcomes import Rejection
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
-from formalimg.benchmarks.conceptmix.authoring.answers import BindingAnswer
 from formalimg.benchmarks.conceptmix.authoring.checks import complete_binding_from, ordered_questions
 from formalimg.benchmarks.conceptmix.authoring.choices import ConceptChoices
-from formalimg.benchmarks.conceptmix.authoring.templates import draw_mixture, make_mixture
+from formalimg.benchmarks.conceptmix.authoring.templates import BindingAnswer, draw_mixture, make_mixture
 from formalimg.benchmarks.conceptmix.spec import Binding, BoundObject, Category, Concept, SpatialRelation
 from tests.benchmarks_authoring.mixer import POOLS, Answer, Talk, assert_sound
 from tests.support.loopback.faults import Fault

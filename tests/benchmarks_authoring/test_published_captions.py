@@ -14,8 +14,7 @@ import pytest
 from formalimg.benchmarks.authoring.engine import author_suite
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
 from formalimg.benchmarks.conceptmix.authoring.choices import ConceptChoices
-from formalimg.benchmarks.conceptmix.authoring.published_talk import WrittenBinding
-from formalimg.benchmarks.conceptmix.authoring.templates import draw_mixture, make_mixture
+from formalimg.benchmarks.conceptmix.authoring.templates import WrittenBinding, draw_mixture, make_mixture
 from formalimg.benchmarks.conceptmix.completion import complete_binding
 from formalimg.benchmarks.conceptmix.pools import load_pools
 from formalimg.benchmarks.conceptmix.questions import template_questions

@@ -21,9 +21,14 @@ from formalimg.benchmarks.cfworld.authoring.description_task import apply_descri
 from formalimg.benchmarks.cfworld.authoring.group_task import parse_group, parse_questions
 from formalimg.benchmarks.cfworld.authoring.pair_task import parse_pair
 from formalimg.benchmarks.cfworld.items import builtin_groups, items_of_groups
-from formalimg.benchmarks.conceptmix.authoring.answers import BindingAnswer, CaptionAnswer, QuestionsAnswer
 from formalimg.benchmarks.conceptmix.authoring.checks import check_caption, complete_binding_from, ordered_questions
-from formalimg.benchmarks.conceptmix.authoring.templates import draw_mixture, make_mixture
+from formalimg.benchmarks.conceptmix.authoring.templates import (
+    BindingAnswer,
+    CaptionAnswer,
+    QuestionsAnswer,
+    draw_mixture,
+    make_mixture,
+)
 from formalimg.benchmarks.conceptmix.captions.mentions import find_mentions
 from formalimg.benchmarks.conceptmix.completion import complete_binding
 from formalimg.benchmarks.conceptmix.pools import load_pools

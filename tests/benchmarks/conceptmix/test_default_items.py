@@ -10,8 +10,7 @@ import pytest
 
 from formalimg import load
 from formalimg.benchmarks.conceptmix.binding import bound_concepts
-from formalimg.benchmarks.conceptmix.conflicts import find_conflicts
-from formalimg.benchmarks.conceptmix.doubts import SceneObjects, count_problems
+from formalimg.benchmarks.conceptmix.conflicts import SceneObjects, count_problems, find_conflicts
 from formalimg.benchmarks.conceptmix.generation import ConceptRecipe, generate_concept_items
 from formalimg.benchmarks.conceptmix.plausibility import bound_relations
 from formalimg.benchmarks.conceptmix.pools import load_pools

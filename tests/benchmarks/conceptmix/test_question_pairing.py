@@ -9,7 +9,7 @@ import pytest
 
 from formalimg import load
 from formalimg.benchmarks.conceptmix.binding import bound_concepts
-from formalimg.benchmarks.conceptmix.question_pairing import pair_questions, split_lines
+from formalimg.benchmarks.conceptmix.questions import pair_questions, split_lines
 from formalimg.benchmarks.conceptmix.spec import Binding, BoundConcept, BoundObject, Concept, ConceptSpec
 from formalimg.types import Item
 from tests.support.published import published_concept_items

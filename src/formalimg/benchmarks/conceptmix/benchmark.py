@@ -190,7 +190,7 @@ class ConceptMix(Benchmark):
 
     def drawn_world(self) -> DrawnWorld:
         """Return what built-in models know of its drawings."""
-        from formalimg.benchmarks.conceptmix.drawn_world import WORLD
+        from formalimg.benchmarks.conceptmix.drawings import WORLD
 
         return WORLD
 

@@ -19,7 +19,7 @@ from itertools import permutations
 from random import Random
 from typing import NamedTuple
 
-from formalimg.benchmarks.conceptmix.doubts import SceneObjects, count_problems
+from formalimg.benchmarks.conceptmix.conflicts import SceneObjects, count_problems
 from formalimg.benchmarks.conceptmix.plausibility import (
     BoundRelation,
     bound_relations,

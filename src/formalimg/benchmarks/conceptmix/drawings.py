@@ -1,12 +1,20 @@
-"""Concepts in drawings: what drawn scenes show of them, and the drawings that judges are asked about before a run."""
+"""Concepts in drawings: what drawn scenes show, drawings asked about before a run, and the world of built-in models."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from formalimg.benchmarks.conceptmix.plausibility import pool_objects, reference_objects
+from formalimg.benchmarks.conceptmix.pools import load_pools
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec, RequestedConcept
+from formalimg.benchmarks.conceptmix.words import noun_forms, plural_of
+from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.truth import DrawnConcept, concept_holds, concept_is_clear, size_items
 from formalimg.errors import FormalimgError
 from formalimg.judges.known_drawings import BOTTLE, BOTTLE_AND_FORK, FORK, KnownDrawing, bottle_and_fork
+from formalimg.models.builtin.drawn_world import DrawnWorld, Meaning, WorldNoun
+from formalimg.models.builtin.misreading import MisreadRates
 from formalimg.types import Item, Part, Unscored, Verdict
 
 
@@ -65,3 +73,23 @@ def _shown(concept: DrawnConcept, drawn: DrawnScene) -> str:
         return f"the style is {drawn.style}" if drawn.style else "it is a plain drawing"
     found = [f"{obj.describe()} at {obj.box}" for obj in drawn.scene.objects if obj.label in concept.items]
     return ", ".join(found) or f"no {' and no '.join(concept.items)}"
+
+
+def _nouns() -> Iterator[WorldNoun]:
+    for thing in (*pool_objects(), *reference_objects()):
+        one, many, also = noun_forms(thing.name)
+        yield WorldNoun(thing.name, one, many, (*also, *thing.names, *map(plural_of, thing.names)))
+
+
+def _phrases() -> Iterator[tuple[str, Meaning]]:
+    pools = load_pools(profile="official-code")
+    for item in drawn_catalog().classes:
+        forms = noun_forms(item)
+        yield from ((text.replace("-", " "), ("class", item)) for text in (*forms.one, *forms.many))
+    for category in ("color", "shape", "texture", "style"):
+        kind = "material" if category == "texture" else category
+        yield from ((value, (kind, value)) for value in pools[category].values)
+
+
+# Pass rates fall with k as those of published models do; prompts have few facts.
+WORLD = DrawnWorld(MisreadRates(0.2, 0.35, 0.15, 0.6, 0.6, 0.3), _nouns, _phrases)

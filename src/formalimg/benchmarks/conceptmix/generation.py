@@ -12,8 +12,7 @@ from typing import Any
 
 from formalimg.benchmarks.conceptmix.binding import bind_attributes, bound_concepts
 from formalimg.benchmarks.conceptmix.completion import assign_shapes, complete_binding
-from formalimg.benchmarks.conceptmix.conflicts import find_conflicts
-from formalimg.benchmarks.conceptmix.doubts import SceneObjects, count_problems
+from formalimg.benchmarks.conceptmix.conflicts import SceneObjects, count_problems, find_conflicts
 from formalimg.benchmarks.conceptmix.plausibility import bound_relations
 from formalimg.benchmarks.conceptmix.pools import Difficulty, PoolProfile, Pools, load_pools
 from formalimg.benchmarks.conceptmix.prompt_check import extra_concepts, missing_concepts

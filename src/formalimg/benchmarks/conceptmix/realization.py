@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 
 from formalimg.benchmarks.conceptmix.phrasing import (
     BE,
+    PlacedRelation,
     Verb,
     find_airborne,
     find_other_name,
     find_placements,
     find_poses,
+    group_relations,
     has_image_noun,
+    order_relations,
     phrasing_tables,
     pick_image,
     pick_manner,
@@ -21,7 +24,6 @@ from formalimg.benchmarks.conceptmix.phrasing import (
     vary_attributes,
 )
 from formalimg.benchmarks.conceptmix.plausibility import bound_relations
-from formalimg.benchmarks.conceptmix.relation_order import PlacedRelation, group_relations, order_relations
 from formalimg.benchmarks.conceptmix.spec import Binding, BindingError, BoundConcept, Category
 from formalimg.benchmarks.conceptmix.words import (
     AttributePhrase,

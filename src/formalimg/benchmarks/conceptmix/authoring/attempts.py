@@ -16,13 +16,6 @@ from formalimg.benchmarks.authoring.conversation import Conversation
 from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection
 from formalimg.benchmarks.authoring.task import AuthoringTask
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
-from formalimg.benchmarks.conceptmix.authoring.answers import (
-    BindingAnswer,
-    CaptionAnswer,
-    QuestionsAnswer,
-    RepeatedAnswer,
-    ValidityAnswer,
-)
 from formalimg.benchmarks.conceptmix.authoring.checks import (
     caption_after_check,
     check_caption,
@@ -31,11 +24,16 @@ from formalimg.benchmarks.conceptmix.authoring.checks import (
     open_relations,
     ordered_questions,
 )
-from formalimg.benchmarks.conceptmix.authoring.published_talk import PublishedTalk
 from formalimg.benchmarks.conceptmix.authoring.templates import (
+    BindingAnswer,
+    CaptionAnswer,
     ConceptMixture,
     ConceptTemplates,
     DrawnConcepts,
+    PublishedTalk,
+    QuestionsAnswer,
+    RepeatedAnswer,
+    ValidityAnswer,
     draw_mixture,
     make_mixture,
 )

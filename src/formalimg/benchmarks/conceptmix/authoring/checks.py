@@ -14,13 +14,13 @@ from typing import Any
 from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.outcomes import Rejection
 from formalimg.benchmarks.authoring.task import clean_prompt
-from formalimg.benchmarks.conceptmix.authoring.answers import (
+from formalimg.benchmarks.conceptmix.authoring.templates import (
     BindingAnswer,
     CaptionAnswer,
+    ConceptMixture,
     RepeatedAnswer,
     ValidityAnswer,
 )
-from formalimg.benchmarks.conceptmix.authoring.templates import ConceptMixture
 from formalimg.benchmarks.conceptmix.binding import binding_changes
 from formalimg.benchmarks.conceptmix.completion import lacks_size_reference
 from formalimg.benchmarks.conceptmix.pools import Pools

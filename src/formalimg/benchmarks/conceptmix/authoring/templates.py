@@ -1,21 +1,93 @@
-"""Drawn and bound concepts, and the prompt templates filled with them."""
+"""What chat models are sent and answer: drawn concepts in prompt templates, forms of answers, the published talk."""
 
 from __future__ import annotations
 
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, Self
 
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from formalimg.benchmarks.authoring.conversation import Conversation
+from formalimg.benchmarks.authoring.outcomes import Rejection
 from formalimg.benchmarks.authoring.writing_plan import VERSION, AuthoringPlan, Slot
 from formalimg.benchmarks.conceptmix.binding import bind_attributes, bound_concepts
 from formalimg.benchmarks.conceptmix.pools import Pools
 from formalimg.benchmarks.conceptmix.questions import concept_statements
 from formalimg.benchmarks.conceptmix.sampling import draw_concepts
 from formalimg.benchmarks.conceptmix.spec import Binding, BoundConcept, Concept, ConceptSpec, RequestedConcept
+from formalimg.judges.published_protocol import WordAnswer, parse_json
+from formalimg.models.chat import Message
+from formalimg.models.text_answer import TextAnswer
 from formalimg.prompts import load_prompts, read_prompt
+
+
+class ObjectAnswer(BaseModel):
+    """An object of a binding, as published; null for attributes that it has not. Numbers may come as numbers."""
+
+    model_config = ConfigDict(extra="forbid")
+    id: int | str
+    item: str
+    color: str | None = None
+    number: Annotated[int | str, AfterValidator(str)] | None = None
+    shape: str | None = None
+    size: str | None = None
+    texture: str | None = None
+
+
+class RelationAnswer(BaseModel):
+    """A relation of a binding, as published."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str
+    description: str
+    first: int | str = Field(alias="ObjectA_id")
+    second: int | str = Field(alias="ObjectB_id")
+
+
+class BindingAnswer(BaseModel):
+    """A binding in the published form; whether it makes sense is for others to say."""
+
+    model_config = ConfigDict(extra="forbid")
+    objects: list[ObjectAnswer]
+    style: str | None = None
+    relation: list[RelationAnswer] | None = None
+
+
+class CaptionAnswer(BaseModel):
+    """A caption, or why there can be none."""
+
+    model_config = ConfigDict(extra="forbid")
+    possible: bool
+    why: str
+    caption: str
+
+
+class ValidityAnswer(BaseModel):
+    """Whether a caption makes sense and says what it should."""
+
+    model_config = ConfigDict(extra="forbid")
+    valid: bool
+    why: str
+
+
+class RepeatedAnswer(BaseModel):
+    """The same, and the caption once more: in the published code, what is repeated becomes the prompt."""
+
+    model_config = ConfigDict(extra="forbid")
+    valid: bool
+    why: str
+    caption: str
+
+
+class QuestionsAnswer(BaseModel):
+    """A question for each statement, in their order."""
+
+    model_config = ConfigDict(extra="forbid")
+    questions: list[str]
 
 
 class DrawnConcepts(NamedTuple):
@@ -121,3 +193,72 @@ def _listed(statements: Sequence[str]) -> str:
 
 def _json(binding: Binding) -> str:
     return json.dumps(binding.to_json(), ensure_ascii=False)
+
+
+_NO = "WRONG"
+
+
+class WrittenBinding(TextAnswer):
+    """A binding as JSON, perhaps in a code fence."""
+
+    binding: BindingAnswer
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Read the JSON."""
+        try:
+            return cls(
+                binding=BindingAnswer.model_validate(parse_json(text.removeprefix("```json").removesuffix("```")))
+            )
+        except ValidationError as error:
+            raise ValueError("it is not a binding") from error
+
+
+@dataclass(frozen=True)
+class PublishedTalk:
+    """The conversation about one item."""
+
+    talk: Conversation  # asks the models
+    texts: ConceptTemplates  # the authors' texts
+    # the request for the caption and its answer, on which checker and questions follow
+    turns: list[Message] = field(default_factory=list)
+
+    async def bind(self, binding: Binding) -> BindingAnswer | Rejection:
+        """Return the binding with what was open filled in."""
+        request = self.texts.asking_to_bind(binding)
+        first = await self.talk.ask("writer", request, WordAnswer)
+        if isinstance(first, Rejection):
+            return first
+        before = (Message("user", (request,)), Message("assistant", (first.text,)))
+        answer = await self.talk.ask("writer", self.texts.published("binding-again"), WrittenBinding, before=before)
+        return answer if isinstance(answer, Rejection) else answer.binding
+
+    async def write(self, mix: ConceptMixture) -> CaptionAnswer | Rejection:
+        """Return the caption."""
+        request = self.texts.asking_for_caption(mix)
+        answer = await self.talk.ask("writer", request, WordAnswer)
+        if isinstance(answer, Rejection):
+            return answer
+        self.turns[:] = (Message("user", (request,)), Message("assistant", (answer.text,)))
+        is_no = answer.text.startswith(_NO)
+        return CaptionAnswer(possible=not is_no, why=answer.text if is_no else "", caption=answer.text)
+
+    async def check(self, *, repeat: bool) -> ValidityAnswer | RepeatedAnswer | Rejection:
+        """Return what the checker says of the caption; with `repeat`, its words are the caption."""
+        text = self.texts.published("caption-again")
+        answer = await self.talk.ask("checker", text, WordAnswer, before=tuple(self.turns))
+        if isinstance(answer, Rejection):
+            return answer
+        is_no = answer.text.startswith(_NO)
+        why = answer.text if is_no else ""
+        if repeat:
+            return RepeatedAnswer(valid=not is_no, why=why, caption=answer.text)
+        return ValidityAnswer(valid=not is_no, why=why)
+
+    async def ask_questions(self, mix: ConceptMixture) -> QuestionsAnswer | Rejection:
+        """Return the questions, one on each line that is not blank."""
+        text = self.texts.asking_for_questions(mix, "")
+        answer = await self.talk.ask("writer", text, WordAnswer, before=tuple(self.turns))
+        if isinstance(answer, Rejection):
+            return answer
+        return QuestionsAnswer(questions=[line for line in answer.text.split("\n") if line.strip()])
