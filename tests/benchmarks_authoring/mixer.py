@@ -11,13 +11,12 @@ from typing import Any, TypeAlias
 
 from formalimg.benchmarks.authoring.engine import AuthoringResult, author_suite
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
-from formalimg.benchmarks.conceptmix.binding import bound_concepts
 from formalimg.benchmarks.conceptmix.completion import complete_binding
 from formalimg.benchmarks.conceptmix.conflicts import find_conflicts
 from formalimg.benchmarks.conceptmix.pools import load_pools
 from formalimg.benchmarks.conceptmix.prompt_check import extra_concepts, missing_concepts
 from formalimg.benchmarks.conceptmix.realization import realize
-from formalimg.benchmarks.conceptmix.spec import Binding, BoundConcept, Concept
+from formalimg.benchmarks.conceptmix.spec import Binding, BoundConcept, Concept, bound_concepts
 from formalimg.models.registry import open_chat_model
 from tests.support.loopback.dialects import Asked
 from tests.support.loopback.faults import Fault, Faults, never

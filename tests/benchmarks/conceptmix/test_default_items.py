@@ -9,14 +9,13 @@ from pathlib import Path
 import pytest
 
 from formalimg import load
-from formalimg.benchmarks.conceptmix.binding import bound_concepts
 from formalimg.benchmarks.conceptmix.conflicts import SceneObjects, count_problems, find_conflicts
 from formalimg.benchmarks.conceptmix.generation import ConceptRecipe, generate_concept_items
 from formalimg.benchmarks.conceptmix.plausibility import bound_relations
 from formalimg.benchmarks.conceptmix.pools import load_pools
 from formalimg.benchmarks.conceptmix.prompt_check import extra_concepts, missing_concepts
 from formalimg.benchmarks.conceptmix.questions import concept_statements, template_questions
-from formalimg.benchmarks.conceptmix.spec import ConceptSpec
+from formalimg.benchmarks.conceptmix.spec import ConceptSpec, bound_concepts
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 from tests.support.command import formalimg

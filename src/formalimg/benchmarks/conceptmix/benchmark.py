@@ -176,9 +176,9 @@ class ConceptMix(Benchmark):
 
     def rating(self) -> RatingRules:
         """Return how people rate its images."""
-        from formalimg.benchmarks.conceptmix.rating import RULES
+        from formalimg.benchmarks.conceptmix.texts import RATING
 
-        return RULES
+        return RATING
 
     # --- models and rewards
 

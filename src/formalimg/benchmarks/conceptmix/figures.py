@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from formalimg.benchmarks.conceptmix.generation import concept_census
 from formalimg.benchmarks.conceptmix.pools import Difficulty, Pool, load_pools
 from formalimg.benchmarks.conceptmix.spec import CATEGORIES
+from formalimg.benchmarks.conceptmix.texts import concept_census
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.reports.comparison_model import Comparison, Section
 from formalimg.reports.figures.axes import count_axis

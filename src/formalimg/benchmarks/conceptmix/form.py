@@ -83,7 +83,7 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Co
         return None
     if "binding" not in record.fields:
         return spec
-    from formalimg.benchmarks.conceptmix.binding import bound_concepts  # here, because most programs read no bindings
+    from formalimg.benchmarks.conceptmix.spec import bound_concepts  # here, because most programs read no bindings
 
     try:
         binding = Binding.from_json(record.fields["binding"])

@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 from formalimg._util.io import write_folder
 from formalimg._util.strict_json import is_text
-from formalimg.benchmarks.conceptmix.binding import bound_concepts
 from formalimg.benchmarks.conceptmix.pools import load_pools
 from formalimg.benchmarks.conceptmix.questions import QuestionLines, concept_statements, pair_questions, split_lines
 from formalimg.benchmarks.conceptmix.spec import (
@@ -33,6 +32,7 @@ from formalimg.benchmarks.conceptmix.spec import (
     Concept,
     ConceptSpec,
     RequestedConcept,
+    bound_concepts,
 )
 from formalimg.benchmarks.items_file import in_order
 from formalimg.benchmarks.odd_records import (

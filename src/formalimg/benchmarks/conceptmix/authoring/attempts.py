@@ -39,11 +39,11 @@ from formalimg.benchmarks.conceptmix.authoring.templates import (
 )
 from formalimg.benchmarks.conceptmix.completion import complete_binding
 from formalimg.benchmarks.conceptmix.conflicts import find_conflicts
-from formalimg.benchmarks.conceptmix.generation import content_key, max_items
+from formalimg.benchmarks.conceptmix.generation import content_key
 from formalimg.benchmarks.conceptmix.pools import Pools, load_pools
 from formalimg.benchmarks.conceptmix.questions import template_questions
+from formalimg.benchmarks.conceptmix.sampling import require_enough
 from formalimg.benchmarks.conceptmix.spec import CATEGORIES, Binding, ConceptSpec
-from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
 
@@ -177,7 +177,7 @@ class ConceptAuthoring(AuthoringTask):
         self._pools = load_pools(choices.concepts, profile=choices.profile, difficulty=choices.difficulty)
         for level in plan.levels:  # fail before any request is sent
             draw_mixture(plan, self._pools, Slot(0, level), 0)
-            _require_enough(plan, self._pools, level)
+            require_enough(level, plan.per_level, self._pools, choices.profile, choices.only)
 
     @property
     def likeness(self) -> Similarity:
@@ -221,16 +221,6 @@ class ConceptAuthoring(AuthoringTask):
     def _levels(self, outcomes: Sequence[AttemptOutcome]) -> Counter[int]:
         level_of = {slot.id: slot.level for slot in self._plan.slots}
         return Counter(level_of[outcome.slot] for outcome in outcomes)
-
-
-def _require_enough(plan: AuthoringPlan, pools: Pools, level: int) -> None:
-    """Refuse to ask for more different items than there are."""
-    most = max_items(level, pools, profile=plan.choices.profile, only=plan.choices.only)
-    if most < plan.per_level:
-        raise FormalimgError(
-            f"there are at most {most:,} different items with k={level}, fewer than {plan.per_level:,}: "
-            "ask for fewer with --per-level, or give more concepts"
-        )
 
 
 def _categories(outcomes: Sequence[AttemptOutcome]) -> Counter[str]:

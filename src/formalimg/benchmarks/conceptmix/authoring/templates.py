@@ -14,11 +14,16 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from formalimg.benchmarks.authoring.conversation import Conversation
 from formalimg.benchmarks.authoring.outcomes import Rejection
 from formalimg.benchmarks.authoring.writing_plan import VERSION, AuthoringPlan, Slot
-from formalimg.benchmarks.conceptmix.binding import bind_attributes, bound_concepts
 from formalimg.benchmarks.conceptmix.pools import Pools
 from formalimg.benchmarks.conceptmix.questions import concept_statements
-from formalimg.benchmarks.conceptmix.sampling import draw_concepts
-from formalimg.benchmarks.conceptmix.spec import Binding, BoundConcept, Concept, ConceptSpec, RequestedConcept
+from formalimg.benchmarks.conceptmix.sampling import bind_attributes, draw_concepts
+from formalimg.benchmarks.conceptmix.spec import (
+    Binding,
+    BoundConcept,
+    Concept,
+    ConceptSpec,
+    bound_concepts,
+)
 from formalimg.judges.published_protocol import WordAnswer, parse_json
 from formalimg.models.chat import Message
 from formalimg.models.text_answer import TextAnswer
@@ -108,13 +113,7 @@ class ConceptMixture:
 
     def spec(self, questions: Sequence[str]) -> ConceptSpec:
         """Return the spec of an item with these questions."""
-        return ConceptSpec(
-            tuple(
-                RequestedConcept(bound.concept.category, bound.concept.value, statement, question, bound.objects)
-                for bound, statement, question in zip(self.concepts, self.statements, questions, strict=True)
-            ),
-            self.binding,
-        )
+        return ConceptSpec.of(self.concepts, self.statements, questions, self.binding)
 
 
 def draw_mixture(plan: AuthoringPlan, pools: Pools, slot: Slot, attempt: int) -> DrawnConcepts:
