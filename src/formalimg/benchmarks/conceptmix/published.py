@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from formalimg._util.io import write_folder
 from formalimg._util.strict_json import is_text
 from formalimg.benchmarks.conceptmix.pools import load_pools
-from formalimg.benchmarks.conceptmix.questions import QuestionLines, concept_statements, pair_questions, split_lines
+from formalimg.benchmarks.conceptmix.questions import concept_statements, pair_questions, split_lines
 from formalimg.benchmarks.conceptmix.spec import (
     CATEGORIES,
     NO_CATEGORY,
@@ -57,125 +57,9 @@ from formalimg.types import Item
 
 _REPLACED = "\ufffd"
 """What stands in place of bytes that are no text."""
-UNKNOWN = "unknown"
+_UNKNOWN = "unknown"
 """Stands for a concept that has a category but no name."""
-
-
-class PublishedPrompt(NamedTuple):
-    """A record of a file of sentences, and what is known about it from elsewhere."""
-
-    id: str  # the id of its item
-    level: int  # the k of its file
-    fields: Mapping[str, Any]  # the record; empty if it is no JSON object
-    binding: object  # its record in the file of bindings; None without one
-    has_bindings: bool  # whether there is a file of bindings
-    tags: tuple[str, ...] = ()  # what is odd about its place in the file
-
-
-def read_record(record: PublishedPrompt) -> Item[ConceptSpec]:
-    """Return the item of a record, tagged with all that is odd about it."""
-    tags = _Tags(record.tags)
-    fields = record.fields
-    tags.add(REPEATED_FIELD, isinstance(fields, RepeatedFields) or isinstance(record.binding, RepeatedFields))
-    prompt = _text(fields.get("sentence"), tags).strip()
-    tags.add(NO_PROMPT, not prompt)
-    concepts = list(_concepts(fields, tags))
-    lines = split_lines(_lines(fields.get("question"), tags))
-    categories, skills = (_length(fields.get(key)) for key in ("categories", "skills"))
-    tags.add(COUNTS_DIFFER, {categories, skills, len(lines.questions)} != {record.level + 1})
-    tags.add(NOT_A_QUESTION, bool(lines.others))
-    spec = _spec(concepts, lines, record.binding, tags)
-    tags.add(NO_QUESTIONS, not spec.concepts)
-    tags.add(NO_BINDING, record.has_bindings and record.binding is None)
-    tags.add(BINDING_CHANGED, record.binding is not None and spec.binding is None)
-    return Item("conceptmix", record.id, record.level, prompt, spec, tuple(tags.found))
-
-
-class _Tags:
-    """The tags of an item, each once, in the order in which they are found."""
-
-    def __init__(self, given: Sequence[str]) -> None:
-        self.found = dict.fromkeys(given)
-
-    def add(self, tag: str, when: bool = True) -> None:
-        if when:
-            self.found[tag] = None
-
-
-def _spec(concepts: Sequence[Concept], lines: QuestionLines, bound: object, tags: _Tags) -> ConceptSpec:
-    """Return what the record asks for: its questions in their order, each paired with its concept by content."""
-    binding, objects = _bound_or_none(concepts, bound)
-    paired = pair_questions(objects, lines.questions, binding)
-    stated = concept_statements(objects, binding, load_pools(profile="official-code")) if binding else None
-    statements = stated or [""] * len(objects)
-    by_question = {
-        place: RequestedConcept(*concept, statement, lines.questions[place], ids)
-        for (concept, ids), statement, place in zip(objects, statements, paired.questions, strict=True)
-        if place is not None
-    }
-    requested = [
-        by_question.get(place) or RequestedConcept(NO_CATEGORY, "", "", question)
-        for place, question in enumerate(lines.questions)
-    ]
-    unasked = tuple(concept for concept, place in zip(concepts, paired.questions, strict=True) if place is None)
-    tags.add(QUESTIONS_MOVED, bool(paired.moved))
-    tags.add(NO_QUESTION, bool(unasked))
-    tags.add(NO_CONCEPT, bool(paired.unpaired))
-    spec = ConceptSpec(tuple(requested), binding, unasked)
-    return spec if spec.drawn == tuple(concepts) else replace(spec, order=tuple(concepts))
-
-
-def _bound_or_none(concepts: Sequence[Concept], data: object) -> tuple[Binding | None, Sequence[BoundConcept]]:
-    """Return the binding, if it is valid and has these concepts, and the objects of each concept."""
-    if data is not None:
-        try:
-            binding = Binding.from_json(data)
-            bound = bound_concepts(concepts, binding)
-            concept_statements(bound, binding, load_pools(profile="official-code"))
-        except FormalimgError:
-            pass  # also where a statement cannot be made: a concept of somebody else may have no words for it
-        else:
-            return binding, bound
-    return None, [BoundConcept(concept, ()) for concept in concepts]
-
-
-def _concepts(fields: Mapping[str, Any], tags: _Tags) -> Iterator[Concept]:
-    """Yield the concepts of a record; what has no known category or no name is tagged."""
-    categories, skills = (_list(fields.get(key), tags) for key in ("categories", "skills"))
-    for category, skill in zip_longest(categories, skills):
-        value = str(skill) if isinstance(skill, int) and not isinstance(skill, bool) else _text(skill, tags).strip()
-        known = next((one for one in CATEGORIES if one == category), None)
-        tags.add(UNKNOWN_CONCEPT, known is None or not value)
-        yield Concept(known or NO_CATEGORY, value or UNKNOWN)
-
-
-def _lines(found: object, tags: _Tags) -> Iterator[str]:
-    """Yield the lines of the questions, which should be a list of texts."""
-    for entry in found.split("\n") if isinstance(found, str) else _list(found, tags):
-        yield _text(entry, tags)
-
-
-def _list(found: object, tags: _Tags) -> list[Any]:
-    if isinstance(found, list):
-        return found
-    tags.add(BROKEN_TEXT, found is not None)
-    return []
-
-
-def _length(found: object) -> int:
-    return len(found) if isinstance(found, list) else 0
-
-
-def _text(found: object, tags: _Tags) -> str:
-    """Return a text that can be stored; what is no text is empty."""
-    tags.add(BROKEN_TEXT, found is not None and (not is_text(found) or _REPLACED in found))
-    if is_text(found):
-        return found
-    return found.encode("utf-8", "replace").decode("utf-8") if isinstance(found, str) else ""
-
-
 _MAX_INDEX = 10**9
-_MAX_DIGITS = 18
 _SENTENCES = re.compile(r"\d+_sentences_k=(\d+)\.json")
 
 
@@ -185,28 +69,23 @@ class PublishedPromptFile(NamedTuple):
     path: Path
     level: int
 
-    @property
-    def bindings(self) -> Path:
-        """The file of bindings beside it."""
-        return self.path.with_name(self.path.name.replace("_sentences_", "_refined_config_"))
-
 
 def find_prompt_files(place: Path) -> list[PublishedPromptFile]:
     """Return the published prompt files at a path, by level."""
     folders = [place / "sentence_collection", place] if place.is_dir() else []
     paths = [place] if place.is_file() else next(filter(None, (sorted(one.glob("*.json")) for one in folders)), [])
-    found = [PublishedPromptFile(path, int(name[1])) for path in paths if (name := _SENTENCES.fullmatch(path.name))]
-    if not found:
+    files = [PublishedPromptFile(path, int(name[1])) for path in paths if (name := _SENTENCES.fullmatch(path.name))]
+    if not files:
         raise FormalimgError(
             f"{place} holds no items of conceptmix: give items.jsonl, or files 300_sentences_k=1.json …"
         )
-    levels = [file.level for file in found]
-    twice = [level for level in levels if levels.count(level) > 1]
-    if twice:
+    levels = [file.level for file in files]
+    repeated = [level for level in levels if levels.count(level) > 1]
+    if repeated:
         raise FormalimgError(
-            f"{place} has several files of sentences with k={twice[0]}: give a folder with one of each"
+            f"{place} has several files of sentences with k={repeated[0]}: give a folder with one of each"
         )
-    return sorted(found, key=lambda file: file.level)
+    return sorted(files, key=lambda file: file.level)
 
 
 def read_published_prompts(files: Iterable[PublishedPromptFile], findings: ItemFindings) -> list[Item[ConceptSpec]]:
@@ -214,9 +93,134 @@ def read_published_prompts(files: Iterable[PublishedPromptFile], findings: ItemF
 
     Odd records become tagged items. Only a file that is not a list in JSON is added to the findings.
     """
-    items = [item for file in files for item in map(read_record, _file_records(file, findings))]
+    items = [item for file in files for item in _read_file(file, findings)]
     prompts = Counter(item.prompt for item in items if item.prompt)
     return [replace(item, tags=(*item.tags, DUPLICATE_PROMPT)) if prompts[item.prompt] > 1 else item for item in items]
+
+
+def _read_file(file: PublishedPromptFile, findings: ItemFindings) -> Iterator[Item[ConceptSpec]]:
+    """Yield the items of a file, each with the binding of the same index in the file of bindings beside it."""
+    path = file.path.with_name(file.path.name.replace("_sentences_", "_refined_config_"))
+    has_bindings = path.is_file()
+    bindings: dict[int, object] = {}
+    for entry in _read_entries(path, findings) if has_bindings else ():  # only the prompts are needed
+        index = _read_index(entry)
+        if index is not None:
+            bindings[index] = None if index in bindings else entry  # nobody knows which of two is meant
+    indexes: set[int] = set()
+    for number, entry in enumerate(_read_entries(file.path, findings), 1):
+        index = _read_index(entry)
+        is_odd = index is None or index in indexes
+        name = f"k{file.level}-x{number:03}" if is_odd else f"k{file.level}-{index:03}"
+        record = _PublishedRecord(entry if isinstance(entry, dict) else {}, [ODD_INDEX] if is_odd else [])
+        binding = None if index is None or is_odd else bindings.get(index)
+        yield record.item(name, file.level, binding, has_bindings and not is_odd)
+        indexes |= set() if index is None else {index}
+
+
+def _read_entries(path: Path, findings: ItemFindings) -> Sequence[object]:
+    try:
+        entries = parse_leniently(path.read_bytes().decode("utf-8-sig", "replace"))
+    except OSError as error:
+        findings.add(str(path), f"cannot be read: {error.strerror}")
+        return ()
+    except ValueError as error:
+        findings.add(str(path), str(error))
+        return ()
+    if not isinstance(entries, list):
+        findings.add(str(path), "must be a list of records")
+        return ()
+    return entries
+
+
+def _read_index(entry: object) -> int | None:
+    index = entry.get("index") if isinstance(entry, dict) else None
+    is_index = isinstance(index, int) and not isinstance(index, bool) and 0 <= index < _MAX_INDEX
+    return index if is_index else None
+
+
+class _PublishedRecord:
+    """A record of a file of sentences: whatever is odd about it becomes a tag, and never an error."""
+
+    def __init__(self, fields: Mapping[str, Any], tags: Sequence[str]) -> None:
+        self._fields = fields
+        self._tags = dict.fromkeys(tags)  # each once, in the order in which they are found
+
+    def item(self, name: str, level: int, binding: object, has_binding: bool) -> Item[ConceptSpec]:
+        fields = self._fields
+        self._tag(REPEATED_FIELD, isinstance(fields, RepeatedFields) or isinstance(binding, RepeatedFields))
+        prompt = self._text(fields.get("sentence")).strip()
+        self._tag(NO_PROMPT, not prompt)
+        concepts = list(self._concepts())
+        questions, others = split_lines(self._lines(fields.get("question")))
+        categories, skills = (fields.get(key) for key in ("categories", "skills"))
+        lengths = {len(entries) if isinstance(entries, list) else 0 for entries in (categories, skills)}
+        self._tag(COUNTS_DIFFER, {*lengths, len(questions)} != {level + 1})
+        self._tag(NOT_A_QUESTION, bool(others))
+        spec = self._spec(concepts, questions, binding)
+        self._tag(NO_QUESTIONS, not spec.concepts)
+        self._tag(NO_BINDING, has_binding and binding is None)
+        self._tag(BINDING_CHANGED, binding is not None and spec.binding is None)
+        return Item("conceptmix", name, level, prompt, spec, tuple(self._tags))
+
+    def _tag(self, tag: str, applies: bool) -> None:
+        if applies:
+            self._tags[tag] = None
+
+    def _spec(self, concepts: Sequence[Concept], questions: Sequence[str], data: object) -> ConceptSpec:
+        """Return what the record asks for: its questions in their order, each paired with its concept by content."""
+        binding, bound, statements = _bind(concepts, data)
+        paired = pair_questions(bound, questions, binding)
+        by_question = {
+            index: RequestedConcept(*concept, statement, questions[index], ids)
+            for (concept, ids), statement, index in zip(bound, statements, paired.questions, strict=True)
+            if index is not None
+        }
+        requested = tuple(
+            by_question.get(index) or RequestedConcept(NO_CATEGORY, "", "", question)
+            for index, question in enumerate(questions)
+        )
+        unasked = tuple(concept for concept, index in zip(concepts, paired.questions, strict=True) if index is None)
+        self._tag(QUESTIONS_MOVED, bool(paired.moved))
+        self._tag(NO_QUESTION, bool(unasked))
+        self._tag(NO_CONCEPT, bool(paired.unpaired))
+        spec = ConceptSpec(requested, binding, unasked)
+        return spec if spec.drawn == tuple(concepts) else replace(spec, order=tuple(concepts))
+
+    def _concepts(self) -> Iterator[Concept]:
+        """Yield the concepts of the record; what has no known category or no name is tagged."""
+        categories, skills = (self._list(self._fields.get(key)) for key in ("categories", "skills"))
+        for name, skill in zip_longest(categories, skills):
+            is_number = isinstance(skill, int) and not isinstance(skill, bool)
+            value = str(skill) if is_number else self._text(skill).strip()
+            category = next((category for category in CATEGORIES if category == name), None)
+            self._tag(UNKNOWN_CONCEPT, category is None or not value)
+            yield Concept(category or NO_CATEGORY, value or _UNKNOWN)
+
+    def _lines(self, value: object) -> Iterator[str]:
+        """Yield the lines of the questions, which should be a list of texts."""
+        return map(self._text, value.split("\n") if isinstance(value, str) else self._list(value))
+
+    def _list(self, value: object) -> list[Any]:
+        self._tag(BROKEN_TEXT, value is not None and not isinstance(value, list))
+        return value if isinstance(value, list) else []
+
+    def _text(self, value: object) -> str:
+        """Return a text that can be stored; what is no text is empty."""
+        self._tag(BROKEN_TEXT, value is not None and (not is_text(value) or _REPLACED in value))
+        return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
+
+
+def _bind(concepts: Sequence[Concept], data: object) -> tuple[Binding | None, Sequence[BoundConcept], Sequence[str]]:
+    """Return the binding, if it is valid and has these concepts, and the objects and statement of each concept."""
+    if data is not None:
+        try:
+            binding = Binding.from_json(data)
+            bound = bound_concepts(concepts, binding)
+            return binding, bound, concept_statements(bound, binding, load_pools(profile="official-code"))
+        except FormalimgError:
+            pass  # also where a statement cannot be made: a concept of somebody else may have no words for it
+    return None, [BoundConcept(concept, ()) for concept in concepts], [""] * len(concepts)
 
 
 def write_published_prompts(items: Iterable[Item[ConceptSpec]], folder: str | Path) -> None:
@@ -230,64 +234,18 @@ def write_published_prompts(items: Iterable[Item[ConceptSpec]], folder: str | Pa
         for index, item in enumerate(members, 1):
             if item.spec.binding is None:
                 raise FormalimgError(f"item {item.id} has no binding: it cannot be written in the published form")
-            sentences.append(_sentence(item, index))
+            sentence = {
+                "index": index,
+                "sentence": item.prompt,
+                "categories": [concept.category for concept in item.spec.drawn],
+                "skills": [concept.value for concept in item.spec.drawn],
+                "question": [requested.question for requested in item.spec.concepts],
+            }
+            sentences.append(sentence)
             bindings.append({**item.spec.binding.to_json(), "index": index})
         texts[f"{len(members)}_sentences_k={level}.json"] = json.dumps(sentences, indent=4)
         texts[f"{len(members)}_refined_config_k={level}.json"] = json.dumps(bindings, indent=4)
     write_folder(Path(folder), texts)
-
-
-def _sentence(item: Item[ConceptSpec], index: int) -> dict[str, object]:
-    return {
-        "index": index,
-        "sentence": item.prompt,
-        "categories": [concept.category for concept in item.spec.drawn],
-        "skills": [concept.value for concept in item.spec.drawn],
-        "question": [each.question for each in item.spec.concepts],
-    }
-
-
-def _file_records(file: PublishedPromptFile, findings: ItemFindings) -> Iterator[PublishedPrompt]:
-    """Yield the records of a file, each with its binding."""
-    has_bindings = file.bindings.is_file()
-    bindings: dict[int, object] = {}
-    for entry in _entries(file.bindings, findings):
-        index = _index(entry)
-        if index is not None:
-            bindings[index] = None if index in bindings else entry  # nobody knows which of two is meant
-    seen: set[int] = set()
-    for place, entry in enumerate(_entries(file.path, findings), 1):
-        index = _index(entry)
-        is_odd = index is None or index in seen
-        name = f"k{file.level}-x{place:03}" if is_odd else f"k{file.level}-{index:03}"
-        bound = None if index is None or is_odd else bindings.get(index)
-        fields = entry if isinstance(entry, dict) else {}
-        tags = (ODD_INDEX,) if is_odd else ()
-        yield PublishedPrompt(name, file.level, fields, bound, has_bindings and not is_odd, tags)
-        seen |= set() if index is None else {index}
-
-
-def _index(entry: object) -> int | None:
-    index = entry.get("index") if isinstance(entry, dict) else None
-    is_index = isinstance(index, int) and not isinstance(index, bool) and 0 <= index < _MAX_INDEX
-    return index if is_index else None
-
-
-def _entries(path: Path, findings: ItemFindings) -> Sequence[object]:
-    if not path.is_file():
-        return ()  # the bindings may be missing: only the prompts are needed
-    try:
-        entries = parse_leniently(path.read_bytes().decode("utf-8-sig", "replace"))
-    except OSError as error:
-        findings.add(str(path), f"cannot be read: {error.strerror}")
-        return ()
-    except ValueError as error:
-        findings.add(str(path), str(error))
-        return ()
-    if not isinstance(entries, list):
-        findings.add(str(path), "must be a list of records")
-        return ()
-    return entries
 
 
 class ScoredImage(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -44,56 +44,41 @@ def concept_statements(concepts: Sequence[BoundConcept], binding: Binding, pools
 
     If a relation is between two objects of the same item, the second is "another cat".
     """
-    return tuple(_statement(concept, binding, pools) for concept in concepts)
+    return tuple(_format_statement(concept, binding, pools) for concept in concepts)
 
 
-def _statement(bound: BoundConcept, binding: Binding, pools: Pools) -> str:
+def _format_statement(bound: BoundConcept, binding: Binding, pools: Pools) -> str:
     (category, value), ids = bound
     if not all(1 <= number <= len(binding.objects) for number in ids):
         raise BindingError(f"the {category} {value!r} is about {ids}, but objects are 1 to {len(binding.objects)}")
-    items = [binding.objects[number - 1].item for number in ids]
-    values = _placeholder_values(bound, items)
-    sentence = pools[category].sentence(value, of_people=any(map(is_person, items)))
-
-    def put(place: re.Match[str]) -> str:
-        if place["name"] not in values:
-            known = ", ".join(f"{{{name}}}" for name in values)
-            raise FormalimgError(
-                f"the sentence {sentence!r} of the {category} {value!r} has {{{place['name']}}}: it may have {known}"
-            )
-        return _put_article(place["article"], values[place["name"]]())
-
-    return PLACEHOLDER.sub(put, sentence)
-
-
-def _placeholder_values(bound: BoundConcept, items: Sequence[str]) -> dict[str, Callable[[], str]]:
-    """Return the values of placeholders, computed on demand, as most are not needed."""
-    from formalimg.benchmarks.conceptmix.words import plural_of
-
-    (category, value), _ = bound
-    values: dict[str, Callable[[], str]] = {"value": lambda: value, "values": lambda: plural_of(value)}
+    items = binding.items_of(ids)
+    values = {"value": value, "values": plural_of(value)}
     if category == "spatial":
         first, second = items
-        values["ObjectA"] = lambda: first
-        values["ObjectB"] = lambda: f"another {second}" if first == second else second
+        values |= {"ObjectA": first, "ObjectB": f"another {second}" if first == second else second}
     elif items:
-        values["object"] = lambda: items[0]
-        values["objects"] = lambda: plural_of(items[0])
-    return values
+        values |= {"object": items[0], "objects": plural_of(items[0])}
+    sentence = pools[category].sentence(value, of_people=any(map(is_person, items)))
+
+    def fill(placeholder: re.Match[str]) -> str:
+        if placeholder["name"] not in values:
+            names = ", ".join(f"{{{name}}}" for name in values)
+            unknown = f"{{{placeholder['name']}}}"
+            raise FormalimgError(
+                f"the sentence {sentence!r} of the {category} {value!r} has {unknown}: it may have {names}"
+            )
+        return _put_article(placeholder["article"], values[placeholder["name"]])
+
+    return PLACEHOLDER.sub(fill, sentence)
 
 
 def _put_article(article: str | None, text: str) -> str:
     """Return text after the article of a template: "another" replaces it, and "a" becomes "an" where it must."""
     if article is None:
         return text
+    phrase = f"the {text}" if article.lower() == "the" else with_article(text)
     if text.startswith("another "):
         phrase = text
-    elif article.lower() == "the":
-        phrase = f"the {text}"
-    else:
-        from formalimg.benchmarks.conceptmix.words import with_article
-
-        phrase = with_article(text)
     return phrase[0].upper() + phrase[1:] if article[0].isupper() else phrase
 
 
@@ -104,62 +89,61 @@ def template_questions(concepts: Sequence[BoundConcept], binding: Binding) -> tu
     """
     nouns = object_phrases(binding)
     phrases = {relation.name: relation_phrase(relation.name, relation.description) for relation in binding.relations}
-    return tuple(_question(one, nouns, phrases) for one in concepts)
+    return tuple(_format_question(concept, nouns, phrases) for concept in concepts)
 
 
-def _question(one: BoundConcept, nouns: Mapping[int, ObjectPhrase], phrases: Mapping[str, str]) -> str:
-    category, value = one.concept
+def _format_question(bound: BoundConcept, nouns: Mapping[int, ObjectPhrase], phrases: Mapping[str, str]) -> str:
+    category, value = bound.concept
     if category == "style":
         return f"Is the image {style_predicate(value)}?"
-    obj = nouns[one.objects[0]]
+    obj = nouns[bound.objects[0]]
+    are = obj.are.capitalize()
     if category == "object":
         same = any(other.item == obj.item for other in nouns.values() if other.id < obj.id)
         return f"Does the image contain {_existential(obj, another=same)}?"
     if category == "number":
-        return f"{obj.are.capitalize()} there exactly {obj.count} {obj.noun} in the image?"
+        return f"{are} there exactly {obj.count} {obj.noun} in the image?"
     if category == "spatial":
-        where = lexicon_entry("spatial", value).get("question", f"{phrases.get(value, value)} {{other}}")
-        return _spatial_question(where, obj, nouns[one.objects[1]])
+        place = lexicon_entry("spatial", value).get("question", f"{phrases.get(value, value)} {{other}}")
+        reference = nouns[bound.objects[1]]
+        other = _another(reference) if reference.item == obj.item else f"the {reference.noun}"
+        return f"{are} the {obj.noun} {place.format(other=other, it=reference.it)}?"
     if category == "texture":
-        return _textured(value, obj)
+        looks = lexicon_entry("texture", value).get("question", f"have {with_a(value)} texture")
+        return f"{'Do' if obj.is_plural else 'Does'} the {obj.noun} {looks.format(they=obj.they, are=obj.are)}?"
     question = next(adjective.question for adjective in obj.adjectives if adjective.category == category)
     compared = f" compared with the usual size of {with_article(obj.item)}" if category == "size" else ""
-    return f"{obj.are.capitalize()} the {obj.noun} {question}{compared}?"
+    return f"{are} the {obj.noun} {question}{compared}?"
 
 
 def _existential(obj: ObjectPhrase, *, another: bool) -> str:
     if another:
-        return f"other {plural_of(obj.item)}" if obj.is_plural else f"another {singular_of(obj.item)}"
+        return _another(obj)
     if lexicon_entry("object", obj.item).get("stuff"):
         return obj.item
     # How many there are is another question.
     return f"at least one {singular_of(obj.item)}" if obj.is_plural else with_article(obj.item)
 
 
-def _textured(value: str, obj: ObjectPhrase) -> str:
-    do = "Do" if obj.is_plural else "Does"
-    looks = lexicon_entry("texture", value).get("question", f"have {with_a(value)} texture")
-    return f"{do} the {obj.noun} {looks.format(they=obj.they, are=obj.are)}?"
-
-
-def _spatial_question(where: str, subject: ObjectPhrase, reference: ObjectPhrase) -> str:
-    other = f"the {reference.noun}"
-    if subject.item == reference.item:
-        other = (
-            f"other {plural_of(reference.item)}" if reference.is_plural else f"another {singular_of(reference.item)}"
-        )
-    place = where.format(other=other, it=reference.it)
-    return f"{subject.are.capitalize()} the {subject.noun} {place}?"
+def _another(obj: ObjectPhrase) -> str:
+    return f"other {plural_of(obj.item)}" if obj.is_plural else f"another {singular_of(obj.item)}"
 
 
 def make_question_item(prompt: str, questions: Sequence[OwnQuestion]) -> Item[ConceptSpec]:
     """Return an item of users' own questions; judges pass the category on as the kind of a part, and do no more."""
-    concepts = tuple(RequestedConcept(cast(Category, each.kind), "", "", each.question) for each in questions)
+    concepts = tuple(RequestedConcept(cast(Category, own.kind), "", "", own.question) for own in questions)
     return Item("conceptmix", "questions", max(1, len(questions) - 1), prompt, ConceptSpec(concepts))
 
 
+# --- pairing of published questions with concepts
+#
+# The published scripts let a chat model write the questions of a record, and never compare their number and order with
+# the concepts. So each question is compared with each concept: by the words of the concept, the objects it is bound to,
+# numbers, relations and styles. The pairs are those of the highest total; the same place counts a little, so that where
+# the words do not decide, the order does.
+
 _NUMBERING = re.compile(r"^\s*(?:[-*•]\s+|(?:question\s*)?#?\d+\s*[.):]\s*)", re.IGNORECASE)
-_ASKING = frozenset({"is", "are", "does", "do", "can", "has", "have", "was", "were"})
+_AUXILIARIES = frozenset({"is", "are", "does", "do", "can", "has", "have", "was", "were"})
 
 # How much a hit counts. Whole numbers, for the solver; a value outweighs what a wrong pair can collect without it.
 _VALUE, _HINT, _OBJECT, _PRESENCE, _CATEGORY, _DIRECTION, _WORDING, _SAME_PLACE = 40, 24, 16, 16, 8, 4, 1, 2
@@ -188,15 +172,8 @@ _RELATION_WORDS: Mapping[str, frozenset[str]] = {
 }
 
 
-class QuestionLines(NamedTuple):
-    """The lines of a record, word for word: questions, and lines that are none; blank lines are left out."""
-
-    questions: tuple[str, ...]
-    others: tuple[str, ...]
-
-
-def split_lines(lines: Iterable[str]) -> QuestionLines:
-    """Return the questions among the lines of a chat model's answer, and the other lines.
+def split_lines(lines: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the questions among the lines of a chat model's answer, and the other lines; blank lines are left out.
 
     Nothing of a question is changed: the published code sends it with its number and the blanks at its end.
     """
@@ -205,9 +182,9 @@ def split_lines(lines: Iterable[str]) -> QuestionLines:
     for line in filter(str.strip, lines):
         text = _NUMBERING.sub("", line).strip()
         words = tokenize(text)
-        is_question = bool(words) and (text.endswith("?") or (words[0] in _ASKING and not text.endswith(":")))
+        is_question = bool(words) and (text.endswith("?") or (words[0] in _AUXILIARIES and not text.endswith(":")))
         (questions if is_question else others).append(line)
-    return QuestionLines(tuple(questions), tuple(others))
+    return tuple(questions), tuple(others)
 
 
 class QuestionPairing(NamedTuple):
@@ -229,10 +206,10 @@ def pair_questions(
     concept of the category.
     """
     if max(len(concepts), len(questions)) > _MAX_COMPARED:  # no such prompt exists, and comparing takes the product
-        found = [place if place < len(questions) else None for place in range(len(concepts))]
-        return QuestionPairing(tuple(found), unpaired=tuple(range(len(concepts), len(questions))))
-    read = [tokenize(question) for question in questions]
-    scores = [[_score(concept, words, binding) for words in read] for concept in concepts]
+        in_order = tuple(index if index < len(questions) else None for index in range(len(concepts)))
+        return QuestionPairing(in_order, unpaired=tuple(range(len(concepts), len(questions))))
+    texts = [tokenize(question) for question in questions]
+    scores = [[_score(concept, words, binding) for words in texts] for concept in concepts]
     totals = [
         [score + _SAME_PLACE * (row == column) for column, score in enumerate(line)] for row, line in enumerate(scores)
     ]
@@ -240,7 +217,9 @@ def pair_questions(
     for row, column in enumerate(_best_columns(totals)):
         if column is not None:
             category, score = concepts[row].concept.category, scores[row][column]
-            rivals = (line[column] for one, line in zip(concepts, scores, strict=True) if one.concept[0] == category)
+            rivals = (
+                line[column] for bound, line in zip(concepts, scores, strict=True) if bound.concept[0] == category
+            )
             if score >= _HINT or (row == column and score == max(rivals)):
                 paired[row] = column
     moved = tuple(
@@ -267,60 +246,58 @@ def _best_columns(totals: Sequence[Sequence[int]]) -> list[int | None]:
             total = totals[row][column] if row < rows and column < columns else 0
             solver.add_arc_with_cost(row, column, -total)
     solver.solve()
-    found = [solver.right_mate(row) for row in range(rows)]
-    return [column if column < columns else None for column in found]
+    best = [solver.right_mate(row) for row in range(rows)]
+    return [column if column < columns else None for column in best]
 
 
 def _score(bound: BoundConcept, words: Phrase, binding: Binding | None) -> int:
     """Return how well a question fits a concept; 0 if they have nothing in common."""
     (category, value), ids = bound
-    named = [binding.objects[number - 1].item for number in ids] if binding is not None else []
+    stated = _stated_weight(bound.concept, words)
     if category == "object":
-        said = _said(bound.concept, words)
         # "Does the image contain a red cat?" is for the cat as well, but not as much as the question for it alone.
         asks_more = any(not names.isdisjoint(words) for names in _CATEGORY_WORDS.values())
-        return said and said + _PRESENCE * (not _PRESENT.isdisjoint(words)) - _CATEGORY * asks_more
-    places = [_first_mention(item, words) for item in named]
-    objects = _OBJECT * sum(place is not None for place in places)
+        return stated and stated + _PRESENCE * (not _PRESENT.isdisjoint(words)) - _CATEGORY * asks_more
+    items = [] if binding is None else binding.items_of(ids)
+    indexes = [index for item in items if (index := _first_mention(item, words)) is not None]
+    objects = _OBJECT * len(indexes)
     if category == "spatial":
         cues = _RELATION_WORDS.get(value, frozenset(tokenize(value)))
-        said = _said(bound.concept, words) if cues.isdisjoint(words) else _VALUE
-        found = [place for place in places if place is not None]
-        in_order = len(found) == 2 and found[0] < found[1]
+        stated = stated if cues.isdisjoint(words) else _VALUE
+        in_order = len(indexes) == 2 and indexes[0] < indexes[1]
         shared = len(set(words) & _description_words(value, binding))
-        return said + objects + _DIRECTION * in_order + _WORDING * shared if said or objects else 0
+        return stated + objects + _DIRECTION * in_order + _WORDING * shared if stated or objects else 0
     hint = _CATEGORY * (not _CATEGORY_WORDS.get(category, frozenset()).isdisjoint(words))
-    said = _said(bound.concept, words)
-    return said + hint + objects if said or hint else objects // 2
+    return stated + hint + objects if stated or hint else objects // 2
 
 
-def _said(concept: Concept, words: Phrase) -> int:
+def _stated_weight(concept: Concept, words: Phrase) -> int:
     """Return the weight of the best phrase of a concept in a question."""
-    weights = [_HINT if hinted else _VALUE for phrase, hinted in _phrases(concept) if _occurs(phrase, words)]
+    weights = (
+        _HINT if hinted else _VALUE
+        for phrase, hinted in _question_phrases(concept)
+        if _find_phrase(phrase, words) is not None
+    )
     return max(weights, default=0)
 
 
 @cache
-def _phrases(concept: Concept) -> tuple[tuple[Phrase, bool], ...]:
+def _question_phrases(concept: Concept) -> tuple[tuple[Phrase, bool], ...]:
     if concept.category in CATEGORIES:
         return concept_phrases(concept)
     return ((tokenize(concept.value), False),)
 
 
 def _first_mention(item: str, words: Phrase) -> int | None:
-    places = [_place_of(phrase, words) for phrase, _ in _phrases(Concept("object", item))]
-    return min((place for place in places if place is not None), default=None)
+    indexes = (_find_phrase(phrase, words) for phrase, _ in _question_phrases(Concept("object", item)))
+    return min((index for index in indexes if index is not None), default=None)
 
 
-def _place_of(phrase: Phrase, words: Phrase) -> int | None:
+def _find_phrase(phrase: Phrase, words: Phrase) -> int | None:
     length = len(phrase)
     if not length:
         return None
-    return next((at for at in range(len(words) - length + 1) if words[at : at + length] == phrase), None)
-
-
-def _occurs(phrase: Phrase, words: Phrase) -> bool:
-    return _place_of(phrase, words) is not None
+    return next((index for index in range(len(words) - length + 1) if words[index : index + length] == phrase), None)
 
 
 def _description_words(value: str, binding: Binding | None) -> set[str]:
