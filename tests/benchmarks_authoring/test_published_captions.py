@@ -59,7 +59,7 @@ def test_an_item_is_written_as_by_the_published_code(texts: tuple[Path, Path], t
     script, folder = texts
     plan = AuthoringPlan("conceptmix", (1,), 1, attempts=1, version="mine", choices=CHOICES)
     drawn = draw_mixture(plan, POOLS, Slot(0, 1), 0)
-    binding = complete_binding(drawn.binding, drawn.chance)
+    binding = complete_binding(drawn.binding, drawn.rng)
     mix = make_mixture(drawn.concepts, binding, POOLS)
     caption = realize(mix.concepts, binding, random.Random(0))
     questions = template_questions(mix.concepts, mix.binding)
@@ -99,7 +99,7 @@ def test_whoever_says_wrong_ends_the_attempt(said: list[str], reason: str, tmp_p
     pull_texts("conceptmix", tmp_path / "texts", write_scripts(tmp_path / "scripts", "conceptmix"))
     plan = AuthoringPlan("conceptmix", (1,), 1, attempts=1, version="mine", choices=CHOICES)
     drawn = draw_mixture(plan, POOLS, Slot(0, 1), 0)
-    binding = complete_binding(drawn.binding, drawn.chance)
+    binding = complete_binding(drawn.binding, drawn.rng)
     caption = realize(make_mixture(drawn.concepts, binding, POOLS).concepts, binding, random.Random(0))
     known = {"BINDING": json.dumps(binding.to_json()), "CAPTION": caption}
     author = Author([known.get(text, text) for text in said])

@@ -100,7 +100,7 @@ class DrawnConcepts(NamedTuple):
 
     concepts: tuple[Concept, ...]
     binding: Binding
-    chance: random.Random
+    rng: random.Random
 
 
 @dataclass(frozen=True)
@@ -118,10 +118,10 @@ class ConceptMixture:
 
 def draw_mixture(plan: AuthoringPlan, pools: Pools, slot: Slot, attempt: int) -> DrawnConcepts:
     """The concepts of an item's n-th attempt: others for each attempt, and always the same for the same plan."""
-    chance = random.Random(f"write {VERSION} {plan.suite} {plan.seed} {slot.level} {slot.id} {attempt}")
+    rng = random.Random(f"write {VERSION} {plan.suite} {plan.seed} {slot.level} {slot.id} {attempt}")
     choices = plan.choices
-    concepts = draw_concepts(slot.level, pools, chance, profile=choices.profile, only=choices.only)
-    return DrawnConcepts(concepts, bind_attributes(concepts, pools, chance), chance)
+    concepts = draw_concepts(slot.level, pools, rng, profile=choices.profile, only=choices.only)
+    return DrawnConcepts(concepts, bind_attributes(concepts, pools, rng), rng)
 
 
 def make_mixture(concepts: Sequence[Concept], binding: Binding, pools: Pools) -> ConceptMixture:
@@ -130,30 +130,26 @@ def make_mixture(concepts: Sequence[Concept], binding: Binding, pools: Pools) ->
     return ConceptMixture(bound, binding, concept_statements(bound, binding, pools))
 
 
-_OURS = Path(__file__).parent / "prompts"
+_PROMPTS = Path(__file__).parent / "prompts"
 
 
 class ConceptTemplates:
-    """Prompt templates for ConceptMix.
-
-    Attributes:
-        versions: of the texts, by name.
-        is_published: whether the texts are those of the authors.
-    """
+    """Prompt templates for ConceptMix."""
 
     def __init__(self, folder: Path | None = None) -> None:
         """Read the texts."""
-        self._texts = load_prompts(_OURS, folder)
+        self._texts = load_prompts(_PROMPTS, folder)
+        # whether the texts are those of the authors
         self.is_published = bool(self._texts["write-caption"].origin)
         if folder is not None and self.is_published:
             self._texts |= {name: read_prompt(folder / f"{name}.txt") for name in ("binding-again", "caption-again")}
         self.versions = {name: text.version for name, text in self._texts.items()}
 
-    def asking_to_bind(self, binding: Binding) -> str:
+    def binding_request(self, binding: Binding) -> str:
         """Return the prompt for completing a binding."""
         return self._texts["write-binding"].fill({"binding": _json(binding)})
 
-    def asking_for_caption(self, mix: ConceptMixture) -> str:
+    def caption_request(self, mix: ConceptMixture) -> str:
         """Return the prompt for the caption."""
         values = _statement_list(mix)
         if self.is_published:
@@ -164,17 +160,17 @@ class ConceptTemplates:
         """Return a text of the authors that is none of ours."""
         return self._texts[name].fill({})
 
-    def asking_to_check(self, mix: ConceptMixture, caption: str, *, repeat: bool) -> str:
+    def check_request(self, mix: ConceptMixture, caption: str, *, repeat: bool) -> str:
         """Return the prompt for the checker, which may have to repeat the caption as in the published code."""
         return self._texts["repeat-caption" if repeat else "check-caption"].fill(
             {**_statement_list(mix), "caption": caption}
         )
 
-    def asking_for_questions(self, mix: ConceptMixture, caption: str) -> str:
+    def questions_request(self, mix: ConceptMixture, caption: str) -> str:
         """Return the prompt for the questions."""
         return self._texts["write-questions"].fill(
             {
-                "statements": _listed(mix.statements),
+                "statements": _number_lines(mix.statements),
                 "caption": caption,
                 "count": str(len(mix.statements)),
                 "first": mix.concepts[0].concept.value,
@@ -183,15 +179,42 @@ class ConceptTemplates:
 
 
 def _statement_list(mix: ConceptMixture) -> dict[str, str]:
-    return {"statements": _listed(mix.statements), "binding": _json(mix.binding)}
+    return {"statements": _number_lines(mix.statements), "binding": _json(mix.binding)}
 
 
-def _listed(statements: Sequence[str]) -> str:
+def _number_lines(statements: Sequence[str]) -> str:
     return "\n".join(f"{number}. {statement}" for number, statement in enumerate(statements, 1))
 
 
 def _json(binding: Binding) -> str:
     return json.dumps(binding.to_json(), ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class ItemTalk:
+    """The conversation about one item: each request stands alone, and is answered in the form of a schema."""
+
+    talk: Conversation  # asks the models
+    texts: ConceptTemplates
+
+    async def bind(self, binding: Binding) -> BindingAnswer | Rejection:
+        """Return the binding with what was open filled in."""
+        return await self.talk.ask("writer", self.texts.binding_request(binding), BindingAnswer)
+
+    async def write(self, mix: ConceptMixture) -> CaptionAnswer | Rejection:
+        """Return the caption."""
+        return await self.talk.ask("writer", self.texts.caption_request(mix), CaptionAnswer)
+
+    async def check(
+        self, mix: ConceptMixture, caption: str, *, repeat: bool
+    ) -> ValidityAnswer | RepeatedAnswer | Rejection:
+        """Return what the checker says of the caption; with `repeat`, it has to repeat it."""
+        form: type[ValidityAnswer | RepeatedAnswer] = RepeatedAnswer if repeat else ValidityAnswer
+        return await self.talk.ask("checker", self.texts.check_request(mix, caption, repeat=repeat), form)
+
+    async def ask_questions(self, mix: ConceptMixture, caption: str) -> QuestionsAnswer | Rejection:
+        """Return a question for each statement."""
+        return await self.talk.ask("writer", self.texts.questions_request(mix, caption), QuestionsAnswer)
 
 
 _NO = "WRONG"
@@ -214,17 +237,19 @@ class WrittenBinding(TextAnswer):
 
 
 @dataclass(frozen=True)
-class PublishedTalk:
-    """The conversation about one item."""
+class PublishedTalk(ItemTalk):
+    """The conversation by which the published code writes an item, with the authors' texts; answers are plain words.
 
-    talk: Conversation  # asks the models
-    texts: ConceptTemplates  # the authors' texts
+    Binding: the JSON is asked for once more by itself. Caption: the checker reads on where the writer ended, and so
+    does who writes the questions, without the check in between. Whoever begins with WRONG says no.
+    """
+
     # the request for the caption and its answer, on which checker and questions follow
     turns: list[Message] = field(default_factory=list)
 
     async def bind(self, binding: Binding) -> BindingAnswer | Rejection:
         """Return the binding with what was open filled in."""
-        request = self.texts.asking_to_bind(binding)
+        request = self.texts.binding_request(binding)
         first = await self.talk.ask("writer", request, WordAnswer)
         if isinstance(first, Rejection):
             return first
@@ -234,7 +259,7 @@ class PublishedTalk:
 
     async def write(self, mix: ConceptMixture) -> CaptionAnswer | Rejection:
         """Return the caption."""
-        request = self.texts.asking_for_caption(mix)
+        request = self.texts.caption_request(mix)
         answer = await self.talk.ask("writer", request, WordAnswer)
         if isinstance(answer, Rejection):
             return answer
@@ -242,10 +267,11 @@ class PublishedTalk:
         is_no = answer.text.startswith(_NO)
         return CaptionAnswer(possible=not is_no, why=answer.text if is_no else "", caption=answer.text)
 
-    async def check(self, *, repeat: bool) -> ValidityAnswer | RepeatedAnswer | Rejection:
+    async def check(
+        self, mix: ConceptMixture, caption: str, *, repeat: bool
+    ) -> ValidityAnswer | RepeatedAnswer | Rejection:
         """Return what the checker says of the caption; with `repeat`, its words are the caption."""
-        text = self.texts.published("caption-again")
-        answer = await self.talk.ask("checker", text, WordAnswer, before=tuple(self.turns))
+        answer = await self.talk.ask("checker", self.texts.published("caption-again"), WordAnswer, before=self.turns)
         if isinstance(answer, Rejection):
             return answer
         is_no = answer.text.startswith(_NO)
@@ -254,10 +280,10 @@ class PublishedTalk:
             return RepeatedAnswer(valid=not is_no, why=why, caption=answer.text)
         return ValidityAnswer(valid=not is_no, why=why)
 
-    async def ask_questions(self, mix: ConceptMixture) -> QuestionsAnswer | Rejection:
+    async def ask_questions(self, mix: ConceptMixture, caption: str) -> QuestionsAnswer | Rejection:
         """Return the questions, one on each line that is not blank."""
-        text = self.texts.asking_for_questions(mix, "")
-        answer = await self.talk.ask("writer", text, WordAnswer, before=tuple(self.turns))
+        request = self.texts.questions_request(mix, "")
+        answer = await self.talk.ask("writer", request, WordAnswer, before=self.turns)
         if isinstance(answer, Rejection):
             return answer
         return QuestionsAnswer(questions=[line for line in answer.text.split("\n") if line.strip()])
