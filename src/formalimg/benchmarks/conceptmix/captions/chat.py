@@ -18,8 +18,14 @@ from pydantic import BaseModel, ConfigDict
 from formalimg._util.aio import run_sync
 from formalimg._util.databases import has_no_schema, open_untrusted, require_our_schema
 from formalimg._util.strict_json import StoredValueError, stored_integer
-from formalimg.benchmarks.conceptmix.captions.categories import MASKS, Category, categories_to_mask
-from formalimg.benchmarks.conceptmix.captions.files import Caption, CaptionResult, read_captions
+from formalimg.benchmarks.conceptmix.captions.files import (
+    MASKS,
+    Caption,
+    CaptionResult,
+    categories_to_mask,
+    read_captions,
+)
+from formalimg.benchmarks.conceptmix.spec import Category
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Usage
 from formalimg.models.chat import Message, Unanswered

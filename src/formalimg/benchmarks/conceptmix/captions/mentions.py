@@ -11,7 +11,7 @@ from importlib.resources import files
 from itertools import chain
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from formalimg.benchmarks.conceptmix.captions.categories import Category
+from formalimg.benchmarks.conceptmix.spec import Category
 
 Rule: TypeAlias = Literal["always", "count", "count before objects", "describing", "between objects", "into containers"]
 """The context in which an entry counts."""

@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from formalimg._util.io import atomic_write
 from formalimg._util.text import json_text, visible
-from formalimg.benchmarks.conceptmix.captions.categories import CATEGORIES, MASKS, CategoryCounts, categories_to_mask
 from formalimg.benchmarks.conceptmix.captions.files import (
     LINES_FILE,
+    MASKS,
     TABLE_FILE,
     Caption,
     CaptionResult,
     CaptionResultWriter,
+    CategoryCounts,
+    categories_to_mask,
     read_captions,
 )
 from formalimg.benchmarks.conceptmix.captions.mentions import VERSION, find_mentions
+from formalimg.benchmarks.conceptmix.spec import CATEGORIES
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.own_studies import OwnStudy
 from formalimg.reports.tables.format import count_noun
