@@ -22,13 +22,11 @@ class DrawBench(QuestionBenchmark):
     # --- items
 
     def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
-        """Read a table of prompts with their categories."""
         from formalimg.benchmarks.drawbench.published import read_published
 
         return read_published(path, self.name, findings)
 
     def write_published(self, items: Sequence[Item[Any]], folder: Path) -> None:
-        """Write prompts and categories as a table."""
         from formalimg.benchmarks.drawbench.published import write_published
 
         write_published(items, folder)
@@ -36,7 +34,6 @@ class DrawBench(QuestionBenchmark):
     # --- reports
 
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
-        """Return the table of categories."""
         from formalimg.benchmarks.drawbench.tables import category_table
 
         return (category_table(self, runs),)
@@ -44,7 +41,6 @@ class DrawBench(QuestionBenchmark):
     # --- models and rewards
 
     def image_layout(self) -> ImageLayout:
-        """Return how collections lay out images of several models."""
         from formalimg.benchmarks.drawbench.image_files import LAYOUT
 
         return LAYOUT
