@@ -19,12 +19,12 @@ from formalimg.benchmarks.t2i_compbench.composition import (
     CompositionTask,
     CountedObject,
     counted_objects,
+    find_noun_phrases,
     looked_for,
     placed_objects,
     read_prompt,
 )
 from formalimg.benchmarks.t2i_compbench.formulas import composition_objects, translated_shares
-from formalimg.benchmarks.t2i_compbench.noun_phrases import find_noun_phrases
 from formalimg.errors import FormalimgError
 from formalimg.language.parser import understand
 from formalimg.logic.verification import verify

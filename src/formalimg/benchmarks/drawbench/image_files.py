@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from formalimg.benchmarks.drawbench.categories import find_category
+from formalimg.benchmarks.drawbench.benchmark import find_category
 from formalimg.errors import FormalimgError
 from formalimg.models.folder.file_matching import (
     CandidateFile,

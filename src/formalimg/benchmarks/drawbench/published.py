@@ -15,7 +15,7 @@ from typing import Any
 
 from formalimg._util.io import atomic_write_text
 from formalimg._util.record_files import TableRecord, read_table
-from formalimg.benchmarks.drawbench.categories import BY_FORMULA, BY_TEXT, CATEGORIES, find_category
+from formalimg.benchmarks.drawbench.benchmark import BY_FORMULA, BY_TEXT, CATEGORIES, find_category
 from formalimg.benchmarks.prompt_formulas import read_formula
 from formalimg.benchmarks.questions.spec import QuestionSpec, text_questions, whole_question
 from formalimg.benchmarks.record import ItemFindings

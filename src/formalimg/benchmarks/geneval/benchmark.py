@@ -52,7 +52,7 @@ class GenEval(Benchmark):
         write_published(items, folder)
 
     def drawn_items(self) -> list[Item[Any]]:
-        from formalimg.benchmarks.geneval.drawn_items import make_drawn_items
+        from formalimg.benchmarks.geneval.drawings import make_drawn_items
 
         return make_drawn_items(self.name)
 
@@ -79,12 +79,12 @@ class GenEval(Benchmark):
         return reopen_judge(recorded)
 
     def preflight_drawings(self, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
-        from formalimg.benchmarks.geneval.drawings import preflight_drawings
+        from formalimg.benchmarks.geneval.judge import preflight_drawings
 
         return preflight_drawings(self.name)
 
     def judge_drawn(self, item: Item[Any], drawn: DrawnScene, profile: str) -> Verdict | Unscored:
-        from formalimg.benchmarks.geneval.drawings import judge_drawn
+        from formalimg.benchmarks.geneval.judge import judge_drawn
 
         return judge_drawn(item, drawn, profile)
 
@@ -94,7 +94,7 @@ class GenEval(Benchmark):
         return arrange_scene(item, rng)
 
     def explain_failure(self, part: Part, verdict: Verdict) -> list[SceneSentence]:
-        from formalimg.benchmarks.geneval.failures import explain_failure
+        from formalimg.benchmarks.geneval.texts import explain_failure
 
         return explain_failure(part, verdict)
 
@@ -127,12 +127,12 @@ class GenEval(Benchmark):
     # --- models and rewards
 
     def image_layout(self) -> ImageLayout:
-        from formalimg.benchmarks.geneval.image_files import LAYOUT
+        from formalimg.benchmarks.geneval.published import LAYOUT
 
         return LAYOUT
 
     def arrange(self, request: ImageRequest) -> Scene | Refused | Failed:
-        from formalimg.benchmarks.geneval.arrangement import compose_objects
+        from formalimg.benchmarks.geneval.drawings import compose_objects
         from formalimg.benchmarks.object_spec import ObjectSpec
 
         assert isinstance(request.spec, ObjectSpec)

@@ -1,18 +1,96 @@
-"""Serialization of GenEval's specs: the fields of an item in our own format.
+"""Specs of GenEval: published metadata of its tasks, and the fields of an item in our own format.
 
-`task`, `include` and `exclude` are `tag`, `include` and `exclude` of the published line.
+`task`, `include` and `exclude` of an item are `tag`, `include` and `exclude` of the published line.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
-from formalimg.benchmarks.geneval.spec import parse_metadata
-from formalimg.benchmarks.object_spec import ObjectSpec
+from formalimg._util.strict_json import is_text
+from formalimg.benchmarks.object_spec import (
+    MAX_COUNT,
+    MAX_REQUIREMENTS,
+    RELATIONS,
+    ExcludedObjects,
+    IncludedObjects,
+    ObjectSpec,
+)
 from formalimg.benchmarks.odd_records import UNREADABLE_OBJECTS
 from formalimg.benchmarks.record import Record
 from formalimg.errors import FormalimgError
+
+TAGS = ("single_object", "two_object", "counting", "colors", "position", "color_attr")
+"""The six tasks, in the order of the paper's tables; the level of an item is the place of its tag, from 1."""
+
+
+def parse_metadata(metadata: Mapping[str, Any]) -> ObjectSpec:
+    """Return the spec in a line of published metadata; fields that it does not need are ignored."""
+    tag = metadata.get("tag", "")
+    if not isinstance(tag, str):
+        raise FormalimgError("tag must be text: give one of " + ", ".join(TAGS))
+    included = _entries(metadata, "include")
+    excluded = _entries(metadata, "exclude")
+    if not included and not excluded:
+        raise FormalimgError("include names no objects: give at least one, as in {'class': 'cup', 'count': 1}")
+    include = tuple(_included(entry, place) for place, entry in enumerate(included))
+    exclude = tuple(
+        ExcludedObjects(_label(entry, "exclude", place), _count(entry, "exclude", place))
+        for place, entry in enumerate(excluded)
+    )
+    return ObjectSpec(tag, include, exclude)
+
+
+def _entries(metadata: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    found = metadata.get(name, ())
+    if not isinstance(found, list | tuple) or not all(isinstance(entry, Mapping) for entry in found):
+        raise FormalimgError(f"{name} must be a list of objects with class and count")
+    if len(found) > MAX_REQUIREMENTS:
+        raise FormalimgError(f"{name} has {len(found)} entries: {MAX_REQUIREMENTS} are the most")
+    return list(found)
+
+
+def _included(entry: Mapping[str, Any], place: int) -> IncludedObjects:
+    label, count = _label(entry, "include", place), _count(entry, "include", place)
+    color = entry.get("color", "")
+    if color != "" and not _is_word(color):
+        raise FormalimgError(f"include[{place}]: color must be a word, such as red")
+    if "position" not in entry:
+        return IncludedObjects(label, count, color)
+    position = entry["position"]
+    if (
+        not isinstance(position, list | tuple)
+        or len(position) != 2
+        or position[0] not in RELATIONS
+        or type(position[1]) is not int
+        or not 0 <= position[1] < place
+    ):
+        raise FormalimgError(
+            f"include[{place}]: position must be one of {', '.join(RELATIONS)} and the place of an entry before it"
+        )
+    return IncludedObjects(label, count, color, position[0], position[1])
+
+
+def _label(entry: Mapping[str, Any], name: str, place: int) -> str:
+    label = entry.get("class")
+    if not _is_word(label):
+        raise FormalimgError(f"{name}[{place}]: class must be the name of a class, such as cup")
+    return str(label)
+
+
+def _count(entry: Mapping[str, Any], name: str, place: int) -> int:
+    count = entry.get("count")
+    if type(count) is not int or not 1 <= count <= MAX_COUNT:
+        raise FormalimgError(f"{name}[{place}]: count must be a whole number from 1 to {MAX_COUNT}")
+    return count
+
+
+def _is_word(given: object) -> bool:
+    """Return whether something is a word that formulas can quote."""
+    return is_text(given) and bool(str(given).strip()) and str(given).isprintable() and "'" not in str(given)
+
 
 NEEDED: tuple[str, ...] = ("task", "include")
 OPTIONAL: tuple[str, ...] = ("exclude",)

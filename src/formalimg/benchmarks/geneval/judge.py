@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from formalimg.benchmarks.geneval.rule import DetectionVerdict, official_verdict
-from formalimg.benchmarks.object_spec import ObjectSpec
+from formalimg.benchmarks.object_spec import IncludedObjects, ObjectSpec
+from formalimg.drawing.scene import DrawnScene
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage
 from formalimg.judges.box_rules import (
@@ -26,6 +27,7 @@ from formalimg.judges.box_rules import (
 )
 from formalimg.judges.chat_judge import check_option
 from formalimg.judges.factory import ICONS
+from formalimg.judges.known_drawings import BOTTLE, RED_BOTTLE, KnownDrawing, two_things
 from formalimg.logic.errors import FormulaError
 from formalimg.models.options import Options
 from formalimg.models.pricing import Price, price_of
@@ -202,3 +204,28 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
     check_option("profile", settings["profile"], RULE_PROFILES)
     thresholds = settings["min_confidence"], settings["min_counting_confidence"]
     return ObjectJudge(recorded.grounder, settings["profile"], "grounder", *thresholds)
+
+
+def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
+    """Return two drawings: is there a bottle."""
+    item = Item(suite, "preflight", 1, RED_BOTTLE, ObjectSpec("single_object", (IncludedObjects(BOTTLE, 1),)))
+    return two_things(item, "whether there is a bottle", (True,), (False,))
+
+
+def judge_drawn(item: Item[object], drawn: DrawnScene, profile: str) -> Verdict | Unscored:
+    """Return the verdict on what a drawn scene shows, if all profiles agree.
+
+    It is without parts that were not looked at for a failed one.
+    """
+    spec = item.spec
+    if not isinstance(spec, ObjectSpec):
+        return Unscored("not understood", f"item {item.id} of {item.suite} names no objects to judge by")
+    try:
+        verdicts = judge_by_profiles(spec, drawn.scene.objects)
+    except FormulaError as error:
+        return Unscored("not understood", error.problems[0].message)
+    if len({found.passed for found in verdicts.values()}) > 1:
+        return Unscored("not understood", "by one profile it passes and by another it does not")
+    chosen = verdicts[cast(RuleProfile, profile)]
+    parts = tuple(part for part in chosen.parts if part.score == 1 or part.reason)
+    return Verdict(chosen.passed, parts)

@@ -1,19 +1,22 @@
-"""GenEval's published file, `evaluation_metadata.jsonl`: one prompt per line, with the objects that it asks for.
+"""GenEval's published files: `evaluation_metadata.jsonl`, and folders of images.
 
-The id of an item is the number of its line, from 0, as in the names of the image folders. What is odd is tagged; a line
-is skipped only if it is no object, or has neither prompt nor objects.
+A line of metadata is a prompt with the objects that it asks for. The id of an item is the number of its line, from 0,
+as in the names of the image folders: `00000/samples/0000.png`, with the prompt in `00000/metadata.jsonl`. What is odd
+is tagged; a line is skipped only if it is no object, or has neither prompt nor objects.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from formalimg._util.io import atomic_write_text
 from formalimg._util.record_files import read_file_bytes
-from formalimg.benchmarks.geneval.spec import TAGS, parse_metadata
+from formalimg._util.text import truncate
+from formalimg.benchmarks.geneval.form import TAGS, parse_metadata
 from formalimg.benchmarks.object_spec import OBJECT_COLORS, ObjectSpec
 from formalimg.benchmarks.odd_records import (
     BROKEN_TEXT,
@@ -28,6 +31,18 @@ from formalimg.benchmarks.odd_records import (
 )
 from formalimg.benchmarks.record import ItemFindings, decode_leniently
 from formalimg.errors import FormalimgError
+from formalimg.models.folder.file_matching import (
+    CandidateFile,
+    FolderImage,
+    FolderListing,
+    ItemIndex,
+    MatchedBy,
+    RequestedImage,
+    is_any_image,
+    short_name,
+)
+from formalimg.models.folder.layouts import ImageLayout
+from formalimg.models.folder.metadata import read_jsonl_rows
 from formalimg.types import Item
 
 METADATA_FILE = "evaluation_metadata.jsonl"
@@ -111,3 +126,75 @@ def _read_spec(fields: dict[str, Any], odd: set[str]) -> ObjectSpec:
     if any(one.color and one.color not in OBJECT_COLORS for one in spec.include):
         odd.add(OUTSIDE_VOCABULARY)
     return spec
+
+
+_SAMPLE = re.compile(r"([0-9]{1,9})/samples/([0-9]{1,9})\.(?:png|jpe?g|webp)", re.IGNORECASE)
+_GRID = re.compile(r"[0-9]+/grid\.[a-z]+", re.IGNORECASE)
+
+
+def has_image_layout(folder: FolderListing) -> bool:
+    """Return whether a folder has the layout of GenEval."""
+    return any(_SAMPLE.fullmatch(file) for file in folder.files)
+
+
+def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
+    """Yield the candidate files of GenEval's layout: `00000/samples/0000.png`, prompts in `00000/metadata.jsonl`.
+
+    Without a prompt, the number of the folder is the index of the item in the suite.
+    """
+    described = {file for file in folder.files if file.endswith("/metadata.jsonl")}
+    items: dict[str, tuple[str | None, MatchedBy]] = {}
+    for file in folder.files:
+        sample = _SAMPLE.fullmatch(file)
+        if sample is None:
+            if is_any_image(file) and not _GRID.fullmatch(file):
+                yield CandidateFile(file, None)
+            continue
+        number = sample[1]
+        if number not in items:
+            beside = f"{number}/metadata.jsonl"
+            prompt = _prompt(folder, beside) if beside in described else None
+            items[number] = (
+                (_item_at(number, folder, index), "place")
+                if prompt is None
+                else (_item_with(prompt, beside, index), "prompt")
+            )
+        item, by = items[number]
+        yield CandidateFile(file, None if item is None else FolderImage(item, int(sample[2])), by=by)
+
+
+def _prompt(folder: FolderListing, file: str) -> str | None:
+    for where, row in read_jsonl_rows(folder.path, file):
+        prompt = row.get("prompt")
+        if prompt is not None and not isinstance(prompt, str):
+            raise FormalimgError(f"{where}: prompt must be text")
+        return prompt
+    return None
+
+
+def _item_with(prompt: str, file: str, index: ItemIndex) -> str | None:
+    items = index.items_with(prompt)
+    if len(items) > 1:
+        two = " and ".join(map(short_name, items[:2]))
+        raise FormalimgError(f"{file}: items {two} have the same prompt: use a map or layout=imagefolder")
+    return items[0] if items else None
+
+
+def _item_at(number: str, folder: FolderListing, index: ItemIndex) -> str | None:
+    # A number counts in the suite that the images were made for. If not all of that suite is wanted now, it would
+    # lead to the wrong item, and nobody would notice.
+    if not index.places_known and int(number) >= len(index.items):
+        raise FormalimgError(
+            f"{short_name(folder.path)}: folder {number} is beyond the {len(index.items):,} wanted items, so numbers "
+            "do not say which item is meant: ask for the whole suite, or put a metadata.jsonl with the prompt into each"
+        )
+    return index.item_at(int(number))
+
+
+def example_file(wanted: RequestedImage) -> str:
+    """Return how the file of an image may be called."""
+    file = f"{wanted.number or 0:05}/samples/{wanted.sample:04}.png"
+    return f"{file}, or the prompt {truncate(wanted.prompt, 30, 10)!r} in a metadata.jsonl beside samples/"
+
+
+LAYOUT = ImageLayout("geneval", has_image_layout, image_candidates, example_file)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from formalimg.benchmarks.geneval.spec import parse_metadata
+from formalimg.benchmarks.geneval.form import parse_metadata
 from formalimg.benchmarks.object_spec import RELATIONS, IncludedObjects, ObjectSpec
 from formalimg.errors import FormalimgError
 

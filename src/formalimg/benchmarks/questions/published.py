@@ -1,20 +1,195 @@
-"""Read files of question graphs: those of published benchmarks, known by their fields, and any others.
+"""Files of question graphs: the formats of published benchmarks, known by their fields, and any others.
 
-The formats are in `published_formats.py`. Files of none of them are read by the generic names (`graph_files.py`).
+A format says only what differs from `graph_files.py`, which reads all others by generic names: the fields by which its
+files are known, the rule of its scores, and its records under the names of `FIELD_NAMES`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from formalimg._util.record_files import TableRecord, read_table
 from formalimg.benchmarks.questions.graph_files import is_question_table, read_graphs
-from formalimg.benchmarks.questions.published_formats import find_format
+from formalimg.benchmarks.questions.spec import Zeroing
 from formalimg.benchmarks.record import ItemFindings
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
+
+FIRST_ROW = "first-row"
+"""The tag of the item whose first question is the first row of a DPG file, which the published code skips."""
+
+_NAME_AND_NUMBER = re.compile(r"\w+_\d+")
+_ENOUGH = 100
+"""How many records tell the format of a file."""
+
+
+class QuestionFormat(NamedTuple):
+    """The format of the question files of a benchmark."""
+
+    name: str  # the benchmark
+    columns: frozenset[str]  # the fields that its files have, and others do not
+    zeroing: Zeroing  # which parents fail a question, by the authors' code
+    # returns the records of a file under the names of `FIELD_NAMES`
+    read: Callable[[Sequence[TableRecord], Path], Iterable[TableRecord]]
+    in_parts: bool = False  # whether several files of a folder make up the benchmark
+    # whether records that have the columns are of this benchmark
+    fits: Callable[[Sequence[TableRecord]], bool] = lambda rows: True
+
+
+def find_format(rows: Sequence[TableRecord]) -> QuestionFormat | None:
+    """Return the format of the records of a file; None if it is none of a published benchmark."""
+    first = rows[:_ENOUGH]
+    there = set().union(*(row.fields for row in first))
+    return next((one for one in FORMATS if one.columns <= there and one.fits(first)), None)
+
+
+def dsg_split(item: str) -> str:
+    """Return the part of DSG-1k that an item is of: `tifa160` for `tifa160_7`."""
+    return item.rpartition("_")[0]
+
+
+def _read_dsg(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRecord]:
+    for row in rows:
+        yield row._replace(fields={**row.fields, "tags": dsg_split(str(row.fields.get("item_id", "")))})
+
+
+def _read_dpg(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRecord]:
+    for place, row in enumerate(rows):
+        # The first word of the tuple is the category that the published code goes by.
+        category = str(row.fields.get("tuple", "")).partition("(")[0].partition("-")[0].strip()
+        tags = {"tags": FIRST_ROW} if place == 0 else {}
+        yield row._replace(fields={**row.fields, **({"category": category} if category else {}), **tags})
+
+
+def _read_oneig(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRecord]:
+    part = path.stem.removesuffix("_zh")
+    prompts = _oneig_prompts(path, part)
+    for row in rows:
+        name = str(row.fields.get("id", ""))
+        asked, above = (_oneig_mapping(row.fields.get(field)) for field in ("question", "dependency"))
+        questions = [{"id": key, "question": text, "parents": above.get(key)} for key, text in asked.items()]
+        found = {"id": f"{part}-{name}", "prompt": prompts.get(name, ""), "questions": questions, "tags": part}
+        yield row._replace(fields=found)
+
+
+def _oneig_mapping(given: Any) -> dict[str, Any]:
+    """Return a mapping by number that may be written as JSON in a text."""
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            given = None
+    return {str(key): value for key, value in given.items()} if isinstance(given, dict) else {}
+
+
+_ONEIG_PARTS = {"anime": "anime", "human": "portrait", "object": "object"}
+"""The word in the category of a prompt, by the file of its questions."""
+
+
+def _oneig_prompts(path: Path, part: str) -> dict[str, str]:
+    """Return the prompts by id from the table of prompts, which lies at the root of the benchmark's repository."""
+    language = "zh" if path.stem.endswith("_zh") else "en"
+    tables = ("OneIG-Bench-ZH.csv",) if language == "zh" else ("OneIG-Bench.csv",)
+    place = next((one for folder in path.parents[:4] for name in tables if (one := folder / name).is_file()), None)
+    if place is None:
+        return {}
+    word = _ONEIG_PARTS.get(part, part)
+    fields = (f"prompt_{language}", "prompt_cn", "prompt")
+    return {
+        row.text(("id",)): row.text(fields)
+        for row in read_table(place, lambda where, why: None)
+        if word in row.text(("category",)).lower()
+    }
+
+
+def _read_tiif(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRecord]:
+    described = _tiif_descriptions(path)
+    for place, row in enumerate(rows):
+        kind = row.text(("type",)) or path.stem
+        asked, answers = (row.fields.get(f"yn_{field}_list") for field in ("question", "answer"))
+        given = answers if isinstance(answers, list) else []
+        questions = [
+            {"question": text, "expected": given[n] if n < len(given) else "unknown", "category": kind}
+            for n, text in enumerate(asked if isinstance(asked, list) else [])
+        ]
+        called = re.sub(r"[^\w.-]+", "_", kind)  # as in action+3d
+        own = {**(described[place] if place < len(described) else {}), **row.fields}
+        for length in ("short", "long"):
+            prompt = own.get(f"{length}_description")
+            found = {
+                "id": f"{called}-{length}-{place}",
+                "prompt": prompt,
+                "questions": questions,
+                "tags": [kind, length],
+            }
+            yield row._replace(fields=found)
+
+
+def _tiif_descriptions(path: Path) -> list[dict[str, Any]]:
+    """Return the prompts of a file of questions, line by line, from the folder beside it that holds them."""
+    beside = path.parent.with_name(path.parent.name.replace("_eval_prompts", "_prompts"))
+    place = beside / path.name.replace("_eval_prompts", "_prompts")
+    if place == path or not place.is_file():
+        return []
+    try:
+        return [row.fields for row in read_table(place, lambda where, why: None)]
+    except FormalimgError:
+        return []
+
+
+def _read_corebench(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRecord]:
+    for row in rows:
+        checks = row.fields.get("checklist")
+        questions = [_corebench_question(check) for check in checks] if isinstance(checks, list) else checks
+        tags = [row.text((field,)) for field in ("sub_class", "main_class")]
+        found = {"id": row.fields.get("id"), "prompt": row.fields.get("prompt"), "questions": questions, "tags": tags}
+        yield row._replace(fields=found)
+
+
+def _corebench_question(check: Any) -> dict[str, Any]:
+    if not isinstance(check, dict):
+        return {}
+    tags = check.get("tags")
+    category = "+".join(map(str, tags)) if isinstance(tags, list) else tags
+    return {"question": check.get("question"), "category": category}
+
+
+def _is_dsg(rows: Sequence[TableRecord]) -> bool:
+    """Return whether items are called as those of DSG-1k are, by set and number: DPG has the same columns."""
+    names = [row.text(("item_id",)) for row in rows]
+    return 2 * sum(_NAME_AND_NUMBER.fullmatch(name) is not None for name in names) > len(names)
+
+
+_DSG_COLUMNS = frozenset({"item_id", "text", "proposition_id", "dependency", "tuple", "question_natural_language"})
+
+FORMATS: tuple[QuestionFormat, ...] = (
+    QuestionFormat("DSG-1k", _DSG_COLUMNS, "direct", _read_dsg, fits=_is_dsg),
+    QuestionFormat("DPG-Bench", _DSG_COLUMNS, "transitive", _read_dpg),
+    QuestionFormat(
+        "OneIG-Bench",
+        frozenset({"id", "question", "dependency"}),
+        "direct",
+        _read_oneig,
+        in_parts=True,
+        fits=lambda rows: any(_oneig_mapping(row.fields.get("question")) for row in rows),
+    ),
+    QuestionFormat(
+        "TIIF-Bench", frozenset({"yn_question_list", "yn_answer_list"}), "direct", _read_tiif, in_parts=True
+    ),
+    QuestionFormat(
+        "T2I-CoReBench",
+        frozenset({"main_class", "sub_class", "prompt", "checklist"}),
+        "direct",
+        _read_corebench,
+        in_parts=True,
+    ),
+)
+"""The formats that are known; the first that fits counts."""
+
 
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
 

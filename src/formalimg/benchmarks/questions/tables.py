@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from formalimg.benchmarks.odd_records import plain_tags
-from formalimg.benchmarks.questions.published_formats import FIRST_ROW
+from formalimg.benchmarks.questions.published import FIRST_ROW
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.reports.comparison_model import HowCounted, SeenImage, SeenRun, table_of_rates
 from formalimg.reports.tables.format import rule_text

@@ -64,13 +64,13 @@ class T2ICompBench(QuestionBenchmark):
     # --- models and rewards
 
     def image_layout(self) -> ImageLayout:
-        from formalimg.benchmarks.t2i_compbench.image_files import LAYOUT
+        from formalimg.benchmarks.t2i_compbench.published import LAYOUT
 
         return LAYOUT
 
     def arrange(self, request: ImageRequest) -> Scene | Refused | Failed:
         from formalimg.benchmarks.questions.spec import QuestionSpec
-        from formalimg.benchmarks.t2i_compbench.arrangement import compose_composition
+        from formalimg.benchmarks.t2i_compbench.formulas import compose_composition
 
         assert isinstance(request.spec, QuestionSpec)
         return compose_composition(request.spec, request)

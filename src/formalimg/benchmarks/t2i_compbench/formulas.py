@@ -1,4 +1,4 @@
-"""Items of T2I-CompBench as formulas: the profile `logic`, for prompts that boxes and colours decide.
+"""Items of T2I-CompBench as formulas, the profile `logic`, and scenes that show them: where boxes and colours decide.
 
 A prompt becomes objects that must be there, and these become formulas. Numbers are exact. What has no geometric
 rule (near, next to) or needs more than boxes and colours (shapes, textures, sentences) is not translated.
@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from formalimg.benchmarks.geneval.drawings import compose_objects
 from formalimg.benchmarks.object_spec import OBJECT_COLORS, RELATIONS, ExcludedObjects, IncludedObjects, ObjectSpec
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.benchmarks.t2i_compbench.composition import (
@@ -21,9 +22,13 @@ from formalimg.benchmarks.t2i_compbench.composition import (
     counted_objects,
     detected_class,
     placed_objects,
+    prompt_words,
 )
-from formalimg.benchmarks.t2i_compbench.noun_phrases import prompt_words
+from formalimg.benchmarks.t2i_compbench.rule import box_verdict
 from formalimg.language.lexicon import singular_of
+from formalimg.models.base import Failed, ImageRequest, Refused
+from formalimg.scenes.objects import CANVAS
+from formalimg.scenes.scene import Scene
 from formalimg.types import Item
 
 _MAX_NOUN_WORDS = 2
@@ -106,3 +111,21 @@ def _read_phrase(phrase: str) -> IncludedObjects | None:
             return None
         words[-1] = noun
     return IncludedObjects(" ".join(words), count or (2 if is_plural else 1), color)
+
+
+def compose_composition(spec: QuestionSpec, request: ImageRequest) -> Scene | Refused | Failed:
+    """Return a scene of the objects that a prompt names in numbers, colours or places; refuse what has no formula."""
+    asked = composition_objects(spec, request.prompt)
+    if asked is None:
+        return Refused("cannot be drawn: boxes and colours do not say all that the prompt asks for")
+    if asked_phrases(spec):
+        return compose_objects(asked, request)
+    square = (CANVAS, CANVAS)
+    return compose_objects(asked, request, lambda scene: box_verdict(spec, _detections(scene), square).passed)
+
+
+def _detections(scene: Scene) -> dict[str, list[dict[str, object]]]:
+    detections: dict[str, list[dict[str, object]]] = {}
+    for one in scene.objects:
+        detections.setdefault(one.label, []).append({"box": one.box, "color": one.color})
+    return detections
