@@ -21,7 +21,7 @@ from formalimg.benchmarks.cfworld.authoring.description_task import apply_descri
 from formalimg.benchmarks.cfworld.authoring.group_task import parse_group, parse_questions
 from formalimg.benchmarks.cfworld.authoring.pair_task import parse_pair
 from formalimg.benchmarks.cfworld.items import builtin_groups, items_of_groups
-from formalimg.benchmarks.conceptmix.authoring.checks import check_caption, complete_binding_from, ordered_questions
+from formalimg.benchmarks.conceptmix.authoring.checks import check_caption, check_questions, complete_binding_from
 from formalimg.benchmarks.conceptmix.authoring.templates import (
     BindingAnswer,
     CaptionAnswer,
@@ -253,8 +253,8 @@ def _questions(text: str) -> object:
     mix, pools = _mixture()
     answer = parse_answer(text, QuestionsAnswer)
     if isinstance(answer, ParseFailure):
-        return ordered_questions([f"Is {text}?"] * len(mix.concepts), mix, pools)
-    return ordered_questions(answer.questions, mix, pools)
+        return check_questions([f"Is {text}?"] * len(mix.concepts), mix, pools)
+    return check_questions(answer.questions, mix, pools)
 
 
 def _pair(text: str) -> object:

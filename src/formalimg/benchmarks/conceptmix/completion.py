@@ -62,7 +62,7 @@ def complete_binding(binding: Binding, rng: Random) -> Binding:
     Pairs of objects that make sense are preferred; among equally good ones chance decides. If no way is free of
     conflicts, the best that was found is taken all the same, and `conflicts` tells what is wrong with it.
     """
-    best = _complete(binding, binding.objects, rng)
+    best = _complete_with(binding, binding.objects, rng)
     for _ in range(_MAX_ADDED):
         if best.problems == (0, 0):
             break
@@ -90,12 +90,12 @@ def _complete_with_reference(binding: Binding, objects: tuple[BoundObject, ...],
     ]
     rng.shuffle(candidates)
     candidates.sort(key=lambda candidate: _reference_cost(candidate, binding))
-    completions = [_complete(binding, (*objects, candidate), rng) for candidate in candidates[:_SHORTLIST]]
+    completions = [_complete_with(binding, (*objects, candidate), rng) for candidate in candidates[:_SHORTLIST]]
     return min(completions, key=lambda completion: completion[2:])
 
 
-def _share_name(item: str, other: str) -> bool:
-    return item == other or is_kind_of(item, other) or is_kind_of(other, item)
+def _share_name(item: str, reference: str) -> bool:
+    return item == reference or is_kind_of(item, reference) or is_kind_of(reference, item)
 
 
 def _reference_cost(candidate: BoundObject, binding: Binding) -> int:
@@ -119,7 +119,7 @@ def _company_cost(candidate: BoundObject, binding: Binding) -> int:
     return company + min(reference_mismatch(candidate, obj) for obj in binding.objects)
 
 
-def _complete(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -> _Completion:
+def _complete_with(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -> _Completion:
     """Return the best completion with these objects and no others."""
     indexes = [index for index, relation in enumerate(binding.relations) if relation.is_open]
     indexes.sort(key=lambda index: binding.relations[index].name not in _CONSTRAINED_FIRST)
@@ -168,7 +168,7 @@ def _search_placement(
     """Return the first placement without new problems, most plausible first; None if the trials find none."""
     if not relations:
         return placed
-    for candidate in _ranked_placements(relations[0], placed, scene, rng):
+    for candidate in _rank_placements(relations[0], placed, scene, rng):
         if next(trials, None) is None:
             return None
         longer = (*placed, candidate)
@@ -184,7 +184,7 @@ def _greedy_placement(
 ) -> BoundRelation:
     """Return the first placement that adds no problem, most plausible first; else the one that adds the fewest."""
     allowed, counts = count_problems(placed, scene), []
-    candidates = _ranked_placements(relation, placed, scene, rng)[:_MAX_GREEDY]
+    candidates = _rank_placements(relation, placed, scene, rng)[:_MAX_GREEDY]
     for candidate in candidates:
         counts.append(count_problems((*placed, candidate), scene))
         if counts[-1] <= allowed:
@@ -192,7 +192,7 @@ def _greedy_placement(
     return candidates[counts.index(min(counts))]
 
 
-def _ranked_placements(
+def _rank_placements(
     relation: SpatialRelation, placed: Sequence[BoundRelation], scene: SceneObjects, rng: Random
 ) -> list[BoundRelation]:
     """Return all pairs of objects for a relation, most plausible first; ties are broken at random."""
@@ -207,8 +207,8 @@ def _ranked_placements(
 def _placement_cost(pair: BoundRelation, placed: Sequence[BoundRelation], scene: SceneObjects) -> int:
     """Return how implausible a relation is, plus a penalty for crowding objects while others have no relation."""
     ends = {pair.first, pair.second}
-    same_pair = sum(ends == {other.first, other.second} for other in placed)
-    busy = {end for other in placed for end in other[1:]}
+    same_pair = sum(ends == {earlier.first, earlier.second} for earlier in placed)
+    busy = {end for earlier in placed for end in earlier[1:]}
     crowding = len(ends & busy) if len(busy) < len(scene.objects) else 0
     added = (0, 1, 5)[sum(end > scene.drawn for end in pair[1:])]
     objects = (scene.objects[end - 1] for end in pair[1:])
@@ -230,8 +230,10 @@ def assign_shapes(binding: Binding, rng: Random) -> Binding:
         return binding
     objects = []
     for index, obj in enumerate(binding.objects):
-        others = {category: value for category, value in obj.attributes.items() if category != "shape"}
-        objects.append(replace(obj, attributes={**others, **({"shape": matched[index]} if index in matched else {})}))
+        attributes = {category: value for category, value in obj.attributes.items() if category != "shape"}
+        objects.append(
+            replace(obj, attributes={**attributes, **({"shape": matched[index]} if index in matched else {})})
+        )
     return replace(binding, objects=tuple(objects))
 
 

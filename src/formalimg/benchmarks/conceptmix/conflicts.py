@@ -72,7 +72,7 @@ def find_conflicts(binding: Binding) -> tuple[Conflict, ...]:
     return (
         *_impossible_shapes(objects),
         *_ambiguous_kinds(objects),
-        *_painted_materials(objects),
+        *_find_paint_conflicts(objects),
         *relation_conflicts(objects, bound_relations(binding.relations)),
     )
 
@@ -92,7 +92,7 @@ def _ambiguous_kinds(objects: Sequence[BoundObject]) -> Iterator[Conflict]:
             )
 
 
-def _painted_materials(objects: Sequence[BoundObject]) -> Iterator[Conflict]:
+def _find_paint_conflicts(objects: Sequence[BoundObject]) -> Iterator[Conflict]:
     # The colour of a person is that of paint, so that it is not taken for that of skin.
     for obj in objects:
         if is_person(obj.item) and {"color", "texture"} <= set(obj.attributes):
@@ -134,8 +134,8 @@ class _RelationChecks(NamedTuple):
         yield from self._too_few()
 
     def _join(self, ids: Sequence[int]) -> str:
-        *others, last = (self.names[number] for number in ids)
-        return f"{', '.join(others)} and {last}" if others else last
+        *names, last = (self.names[number] for number in ids)
+        return f"{', '.join(names)} and {last}" if names else last
 
     def _duplicates(self) -> Iterator[Conflict]:
         for index, (name, first, second) in enumerate(self.placed):
@@ -151,9 +151,9 @@ class _RelationChecks(NamedTuple):
             yield Conflict("order", f"{self._join(cycle)} cannot be in this order {axis}")
 
     def _contradictory_touches(self) -> Iterator[Conflict]:
-        for relation, other in combinations(self.placed, 2):
-            same = {relation.first, relation.second} == {other.first, other.second}
-            if same and any(a.name in _TOUCHING and b.name in _HOVERING for a, b in permutations((relation, other))):
+        for relation, second in combinations(self.placed, 2):
+            same = {relation.first, relation.second} == {second.first, second.second}
+            if same and any(a.name in _TOUCHING and b.name in _HOVERING for a, b in permutations((relation, second))):
                 yield Conflict("touch", f"{self._join((relation.first, relation.second))} must touch and must not")
 
     def _inside_and_outside(self) -> Iterator[Conflict]:
@@ -176,17 +176,17 @@ class _RelationChecks(NamedTuple):
         for content, containers in self.within.items():
             for pair in combinations(sorted(containers - {content}), 2):
                 if not any(self._may_be_inside(*order) for order in permutations(pair)):
-                    both = f"{self.names[pair[0]]} and {self.names[pair[1]]}"
-                    detail = f"{self.names[content]} cannot be inside {both}, neither of which is in the other"
+                    pair_names = f"{self.names[pair[0]]} and {self.names[pair[1]]}"
+                    detail = f"{self.names[content]} cannot be inside {pair_names}, neither of which is in the other"
                     yield Conflict("apart", detail)
 
     def _touching_across(self) -> Iterator[Conflict]:
         for relation in self.placed:
-            for content, other in permutations(relation[1:]) if relation.name in _TOUCHING else ():
-                for container in sorted(self.within.get(content, frozenset()) - {content, other}):
-                    if not self._may_be_inside(other, container):
+            for content, touched in permutations(relation[1:]) if relation.name in _TOUCHING else ():
+                for container in sorted(self.within.get(content, frozenset()) - {content, touched}):
+                    if not self._may_be_inside(touched, container):
                         inside = f"{self.names[content]} is inside {self.names[container]}"
-                        yield Conflict("apart", f"{inside} and touches {self.names[other]}, which cannot be in there")
+                        yield Conflict("apart", f"{inside} and touches {self.names[touched]}, which cannot be in there")
 
     def _may_be_inside(self, content: int, container: int) -> bool:
         """Return whether nothing rules out that one is inside the other, stated or not."""
@@ -203,8 +203,8 @@ class _RelationChecks(NamedTuple):
             inside = f"{self.names[first]} cannot be inside"
             if not can_be_inside(content, container):
                 yield Conflict("fit", f"{inside} {self.names[second]}")
-            elif _count(content) < _count(container):
-                yield Conflict("many", f"{inside} {_count(container)} of {self.names[second]} at once")
+            elif _object_count(content) < _object_count(container):
+                yield Conflict("many", f"{inside} {_object_count(container)} of {self.names[second]} at once")
             elif sizes == ("huge", "tiny"):
                 pair = f"a huge {content.item} and a tiny {container.item}"
                 yield Conflict("fit", f"nobody sees {pair} with the one inside")
@@ -217,13 +217,15 @@ class _RelationChecks(NamedTuple):
             loads = {second for name, first, second in self.placed if name == "bottom" and first == number}
             # What can be lifted may lie on top of the object instead, as many of it as there are.
             rooted = {load for load in loads if object_facts(self.objects[load - 1].item).rooted}
-            for where, others in (("on top of", supports), ("underneath", rooted)):
-                if sum(_count(self.objects[other - 1]) for other in others) > _count(self.objects[number - 1]):
-                    place = f"{where} all of {self._join(sorted(others))} at once"
-                    yield Conflict("many", f"{self.names[number]} cannot be {place}: there are too few")
+            for position, group in (("on top of", supports), ("underneath", rooted)):
+                if sum(_object_count(self.objects[load - 1]) for load in group) > _object_count(
+                    self.objects[number - 1]
+                ):
+                    detail = f"{position} all of {self._join(sorted(group))} at once"
+                    yield Conflict("many", f"{self.names[number]} cannot be {detail}: there are too few")
 
 
-def _count(obj: BoundObject) -> int:
+def _object_count(obj: BoundObject) -> int:
     """Return how many there are of an object: one, unless a number says otherwise."""
     number = obj.attributes.get("number", "1")
     return int(number) if number.isascii() and number.isdigit() else 1
@@ -292,7 +294,7 @@ def _is_redundant_outside(
     """Return whether the first object could not be inside the second anyway."""
     _, first, second = relation
     return not can_be_outside(objects[first - 1], objects[second - 1]) or any(
-        _excludes_inside(other, first, second) for other in placed if other.name != "outside"
+        _excludes_inside(further, first, second) for further in placed if further.name != "outside"
     )
 
 
@@ -322,10 +324,10 @@ def _count_relations_across(placed: Sequence[BoundRelation], within: Containers)
     Whether a bag is beside the cat in the box, or beside the box, or in it, is as one likes.
     """
     return sum(
-        bool(within.get(content, _NOWHERE) - {other} - within.get(other, _NOWHERE))
+        bool(within.get(content, _NOWHERE) - {outer} - within.get(outer, _NOWHERE))
         for name, first, second in placed
         if name != "inside"
-        for content, other in ((first, second), (second, first))
+        for content, outer in ((first, second), (second, first))
     )
 
 
@@ -363,10 +365,10 @@ def _count_implied_containments(placed: Sequence[BoundRelation], within: Contain
 
     shared = sum(are_apart(*pair) for containers in within.values() for pair in combinations(containers, 2))
     touching = sum(
-        are_apart(container, other)
+        are_apart(container, touched)
         for name, first, second in placed
         if name in _TOUCHING
-        for content, other in ((first, second), (second, first))
-        for container in within.get(content, _NOWHERE) - {other}
+        for content, touched in ((first, second), (second, first))
+        for container in within.get(content, _NOWHERE) - {touched}
     )
     return shared + touching

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg._util.io import atomic_folder, atomic_write
-from formalimg.benchmarks.conceptmix.image_files import concept_image_name, published_index
+from formalimg.benchmarks.conceptmix.image_files import concept_image_name, find_published_index
 from formalimg.benchmarks.conceptmix.published import ScoredImage, format_scores
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec
 from formalimg.benchmarks.registry import suite, suite_names
@@ -44,9 +44,9 @@ class _ExportedImage(NamedTuple):
             # What passes shows all; what fails by rule, such as one flat colour, shows nothing, without a question.
             return (int(verdict.passed),) * len(self.questions)
         keys = question_keys(part.name for part in verdict.parts)
-        shown = {key: int(part.score >= 1) for key, part in zip(keys, verdict.parts, strict=True)}
+        scores = {key: int(part.score >= 1) for key, part in zip(keys, verdict.parts, strict=True)}
         needed = question_keys(self.questions)
-        return tuple(shown[key] for key in needed) if shown.keys() >= set(needed) else None
+        return tuple(scores[key] for key in needed) if scores.keys() >= set(needed) else None
 
     def record(self) -> dict[str, object]:
         """Return its record in `result.json`."""
@@ -84,13 +84,15 @@ def export_conceptmix(run: StoredRun, folder: str | Path, name: str) -> Exported
     gave it, is in `<name>_p_yes.json`, question by question.
     """
     if suite(run.manifest.suite).form.SPEC is not ConceptSpec:
-        fitting = ", ".join(known for known in suite_names() if suite(known).form.SPEC is ConceptSpec)
+        fitting = ", ".join(
+            fitting_name for fitting_name in suite_names() if suite(fitting_name).form.SPEC is ConceptSpec
+        )
         raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: only runs of {fitting} can be exported")
     images, results = Path(folder) / name, Path(folder) / _SCORES
     require_model_name(name, _SCORES)
     items = {item.id: item for item in run.suite_items()}
     judged = list(run.judged())
-    exported = list(_exported_images(judged, items, images))
+    exported = list(_list_images(judged, items, images))
     scores = [(entry, entry.scores()) for entry in exported]
     scored = [
         (entry.judged.outcome.level, ScoredImage(entry.path, entry.questions, values))
@@ -105,11 +107,11 @@ def export_conceptmix(run: StoredRun, folder: str | Path, name: str) -> Exported
             records.setdefault(entry.judged.outcome.level, []).append(entry.record())
         for level, listed in records.items():
             (new / str(level) / "result.json").write_text(json.dumps(listed, indent=4), encoding="utf-8")
-    planned = Counter(each.outcome.level for each in judged)
+    planned = Counter(image.outcome.level for image in judged)
     for level in sorted({level for level, _ in scored}):
         text = format_scores(image for image_level, image in scored if image_level == level)
-        _write(results / f"k_results_{planned[level]}" / f"{name}_k={level}_score.json", text)
-    unscored = [each.outcome for each in judged if not isinstance(each.verdict, Verdict)]
+        _write_text(results / f"k_results_{planned[level]}" / f"{name}_k={level}_score.json", text)
+    unscored = [image.outcome for image in judged if not isinstance(image.verdict, Verdict)]
     unscored += [
         entry.judged.outcome._replace(reason=_NO_CONCEPTS)
         for entry, values in scores
@@ -117,13 +119,13 @@ def export_conceptmix(run: StoredRun, folder: str | Path, name: str) -> Exported
     ]
     if unscored:
         listed = [{**outcome._asdict(), "prompt": items[outcome.item].prompt} for outcome in unscored]
-        _write(results / f"{name}_unscored.json", json.dumps(listed, indent=4))
+        _write_text(results / f"{name}_unscored.json", json.dumps(listed, indent=4))
     if soft := [record for entry in exported for record in entry.soft_records()]:
-        _write(results / f"{name}_p_yes.json", json.dumps(soft, indent=4))
+        _write_text(results / f"{name}_p_yes.json", json.dumps(soft, indent=4))
     return ExportedRun(images, len(exported), len(scored), Counter(outcome.reason for outcome in unscored))
 
 
-def _exported_images(
+def _list_images(
     images: Sequence[Judged], items: Mapping[str, Item[ConceptSpec]], folder: Path
 ) -> Iterator[_ExportedImage]:
     """Yield the images that exist, each with the name that the published scripts give it."""
@@ -140,7 +142,9 @@ def _exported_images(
 def _item_indexes(images: Sequence[Judged]) -> dict[str, int]:
     """Return the index of each item in its level: the published one, or else the next that is free."""
     levels = {judged.outcome.item: judged.outcome.level for judged in images}
-    indexes = {item: index for item, level in levels.items() if (index := published_index(item, level)) is not None}
+    indexes = {
+        item: index for item, level in levels.items() if (index := find_published_index(item, level)) is not None
+    }
     last = dict.fromkeys(levels.values(), 0)
     for item, index in indexes.items():
         last[levels[item]] = max(last[levels[item]], index)
@@ -151,6 +155,6 @@ def _item_indexes(images: Sequence[Judged]) -> dict[str, int]:
     return indexes
 
 
-def _write(path: Path, text: str) -> None:
+def _write_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     atomic_write(path, [text.encode()])

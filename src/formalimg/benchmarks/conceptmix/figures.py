@@ -172,7 +172,7 @@ def _find_table(section: Section, name: str) -> Table | None:
 
 def _read_points(table: Table, column: int, head: str, category: str = "") -> dict[str, dict[str, Point]]:
     """Return for each run the numbers under a heading, by the texts of a column; of one category if it is named."""
-    index = [each.head for each in table.columns].index(head)
+    index = [heading.head for heading in table.columns].index(head)
     points: dict[str, dict[str, Point]] = {}
     for row in table.rows:
         point = point_of_number(number_in(table, row, index))
@@ -214,7 +214,7 @@ def caption_figures(study: CaptionStudy) -> Iterator[Figure]:
     total = counts.captions
     note = f"Of the {total:,} captions that name an object, out of {study.captions:,}."
     together: dict[tuple[str, str], float] = {
-        (one, other): counts.together(one, other) / total for one in CATEGORIES for other in CATEGORIES
+        (first, second): counts.together(first, second) / total for first in CATEGORIES for second in CATEGORIES
     }
     yield heat_map(
         "captions-together",

@@ -86,7 +86,9 @@ def _parse_spec(fields: dict[str, Any], level: int, tags: frozenset[str]) -> Con
     except BindingError as error:
         raise ValueError(f"binding: {error}") from error
     # The questions about equal concepts, such as two red things, stand in any order.
-    requested = (BoundConcept(each.concept, each.objects) for each in spec.concepts if each.category != NO_CATEGORY)
+    requested = (
+        BoundConcept(concept.concept, concept.objects) for concept in spec.concepts if concept.category != NO_CATEGORY
+    )
     if not Counter(requested) <= Counter(bound):
         raise ValueError("the objects of the concepts are not those of the binding: fix one of them")
     return replace(spec, binding=binding)

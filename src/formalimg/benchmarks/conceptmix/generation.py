@@ -15,7 +15,7 @@ from formalimg.benchmarks.conceptmix.plausibility import bound_relations
 from formalimg.benchmarks.conceptmix.pools import Difficulty, PoolProfile, Pools, load_pools
 from formalimg.benchmarks.conceptmix.prompt_check import extra_concepts, missing_concepts
 from formalimg.benchmarks.conceptmix.questions import concept_statements, template_questions
-from formalimg.benchmarks.conceptmix.realization import realize
+from formalimg.benchmarks.conceptmix.realization import write_prompt
 from formalimg.benchmarks.conceptmix.sampling import bind_attributes, draw_concepts, require_enough
 from formalimg.benchmarks.conceptmix.spec import Binding, BoundConcept, Category, ConceptSpec, bound_concepts
 from formalimg.benchmarks.synthesis import SampledItems, Synthesis, SynthesisPlan
@@ -131,7 +131,7 @@ def _draw_item(recipe: ConceptRecipe, pools: Pools, level: int, rng: random.Rand
     if count_problems(bound_relations(binding.relations), SceneObjects(binding.objects, drawn)):
         return "doubtful"
     bound = bound_concepts(concepts, binding)
-    prompts = (realize(bound, binding, rng) for _ in range(_WORDINGS))
+    prompts = (write_prompt(bound, binding, rng) for _ in range(_WORDINGS))
     prompt = next((text for text in prompts if _states_exactly(text, bound, binding, pools)), None)
     if prompt is None:
         return "not said clearly"

@@ -54,10 +54,10 @@ def concept_image_name(level: int, number: int, prompt: str, sample: int, suffix
     return f"{level}/{number}{prompt_in_name(prompt)}{f'_{sample}' if sample else ''}{suffix}"
 
 
-def published_index(item: str, level: int) -> int | None:
+def find_published_index(item: str, level: int) -> int | None:
     """Return the index that a published item of this level has in its id; None for other items."""
-    found = _PUBLISHED_ID.fullmatch(item)
-    return int(found[2]) if found and int(found[1]) == level else None
+    match = _PUBLISHED_ID.fullmatch(item)
+    return int(match[2]) if match and int(match[1]) == level else None
 
 
 def has_image_layout(folder: FolderListing) -> bool:
@@ -83,7 +83,7 @@ def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Candid
     matches = {
         file: item
         for file in folder.files
-        if file not in described and is_image(file) and (item := names.find_item(_level(file, folder), file))
+        if file not in described and is_image(file) and (item := names.find_item(_find_level(file, folder), file))
     }
     _reject_several_models(folder, [*(entry.file for entry in entries), *matches])
     for candidate in entry_candidates(_with_items(entries, folder, index, names), index, folder.path):
@@ -98,13 +98,13 @@ def _read_entries(folder: FolderListing, file: str) -> Iterator[MetadataEntry]:
     if not isinstance(records, list):
         raise FormalimgError(f"{file}: must be a list of records with prompt and image_path")
     for number, record in enumerate(records, 1):
-        where = f"{file}, record {number}"
+        location = f"{file}, record {number}"
         texts = [record.get(key) if isinstance(record, dict) else None for key in ("prompt", "image_path")]
         if not all(isinstance(text, str) and text for text in texts):
-            raise FormalimgError(f"{where}: must have a prompt and an image_path, both text")
+            raise FormalimgError(f"{location}: must have a prompt and an image_path, both text")
         prompt, path = map(str, texts)
         beside = file.removesuffix(_RESULTS) + re.split(r"[/\\]", path)[-1]
-        yield MetadataEntry(where, beside, None, None, prompt, None)
+        yield MetadataEntry(location, beside, None, None, prompt, None)
 
 
 def _with_items(
@@ -114,7 +114,7 @@ def _with_items(
     by_prompt: dict[str, list[tuple[MetadataEntry, ConceptImageName | None]]] = {}
     for entry in entries:
         text = entry.prompt or ""
-        name = read_name(_level(entry.file, folder), Path(entry.file).stem, text)
+        name = read_name(_find_level(entry.file, folder), Path(entry.file).stem, text)
         # The prompts of published items have no blanks around them.
         prompt = text if index.items_with(text) else text.strip()
         by_prompt.setdefault(prompt, []).append((entry._replace(prompt=prompt), name))
@@ -132,11 +132,13 @@ def _items_of_names(
     Published items have their index in their ids. Others are counted: as many names as items are in the same order.
     """
     published = {name[:2]: item for name in listed if (item := names.published(name)) in items and item is not None}
-    left = [item for item in items if item not in published.values()]
-    others = sorted({name[:2] for name in listed} - published.keys(), key=lambda name: (len(name[0]), name))
-    if items and not left:
-        return {**published, **dict.fromkeys(others, _NOT_WANTED)}
-    return {**published, **dict(zip(others, left, strict=True))} if len(others) == len(left) else published
+    remaining = [item for item in items if item not in published.values()]
+    unmatched = sorted({name[:2] for name in listed} - published.keys(), key=lambda name: (len(name[0]), name))
+    if items and not remaining:
+        return {**published, **dict.fromkeys(unmatched, _NOT_WANTED)}
+    return (
+        {**published, **dict(zip(unmatched, remaining, strict=True))} if len(unmatched) == len(remaining) else published
+    )
 
 
 def read_name(level: str, stem: str, prompt: str) -> ConceptImageName | None:
@@ -162,7 +164,7 @@ class _ItemNames:
     def __init__(self, index: ItemIndex) -> None:
         self._by_prompt: dict[str, list[str]] = {}
         self._by_index: dict[tuple[int, int], str] = {}
-        for item, prompt in {wanted.item: wanted.prompt for wanted in index.wanted.values()}.items():
+        for item, prompt in {image.item: image.prompt for image in index.wanted.values()}.items():
             self._by_prompt.setdefault(prompt_in_name(prompt), []).append(item)
             if match := _PUBLISHED_ID.fullmatch(item):
                 self._by_index[int(match[1]), int(match[2])] = item
@@ -184,15 +186,15 @@ class _ItemNames:
                 # Published ids say the index, so a name with another index is none of theirs.
                 matches += [FolderImage(item, sample) for item in items if not _PUBLISHED_ID.fullmatch(item)]
         if len(matches) > 1:
-            shown = " and ".join(short_name(match.item) for match in matches[:2])
+            two = " and ".join(short_name(match.item) for match in matches[:2])
             raise FormalimgError(
-                f"{short_name(file)} can be the image of items {shown}: put the {_RESULTS} of its folder beside it, "
+                f"{short_name(file)} can be the image of items {two}: put the {_RESULTS} of its folder beside it, "
                 "or use a map"
             )
         return matches[0] if matches else None
 
 
-def _level(file: str, folder: FolderListing) -> str:
+def _find_level(file: str, folder: FolderListing) -> str:
     """Return the name of the folder that a file is in: its level."""
     return Path(folder.path).absolute().joinpath(file).parent.name
 
@@ -201,10 +203,10 @@ def _reject_several_models(folder: FolderListing, files: Sequence[str]) -> None:
     """Refuse the folder of all models: images of another model would pass for further samples."""
     homes = list(dict.fromkeys("/".join(file.split("/")[:-2]) for file in files))
     if len(homes) > 1:
-        shown = ", ".join(short_name(home or ".") for home in homes[:_SHOWN])
+        listed = ", ".join(short_name(home or ".") for home in homes[:_SHOWN])
         more = " …" if len(homes) > _SHOWN else ""
         raise FormalimgError(
-            f"{short_name(folder.path)} holds the images of {len(homes)} models: give one of {shown}{more}"
+            f"{short_name(folder.path)} holds the images of {len(homes)} models: give one of {listed}{more}"
         )
 
 

@@ -26,7 +26,7 @@ _PEOPLE = (
 )
 
 
-def _requested_concepts(item: Item[object]) -> Sequence[RequestedConcept] | Unscored:
+def _find_concepts(item: Item[object]) -> Sequence[RequestedConcept] | Unscored:
     """Return the concepts that are asked for; or why there are none to ask for."""
     concepts = item.spec.concepts if isinstance(item.spec, ConceptSpec) else ()
     if not concepts:
@@ -49,7 +49,7 @@ class QuestionJudge(YesNoJudge):
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge whether the image shows every concept of the item."""
-        concepts = _requested_concepts(item)
+        concepts = _find_concepts(item)
         if isinstance(concepts, Unscored):
             return concepts
         encoded = await self._encode(image)
@@ -80,7 +80,7 @@ class PublishedQuestionJudge(PublishedJudge):
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge whether the image shows every concept of the item."""
-        concepts = _requested_concepts(item)
+        concepts = _find_concepts(item)
         if isinstance(concepts, Unscored):
             return concepts
         prompt = self._prompts["prompt"]
@@ -89,7 +89,7 @@ class PublishedQuestionJudge(PublishedJudge):
         answers: list[dict[str, object]] = []
         cost: float | None = 0.0
         served: Mapping[str, Setting] = {}
-        for category, value, question in ((each.category, each.value, each.question) for each in concepts):
+        for category, value, question in ((concept.category, concept.value, concept.question) for concept in concepts):
             reply = await self._ask([Message("user", (prompt.fill({"question": question}), attachment))], WordAnswer)
             cost = total_cost((cost, reply.cost))
             if isinstance(reply, NoValidAnswer):
@@ -107,11 +107,13 @@ class PublishedQuestionJudge(PublishedJudge):
 def open_judge(suite: str, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
     """Return the judge that asks a chat model about each concept."""
     if protocol != "default":
-        published, followed, own = open_published_chat(suite, name, options, protocol, temperature=0, max_tokens=1)
-        return PublishedQuestionJudge(published, followed, **own)
+        published, followed, judge_options = open_published_chat(
+            suite, name, options, protocol, temperature=0, max_tokens=1
+        )
+        return PublishedQuestionJudge(published, followed, **judge_options)
     name = require_chat(suite, name, "and cannot answer questions", _PEOPLE)
-    chat, own = open_chat(name, options, _OPTIONS, suite, {"requests": REQUESTS})
-    return QuestionJudge(chat, **own)
+    chat, judge_options = open_chat(name, options, _OPTIONS, suite, {"requests": REQUESTS})
+    return QuestionJudge(chat, **judge_options)
 
 
 def reopen_judge(recorded: RecordedModels) -> Judge:

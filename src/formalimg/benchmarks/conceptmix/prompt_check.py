@@ -16,7 +16,7 @@ from formalimg.benchmarks.conceptmix.concept_mentions import (
     Phrase,
     find_phrases,
     parse_prompt,
-    tokenize,
+    split_tokens,
 )
 from formalimg.benchmarks.conceptmix.pools import Pools, load_pools
 from formalimg.benchmarks.conceptmix.spatial_facts import (
@@ -38,17 +38,17 @@ _MATERIAL = ("shape", "texture")
 def attribute_owners(parsed: ParsedPrompt, attribute: ConceptMention) -> frozenset[str]:
     """Return the objects that have an attribute; empty if it belongs to something else, or cannot be decided."""
     if attribute.concept.category == "number":
-        return counted_objects(parsed, attribute) or _counted_before(parsed, attribute)
-    head, described = _head(parsed, attribute)
+        return find_counted_objects(parsed, attribute) or _find_counted_before(parsed, attribute)
+    head, described = _find_head(parsed, attribute)
     if head is not None:
-        return _coordinated(parsed, head)
+        return _find_coordinated(parsed, head)
     return _NONE if described is False else _predicate_owners(parsed, attribute, is_word_for_it=bool(described))
 
 
-def counted_objects(parsed: ParsedPrompt, number: ConceptMention) -> frozenset[str]:
+def find_counted_objects(parsed: ParsedPrompt, number: ConceptMention) -> frozenset[str]:
     """Return the objects directly after a number."""
-    head, _ = _head(parsed, number)
-    return _NONE if head is None else _coordinated(parsed, head)
+    head, _ = _find_head(parsed, number)
+    return _NONE if head is None else _find_coordinated(parsed, head)
 
 
 def counts_unknown_object(parsed: ParsedPrompt, number: ConceptMention) -> bool:
@@ -60,7 +60,7 @@ def counts_unknown_object(parsed: ParsedPrompt, number: ConceptMention) -> bool:
     return parsed.is_unknown(index) and not general
 
 
-def _head(parsed: ParsedPrompt, attribute: ConceptMention) -> tuple[ConceptMention | None, bool | None]:
+def _find_head(parsed: ParsedPrompt, attribute: ConceptMention) -> tuple[ConceptMention | None, bool | None]:
     """Return the object after an adjective; else whether "fur", "texture" or the like follows, or something unknown."""
     index, unknown, described = attribute.end, 0, None
     while index < len(parsed.tokens):
@@ -86,17 +86,17 @@ def _head(parsed: ParsedPrompt, attribute: ConceptMention) -> tuple[ConceptMenti
     return None, False if unknown and not behind else described
 
 
-def _coordinated(parsed: ParsedPrompt, head: ConceptMention) -> frozenset[str]:
+def _find_coordinated(parsed: ParsedPrompt, head: ConceptMention) -> frozenset[str]:
     """Return the object, and those that share its adjectives: "a red cat and dog"."""
-    found = {head.concept.value}
+    values = {head.concept.value}
     index = head.end
     while index + 1 < len(parsed.tokens) and parsed.tokens[index] == "and" and index + 1 in parsed.objects:
-        found.add(parsed.objects[index + 1].concept.value)
+        values.add(parsed.objects[index + 1].concept.value)
         index = parsed.objects[index + 1].end
-    return frozenset(found)
+    return frozenset(values)
 
 
-def _counted_before(parsed: ParsedPrompt, number: ConceptMention) -> frozenset[str]:
+def _find_counted_before(parsed: ParsedPrompt, number: ConceptMention) -> frozenset[str]:
     """Return the objects of "cats, three in number" and of "the number of cats is three"."""
     sentence = parsed.sentence(number.start)
     before = parsed.objects_in(range(sentence.start, number.start))
@@ -120,7 +120,7 @@ def _predicate_owners(parsed: ParsedPrompt, attribute: ConceptMention, *, is_wor
         return _NONE
     token = parsed.tokens[index] if index >= sentence.start else ""
     if token in function_words("pronouns"):
-        return _antecedents(parsed, index, several=token in function_words("plural_pronouns"))
+        return _find_antecedents(parsed, index, several=token in function_words("plural_pronouns"))
     obj = parsed.spans.get(index)
     if obj is None or index < sentence.start or obj.concept.category != "object":
         return _NONE
@@ -128,15 +128,15 @@ def _predicate_owners(parsed: ParsedPrompt, attribute: ConceptMention, *, is_wor
     if relative or (links and not set(links) & function_words("copulas")):
         return frozenset({obj.concept.value})
     if set(links) & function_words("plural_copulas") or "both" in links:
-        return frozenset(one.concept.value for one in _list_ending_at(parsed, obj))
-    return frozenset({_subject(parsed, obj).concept.value})
+        return frozenset(listed.concept.value for listed in _list_ending_at(parsed, obj))
+    return frozenset({_find_subject(parsed, obj).concept.value})
 
 
 def _is_link(parsed: ParsedPrompt, index: int) -> bool:
     """Return whether this token may stand between an object and its attribute."""
-    token, held = parsed.tokens[index], parsed.spans.get(index)
-    if held is not None:
-        return held.concept.category not in ("object", "number")
+    token, mention = parsed.tokens[index], parsed.spans.get(index)
+    if mention is not None:
+        return mention.concept.category not in ("object", "number")
     groups = ("links_of_attributes", "wholes", "of_attributes", "relatives", "articles", "degrees")
     return any(token in function_words(group) for group in groups) or token.endswith("ly")
 
@@ -156,34 +156,36 @@ def _is_noun_use(attribute: ConceptMention, links: list[str], *, is_word_for_it:
     return links == ["in"]
 
 
-def _antecedents(parsed: ParsedPrompt, index: int, *, several: bool) -> frozenset[str]:
+def _find_antecedents(parsed: ParsedPrompt, index: int, *, several: bool) -> frozenset[str]:
     """Return what a pronoun refers to."""
     before = parsed.objects_in(range(parsed.sentence(index).start, index))
     if not before:
         if not several:
-            one = parsed.previous_subject(index)
-            return _NONE if one is None else frozenset({one.concept.value})
+            subject = parsed.previous_subject(index)
+            return _NONE if subject is None else frozenset({subject.concept.value})
         start = parsed.sentence(index).start
         before = parsed.objects_in(parsed.sentence(start - 2)) if start > 1 else []
-    values = frozenset(one.concept.value for one in before)
+    values = frozenset(obj.concept.value for obj in before)
     if several and before:
-        return frozenset(one.concept.value for one in _list_ending_at(parsed, before[-1]))
+        return frozenset(obj.concept.value for obj in _list_ending_at(parsed, before[-1]))
     return values if len(values) == 1 else _NONE
 
 
 def _list_ending_at(parsed: ParsedPrompt, obj: ConceptMention) -> list[ConceptMention]:
     """Return an object and those before it in the same list: "the cat and the dog"."""
-    found = [obj]
+    listed = [obj]
     before = parsed.objects_in(range(parsed.sentence(obj.start).start, obj.start))
-    for one in reversed(before):
-        between = parsed.tokens[one.end : found[-1].start]
-        if not {"and", ","} & set(between) or not parsed.is_adjacent(one.end, found[-1].start, frozenset({"and", ","})):
+    for earlier in reversed(before):
+        between = parsed.tokens[earlier.end : listed[-1].start]
+        if not {"and", ","} & set(between) or not parsed.is_adjacent(
+            earlier.end, listed[-1].start, frozenset({"and", ","})
+        ):
             break
-        found.append(one)
-    return found
+        listed.append(earlier)
+    return listed
 
 
-def _subject(parsed: ParsedPrompt, obj: ConceptMention) -> ConceptMention:
+def _find_subject(parsed: ParsedPrompt, obj: ConceptMention) -> ConceptMention:
     """Return the subject of "is" after an object in a prepositional phrase: "the cat next to the dog is …"."""
     before = parsed.objects_in(range(parsed.sentence(obj.start).start, obj.start))
     while before and parsed.preposition_before(obj):
@@ -219,7 +221,9 @@ def _modifies_image(parsed: ParsedPrompt, index: int) -> bool:
 
 
 def _is_style(parsed: ParsedPrompt, index: int) -> bool:
-    return any(one.start <= index < one.end for one in parsed.mentions if one.concept.category == "style")
+    return any(
+        mention.start <= index < mention.end for mention in parsed.mentions if mention.concept.category == "style"
+    )
 
 
 def is_negated(parsed: ParsedPrompt, binding: Binding) -> bool:
@@ -230,8 +234,8 @@ def is_negated(parsed: ParsedPrompt, binding: Binding) -> bool:
     """
     spared = set(parsed.spans) | set(_relation_token_positions(parsed, binding))
     spared.update(*parsed.occurrences("harmless"))
-    spared.update(*(one for one in parsed.occurrences("apart") if _may_be_apart(parsed, one.start, binding)))
-    return any(not spared.issuperset(one) for group in ("denials", "doubts") for one in parsed.occurrences(group))
+    spared.update(*(phrase for phrase in parsed.occurrences("apart") if _may_be_apart(parsed, phrase.start, binding)))
+    return any(not spared.issuperset(phrase) for group in ("denials", "doubts") for phrase in parsed.occurrences(group))
 
 
 def is_vague(parsed: ParsedPrompt) -> bool:
@@ -244,14 +248,18 @@ def is_exact_number(parsed: ParsedPrompt, number: ConceptMention, binding: Bindi
     if _is_number(parsed, number.start - 1) or _is_number(parsed, number.end):
         return False
     # A bee may be above three roses, and dogs may be more than three, or over three.
-    placed = {range(one.start, one.end) for one in _requested_phrases(parsed, binding)}
-    before = {one.stop for one in parsed.occurrences("limits_before") if one not in placed}
-    return number.start not in before and number.end not in {one.start for one in parsed.occurrences("limits_behind")}
+    placed = {range(phrase.start, phrase.end) for phrase in _find_requested_phrases(parsed, binding)}
+    before = {phrase.stop for phrase in parsed.occurrences("limits_before") if phrase not in placed}
+    return number.start not in before and number.end not in {
+        phrase.start for phrase in parsed.occurrences("limits_behind")
+    }
 
 
-def _requested_phrases(parsed: ParsedPrompt, binding: Binding) -> list[SpatialPhrase]:
+def _find_requested_phrases(parsed: ParsedPrompt, binding: Binding) -> list[SpatialPhrase]:
     axes = {relation_axis(relation.name) for relation in binding.relations}
-    return [one for one in spatial_phrases(parsed, word_tables()["spatial"]) if relation_axis(one.value) in axes]
+    return [
+        phrase for phrase in spatial_phrases(parsed, word_tables()["spatial"]) if relation_axis(phrase.value) in axes
+    ]
 
 
 def _is_number(parsed: ParsedPrompt, index: int) -> bool:
@@ -259,19 +267,21 @@ def _is_number(parsed: ParsedPrompt, index: int) -> bool:
     if not 0 <= index < len(parsed.tokens):
         return False
     joined = parsed.tokens[index] in (",", ".") and parsed.tokens[index + 1 : index + 2] == ("000",)
-    one = parsed.spans.get(index)
-    return joined or (one is not None and one.concept.category == "number")
+    mention = parsed.spans.get(index)
+    return joined or (mention is not None and mention.concept.category == "number")
 
 
 def _relation_token_positions(parsed: ParsedPrompt, binding: Binding) -> Iterator[int]:
     """Yield the indexes of tokens that belong to a relation itself."""
     names = {relation.name for relation in binding.relations}
-    for one in spatial_phrases(parsed, names):
-        yield from range(one.start, one.end)
+    for phrase in spatial_phrases(parsed, names):
+        yield from range(phrase.start, phrase.end)
     for name in names:
         if excludes_contact(name):
             continue
-        asking = tokenize(str(lexicon_entry("spatial", name).get("question", "")).replace("{", " ").replace("}", " "))
+        asking = split_tokens(
+            str(lexicon_entry("spatial", name).get("question", "")).replace("{", " ").replace("}", " ")
+        )
         pairs: list[Phrase] = list(pairwise(asking))
         for start, end, _ in find_phrases(parsed.tokens, dict.fromkeys(pairs, True)):
             yield from range(start, end)
@@ -282,21 +292,23 @@ def _may_be_apart(parsed: ParsedPrompt, index: int, binding: Binding) -> bool:
     names = {relation.name for relation in binding.relations}
     apart = {name for name in names if excludes_contact(name)}
     sentence = parsed.sentence(index)
-    stated = {one.value for one in spatial_phrases(parsed, names) if one.start in sentence and one.kind == "said"}
+    stated = {
+        phrase.value for phrase in spatial_phrases(parsed, names) if phrase.start in sentence and phrase.kind == "said"
+    }
     return bool(apart) and (bool(stated & apart) or not stated)
 
 
 def excludes_contact(relation: str) -> bool:
     """Return whether objects in this relation do not touch."""
-    aside = tokenize(str(lexicon_entry("spatial", relation).get("aside", "")))
+    aside = split_tokens(str(lexicon_entry("spatial", relation).get("aside", "")))
     return bool(set(aside) & function_words("denials"))
 
 
 def mentions_contact(parsed: ParsedPrompt, index: int) -> bool:
     """Return whether the sentence around an index says that objects touch."""
-    denied = {index for one in parsed.occurrences("apart") for index in one}
+    denied = {index for phrase in parsed.occurrences("apart") for index in phrase}
     contact = function_words("contact")
-    return any(parsed.tokens[place] in contact and place not in denied for place in parsed.sentence(index))
+    return any(parsed.tokens[position] in contact and position not in denied for position in parsed.sentence(index))
 
 
 _CLEAR = ("said", "places")
@@ -308,15 +320,17 @@ def missing_concepts(prompt: str, concepts: Sequence[BoundConcept], binding: Bin
     A prompt that denies or doubts anything says nothing; one that speaks of "at least" so many says only that there
     are such objects.
     """
-    parsed = parse_prompt(prompt, _requested(concepts, binding), _concepts_in(load_pools(profile="official-code")))
+    parsed = parse_prompt(
+        prompt, _collect_requested(concepts, binding), _concepts_in(load_pools(profile="official-code"))
+    )
     if is_negated(parsed, binding):
-        return tuple(one.concept for one in concepts)
+        return tuple(bound.concept for bound in concepts)
     vague = is_vague(parsed)
     facts = {fact for fact, _ in extract_facts(parsed, (relation.name for relation in binding.relations))}
     return tuple(
-        one.concept
-        for one in concepts
-        if (vague and one.concept.category != "object") or not _is_stated(parsed, facts, one, binding)
+        bound.concept
+        for bound in concepts
+        if (vague and bound.concept.category != "object") or not _is_stated(parsed, facts, bound, binding)
     )
 
 
@@ -324,49 +338,49 @@ def extra_concepts(
     prompt: str, concepts: Sequence[BoundConcept], binding: Binding, pools: Pools
 ) -> tuple[Concept, ...]:
     """Return the concepts that a prompt states though they were not requested, in the order of the text."""
-    requested = _requested(concepts, binding)
+    requested = _collect_requested(concepts, binding)
     parsed = parse_prompt(prompt, requested, _concepts_in(pools))
-    found: dict[int, Concept] = {}
-    for one in parsed.mentions:
+    extra: dict[int, Concept] = {}
+    for mention in parsed.mentions:
         in_doubt = any(
-            other.start == one.start and other.concept in requested for other in parsed.mentions if other != one
+            rival.start == mention.start and rival.concept in requested for rival in parsed.mentions if rival != mention
         )
-        if not in_doubt and not _is_requested(parsed, one, requested, binding):
-            found[one.start] = one.concept
+        if not in_doubt and not _is_requested(parsed, mention, requested, binding):
+            extra[mention.start] = mention.concept
     for start, value in _extra_relations(parsed, binding, pools):
-        found.setdefault(start, Concept("spatial", value))
-    return tuple(dict.fromkeys(found[start] for start in sorted(found)))
+        extra.setdefault(start, Concept("spatial", value))
+    return tuple(dict.fromkeys(extra[start] for start in sorted(extra)))
 
 
-def _requested(concepts: Sequence[BoundConcept], binding: Binding) -> set[Concept]:
-    drawn = {one.concept for one in concepts if one.concept.category != "spatial"}
+def _collect_requested(concepts: Sequence[BoundConcept], binding: Binding) -> set[Concept]:
+    drawn = {bound.concept for bound in concepts if bound.concept.category != "spatial"}
     return drawn | {Concept("object", obj.item) for obj in binding.objects}
 
 
 def _concepts_in(pools: Pools) -> set[Concept]:
-    found = {Concept(category, value) for category, pool in pools.items() for value in pool.values}
+    concepts = {Concept(category, value) for category, pool in pools.items() for value in pool.values}
     counts = {Concept("number", str(number)) for number in range(2, len(word_tables()["counts"]))}
-    return {one for one in found if one.category != "spatial"} | counts
+    return {concept for concept in concepts if concept.category != "spatial"} | counts
 
 
-def _is_stated(parsed: ParsedPrompt, facts: Collection[SpatialFact], one: BoundConcept, binding: Binding) -> bool:
-    items = [binding.objects[number - 1].item for number in one.objects]
-    category, value = one.concept
+def _is_stated(parsed: ParsedPrompt, facts: Collection[SpatialFact], bound: BoundConcept, binding: Binding) -> bool:
+    items = [binding.objects[number - 1].item for number in bound.objects]
+    category, value = bound.concept
     if category == "spatial":
         # Among all relations, as "directly underneath" is not "underneath".
         phrases = spatial_phrases(parsed, {*word_tables()["spatial"], value}) if excludes_contact(value) else []
         touching = any(at.value == value and mentions_contact(parsed, at.start) for at in phrases)
         return is_stated(facts, SpatialFact(value, *items)) and not touching
-    mentions = [found for found in parsed.mentions if found.concept == one.concept and not found.hinted]
+    mentions = [mention for mention in parsed.mentions if mention.concept == bound.concept and not mention.hinted]
     if category == "style":
-        return any(describes_image(parsed, found) for found in mentions)
+        return any(describes_image(parsed, mention) for mention in mentions)
     if category == "object":
         return bool(mentions)
     if category == "number":
         if _names_more(parsed, items[0], binding):
             return False
-        mentions = [found for found in mentions if is_exact_number(parsed, found, binding)]
-    return any(items[0] in attribute_owners(parsed, found) for found in mentions)
+        mentions = [mention for mention in mentions if is_exact_number(parsed, mention, binding)]
+    return any(items[0] in attribute_owners(parsed, mention) for mention in mentions)
 
 
 def _names_more(parsed: ParsedPrompt, item: str, binding: Binding) -> bool:
@@ -374,8 +388,8 @@ def _names_more(parsed: ParsedPrompt, item: str, binding: Binding) -> bool:
     alone = sum(obj.item == item for obj in binding.objects) == 1
     more = function_words("more_of_it")
     return alone and any(
-        one.concept.value == item and one.start > 0 and parsed.tokens[one.start - 1] in more
-        for one in parsed.objects.values()
+        obj.concept.value == item and obj.start > 0 and parsed.tokens[obj.start - 1] in more
+        for obj in parsed.objects.values()
     )
 
 
@@ -386,7 +400,7 @@ def _is_requested(parsed: ParsedPrompt, mention: ConceptMention, requested: set[
     having = set(_objects_with(mention.concept, binding))
     if category == "number":
         # Numbers that stand before no noun may count anything: "the two do not touch".
-        counting = counted_objects(parsed, mention)
+        counting = find_counted_objects(parsed, mention)
         if not is_exact_number(parsed, mention, binding):
             return False
         return bool(counting & having) if counting else not counts_unknown_object(parsed, mention)

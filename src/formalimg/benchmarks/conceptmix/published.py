@@ -70,20 +70,22 @@ class PublishedPromptFile(NamedTuple):
     level: int
 
 
-def find_prompt_files(place: Path) -> list[PublishedPromptFile]:
+def find_prompt_files(source: Path) -> list[PublishedPromptFile]:
     """Return the published prompt files at a path, by level."""
-    folders = [place / "sentence_collection", place] if place.is_dir() else []
-    paths = [place] if place.is_file() else next(filter(None, (sorted(one.glob("*.json")) for one in folders)), [])
+    folders = [source / "sentence_collection", source] if source.is_dir() else []
+    paths = (
+        [source] if source.is_file() else next(filter(None, (sorted(folder.glob("*.json")) for folder in folders)), [])
+    )
     files = [PublishedPromptFile(path, int(name[1])) for path in paths if (name := _SENTENCES.fullmatch(path.name))]
     if not files:
         raise FormalimgError(
-            f"{place} holds no items of conceptmix: give items.jsonl, or files 300_sentences_k=1.json …"
+            f"{source} holds no items of conceptmix: give items.jsonl, or files 300_sentences_k=1.json …"
         )
     levels = [file.level for file in files]
     repeated = [level for level in levels if levels.count(level) > 1]
     if repeated:
         raise FormalimgError(
-            f"{place} has several files of sentences with k={repeated[0]}: give a folder with one of each"
+            f"{source} has several files of sentences with k={repeated[0]}: give a folder with one of each"
         )
     return sorted(files, key=lambda file: file.level)
 
@@ -152,11 +154,11 @@ class _PublishedRecord:
         prompt = self._text(fields.get("sentence")).strip()
         self._tag(NO_PROMPT, not prompt)
         concepts = list(self._concepts())
-        questions, others = split_lines(self._lines(fields.get("question")))
+        questions, other_lines = split_lines(self._lines(fields.get("question")))
         categories, skills = (fields.get(key) for key in ("categories", "skills"))
         lengths = {len(entries) if isinstance(entries, list) else 0 for entries in (categories, skills)}
         self._tag(COUNTS_DIFFER, {*lengths, len(questions)} != {level + 1})
-        self._tag(NOT_A_QUESTION, bool(others))
+        self._tag(NOT_A_QUESTION, bool(other_lines))
         spec = self._spec(concepts, questions, binding)
         self._tag(NO_QUESTIONS, not spec.concepts)
         self._tag(NO_BINDING, has_binding and binding is None)
@@ -169,7 +171,7 @@ class _PublishedRecord:
 
     def _spec(self, concepts: Sequence[Concept], questions: Sequence[str], data: object) -> ConceptSpec:
         """Return what the record asks for: its questions in their order, each paired with its concept by content."""
-        binding, bound, statements = _bind(concepts, data)
+        binding, bound, statements = _try_binding(concepts, data)
         paired = pair_questions(bound, questions, binding)
         by_question = {
             index: RequestedConcept(*concept, statement, questions[index], ids)
@@ -211,7 +213,9 @@ class _PublishedRecord:
         return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
 
 
-def _bind(concepts: Sequence[Concept], data: object) -> tuple[Binding | None, Sequence[BoundConcept], Sequence[str]]:
+def _try_binding(
+    concepts: Sequence[Concept], data: object
+) -> tuple[Binding | None, Sequence[BoundConcept], Sequence[str]]:
     """Return the binding, if it is valid and has these concepts, and the objects and statement of each concept."""
     if data is not None:
         try:
@@ -277,7 +281,7 @@ def read_scores(path: str | Path) -> list[ScoredImage]:
     if not isinstance(records, list):
         raise FormalimgError(f"{path} is not a score file: it must be a list of records")
     images = [record for record in records if not (isinstance(record, dict) and "proportion_all_correct" in record)]
-    return [_image(record, f"{path}, record {number}") for number, record in enumerate(images, 1)]
+    return [_parse_image(record, f"{path}, record {number}") for number, record in enumerate(images, 1)]
 
 
 def format_scores(images: Iterable[ScoredImage]) -> str:
@@ -302,7 +306,7 @@ def format_scores(images: Iterable[ScoredImage]) -> str:
     return json.dumps([*records, totals], indent=4)
 
 
-def _image(record: Any, where: str) -> ScoredImage:
+def _parse_image(record: Any, location: str) -> ScoredImage:
     fields: Mapping[str, Any] = record if isinstance(record, dict) else {}
     path, questions, scores = (fields.get(name) for name in ("image_path", "questions", "scores"))
     if not (
@@ -312,8 +316,8 @@ def _image(record: Any, where: str) -> ScoredImage:
         and isinstance(scores, list)
         and all(score in (0, 1) for score in scores)
     ):
-        raise FormalimgError(f"{where}: must have image_path, questions, and scores of 0 or 1")
-    asked = tuple(question.strip() for question in questions if question.strip())
-    if len(scores) > len(asked):
-        raise FormalimgError(f"{where}: has more scores than questions")
-    return ScoredImage(path, asked, tuple(map(int, scores)))
+        raise FormalimgError(f"{location}: must have image_path, questions, and scores of 0 or 1")
+    stripped = tuple(question.strip() for question in questions if question.strip())
+    if len(scores) > len(stripped):
+        raise FormalimgError(f"{location}: has more scores than questions")
+    return ScoredImage(path, stripped, tuple(map(int, scores)))

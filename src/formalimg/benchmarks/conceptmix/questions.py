@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from formalimg.benchmarks.conceptmix.concept_mentions import Phrase, concept_phrases, tokenize
+from formalimg.benchmarks.conceptmix.concept_mentions import Phrase, concept_phrases, split_tokens
 from formalimg.benchmarks.conceptmix.phrasing import style_predicate
 from formalimg.benchmarks.conceptmix.pools import Pools
 from formalimg.benchmarks.conceptmix.spec import (
@@ -99,15 +99,15 @@ def _format_question(bound: BoundConcept, nouns: Mapping[int, ObjectPhrase], phr
     obj = nouns[bound.objects[0]]
     are = obj.are.capitalize()
     if category == "object":
-        same = any(other.item == obj.item for other in nouns.values() if other.id < obj.id)
-        return f"Does the image contain {_existential(obj, another=same)}?"
+        same = any(earlier.item == obj.item for earlier in nouns.values() if earlier.id < obj.id)
+        return f"Does the image contain {_format_existential(obj, another=same)}?"
     if category == "number":
         return f"{are} there exactly {obj.count} {obj.noun} in the image?"
     if category == "spatial":
-        place = lexicon_entry("spatial", value).get("question", f"{phrases.get(value, value)} {{other}}")
+        phrase = lexicon_entry("spatial", value).get("question", f"{phrases.get(value, value)} {{other}}")
         reference = nouns[bound.objects[1]]
-        other = _another(reference) if reference.item == obj.item else f"the {reference.noun}"
-        return f"{are} the {obj.noun} {place.format(other=other, it=reference.it)}?"
+        other_noun = _format_another(reference) if reference.item == obj.item else f"the {reference.noun}"
+        return f"{are} the {obj.noun} {phrase.format(other=other_noun, it=reference.it)}?"
     if category == "texture":
         looks = lexicon_entry("texture", value).get("question", f"have {with_a(value)} texture")
         return f"{'Do' if obj.is_plural else 'Does'} the {obj.noun} {looks.format(they=obj.they, are=obj.are)}?"
@@ -116,22 +116,24 @@ def _format_question(bound: BoundConcept, nouns: Mapping[int, ObjectPhrase], phr
     return f"{are} the {obj.noun} {question}{compared}?"
 
 
-def _existential(obj: ObjectPhrase, *, another: bool) -> str:
+def _format_existential(obj: ObjectPhrase, *, another: bool) -> str:
     if another:
-        return _another(obj)
+        return _format_another(obj)
     if lexicon_entry("object", obj.item).get("stuff"):
         return obj.item
     # How many there are is another question.
     return f"at least one {singular_of(obj.item)}" if obj.is_plural else with_article(obj.item)
 
 
-def _another(obj: ObjectPhrase) -> str:
+def _format_another(obj: ObjectPhrase) -> str:
     return f"other {plural_of(obj.item)}" if obj.is_plural else f"another {singular_of(obj.item)}"
 
 
 def make_question_item(prompt: str, questions: Sequence[OwnQuestion]) -> Item[ConceptSpec]:
     """Return an item of users' own questions; judges pass the category on as the kind of a part, and do no more."""
-    concepts = tuple(RequestedConcept(cast(Category, own.kind), "", "", own.question) for own in questions)
+    concepts = tuple(
+        RequestedConcept(cast(Category, own_question.kind), "", "", own_question.question) for own_question in questions
+    )
     return Item("conceptmix", "questions", max(1, len(questions) - 1), prompt, ConceptSpec(concepts))
 
 
@@ -178,13 +180,13 @@ def split_lines(lines: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]
     Nothing of a question is changed: the published code sends it with its number and the blanks at its end.
     """
     questions: list[str] = []
-    others: list[str] = []
+    other_lines: list[str] = []
     for line in filter(str.strip, lines):
         text = _NUMBERING.sub("", line).strip()
-        words = tokenize(text)
+        words = split_tokens(text)
         is_question = bool(words) and (text.endswith("?") or (words[0] in _AUXILIARIES and not text.endswith(":")))
-        (questions if is_question else others).append(line)
-    return tuple(questions), tuple(others)
+        (questions if is_question else other_lines).append(line)
+    return tuple(questions), tuple(other_lines)
 
 
 class QuestionPairing(NamedTuple):
@@ -208,8 +210,8 @@ def pair_questions(
     if max(len(concepts), len(questions)) > _MAX_COMPARED:  # no such prompt exists, and comparing takes the product
         in_order = tuple(index if index < len(questions) else None for index in range(len(concepts)))
         return QuestionPairing(in_order, unpaired=tuple(range(len(concepts), len(questions))))
-    texts = [tokenize(question) for question in questions]
-    scores = [[_score(concept, words, binding) for words in texts] for concept in concepts]
+    texts = [split_tokens(question) for question in questions]
+    scores = [[_score_pair(concept, words, binding) for words in texts] for concept in concepts]
     totals = [
         [score + _SAME_PLACE * (row == column) for column, score in enumerate(line)] for row, line in enumerate(scores)
     ]
@@ -250,10 +252,10 @@ def _best_columns(totals: Sequence[Sequence[int]]) -> list[int | None]:
     return [column if column < columns else None for column in best]
 
 
-def _score(bound: BoundConcept, words: Phrase, binding: Binding | None) -> int:
+def _score_pair(bound: BoundConcept, words: Phrase, binding: Binding | None) -> int:
     """Return how well a question fits a concept; 0 if they have nothing in common."""
     (category, value), ids = bound
-    stated = _stated_weight(bound.concept, words)
+    stated = _phrase_weight(bound.concept, words)
     if category == "object":
         # "Does the image contain a red cat?" is for the cat as well, but not as much as the question for it alone.
         asks_more = any(not names.isdisjoint(words) for names in _CATEGORY_WORDS.values())
@@ -262,7 +264,7 @@ def _score(bound: BoundConcept, words: Phrase, binding: Binding | None) -> int:
     indexes = [index for item in items if (index := _first_mention(item, words)) is not None]
     objects = _OBJECT * len(indexes)
     if category == "spatial":
-        cues = _RELATION_WORDS.get(value, frozenset(tokenize(value)))
+        cues = _RELATION_WORDS.get(value, frozenset(split_tokens(value)))
         stated = stated if cues.isdisjoint(words) else _VALUE
         in_order = len(indexes) == 2 and indexes[0] < indexes[1]
         shared = len(set(words) & _description_words(value, binding))
@@ -271,7 +273,7 @@ def _score(bound: BoundConcept, words: Phrase, binding: Binding | None) -> int:
     return stated + hint + objects if stated or hint else objects // 2
 
 
-def _stated_weight(concept: Concept, words: Phrase) -> int:
+def _phrase_weight(concept: Concept, words: Phrase) -> int:
     """Return the weight of the best phrase of a concept in a question."""
     weights = (
         _HINT if hinted else _VALUE
@@ -285,7 +287,7 @@ def _stated_weight(concept: Concept, words: Phrase) -> int:
 def _question_phrases(concept: Concept) -> tuple[tuple[Phrase, bool], ...]:
     if concept.category in CATEGORIES:
         return concept_phrases(concept)
-    return ((tokenize(concept.value), False),)
+    return ((split_tokens(concept.value), False),)
 
 
 def _first_mention(item: str, words: Phrase) -> int | None:
@@ -306,5 +308,5 @@ def _description_words(value: str, binding: Binding | None) -> set[str]:
         word
         for relation in relations
         if relation.name == value
-        for word in tokenize(relation.description.replace("{", " ").replace("}", " "))
+        for word in split_tokens(relation.description.replace("{", " ").replace("}", " "))
     } - {"is", "the", ",", "or", "of", "meaning", "positioned", "than", "objecta", "objectb"}

@@ -66,28 +66,31 @@ class SamplingRules(NamedTuple):
 
     def object_counts(self) -> tuple[int, ...]:
         """Return all numbers of objects that some draw has."""
-        most = min(self.pool, self.k if self.only not in (None, "object") else self.k + 1)
-        numbers = tuple(n for n in range(1, most + 1) if self.others(n) <= sum(self.limits(n)))
+        maximum = min(self.pool, self.k if self.only not in (None, "object") else self.k + 1)
+        numbers = tuple(n for n in range(1, maximum + 1) if self.others(n) <= sum(self.limits(n)))
         if not numbers:
-            raise InfeasibleDrawError(self._why_impossible(most))
+            raise InfeasibleDrawError(self._why_impossible(maximum))
         return numbers
 
     def object_weights(self) -> dict[int, int]:
         """Return the weight of each number of objects; each of the k is one with probability 1/4 (times 4 ** k)."""
         return {n: comb(self.k, n - 1) * int(3 ** self.others(n)) for n in self.object_counts()}
 
-    def _why_impossible(self, most: int) -> str:
-        what = f"k = {self.k}" if self.only is None else f"k = {self.k} with {self.only} only"
-        if most == 0:
-            return f"{what} cannot be drawn: it leaves no place for a concept beside the object; take k = 1 or more"
-        limits = dict(zip(OTHER_CATEGORIES, self.limits(most), strict=True))
+    def _why_impossible(self, maximum: int) -> str:
+        request = f"k = {self.k}" if self.only is None else f"k = {self.k} with {self.only} only"
+        if maximum == 0:
+            return f"{request} cannot be drawn: it leaves no place for a concept beside the object; take k = 1 or more"
+        limits = dict(zip(OTHER_CATEGORIES, self.limits(maximum), strict=True))
         if self.only == "object":
-            why = f"there are {self.pool} objects for {self.k + 1} places"
+            reason = f"there are {self.pool} objects for {self.k + 1} places"
         else:
             room = " and ".join(f"{limit} of {category}" for category, limit in limits.items() if limit)
-            why = f"beside {most} objects, which are all, {self.others(most)} places are left for at most {room}"
+            reason = (
+                f"beside {maximum} objects, which are all, {self.others(maximum)} places are left for at most {room}"
+            )
         # The more objects, the more of everything, so that the most is reached with all of them.
-        return f"{what} cannot be drawn: {why}; take k = {most + sum(limits.values()) - 1} or less, or add objects"
+        largest = maximum + sum(limits.values()) - 1
+        return f"{request} cannot be drawn: {reason}; take k = {largest} or less, or add objects"
 
 
 def sampling_rules(k: int, pools: Pools, profile: PoolProfile, only: Category | None) -> SamplingRules:
@@ -219,7 +222,9 @@ def count_combinations(k: int, pools: Pools, *, profile: PoolProfile = "paper", 
 
     Their order does not count; how often each is there does, so red twice is not red once.
     """
-    return _count(k, pools, profile, only, lambda category, values, objects, count: comb(values + count - 1, count))
+    return _count_choices(
+        k, pools, profile, only, lambda category, values, objects, count: comb(values + count - 1, count)
+    )
 
 
 def count_bindings(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Category | None = None) -> int:
@@ -227,7 +232,7 @@ def count_bindings(k: int, pools: Pools, *, profile: PoolProfile = "paper", only
 
     A red cat with a blue dog is not a blue cat with a red dog. The order of objects and of relations does not count.
     """
-    return _count(k, pools, profile, only, _ways_to_bind)
+    return _count_choices(k, pools, profile, only, _ways_to_bind)
 
 
 def max_items(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Category | None = None) -> int:
@@ -246,17 +251,17 @@ def max_items(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Cat
         pairs = objects * (objects - 1) + 2 * objects * plain if category == "spatial" else 1
         return comb(values * pairs + count - 1, count)
 
-    return _count(k, pools, profile, only, ways)
+    return _count_choices(k, pools, profile, only, ways)
 
 
 def require_enough(level: int, per_level: int, pools: Pools, profile: PoolProfile, only: Category | None) -> None:
     """Refuse to make more different items than there are."""
     if level > _MAX_COUNTED_LEVEL:
         return
-    most = max_items(level, pools, profile=profile, only=only)
-    if most < per_level:
+    maximum = max_items(level, pools, profile=profile, only=only)
+    if maximum < per_level:
         raise FormalimgError(
-            f"there are at most {most:,} different items with k={level}, fewer than {per_level:,}: "
+            f"there are at most {maximum:,} different items with k={level}, fewer than {per_level:,}: "
             "ask for fewer with --per-level, or give more concepts"
         )
 
@@ -269,7 +274,7 @@ def _ways_to_bind(category: Category, values: int, objects: int, count: int) -> 
     return comb(values + count - 1, count)
 
 
-def _count(
+def _count_choices(
     k: int, pools: Pools, profile: PoolProfile, only: Category | None, ways: Callable[[Category, int, int, int], int]
 ) -> int:
     """Sum over all numbers of objects and of concepts per category.

@@ -46,8 +46,8 @@ class MarkedImage(NamedTuple):
     @property
     def one_more(self) -> ConceptAnswer | None:
         """The concept besides the first object at k = 1: the one that is not an object, or else the second object."""
-        others = [answer for answer in self.answers if answer.category != "object"]
-        return next(iter(others or self.answers[1:]), None)
+        non_objects = [answer for answer in self.answers if answer.category != "object"]
+        return next(iter(non_objects or self.answers[1:]), None)
 
 
 class MarkedRun(NamedTuple):
@@ -96,69 +96,69 @@ def _item_concepts(run: SeenRun) -> dict[str, list[tuple[str, str]]]:
     return concepts
 
 
-def full_marks(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+def full_marks(suite: Benchmark, runs: Sequence[SeenRun], rules: HowCounted) -> Table:
     """Return the share of images that show all concepts, by level, as the paper prints it."""
     return _level_table(
         suite,
         {run.name: {level: Number.of(rate) for level, rate in run.summary.levels.items()} for run in runs},
-        reference_rows(suite.name) if how.references else (),
+        reference_rows(suite.name) if rules.references else (),
         "full mark",
         f"Full-mark score by {suite.level}: the share of images that show all concepts",
-        f"± is the larger side of the exact {100 * how.confidence:g} % interval (Clopper and Pearson), as in the "
-        f"paper. {rule_text(how.missing)}.",
+        f"± is the larger side of the exact {100 * rules.confidence:g} % interval (Clopper and Pearson), as in the "
+        f"paper. {rule_text(rules.missing)}.",
     )
 
 
-def concept_fractions(suite: Benchmark, runs: Sequence[MarkedRun], how: HowCounted) -> Table:
+def concept_fractions(suite: Benchmark, runs: Sequence[MarkedRun], rules: HowCounted) -> Table:
     """Return the share of concepts that images show, by level."""
     fractions: dict[str, Mapping[int, Number]] = {}
     for run in runs:
         levels = sorted({image.level for image in run.images})
         fractions[run.name] = {
-            level: _fraction([image for image in run.images if image.level == level], how) for level in levels
+            level: _mean_fraction([image for image in run.images if image.level == level], rules) for level in levels
         }
     mean = (
         "The mean over images of the share of their concepts that is shown"
-        if how.profile == "paper"
+        if rules.profile == "paper"
         else "The share of all questions that were answered yes, as in the published code; the paper speaks of the "
         "mean over images"
     )
     return _level_table(
         suite,
         fractions,
-        reference_rows(suite.name, "concept fraction") if how.references else (),
+        reference_rows(suite.name, "concept fraction") if rules.references else (),
         "concept fraction",
         f"Concept fraction by {suite.level}: the share of concepts that is shown",
-        f"{mean}. ± is the larger side of the {100 * how.confidence:g} % interval, the exact one of as many yes/no "
-        f"answers as the shares are worth. {rule_text(how.missing)}.",
+        f"{mean}. ± is the larger side of the {100 * rules.confidence:g} % interval, the exact one of as many yes/no "
+        f"answers as the shares are worth. {rule_text(rules.missing)}.",
     )
 
 
-def _fraction(images: Sequence[MarkedImage], how: HowCounted) -> Number:
+def _mean_fraction(images: Sequence[MarkedImage], rules: HowCounted) -> Number:
     answered = [image for image in images if image.is_answered]
     shares: list[float] = []
     items: list[str] = []
-    for image in images if how.missing == "fail" else answered:
+    for image in images if rules.missing == "fail" else answered:
         scores = [answer.score or 0.0 for answer in image.answers]
-        added = scores if how.profile == "official-code" else [fmean(scores) if scores else 0.0]
+        added = scores if rules.profile == "official-code" else [fmean(scores) if scores else 0.0]
         shares += added
         items += [image.item] * len(added)
-    interval = fraction_interval(shares, how.confidence, items=items)
+    interval = fraction_interval(shares, rules.confidence, items=items)
     if interval is None:
         return Number(None, scored=len(answered), expected=len(images))
     value = fmean(shares)
     margin = max(value - interval.low, interval.high - value)
-    bounds = Interval(_mean_share(images, how, 0.0), _mean_share(images, how, 1.0))
+    bounds = Interval(_mean_share(images, rules, 0.0), _mean_share(images, rules, 1.0))
     return Number(value, interval, margin, scored=len(answered), expected=len(images), bounds=bounds)
 
 
-def _mean_share(images: Sequence[MarkedImage], how: HowCounted, default: float) -> float:
+def _mean_share(images: Sequence[MarkedImage], rules: HowCounted, default: float) -> float:
     """Return the mean share of concepts shown, where images without answers show none of them, or all."""
     scores = [
         [(answer.score if image.is_answered else default) or 0.0 for answer in image.answers] or [default]
         for image in images
     ]
-    if how.profile == "official-code":
+    if rules.profile == "official-code":
         return fmean(score for listed in scores for score in listed)
     return fmean(map(fmean, scores))
 
@@ -179,7 +179,9 @@ def _level_table(
 
     rows: list[TableRow] = []
     for run, numbers in runs.items():
-        scored, expected = (sum(getattr(each, key) or 0 for each in numbers.values()) for key in ("scored", "expected"))
+        scored, expected = (
+            sum(getattr(number, key) or 0 for number in numbers.values()) for key in ("scored", "expected")
+        )
         rows.append(TableRow((run, *cells(numbers), f"{scored}/{expected}"), run))
     for row in published:
         printed = {level: Number(rate, margin=row.margins.get(level)) for level, rate in row.rates.items()}

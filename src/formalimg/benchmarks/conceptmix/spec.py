@@ -175,7 +175,7 @@ class ConceptSpec:
 
         Of several styles the last is that of the binding, and it is the one that is asked for.
         """
-        requested = (each.concept for each in self.concepts if each.category != NO_CATEGORY or each.value)
+        requested = (concept.concept for concept in self.concepts if concept.category != NO_CATEGORY or concept.value)
         return self.order or (*self.unasked, *requested)
 
     def values(self, category: Category) -> list[str]:
@@ -240,12 +240,12 @@ def _parse_id(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _check_table(data: object, what: str, keys: tuple[str, ...], ignored: tuple[str, ...] = ()) -> Mapping[str, Any]:
+def _check_table(data: object, name: str, keys: tuple[str, ...], ignored: tuple[str, ...] = ()) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
-        raise BindingError(f"{what} must be an object of JSON")
+        raise BindingError(f"{name} must be an object of JSON")
     unknown = sorted(str(key) for key in data if key not in keys and key not in ignored)
     if unknown:
-        raise BindingError(f"{what} has {unknown[0]!r}, which is none of {', '.join(keys)}")
+        raise BindingError(f"{name} has {unknown[0]!r}, which is none of {', '.join(keys)}")
     return {key: value for key, value in data.items() if key in keys}
 
 
@@ -293,7 +293,7 @@ def _candidate_ids(concept: Concept, concepts: Sequence[Concept], binding: Bindi
             if relation.name == value:
                 yield _relation_ids(relation, len(binding.objects))
     else:
-        drawn = sum(other.category == "object" for other in concepts)  # those that were added come after them
+        drawn = sum(listed.category == "object" for listed in concepts)  # those that were added come after them
         for number, obj in enumerate(binding.objects[:drawn], 1):
             if (obj.item if category == "object" else obj.attributes.get(category)) == value:
                 yield (number,)

@@ -27,23 +27,25 @@ from formalimg.stats.summary import summarize
 from formalimg.types import Benchmark, Table
 
 
-def concept_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
+def concept_tables(suite: Benchmark, runs: Sequence[SeenRun], rules: HowCounted) -> tuple[Table, ...]:
     """Return all tables about runs of a suite of concepts; some may have no rows."""
-    answered = [mark_run(run, how.missing) for run in runs if has_answers(run)]
+    answered = [mark_run(run, rules.missing) for run in runs if has_answers(run)]
     level, at_one = suite.level, f"{suite.level} = 1"
     one_more = f"One object and one more concept ({at_one}), by"
-    shown = "Concepts that are shown, by"
+    shown_heading = "Concepts that are shown, by"
     easy_or_hard = f"Values that are known to be easy or hard, over all {level}"
     return (
-        full_marks(suite, runs, how),
-        concept_fractions(suite, answered, how),
-        _one_more_table(f"categories at {at_one}", f"{one_more} category of the concept", _BY_CATEGORY, answered, how),
-        _one_more_table(f"values at {at_one}", f"{one_more} value of the concept", _BY_VALUE, answered, how),
-        _answer_table("categories", f"{shown} category, over all {level}", _BY_CATEGORY, answered, how),
-        _answer_table("easy and hard values", easy_or_hard, _BY_DIFFICULTY, answered, how),
-        _answer_table("values", f"{shown} value, over all {level}", _BY_VALUE, answered, how),
+        full_marks(suite, runs, rules),
+        concept_fractions(suite, answered, rules),
+        _one_more_table(
+            f"categories at {at_one}", f"{one_more} category of the concept", _BY_CATEGORY, answered, rules
+        ),
+        _one_more_table(f"values at {at_one}", f"{one_more} value of the concept", _BY_VALUE, answered, rules),
+        _answer_table("categories", f"{shown_heading} category, over all {level}", _BY_CATEGORY, answered, rules),
+        _answer_table("easy and hard values", easy_or_hard, _BY_DIFFICULTY, answered, rules),
+        _answer_table("values", f"{shown_heading} value, over all {level}", _BY_VALUE, answered, rules),
         prompt_lengths(suite, runs),
-        generation_seconds(runs, how),
+        generation_seconds(runs, rules),
         grading_cost(runs),
     )
 
@@ -55,17 +57,17 @@ class _Grouping(NamedTuple):
     labels: Callable[[ConceptAnswer], tuple[str, ...] | None]
 
 
-def _difficulty(answer: ConceptAnswer) -> str:
+def _find_difficulty(answer: ConceptAnswer) -> str:
     pools = (pool for category, pool in load_pools().items() if category == answer.category)
     return next((pool.difficulty(answer.value) or "" for pool in pools), "")
 
 
 _BY_CATEGORY = _Grouping(("category",), lambda answer: (answer.category,))
 _BY_DIFFICULTY = _Grouping(
-    ("category", "band"), lambda answer: (answer.category, band) if (band := _difficulty(answer)) else None
+    ("category", "band"), lambda answer: (answer.category, band) if (band := _find_difficulty(answer)) else None
 )
 _BY_VALUE = _Grouping(
-    ("category", "value", "band"), lambda answer: (answer.category, answer.value, _difficulty(answer))
+    ("category", "value", "band"), lambda answer: (answer.category, answer.value, _find_difficulty(answer))
 )
 
 _AVERAGED = "averaged"
@@ -83,7 +85,7 @@ class _ImageAnswer(NamedTuple):
     answer: ConceptAnswer
 
 
-def _one_more_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedRun], how: HowCounted) -> Table:
+def _one_more_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedRun], rules: HowCounted) -> Table:
     """Return a table of the images of one object and one more concept."""
     answers = {
         run.name: [
@@ -95,16 +97,16 @@ def _one_more_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedR
     }
     rates: dict[tuple[str, ...], dict[str, tuple[Rate, Rate]]] = {}
     for labels, run, group in _group_answers(answers, by):
-        shown = _rate((Observation(image.item, 1, answer.shown) for image, answer in group), how)
-        full = _rate((Observation(image.item, 1, image.passed) for image, _ in group), how)
-        rates.setdefault(labels, {})[run] = shown, full
+        shown_rate = _summarize_rate((Observation(image.item, 1, answer.shown) for image, answer in group), rules)
+        full = _summarize_rate((Observation(image.item, 1, image.passed) for image, _ in group), rules)
+        rates.setdefault(labels, {})[run] = shown_rate, full
     rows = [
-        TableRow((*labels, *run_cell(run, runs), *_counts(full), Number.of(shown), Number.of(full)), run)
+        TableRow((*labels, *run_cell(run, runs), *_count_cells(full), Number.of(shown), Number.of(full)), run)
         for labels, by_run in rates.items()
         for run, (shown, full) in by_run.items()
     ]
     if by is _BY_CATEGORY:
-        rows += _averaged_rows(rates, [run.name for run in runs])
+        rows += _average_rows(rates, [run.name for run in runs])
     return table_of_rates(
         name,
         title,
@@ -118,12 +120,12 @@ def _one_more_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedR
         ),
         rows,
         "shown: the images that show the concept; for objects, the second object. full mark: those that show both. "
-        f"In percent, with the {100 * how.confidence:g} % interval. {rule_text(how.missing)}."
+        f"In percent, with the {100 * rules.confidence:g} % interval. {rule_text(rules.missing)}."
         + (_AVERAGED_NOTE if by is _BY_CATEGORY else ""),
     )
 
 
-def _averaged_rows(
+def _average_rows(
     rates: Mapping[tuple[str, ...], Mapping[str, tuple[Rate, Rate]]], runs: Sequence[str]
 ) -> Iterator[TableRow]:
     """Yield the means over all runs of each category, and over the categories of each run, where there are several.
@@ -134,18 +136,18 @@ def _averaged_rows(
     if len(runs) > 1:
         for labels, by_run in rates.items():
             if len(by_run) == len(runs):
-                yield _averaged_row((*labels, _AVERAGED), list(by_run.values()))
-    others = [by_run for (category, *_), by_run in rates.items() if category != "object"]
-    if len(others) > 1:
-        complete = [run for run in runs if all(run in by_run for by_run in others)]
+                yield _average_row((*labels, _AVERAGED), list(by_run.values()))
+    by_category = [by_run for (category, *_), by_run in rates.items() if category != "object"]
+    if len(by_category) > 1:
+        complete = [run for run in runs if all(run in by_run for by_run in by_category)]
         for run in complete:
-            yield _averaged_row((_AVERAGED, *run_cell(run, runs)), [by_run[run] for by_run in others], run)
+            yield _average_row((_AVERAGED, *run_cell(run, runs)), [by_run[run] for by_run in by_category], run)
         if len(complete) == len(runs) > 1:
-            every = [pair for by_run in others for pair in by_run.values()]
-            yield _averaged_row((_AVERAGED, _AVERAGED), every)
+            pairs = [pair for by_run in by_category for pair in by_run.values()]
+            yield _average_row((_AVERAGED, _AVERAGED), pairs)
 
 
-def _averaged_row(labels: tuple[str, ...], pairs: Sequence[tuple[Rate, Rate]], run: str = "") -> TableRow:
+def _average_row(labels: tuple[str, ...], pairs: Sequence[tuple[Rate, Rate]], run: str = "") -> TableRow:
     expected, scored = (sum(getattr(full, name) for _, full in pairs) for name in ("expected", "scored"))
     means = []
     for rates in zip(*pairs, strict=True):
@@ -157,15 +159,15 @@ def _averaged_row(labels: tuple[str, ...], pairs: Sequence[tuple[Rate, Rate]], r
     return TableRow((*labels, expected, Number(scored, scored=scored, expected=expected), *means), run)
 
 
-def _answer_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedRun], how: HowCounted) -> Table:
+def _answer_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedRun], rules: HowCounted) -> Table:
     """Return a table of how often concepts are shown, over all levels."""
     answers = {
         run.name: [_ImageAnswer(image, answer) for image in run.images for answer in image.answers] for run in runs
     }
     rows = []
     for labels, run, group in _group_answers(answers, by):
-        rate = _rate((Observation(image.item, image.level, answer.shown) for image, answer in group), how)
-        cells = (*labels, *run_cell(run, runs), *_counts(rate), rate.passed, Number.of(rate))
+        rate = _summarize_rate((Observation(image.item, image.level, answer.shown) for image, answer in group), rules)
+        cells = (*labels, *run_cell(run, runs), *_count_cells(rate), rate.passed, Number.of(rate))
         rows.append(TableRow(cells, run))
     return table_of_rates(
         name,
@@ -180,8 +182,8 @@ def _answer_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedRun
         ),
         rows,
         "asked: how often images were to show it. answered: how often a verdict says whether they do. "
-        f"rate: shown of {'asked' if how.missing == 'fail' else 'answered'}, in percent, "
-        f"with the {100 * how.confidence:g} % interval. {rule_text(how.missing)}.",
+        f"rate: shown of {'asked' if rules.missing == 'fail' else 'answered'}, in percent, "
+        f"with the {100 * rules.confidence:g} % interval. {rule_text(rules.missing)}.",
     )
 
 
@@ -201,12 +203,12 @@ def _group_answers(
             yield labels, run, group
 
 
-def _rate(observations: Iterable[Observation], how: HowCounted) -> Rate:
+def _summarize_rate(observations: Iterable[Observation], rules: HowCounted) -> Rate:
     """Return the rate of what was observed; observations of one item are taken together."""
-    return summarize(observations, bands={}, epsilon=None, missing=how.missing, confidence=how.confidence).overall
+    return summarize(observations, bands={}, epsilon=None, missing=rules.missing, confidence=rules.confidence).overall
 
 
-def _counts(rate: Rate) -> tuple[Cell, ...]:
+def _count_cells(rate: Rate) -> tuple[Cell, ...]:
     """Return how many were expected and how many scored; marked if not all were."""
     return rate.expected, Number(rate.scored, scored=rate.scored, expected=rate.expected)
 
@@ -225,7 +227,7 @@ _PUBLISHED_SECONDS: Mapping[str, float] = {
 """Seconds per image as printed in Table 7 of ConceptMix: on one NVIDIA A6000, DALL-E 3 by its server."""
 
 
-def generation_seconds(runs: Sequence[SeenRun], how: HowCounted) -> Table:
+def generation_seconds(runs: Sequence[SeenRun], rules: HowCounted) -> Table:
     """Return how long images took, by run; without rows where nothing was recorded. Premade images take no time."""
     by_folder = {run.record.folder: run for run in reversed(runs)}  # a run is there once for each of its judges
     rows: list[TableRow] = []
@@ -233,16 +235,16 @@ def generation_seconds(runs: Sequence[SeenRun], how: HowCounted) -> Table:
         seconds = run.record.image_seconds()
         premade = run.record.manifest.model.name.startswith(_PREMADE)
         if by_folder[run.record.folder] is run and seconds and not premade:
-            interval = mean_interval(seconds, how.confidence)
+            interval = mean_interval(seconds, rules.confidence)
             bounds = None if interval is None else Interval(max(0.0, interval.low), interval.high)
             cells = (run.name, len(seconds), Number(fmean(seconds), bounds), median(seconds), sum(seconds))
             rows.append(TableRow(cells, run.name))
-    if rows and how.references:
+    if rows and rules.references:
         rows += [
             TableRow((f"{model} (published)", None, Number(mean), None, None), model, model)
             for model, mean in _PUBLISHED_SECONDS.items()
         ]
-    published = " Published: ConceptMix, Table 7, on one NVIDIA A6000." if how.references else ""
+    published = " Published: ConceptMix, Table 7, on one NVIDIA A6000." if rules.references else ""
     return Table(
         "seconds per image",
         "Seconds per image",
@@ -257,7 +259,7 @@ def generation_seconds(runs: Sequence[SeenRun], how: HowCounted) -> Table:
         (
             "From the request to the image, with all attempts at it; images of a batch share its time. Requests that "
             "run side by side take longer each: for the time of a model alone, set its concurrency to 1. With the "
-            f"{100 * how.confidence:g} % interval of the mean.{published}",
+            f"{100 * rules.confidence:g} % interval of the mean.{published}",
         ),
     )
 

@@ -114,12 +114,12 @@ def _rating_steps(item: Item[Any], protocol: RatingProtocol) -> tuple[RatingStep
     return (written_step("questions", "alignment", once=True), *questions)
 
 
-def _is_unrelated(shown: Item[Any], requested: Item[Any], protocol: RatingProtocol) -> bool:
+def _is_unrelated(rated: Item[Any], requested: Item[Any], protocol: RatingProtocol) -> bool:
     """Return whether they share no object, and the prompt asks for some."""
-    specs = shown.spec, requested.spec
+    specs = rated.spec, requested.spec
     if not all(isinstance(spec, ConceptSpec) for spec in specs):
         return False
-    first, second = ({each.value for each in spec.concepts if each.category == "object"} for spec in specs)
+    first, second = ({concept.value for concept in spec.concepts if concept.category == "object"} for spec in specs)
     return bool(second) and not first & second
 
 

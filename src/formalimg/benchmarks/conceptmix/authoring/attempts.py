@@ -19,10 +19,10 @@ from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
 from formalimg.benchmarks.conceptmix.authoring.checks import (
     caption_after_check,
     check_caption,
+    check_questions,
     complete_binding_from,
     is_incomplete,
     open_relations,
-    ordered_questions,
 )
 from formalimg.benchmarks.conceptmix.authoring.templates import (
     BindingAnswer,
@@ -127,7 +127,7 @@ class ConceptAttempt:
         if self.plan.choices.questions == "template":
             return template_questions(mix.concepts, mix.binding)
         answer = _accept(await self._item_talk.ask_questions(mix, caption))
-        return _accept(ordered_questions(answer.questions, mix, self.pools))
+        return _accept(check_questions(answer.questions, mix, self.pools))
 
 
 class _RejectedError(Exception):
@@ -165,14 +165,14 @@ class ConceptAuthoring(AuthoringTask):
     @property
     def likeness(self) -> Similarity:
         """Items are the same if they ask for the same concepts of the same objects; similar words are fine."""
-        return Similarity(content_key, lambda one, other: True, "duplicate concepts", None)
+        return Similarity(content_key, lambda first, second: True, "duplicate concepts", None)
 
     @property
     def shapes(self) -> Mapping[str, object]:
         """Return the concept pools, all choices, and the versions of the prompts."""
         choices = self._plan.choices
         return {
-            "concepts": _digest(self._pools),
+            "concepts": _digest_pools(self._pools),
             "profile": choices.profile,
             "only": choices.only,
             "difficulty": choices.difficulty,
@@ -188,12 +188,12 @@ class ConceptAuthoring(AuthoringTask):
     def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
         """How many concepts were drawn and accepted of each category and level: rejections are not evenly spread."""
         answered = [outcome for outcome in tried if outcome.is_final]
-        drawn, kept = _categories(answered), _categories(accepted)
+        drawn, accepted_categories = _count_categories(answered), _count_categories(accepted)
         levels, full = self._levels(answered), self._levels(accepted)
         return {
             "bound_by": dict(sorted(Counter(outcome.notes["bound_by"] for outcome in accepted).items())),
             "objects_added": sum(outcome.notes["added"] for outcome in accepted),
-            "by_category": {name: {"drawn": drawn[name], "accepted": kept[name]} for name in CATEGORIES},
+            "by_category": {name: {"drawn": drawn[name], "accepted": accepted_categories[name]} for name in CATEGORIES},
             "by_level": {level: {"tried": levels[level], "accepted": full[level]} for level in self._plan.levels},
         }
 
@@ -206,10 +206,10 @@ class ConceptAuthoring(AuthoringTask):
         return Counter(level_of[outcome.slot] for outcome in outcomes)
 
 
-def _categories(outcomes: Sequence[AttemptOutcome]) -> Counter[str]:
+def _count_categories(outcomes: Sequence[AttemptOutcome]) -> Counter[str]:
     return Counter(category for outcome in outcomes for category in outcome.notes["drawn"])
 
 
-def _digest(pools: Pools) -> str:
-    known = {name: [pool.values, pool.statement, sorted(pool.sentences.items())] for name, pool in pools.items()}
-    return "sha256 " + hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
+def _digest_pools(pools: Pools) -> str:
+    data = {name: [pool.values, pool.statement, sorted(pool.sentences.items())] for name, pool in pools.items()}
+    return "sha256 " + hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:16]

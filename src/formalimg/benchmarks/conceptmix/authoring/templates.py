@@ -147,7 +147,7 @@ class ConceptTemplates:
 
     def binding_request(self, binding: Binding) -> str:
         """Return the prompt for completing a binding."""
-        return self._texts["write-binding"].fill({"binding": _json(binding)})
+        return self._texts["write-binding"].fill({"binding": _format_binding(binding)})
 
     def caption_request(self, mix: ConceptMixture) -> str:
         """Return the prompt for the caption."""
@@ -179,14 +179,14 @@ class ConceptTemplates:
 
 
 def _statement_list(mix: ConceptMixture) -> dict[str, str]:
-    return {"statements": _number_lines(mix.statements), "binding": _json(mix.binding)}
+    return {"statements": _number_lines(mix.statements), "binding": _format_binding(mix.binding)}
 
 
 def _number_lines(statements: Sequence[str]) -> str:
     return "\n".join(f"{number}. {statement}" for number, statement in enumerate(statements, 1))
 
 
-def _json(binding: Binding) -> str:
+def _format_binding(binding: Binding) -> str:
     return json.dumps(binding.to_json(), ensure_ascii=False)
 
 
@@ -275,10 +275,10 @@ class PublishedTalk(ItemTalk):
         if isinstance(answer, Rejection):
             return answer
         is_no = answer.text.startswith(_NO)
-        why = answer.text if is_no else ""
+        reason = answer.text if is_no else ""
         if repeat:
-            return RepeatedAnswer(valid=not is_no, why=why, caption=answer.text)
-        return ValidityAnswer(valid=not is_no, why=why)
+            return RepeatedAnswer(valid=not is_no, why=reason, caption=answer.text)
+        return ValidityAnswer(valid=not is_no, why=reason)
 
     async def ask_questions(self, mix: ConceptMixture, caption: str) -> QuestionsAnswer | Rejection:
         """Return the questions, one on each line that is not blank."""

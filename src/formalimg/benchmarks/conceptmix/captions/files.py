@@ -52,20 +52,20 @@ class CategoryCounts:
     @property
     def histogram(self) -> tuple[int, ...]:
         """The number of captions that mention no category, one, and so on up to all eight."""
-        found = [0] * (len(CATEGORIES) + 1)
+        counts = [0] * (len(CATEGORIES) + 1)
         for mask, count in enumerate(self.by_set):
-            found[mask.bit_count()] += count
-        return tuple(found)
+            counts[mask.bit_count()] += count
+        return tuple(counts)
 
     @property
     def captions_with(self) -> Mapping[Category, int]:
         """The number of captions that mention each category."""
         return {category: self.together(category, category) for category in CATEGORIES}
 
-    def together(self, one: Category, other: Category) -> int:
+    def together(self, first: Category, second: Category) -> int:
         """Return how many captions mention both categories."""
-        both = BITS[one] | BITS[other]
-        return sum(count for mask, count in enumerate(self.by_set) if mask & both == both)
+        bits = BITS[first] | BITS[second]
+        return sum(count for mask, count in enumerate(self.by_set) if mask & bits == bits)
 
     def share(self, count: int) -> float | None:
         """Return a count as a share of all captions; None if there are none."""
@@ -115,13 +115,13 @@ def read_captions(path: Path, *, column: str | None = None, limit: int | None = 
         )
     if limit is not None and limit <= 0:
         return
-    found = 0
+    count = 0
     try:
         with path.open(encoding="utf-8-sig", newline="\n" if path.suffix not in (".csv", ".tsv") else "") as file:
-            for caption in _READERS.get(path.suffix, _lines)(file, path, column):
+            for caption in _READERS.get(path.suffix, _read_lines)(file, path, column):
                 yield caption
-                found += bool(caption.text)
-                if found == limit:
+                count += bool(caption.text)
+                if count == limit:
                     return
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}; give a file with captions") from error
@@ -131,12 +131,12 @@ def read_captions(path: Path, *, column: str | None = None, limit: int | None = 
         raise FormalimgError(f"{path} cannot be read as a table: {error}") from error
 
 
-def _lines(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
+def _read_lines(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
     for number, line in enumerate(file, 1):
         yield Caption(number, line.strip())
 
 
-def _records(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
+def _read_records(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
     field = column
     for number, line in enumerate(file, 1):
         if not line.strip():
@@ -148,7 +148,7 @@ def _records(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
             raise FormalimgError(f"line {number} of {path} is not JSON: {error}") from error
         if not isinstance(record, dict):
             raise FormalimgError(f"line {number} of {path} is not a JSON object: give one with a field for the caption")
-        field = field or _column(list(record), path, None)
+        field = field or _find_column(list(record), path, None)
         text = record.get(field, 0)
         if text is not None and not isinstance(text, str):
             raise FormalimgError(
@@ -159,12 +159,12 @@ def _records(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
         yield Caption(number, (text or "").strip())
 
 
-def _rows(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
+def _read_rows(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
     rows = csv.reader(file, delimiter="\t" if path.suffix == ".tsv" else ",", strict=True)
     header = next(rows, None)
     if header is None:
         return
-    index = header.index(_column(header, path, column))
+    index = header.index(_find_column(header, path, column))
     line = rows.line_num + 1
     for row in rows:
         if row and len(row) <= index:
@@ -173,7 +173,7 @@ def _rows(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
         line = rows.line_num + 1
 
 
-def _column(columns: list[str], path: Path, chosen: str | None) -> str:
+def _find_column(columns: list[str], path: Path, chosen: str | None) -> str:
     for name in DEFAULT_COLUMNS if chosen is None else (chosen,):
         if name in columns:
             return name
@@ -183,9 +183,9 @@ def _column(columns: list[str], path: Path, chosen: str | None) -> str:
 
 
 _READERS: dict[str, Callable[[TextIO, Path, str | None], Iterator[Caption]]] = {
-    ".jsonl": _records,
-    ".csv": _rows,
-    ".tsv": _rows,
+    ".jsonl": _read_records,
+    ".csv": _read_rows,
+    ".tsv": _read_rows,
 }
 
 
@@ -224,19 +224,21 @@ class CaptionResultWriter:
     def add(self, result: CaptionResult) -> None:
         """Write the result of the next caption."""
         line, text = result.caption
-        found = None if result.found is None else mask_to_categories(result.found)
-        record: dict[str, object] = {"line": line, "caption": text, "categories": found}
+        categories = None if result.found is None else mask_to_categories(result.found)
+        record: dict[str, object] = {"line": line, "caption": text, "categories": categories}
         if result.mentions:
             words: dict[Category, list[str]] = {}
             for category, text_part in result.mentions:
                 words.setdefault(category, []).append(text_part)
             record["words"] = words
-        if found is None:
+        if categories is None:
             record |= {"unanswered": result.unanswered, "reason": result.reason}
-        marks = [""] * len(CATEGORIES) if found is None else [int(category in found) for category in CATEGORIES]
+        marks = (
+            [""] * len(CATEGORIES) if categories is None else [int(category in categories) for category in CATEGORIES]
+        )
         try:
             self._lines.write(f"{json.dumps(record, ensure_ascii=False)}\n")
-            cells = [line, text, *marks, "" if found is None else len(found), result.unanswered]
+            cells = [line, text, *marks, "" if categories is None else len(categories), result.unanswered]
             self._table.write(csv_table([cells]))
         except OSError as error:
             raise FormalimgError(

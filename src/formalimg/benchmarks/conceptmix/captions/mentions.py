@@ -52,24 +52,24 @@ class CaptionLexicon:
 @cache
 def load_lexicon() -> CaptionLexicon:
     """Return the lexicon of visual concepts."""
-    objects, numbers, spatial, grammar = (_read(name) for name in ("objects", "numbers", "spatial", "grammar"))
-    nouns = _nouns(objects)
-    entries = list(_entries(nouns.every, numbers, spatial, grammar["articles"]))
+    objects, numbers, spatial, grammar = (_read_words(name) for name in ("objects", "numbers", "spatial", "grammar"))
+    nouns = _collect_nouns(objects)
+    entries = list(_build_entries(nouns.every, numbers, spatial, grammar["articles"]))
     either = {entry.words[0] for entry in entries if entry.by_itself == "object"}
-    things = _heads({*nouns.every, *either})
+    things = _last_words({*nouns.every, *either})
     return CaptionLexicon(
         entries={entry.words: entry for entry in reversed(entries)},
-        lengths=_lengths(entries),
+        lengths=_phrase_lengths(entries),
         always={entry.words[0]: entry.category for entry in reversed(entries) if _is_plain(entry) and entry.category},
         things=things,
-        plurals=_heads(nouns.plurals),
-        placeable=things - _heads(nouns.settings),
-        containers=_heads(nouns.containers),
+        plurals=_last_words(nouns.plurals),
+        placeable=things - _last_words(nouns.settings),
+        containers=_last_words(nouns.containers),
         articles=frozenset(grammar["articles"]),
         breaks=frozenset({*grammar["articles"], *grammar["little_words"], *grammar["verbs"]}),
         describing_follows=frozenset(grammar["describing_follows"]),
         units=frozenset(numbers["units"]),
-        size_units=frozenset(_read("sizes")["units"]),
+        size_units=frozenset(_read_words("sizes")["units"]),
         names=frozenset(numbers["names"]),
         counted=frozenset(numbers["counted"]),
         groups=frozenset(numbers["after"]),
@@ -83,11 +83,11 @@ class _Nouns(NamedTuple):
     containers: frozenset[str]
 
 
-def _nouns(objects: Mapping[str, Any]) -> _Nouns:
+def _collect_nouns(objects: Mapping[str, Any]) -> _Nouns:
     irregular: dict[str, str] = objects["plurals"]
 
     def plurals(names: Iterable[str]) -> frozenset[str]:
-        return frozenset(pluralize(name, irregular) for name in names)
+        return frozenset(pluralize_noun(name, irregular) for name in names)
 
     settings = frozenset(chain.from_iterable(objects["settings"].values()))
     containers = frozenset(objects["things"]["containers"])
@@ -96,7 +96,7 @@ def _nouns(objects: Mapping[str, Any]) -> _Nouns:
     return _Nouns(singular | plural, plural, settings | plurals(settings), containers | plurals(containers))
 
 
-def pluralize(name: str, irregular: Mapping[str, str]) -> str:
+def pluralize_noun(name: str, irregular: Mapping[str, str]) -> str:
     """Return the plural of a noun; of several words, that of the last."""
     *before, last = name.split(" ")
     if name in irregular:
@@ -112,26 +112,26 @@ def _regular_plural(word: str) -> str:
     return f"{word}s"
 
 
-def _entries(
+def _build_entries(
     objects: Iterable[str], numbers: Mapping[str, Any], spatial: Mapping[str, Any], articles: Iterable[str]
 ) -> Iterator[LexiconEntry]:
     """Yield every phrase with its meaning. Where two files have the same phrase, the first one here is right."""
     colors, shapes, sizes, textures, styles = (
-        _read(name) for name in ("colors", "shapes", "sizes", "textures", "styles")
+        _read_words(name) for name in ("colors", "shapes", "sizes", "textures", "styles")
     )
     for group in (colors, shapes, sizes, textures, spatial, styles):
-        yield from (LexiconEntry(_words(phrase), None) for phrase in group["nothing"])
-    for group in _read("ambiguous")["words"]:
+        yield from (LexiconEntry(_split_phrase(phrase), None) for phrase in group["nothing"])
+    for group in _read_words("ambiguous")["words"]:
         for word in group["values"]:
-            yield LexiconEntry(_words(word), group["describing"], "describing", group["by_itself"])
+            yield LexiconEntry(_split_phrase(word), group["describing"], "describing", group["by_itself"])
             if group["by_itself"] == "object":
-                yield LexiconEntry(_words(_regular_plural(word)), "object")
+                yield LexiconEntry(_split_phrase(_regular_plural(word)), "object")
     determiners = [*articles, *numbers["values"], "one"]
     for phrase in spatial["values"]:
         for word in determiners if "{the}" in phrase else [""]:
-            yield LexiconEntry(_words(phrase.replace("{the}", word)), "spatial")
-    for words, category, rule in _ruled(numbers, spatial):
-        yield from (LexiconEntry(_words(word), category, rule) for word in words)
+            yield LexiconEntry(_split_phrase(phrase.replace("{the}", word)), "spatial")
+    for words, category, rule in _context_entries(numbers, spatial):
+        yield from (LexiconEntry(_split_phrase(word), category, rule) for word in words)
     plain: tuple[tuple[Category, list[str]], ...] = (
         ("color", colors["values"]),
         ("style", [*styles["media"], *styles["manners"]]),
@@ -141,10 +141,12 @@ def _entries(
         ("object", sorted(objects)),
     )
     for category, phrases in plain:
-        yield from (LexiconEntry(_words(phrase), category) for phrase in phrases)
+        yield from (LexiconEntry(_split_phrase(phrase), category) for phrase in phrases)
 
 
-def _ruled(numbers: Mapping[str, Any], spatial: Mapping[str, Any]) -> tuple[tuple[list[str], Category, Rule], ...]:
+def _context_entries(
+    numbers: Mapping[str, Any], spatial: Mapping[str, Any]
+) -> tuple[tuple[list[str], Category, Rule], ...]:
     return (
         (numbers["groups"], "number", "always"),
         (numbers["values"], "number", "count"),
@@ -154,27 +156,27 @@ def _ruled(numbers: Mapping[str, Any], spatial: Mapping[str, Any]) -> tuple[tupl
     )
 
 
-def _lengths(entries: Iterable[LexiconEntry]) -> dict[str, tuple[int, ...]]:
-    found: dict[str, set[int]] = {}
+def _phrase_lengths(entries: Iterable[LexiconEntry]) -> dict[str, tuple[int, ...]]:
+    by_word: dict[str, set[int]] = {}
     for entry in entries:
-        found.setdefault(entry.words[0], set()).add(len(entry.words))
-    return {word: tuple(sorted(lengths, reverse=True)) for word, lengths in found.items()}
+        by_word.setdefault(entry.words[0], set()).add(len(entry.words))
+    return {word: tuple(sorted(lengths, reverse=True)) for word, lengths in by_word.items()}
 
 
 def _is_plain(entry: LexiconEntry) -> bool:
     return entry.rule == "always" and len(entry.words) == 1
 
 
-def _heads(names: Iterable[str]) -> frozenset[str]:
+def _last_words(names: Iterable[str]) -> frozenset[str]:
     """Return the last words of nouns."""
-    return frozenset(_words(name)[-1] for name in names)
+    return frozenset(_split_phrase(name)[-1] for name in names)
 
 
-def _words(phrase: str) -> tuple[str, ...]:
+def _split_phrase(phrase: str) -> tuple[str, ...]:
     return tuple(re.split(r"[ -]", phrase))
 
 
-def _read(name: str) -> dict[str, Any]:
+def _read_words(name: str) -> dict[str, Any]:
     path = files("formalimg.benchmarks.conceptmix.captions") / "words" / f"{name}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
@@ -205,7 +207,7 @@ def find_mentions(caption: str) -> list[CategoryMention]:
     not found, nor are other languages than English.
     """
     lexicon = load_lexicon()
-    text = tokenize(caption)
+    text = split_words(caption)
     words = text.words
     mentions: list[CategoryMention] = []
     after_object = False
@@ -241,7 +243,7 @@ class CaptionTokens(NamedTuple):
         return self.words[index] if 0 <= index < len(self.words) else ""
 
 
-def tokenize(caption: str) -> CaptionTokens:
+def split_words(caption: str) -> CaptionTokens:
     """Split a caption into words."""
     tokens = _TOKEN.findall(caption.lower().replace("’", "'"))
     joined = [len(token) > 1 and token[0] == "-" for token in tokens]
@@ -268,7 +270,7 @@ def _entry_meaning(
         case "always":
             return entry.category
         case "describing":
-            return entry.category if _describes(text, start, end, entry.category, lexicon) else entry.by_itself
+            return entry.category if _is_describing(text, start, end, entry.category, lexicon) else entry.by_itself
         case "count":
             applies = _is_count(text, start, end, lexicon)
         case "count before objects":
@@ -296,7 +298,9 @@ def _digits_meaning(text: CaptionTokens, start: int, lexicon: CaptionLexicon) ->
     return CaptionPhrase("number") if grouped or counted else _UNKNOWN
 
 
-def _describes(text: CaptionTokens, start: int, end: int, category: Category | None, lexicon: CaptionLexicon) -> bool:
+def _is_describing(
+    text: CaptionTokens, start: int, end: int, category: Category | None, lexicon: CaptionLexicon
+) -> bool:
     """Return whether a word is an adjective, as in "an orange cat", rather than the object itself."""
     following = text.at(end)
     if _may_be_noun(following, lexicon):
@@ -318,18 +322,18 @@ def _is_count(text: CaptionTokens, start: int, end: int, lexicon: CaptionLexicon
 
 def _object_follows(text: CaptionTokens, start: int, nouns: frozenset[str], lexicon: CaptionLexicon) -> bool:
     """Return whether the noun phrase that begins here names one of these nouns. Its last noun decides."""
-    found = False
+    matches = False
     for distance in range(_MAX_DISTANCE + 1):
         word = text.at(start + distance)
         if distance == 0 and word in lexicon.articles:
             continue
         if word == "'s":  # so far it was the owner of the object
-            found = False
+            matches = False
         elif word in lexicon.things:
-            found = word in nouns
-        elif found or not _may_be_noun(word, lexicon):
+            matches = word in nouns
+        elif matches or not _may_be_noun(word, lexicon):
             break
-    return found
+    return matches
 
 
 def _may_be_noun(word: str, lexicon: CaptionLexicon) -> bool:
