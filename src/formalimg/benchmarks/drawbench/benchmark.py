@@ -40,10 +40,10 @@ BY_TEXT = ("Text",)
 
 def find_category(name: str) -> str | None:
     """Return the category that a name means: case, blanks and signs do not matter. None if it means none."""
-    return {_plain(category): category for category in CATEGORIES}.get(_plain(name))
+    return {_normalize(category): category for category in CATEGORIES}.get(_normalize(name))
 
 
-def _plain(name: str) -> str:
+def _normalize(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).casefold()
 
 

@@ -56,8 +56,8 @@ def read_prompt(prompt: str, category: str) -> QuestionSpec:
         return QuestionSpec(text_questions(texts))
     if category not in BY_FORMULA:
         return QuestionSpec(whole_question(prompt), no_formula=f"prompts of {category} ask for more")
-    found = read_formula(prompt, coco_classes().words)
-    return found if isinstance(found, QuestionSpec) else QuestionSpec(whole_question(prompt), no_formula=str(found))
+    spec = read_formula(prompt, coco_classes().words)
+    return spec if isinstance(spec, QuestionSpec) else QuestionSpec(whole_question(prompt), no_formula=str(spec))
 
 
 def _read_row(row: TableRecord, number: int, suite: str, findings: ItemFindings) -> Item[Any] | None:

@@ -122,7 +122,7 @@ class GenEval(Benchmark):
         from formalimg.benchmarks.object_spec import ObjectSpec
 
         specs = (item.spec for item in run.suite_items())
-        return {asked.label for spec in specs if isinstance(spec, ObjectSpec) for asked in spec.include}
+        return {included.label for spec in specs if isinstance(spec, ObjectSpec) for included in spec.include}
 
     # --- models and rewards
 

@@ -52,43 +52,43 @@ def unarrangeable_because(spec: ObjectSpec) -> str | None:
     undrawn = sorted(set(spec.object_classes) - set(drawable_classes()))
     if undrawn:
         return f"there is no drawing of a {undrawn[0]}"
-    strange = sorted({one.color for one in spec.include if one.color} - set(_colors()))
+    strange = sorted({included.color for included in spec.include if included.color} - set(_icon_colors()))
     if strange:
         return f"there are no drawings in {strange[0]}"
-    wanted = sum(one.count for one in spec.include)
-    if not 1 <= wanted <= _CELLS * _CELLS:
-        return f"it asks for {wanted} objects, and 1 to {_CELLS * _CELLS} can be drawn"
+    total = sum(included.count for included in spec.include)
+    if not 1 <= total <= _CELLS * _CELLS:
+        return f"it asks for {total} objects, and 1 to {_CELLS * _CELLS} can be drawn"
     return None
 
 
 def arrange_objects(spec: ObjectSpec, rng: Random, fits: Callable[[Scene], bool] = lambda scene: True) -> Scene | None:
     """Return a scene that passes by every profile; None if no arrangement was found."""
-    wanted = [one for one in spec.include for _ in range(one.count)]
-    colors, formula = _colors(), to_formula(spec)
+    requested = [included for included in spec.include for _ in range(included.count)]
+    colors, formula = _icon_colors(), to_formula(spec)
     for _ in range(_TRIES):
-        cells = rng.sample(range(_CELLS * _CELLS), len(wanted))
+        cells = rng.sample(range(_CELLS * _CELLS), len(requested))
         objects = [
-            SceneObject(one.label, _box(one.label, cell), one.color or rng.choice(colors))
-            for one, cell in zip(wanted, cells, strict=True)
+            SceneObject(included.label, _cell_box(included.label, cell), included.color or rng.choice(colors))
+            for included, cell in zip(requested, cells, strict=True)
         ]
         scene = Scene.of(objects)
-        if _passes(spec, scene) and verify(formula, scene).passed and fits(scene):
+        if _passes_rules(spec, scene) and verify(formula, scene).passed and fits(scene):
             return scene
     return None
 
 
-def _colors() -> tuple[str, ...]:
+def _icon_colors() -> tuple[str, ...]:
     return vocabulary("knolling").words["color"]
 
 
-def _passes(spec: ObjectSpec, scene: Scene) -> bool:
+def _passes_rules(spec: ObjectSpec, scene: Scene) -> bool:
     detections: dict[str, list[dict[str, object]]] = {}
-    for one in scene.objects:
-        detections.setdefault(one.label, []).append({"box": one.box, "color": one.color})
+    for obj in scene.objects:
+        detections.setdefault(obj.label, []).append({"box": obj.box, "color": obj.color})
     return official_verdict(spec, detections).passed and official_verdict(spec, detections, strict=True).passed
 
 
-def _box(label: str, cell: int) -> Box:
+def _cell_box(label: str, cell: int) -> Box:
     """Return a box in the natural proportions of a class, in the middle of a cell of the canvas."""
     side = CANVAS / _CELLS
     aspect = natural_aspect(label)
@@ -104,58 +104,58 @@ def make_drawn_items(suite: str) -> list[Item[Any]]:
     rng = Random("drawn items")
     items: list[Item[Any]] = []
     for level, tag in enumerate(TAGS, 1):
-        asked: dict[ObjectSpec, str] = {}
+        prompts: dict[ObjectSpec, str] = {}
         # Some combinations come twice, so more are drawn than are kept; of single objects there are few.
-        for spec, prompt in islice(_specs(tag, rng), 4 * _words()["per_task"]):
-            asked.setdefault(spec, prompt)
-        kept = islice(asked.items(), _words()["per_task"])
-        items += [Item(suite, f"{tag}-{n}", level, prompt, spec, (tag,)) for n, (spec, prompt) in enumerate(kept)]
+        for spec, prompt in islice(_sample_specs(tag, rng), 4 * _load_words()["per_task"]):
+            prompts.setdefault(spec, prompt)
+        selected = islice(prompts.items(), _load_words()["per_task"])
+        items += [Item(suite, f"{tag}-{n}", level, prompt, spec, (tag,)) for n, (spec, prompt) in enumerate(selected)]
     return items
 
 
 @cache
-def _words() -> dict[str, Any]:
+def _load_words() -> dict[str, Any]:
     text = (files("formalimg.benchmarks.geneval") / "drawn_items.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)
 
 
-def _specs(tag: str, rng: Random) -> Iterator[tuple[ObjectSpec, str]]:
+def _sample_specs(tag: str, rng: Random) -> Iterator[tuple[ObjectSpec, str]]:
     """Yield specs of a task with their prompts, at random, without end."""
-    words = _words()
-    known = vocabulary("knolling").words["color"]
-    colors = [color for color in OBJECT_COLORS if color in known]
+    words = _load_words()
+    icon_colors = vocabulary("knolling").words["color"]
+    colors = [color for color in OBJECT_COLORS if color in icon_colors]
     while True:
         first, second = rng.sample(words["classes"], 2)
-        one, other = rng.sample(colors, 2)
+        first_color, second_color = rng.sample(colors, 2)
         number = rng.choice(list(words["counts"]))
         relation = rng.choice(RELATIONS)
         exclude: tuple[ExcludedObjects, ...] = ()
         match tag:
             case "single_object":
                 include = [IncludedObjects(first, 1)]
-                said = _one(first)
+                phrase = _with_article(first)
             case "two_object":
                 include = [IncludedObjects(first, 1), IncludedObjects(second, 1)]
-                said = f"{_one(first)} and {_one(second)}"
+                phrase = f"{_with_article(first)} and {_with_article(second)}"
             case "counting":
                 include = [IncludedObjects(first, int(number))]
                 exclude = (ExcludedObjects(first, int(number) + 1),)
-                said = f"{words['counts'][number]} {words['many'].get(first, f'{first}s')}"
+                phrase = f"{words['counts'][number]} {words['many'].get(first, f'{first}s')}"
             case "colors":
-                include = [IncludedObjects(first, 1, one)]
-                said = _one(first, one)
+                include = [IncludedObjects(first, 1, first_color)]
+                phrase = _with_article(first, first_color)
             case "position":
                 include = [IncludedObjects(second, 1), IncludedObjects(first, 1, "", relation, 0)]
-                said = f"{_one(first)} {words['places'][relation]} {_one(second)}"
+                phrase = f"{_with_article(first)} {words['places'][relation]} {_with_article(second)}"
             case _:
-                include = [IncludedObjects(first, 1, one), IncludedObjects(second, 1, other)]
-                said = f"{_one(first, one)} and {_one(second, other)}"
-        yield ObjectSpec(tag, tuple(include), exclude), f"a photo of {said}"
+                include = [IncludedObjects(first, 1, first_color), IncludedObjects(second, 1, second_color)]
+                phrase = f"{_with_article(first, first_color)} and {_with_article(second, second_color)}"
+        yield ObjectSpec(tag, tuple(include), exclude), f"a photo of {phrase}"
 
 
-def _one(label: str, color: str = "") -> str:
+def _with_article(label: str, color: str = "") -> str:
     """Return one object with its article: "an apple", "a red apple"."""
-    phrase = f"{color} {_words()['one'].get(label, label)}".strip()
+    phrase = f"{color} {_load_words()['one'].get(label, label)}".strip()
     return f"{'an' if phrase[0] in 'aeiou' else 'a'} {phrase}"
 
 

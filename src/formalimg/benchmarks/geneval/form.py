@@ -31,32 +31,32 @@ def parse_metadata(metadata: Mapping[str, Any]) -> ObjectSpec:
     tag = metadata.get("tag", "")
     if not isinstance(tag, str):
         raise FormalimgError("tag must be text: give one of " + ", ".join(TAGS))
-    included = _entries(metadata, "include")
-    excluded = _entries(metadata, "exclude")
+    included = _read_entries(metadata, "include")
+    excluded = _read_entries(metadata, "exclude")
     if not included and not excluded:
         raise FormalimgError("include names no objects: give at least one, as in {'class': 'cup', 'count': 1}")
-    include = tuple(_included(entry, place) for place, entry in enumerate(included))
+    include = tuple(_read_included(entry, index) for index, entry in enumerate(included))
     exclude = tuple(
-        ExcludedObjects(_label(entry, "exclude", place), _count(entry, "exclude", place))
-        for place, entry in enumerate(excluded)
+        ExcludedObjects(_read_label(entry, "exclude", index), _read_count(entry, "exclude", index))
+        for index, entry in enumerate(excluded)
     )
     return ObjectSpec(tag, include, exclude)
 
 
-def _entries(metadata: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
-    found = metadata.get(name, ())
-    if not isinstance(found, list | tuple) or not all(isinstance(entry, Mapping) for entry in found):
+def _read_entries(metadata: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    entries = metadata.get(name, ())
+    if not isinstance(entries, list | tuple) or not all(isinstance(entry, Mapping) for entry in entries):
         raise FormalimgError(f"{name} must be a list of objects with class and count")
-    if len(found) > MAX_REQUIREMENTS:
-        raise FormalimgError(f"{name} has {len(found)} entries: {MAX_REQUIREMENTS} are the most")
-    return list(found)
+    if len(entries) > MAX_REQUIREMENTS:
+        raise FormalimgError(f"{name} has {len(entries)} entries: {MAX_REQUIREMENTS} are the most")
+    return list(entries)
 
 
-def _included(entry: Mapping[str, Any], place: int) -> IncludedObjects:
-    label, count = _label(entry, "include", place), _count(entry, "include", place)
+def _read_included(entry: Mapping[str, Any], index: int) -> IncludedObjects:
+    label, count = _read_label(entry, "include", index), _read_count(entry, "include", index)
     color = entry.get("color", "")
     if color != "" and not _is_word(color):
-        raise FormalimgError(f"include[{place}]: color must be a word, such as red")
+        raise FormalimgError(f"include[{index}]: color must be a word, such as red")
     if "position" not in entry:
         return IncludedObjects(label, count, color)
     position = entry["position"]
@@ -65,31 +65,31 @@ def _included(entry: Mapping[str, Any], place: int) -> IncludedObjects:
         or len(position) != 2
         or position[0] not in RELATIONS
         or type(position[1]) is not int
-        or not 0 <= position[1] < place
+        or not 0 <= position[1] < index
     ):
         raise FormalimgError(
-            f"include[{place}]: position must be one of {', '.join(RELATIONS)} and the place of an entry before it"
+            f"include[{index}]: position must be one of {', '.join(RELATIONS)} and the place of an entry before it"
         )
     return IncludedObjects(label, count, color, position[0], position[1])
 
 
-def _label(entry: Mapping[str, Any], name: str, place: int) -> str:
+def _read_label(entry: Mapping[str, Any], name: str, index: int) -> str:
     label = entry.get("class")
     if not _is_word(label):
-        raise FormalimgError(f"{name}[{place}]: class must be the name of a class, such as cup")
+        raise FormalimgError(f"{name}[{index}]: class must be the name of a class, such as cup")
     return str(label)
 
 
-def _count(entry: Mapping[str, Any], name: str, place: int) -> int:
+def _read_count(entry: Mapping[str, Any], name: str, index: int) -> int:
     count = entry.get("count")
     if type(count) is not int or not 1 <= count <= MAX_COUNT:
-        raise FormalimgError(f"{name}[{place}]: count must be a whole number from 1 to {MAX_COUNT}")
+        raise FormalimgError(f"{name}[{index}]: count must be a whole number from 1 to {MAX_COUNT}")
     return count
 
 
-def _is_word(given: object) -> bool:
+def _is_word(value: object) -> bool:
     """Return whether something is a word that formulas can quote."""
-    return is_text(given) and bool(str(given).strip()) and str(given).isprintable() and "'" not in str(given)
+    return is_text(value) and bool(str(value).strip()) and str(value).isprintable() and "'" not in str(value)
 
 
 NEEDED: tuple[str, ...] = ("task", "include")

@@ -144,7 +144,9 @@ class ObjectJudge:
         except FormulaError as error:
             return Unscored("not understood", error.problems[0].message, evidence, grounding.cost)
         chosen = verdicts[self.profile]
-        evidence["profiles"] = {name: {"passed": found.passed, **found.evidence} for name, found in verdicts.items()}
+        evidence["profiles"] = {
+            name: {"passed": verdict.passed, **verdict.evidence} for name, verdict in verdicts.items()
+        }
         reasons = [part.reason for part in chosen.parts if part.reason and part.score < 1]
         evidence["explanation"] = "\n".join(reasons) or "all that is asked for was found"
         return Verdict(chosen.passed, chosen.parts, evidence, grounding.cost)
@@ -174,26 +176,26 @@ def judge_by_profiles(
     }
 
 
-def _by_rule(found: DetectionVerdict, evidence: Mapping[str, object]) -> ProfileVerdict:
+def _by_rule(verdict: DetectionVerdict, evidence: Mapping[str, object]) -> ProfileVerdict:
     parts = tuple(
         Part(check.name, check.kind, float(check.passed), about=check.about, reason=check.reason)
-        for check in found.checks
+        for check in verdict.checks
     )
-    return ProfileVerdict(found.passed, parts, evidence)
+    return ProfileVerdict(verdict.passed, parts, evidence)
 
 
 def open_judge(suite: str, name: str | None, options: Mapping[str, str]) -> Judge:
     """Return the judge that looks for objects, and decides by a rule."""
     name = name or ICONS
-    given = dict(options)
-    reader = Options(suite, {key: given.pop(key) for key in _OPTIONS if key in given})
-    own: dict[str, Any] = {
+    grounder_options = dict(options)
+    reader = Options(suite, {key: grounder_options.pop(key) for key in _OPTIONS if key in grounder_options})
+    settings: dict[str, Any] = {
         "profile": reader.choice("profile", RULE_PROFILES, "official"),
         **read_color_options(reader, name),
         "threshold": reader.number("confidence", 0.3, minimum=0, maximum=1),
         "counting_threshold": reader.number("counting_confidence", 0.9, minimum=0, maximum=1),
     }
-    return ObjectJudge(open_rule_grounder(suite, name, given, own["threshold"]), **own)
+    return ObjectJudge(open_rule_grounder(suite, name, grounder_options, settings["threshold"]), **settings)
 
 
 def reopen_judge(recorded: RecordedModels) -> Judge:
@@ -224,7 +226,7 @@ def judge_drawn(item: Item[object], drawn: DrawnScene, profile: str) -> Verdict 
         verdicts = judge_by_profiles(spec, drawn.scene.objects)
     except FormulaError as error:
         return Unscored("not understood", error.problems[0].message)
-    if len({found.passed for found in verdicts.values()}) > 1:
+    if len({verdict.passed for verdict in verdicts.values()}) > 1:
         return Unscored("not understood", "by one profile it passes and by another it does not")
     chosen = verdicts[cast(RuleProfile, profile)]
     parts = tuple(part for part in chosen.parts if part.score == 1 or part.reason)

@@ -53,19 +53,19 @@ _OTHER_LEVEL = len(TAGS) + 1
 
 def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
     """Return the items in a metadata file, or in the folder that holds it, as `formalimg pull` makes it."""
-    place = path
+    file = path
     if path.is_dir():
-        found = [path / name for name in _PLACES if (path / name).is_file()]
-        if not found:
+        files = [path / name for name in _PLACES if (path / name).is_file()]
+        if not files:
             findings.add(str(path), f"there is no {METADATA_FILE}: give the file, or the folder that was pulled")
             return []
-        place = found[0]
+        file = files[0]
     items: list[Item[Any]] = []
     prompts: set[str] = set()
-    for number, line in enumerate(read_file_bytes(place).splitlines()):
+    for number, line in enumerate(read_file_bytes(file).splitlines()):
         if not line.strip():
             continue
-        item = _read_line(line, number, suite, prompts, f"{place}, line {number + 1}", findings)
+        item = _read_line(line, number, suite, prompts, f"{file}, line {number + 1}", findings)
         if item is not None:
             items.append(item)
     return items
@@ -82,24 +82,24 @@ def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
 
 
 def _read_line(
-    line: bytes, number: int, suite: str, prompts: set[str], where: str, findings: ItemFindings
+    line: bytes, number: int, suite: str, prompts: set[str], location: str, findings: ItemFindings
 ) -> Item[Any] | None:
     try:
         fields, tags = decode_leniently(line)
     except ValueError as error:
-        findings.skip(where, str(error))
+        findings.skip(location, str(error))
         return None
     if not isinstance(fields, dict):
-        findings.skip(where, "it is no object with tag, include and prompt")
+        findings.skip(location, "it is no object with tag, include and prompt")
         return None
     odd = set(tags)
-    given = fields.get("prompt")
-    prompt, broken = clean_text(" ".join(given.split())) if isinstance(given, str) else ("", False)
+    value = fields.get("prompt")
+    prompt, broken = clean_text(" ".join(value.split())) if isinstance(value, str) else ("", False)
     if broken or not prompt.isprintable():
         odd.add(BROKEN_TEXT)
     spec = _read_spec(fields, odd)
     if not prompt and not spec.include:
-        findings.skip(where, "it has neither a prompt nor objects")
+        findings.skip(location, "it has neither a prompt nor objects")
         return None
     if not prompt:
         odd.add(NO_PROMPT)
@@ -117,13 +117,13 @@ def _read_line(
 
 def _read_spec(fields: dict[str, Any], odd: set[str]) -> ObjectSpec:
     tag = fields.get("tag")
-    known = tag if isinstance(tag, str) and tag in TAGS else "other"
+    task = tag if isinstance(tag, str) and tag in TAGS else "other"
     try:
-        spec = parse_metadata({**fields, "tag": known})
+        spec = parse_metadata({**fields, "tag": task})
     except FormalimgError:
         odd.add(UNREADABLE_OBJECTS)
-        return ObjectSpec(known, ())
-    if any(one.color and one.color not in OBJECT_COLORS for one in spec.include):
+        return ObjectSpec(task, ())
+    if any(included.color and included.color not in OBJECT_COLORS for included in spec.include):
         odd.add(OUTSIDE_VOCABULARY)
     return spec
 
@@ -153,7 +153,7 @@ def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Candid
         number = sample[1]
         if number not in items:
             beside = f"{number}/metadata.jsonl"
-            prompt = _prompt(folder, beside) if beside in described else None
+            prompt = _read_prompt(folder, beside) if beside in described else None
             items[number] = (
                 (_item_at(number, folder, index), "place")
                 if prompt is None
@@ -163,11 +163,11 @@ def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Candid
         yield CandidateFile(file, None if item is None else FolderImage(item, int(sample[2])), by=by)
 
 
-def _prompt(folder: FolderListing, file: str) -> str | None:
-    for where, row in read_jsonl_rows(folder.path, file):
+def _read_prompt(folder: FolderListing, file: str) -> str | None:
+    for location, row in read_jsonl_rows(folder.path, file):
         prompt = row.get("prompt")
         if prompt is not None and not isinstance(prompt, str):
-            raise FormalimgError(f"{where}: prompt must be text")
+            raise FormalimgError(f"{location}: prompt must be text")
         return prompt
     return None
 
@@ -191,10 +191,10 @@ def _item_at(number: str, folder: FolderListing, index: ItemIndex) -> str | None
     return index.item_at(int(number))
 
 
-def example_file(wanted: RequestedImage) -> str:
+def example_file(image: RequestedImage) -> str:
     """Return how the file of an image may be called."""
-    file = f"{wanted.number or 0:05}/samples/{wanted.sample:04}.png"
-    return f"{file}, or the prompt {truncate(wanted.prompt, 30, 10)!r} in a metadata.jsonl beside samples/"
+    file = f"{image.number or 0:05}/samples/{image.sample:04}.png"
+    return f"{file}, or the prompt {truncate(image.prompt, 30, 10)!r} in a metadata.jsonl beside samples/"
 
 
 LAYOUT = ImageLayout("geneval", has_image_layout, image_candidates, example_file)

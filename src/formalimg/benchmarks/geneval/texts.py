@@ -25,9 +25,9 @@ def item_lines(item: Item[ObjectSpec]) -> Iterator[str]:
     yield f"{item.suite}/{item.id}, {level_names.get(item.level, item.level)}\n\n{item.prompt}\n"
     yield from odd_meanings(item.tags)
     yield "objects"
-    for one in spec.include:
-        place = "" if one.target is None else f", {one.relation} {spec.include[one.target].label}"
-        yield f"  {one.count} {' '.join(filter(None, (one.color, one.label)))}{place}"
+    for included in spec.include:
+        position = "" if included.target is None else f", {included.relation} {spec.include[included.target].label}"
+        yield f"  {included.count} {' '.join(filter(None, (included.color, included.label)))}{position}"
     for absent in spec.exclude:
         yield f"  fewer than {absent.count} {absent.label}"
     yield "\nformulas"
@@ -37,9 +37,9 @@ def item_lines(item: Item[ObjectSpec]) -> Iterator[str]:
 
 def datasheet(suite: str, items: Sequence[Item[Any]]) -> Datasheet:
     """Return what an export says of items, with counts of what they ask for."""
-    counts = Counter(one.label for item in items for one in item.spec.include)
-    colored = sum(bool(one.color) for item in items for one in item.spec.include)
-    placed = sum(one.target is not None for item in items for one in item.spec.include)
+    counts = Counter(included.label for item in items for included in item.spec.include)
+    colored = sum(bool(included.color) for item in items for included in item.spec.include)
+    placed = sum(included.target is not None for item in items for included in item.spec.include)
     notes = [
         f"{counts.total():,} requirements for objects of {len(counts)} classes.",
         f"{colored:,} name a colour, and {placed:,} a place relative to another object.",
@@ -61,16 +61,16 @@ def explain_failure(part: Part, verdict: Verdict) -> list[SceneSentence]:
     except SceneError:
         objects = ()
     spoken = frozenset(number for number, obj in enumerate(objects) if obj.label in part.about)
-    said = _counted_boxes(part, objects) or _placed_boxes(part, [obj.label for obj in objects])
-    return [SceneSentence(said or reason_by_count(part.reason), spoken)]
+    sentence = _explain_count(part, objects) or _explain_position(part, [obj.label for obj in objects])
+    return [SceneSentence(sentence or reason_by_count(part.reason), spoken)]
 
 
-def _counted_boxes(part: Part, objects: Sequence[SceneObject]) -> str:
+def _explain_count(part: Part, objects: Sequence[SceneObject]) -> str:
     """Return how many objects were found and wanted; empty if that is not the reason, or others may be meant."""
-    found = _WANTED.fullmatch(part.reason)
-    if found is None or not part.about:
+    match = _WANTED.fullmatch(part.reason)
+    if match is None or not part.about:
         return ""
-    how, wanted, noun, number, listed = found.groups()
+    qualifier, required, noun, number, listed = match.groups()
     if part.kind == "attribute":  # the rule looks at the most certain boxes only
         color, label = part.about
         colors = [obj.color for obj in objects if obj.label == label]
@@ -78,22 +78,22 @@ def _counted_boxes(part: Part, objects: Sequence[SceneObject]) -> str:
             return ""
         if len(colors) == 1 and listed == f"1 {colors[0]}":
             return f"the {label} is {colors[0]}, not {color}"
-    what = noun if number in ("0", "1") else plural_of(noun)
-    if how == "fewer than ":
-        return f"{number} {what} found, fewer than {wanted} allowed"
-    if number == "0" and wanted == "1":
+    objects_text = noun if number in ("0", "1") else plural_of(noun)
+    if qualifier == "fewer than ":
+        return f"{number} {objects_text} found, fewer than {required} allowed"
+    if number == "0" and required == "1":
         return f"no {noun} found"
-    return f"{'no' if number == '0' else number} {what} found, {how or ''}{wanted} needed"
+    return f"{'no' if number == '0' else number} {objects_text} found, {qualifier or ''}{required} needed"
 
 
-def _placed_boxes(part: Part, labels: Sequence[str]) -> str:
+def _explain_position(part: Part, labels: Sequence[str]) -> str:
     """Return where an object is in place of where it should be; empty if that is not the reason, or there are more."""
-    found = _PLACED.fullmatch(part.reason)
-    if found is None or len(part.about) != 3:
+    match = _PLACED.fullmatch(part.reason)
+    if match is None or len(part.about) != 3:
         return ""
     relation, label, target = part.about
     if not labels.count(label) == labels.count(target) == 1:
         return ""
-    if found[1] == "in no clear direction":
+    if match[1] == "in no clear direction":
         return f"the {label} is not {relation} the {target}"
-    return f"the {label} is {found[1]} the {target}, not {relation} it"
+    return f"the {label} is {match[1]} the {target}, not {relation} it"

@@ -43,8 +43,10 @@ class QuestionFormat(NamedTuple):
 def find_format(rows: Sequence[TableRecord]) -> QuestionFormat | None:
     """Return the format of the records of a file; None if it is none of a published benchmark."""
     first = rows[:_ENOUGH]
-    there = set().union(*(row.fields for row in first))
-    return next((one for one in FORMATS if one.columns <= there and one.fits(first)), None)
+    columns = set().union(*(row.fields for row in first))
+    return next(
+        (known_format for known_format in FORMATS if known_format.columns <= columns and known_format.fits(first)), None
+    )
 
 
 def dsg_split(item: str) -> str:
@@ -58,10 +60,10 @@ def _read_dsg(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRecord]:
 
 
 def _read_dpg(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRecord]:
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         # The first word of the tuple is the category that the published code goes by.
         category = str(row.fields.get("tuple", "")).partition("(")[0].partition("-")[0].strip()
-        tags = {"tags": FIRST_ROW} if place == 0 else {}
+        tags = {"tags": FIRST_ROW} if index == 0 else {}
         yield row._replace(fields={**row.fields, **({"category": category} if category else {}), **tags})
 
 
@@ -70,20 +72,20 @@ def _read_oneig(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRecord
     prompts = _oneig_prompts(path, part)
     for row in rows:
         name = str(row.fields.get("id", ""))
-        asked, above = (_oneig_mapping(row.fields.get(field)) for field in ("question", "dependency"))
-        questions = [{"id": key, "question": text, "parents": above.get(key)} for key, text in asked.items()]
-        found = {"id": f"{part}-{name}", "prompt": prompts.get(name, ""), "questions": questions, "tags": part}
-        yield row._replace(fields=found)
+        texts, above = (_oneig_mapping(row.fields.get(field)) for field in ("question", "dependency"))
+        questions = [{"id": key, "question": text, "parents": above.get(key)} for key, text in texts.items()]
+        fields = {"id": f"{part}-{name}", "prompt": prompts.get(name, ""), "questions": questions, "tags": part}
+        yield row._replace(fields=fields)
 
 
-def _oneig_mapping(given: Any) -> dict[str, Any]:
+def _oneig_mapping(entry: Any) -> dict[str, Any]:
     """Return a mapping by number that may be written as JSON in a text."""
-    if isinstance(given, str):
+    if isinstance(entry, str):
         try:
-            given = json.loads(given)
+            entry = json.loads(entry)
         except (ValueError, RecursionError):
-            given = None
-    return {str(key): value for key, value in given.items()} if isinstance(given, dict) else {}
+            entry = None
+    return {str(key): value for key, value in entry.items()} if isinstance(entry, dict) else {}
 
 
 _ONEIG_PARTS = {"anime": "anime", "human": "portrait", "object": "object"}
@@ -94,49 +96,51 @@ def _oneig_prompts(path: Path, part: str) -> dict[str, str]:
     """Return the prompts by id from the table of prompts, which lies at the root of the benchmark's repository."""
     language = "zh" if path.stem.endswith("_zh") else "en"
     tables = ("OneIG-Bench-ZH.csv",) if language == "zh" else ("OneIG-Bench.csv",)
-    place = next((one for folder in path.parents[:4] for name in tables if (one := folder / name).is_file()), None)
-    if place is None:
+    table = next(
+        (candidate for folder in path.parents[:4] for name in tables if (candidate := folder / name).is_file()), None
+    )
+    if table is None:
         return {}
     word = _ONEIG_PARTS.get(part, part)
     fields = (f"prompt_{language}", "prompt_cn", "prompt")
     return {
         row.text(("id",)): row.text(fields)
-        for row in read_table(place, lambda where, why: None)
+        for row in read_table(table, lambda location, reason: None)
         if word in row.text(("category",)).lower()
     }
 
 
 def _read_tiif(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRecord]:
     described = _tiif_descriptions(path)
-    for place, row in enumerate(rows):
+    for index, row in enumerate(rows):
         kind = row.text(("type",)) or path.stem
-        asked, answers = (row.fields.get(f"yn_{field}_list") for field in ("question", "answer"))
-        given = answers if isinstance(answers, list) else []
+        texts, answers = (row.fields.get(f"yn_{field}_list") for field in ("question", "answer"))
+        expected = answers if isinstance(answers, list) else []
         questions = [
-            {"question": text, "expected": given[n] if n < len(given) else "unknown", "category": kind}
-            for n, text in enumerate(asked if isinstance(asked, list) else [])
+            {"question": text, "expected": expected[n] if n < len(expected) else "unknown", "category": kind}
+            for n, text in enumerate(texts if isinstance(texts, list) else [])
         ]
         called = re.sub(r"[^\w.-]+", "_", kind)  # as in action+3d
-        own = {**(described[place] if place < len(described) else {}), **row.fields}
+        row_fields = {**(described[index] if index < len(described) else {}), **row.fields}
         for length in ("short", "long"):
-            prompt = own.get(f"{length}_description")
-            found = {
-                "id": f"{called}-{length}-{place}",
+            prompt = row_fields.get(f"{length}_description")
+            record = {
+                "id": f"{called}-{length}-{index}",
                 "prompt": prompt,
                 "questions": questions,
                 "tags": [kind, length],
             }
-            yield row._replace(fields=found)
+            yield row._replace(fields=record)
 
 
 def _tiif_descriptions(path: Path) -> list[dict[str, Any]]:
     """Return the prompts of a file of questions, line by line, from the folder beside it that holds them."""
     beside = path.parent.with_name(path.parent.name.replace("_eval_prompts", "_prompts"))
-    place = beside / path.name.replace("_eval_prompts", "_prompts")
-    if place == path or not place.is_file():
+    file = beside / path.name.replace("_eval_prompts", "_prompts")
+    if file == path or not file.is_file():
         return []
     try:
-        return [row.fields for row in read_table(place, lambda where, why: None)]
+        return [row.fields for row in read_table(file, lambda location, reason: None)]
     except FormalimgError:
         return []
 
@@ -146,8 +150,8 @@ def _read_corebench(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRe
         checks = row.fields.get("checklist")
         questions = [_corebench_question(check) for check in checks] if isinstance(checks, list) else checks
         tags = [row.text((field,)) for field in ("sub_class", "main_class")]
-        found = {"id": row.fields.get("id"), "prompt": row.fields.get("prompt"), "questions": questions, "tags": tags}
-        yield row._replace(fields=found)
+        fields = {"id": row.fields.get("id"), "prompt": row.fields.get("prompt"), "questions": questions, "tags": tags}
+        yield row._replace(fields=fields)
 
 
 def _corebench_question(check: Any) -> dict[str, Any]:
@@ -216,11 +220,11 @@ def _has_questions(rows: Sequence[TableRecord]) -> bool:
 
 def _read_files(files: Mapping[Path, Sequence[TableRecord]], suite: str, findings: ItemFindings) -> list[Item[Any]]:
     """Read files of one format."""
-    known = find_format(next(iter(files.values())))
-    if known is None:
+    file_format = find_format(next(iter(files.values())))
+    if file_format is None:
         return list(read_graphs([row for rows in files.values() for row in rows], suite, findings))
-    read = [row for path, rows in files.items() for row in known.read(rows, path)]
-    return list(read_graphs(read, suite, findings, known.zeroing))
+    read = [row for path, rows in files.items() for row in file_format.read(rows, path)]
+    return list(read_graphs(read, suite, findings, file_format.zeroing))
 
 
 def _read_folder(folder: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
@@ -229,15 +233,15 @@ def _read_folder(folder: Path, suite: str, findings: ItemFindings) -> list[Item[
     There must be one, or several of a format that comes in parts; others are named, because their items may be other
     ones of the same ids.
     """
-    found = {}
-    for path in sorted(one for one in folder.iterdir() if one.suffix.lower() in _SUFFIXES and one.is_file()):
-        rows = read_table(path, lambda where, why: None)
+    tables = {}
+    for path in sorted(file for file in folder.iterdir() if file.suffix.lower() in _SUFFIXES and file.is_file()):
+        rows = read_table(path, lambda location, reason: None)
         if _has_questions(rows):
-            found[path] = rows
-    formats = {find_format(rows) for rows in found.values()}
-    known = next(iter(formats)) if len(formats) == 1 else None
-    if len(found) != 1 and not (known and known.in_parts):
-        names = ", ".join(path.name for path in found) or "none"
+            tables[path] = rows
+    formats = {find_format(rows) for rows in tables.values()}
+    file_format = next(iter(formats)) if len(formats) == 1 else None
+    if len(tables) != 1 and not (file_format and file_format.in_parts):
+        names = ", ".join(path.name for path in tables) or "none"
         findings.add(str(folder), f"it must hold one file of questions, and holds {names}: give the file")
         return []
-    return _read_files(found, suite, findings)
+    return _read_files(tables, suite, findings)

@@ -38,8 +38,8 @@ def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[
     """Return the items in a list of prompts, or in the folder that holds the lists, as `formalimg pull` makes it."""
     files = _lists_in(path) if path.is_dir() else {_task_of(path): path}
     if not files or None in files:
-        known = ", ".join(f"{task}{_ENDING}" for task in COMPOSITION_TASKS)
-        findings.add(str(path), f"it is none of the lists {known}: give one, or the folder that was pulled")
+        names = ", ".join(f"{task}{_ENDING}" for task in COMPOSITION_TASKS)
+        findings.add(str(path), f"it is none of the lists {names}: give one, or the folder that was pulled")
         return []
     items: list[Item[Any]] = []
     for task, file in files.items():
@@ -62,11 +62,11 @@ def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
 
 
 def _lists_in(folder: Path) -> dict[CompositionTask | None, Path]:
-    for place in _FOLDERS:
-        found = {task: folder / place / f"{task}{_ENDING}" for task in COMPOSITION_TASKS}
-        there: dict[CompositionTask | None, Path] = {task: file for task, file in found.items() if file.is_file()}
-        if there:
-            return there
+    for subfolder in _FOLDERS:
+        files = {task: folder / subfolder / f"{task}{_ENDING}" for task in COMPOSITION_TASKS}
+        existing: dict[CompositionTask | None, Path] = {task: file for task, file in files.items() if file.is_file()}
+        if existing:
+            return existing
     return {}
 
 
@@ -77,9 +77,9 @@ def _task_of(file: Path) -> CompositionTask | None:
 
 
 def _read_line(line: str, task: CompositionTask, number: int, suite: str, prompts: set[str]) -> Item[Any]:
-    given, _, more = line.partition("\t")
+    text, _, more = line.partition("\t")
     odd: set[str] = set()
-    prompt, broken = clean_text(" ".join(given.split()))
+    prompt, broken = clean_text(" ".join(text.split()))
     if broken or "\ufffd" in prompt or not prompt.isprintable():
         prompt = "".join(letter if letter.isprintable() else "\ufffd" for letter in prompt)
         odd.add(BROKEN_TEXT)
@@ -115,17 +115,17 @@ def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Candid
     """
     named: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for file in folder.files:
-        if found := _PROMPT_AND_NUMBER.fullmatch(file):
-            named.setdefault((found["parents"] or "", found["prompt"]), []).append((int(found["number"]), file))
+        if match := _PROMPT_AND_NUMBER.fullmatch(file):
+            named.setdefault((match["parents"] or "", match["prompt"]), []).append((int(match["number"]), file))
         elif is_any_image(file):
             yield CandidateFile(file, None)
     for (parents, prompt), files in named.items():
         tasks = tuple(f"{parent.lower()}-" for parent in parents.split("/") if parent)
         items = index.items_with(prompt)
         items = [item for item in items if tasks and item.startswith(tasks)] or items
-        each = -(-len(files) // len(items)) if items else 1
-        for place, (_, file) in enumerate(sorted(files)):
-            image = FolderImage(items[place // each], place % each) if items else None
+        per_item = -(-len(files) // len(items)) if items else 1
+        for number, (_, file) in enumerate(sorted(files)):
+            image = FolderImage(items[number // per_item], number % per_item) if items else None
             yield CandidateFile(file, image, by="name")
 
 
