@@ -232,7 +232,7 @@ def read_layout_plan(text: str) -> object:
 def _mixture() -> Any:
     plan, pools = AuthoringPlan("conceptmix", (3,), 1), load_pools()
     drawn = draw_mixture(plan, pools, Slot(0, 3), 0)
-    binding = complete_binding(drawn.binding, drawn.chance)
+    binding = complete_binding(drawn.binding, drawn.rng)
     return make_mixture(drawn.concepts, binding, pools), pools
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -252,7 +253,7 @@ def test_the_easy_and_the_hard_variant_differ_in_most_items() -> None:
         assert unlike not in found
 
 
-def values(items: list[Item[ConceptSpec]], category: str) -> set[str]:
+def values(items: Sequence[Item[ConceptSpec]], category: str) -> set[str]:
     return {each.value for item in items for each in item.spec.concepts if each.category == category}
 
 

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from formalimg._util.io import atomic_folder, atomic_write
 from formalimg.benchmarks.conceptmix.image_files import concept_image_name, find_published_index
@@ -125,9 +125,7 @@ def export_conceptmix(run: StoredRun, folder: str | Path, name: str) -> Exported
     return ExportedRun(images, len(exported), len(scored), Counter(outcome.reason for outcome in unscored))
 
 
-def _list_images(
-    images: Sequence[Judged], items: Mapping[str, Item[ConceptSpec]], folder: Path
-) -> Iterator[_ExportedImage]:
+def _list_images(images: Sequence[Judged], items: Mapping[str, Item[Any]], folder: Path) -> Iterator[_ExportedImage]:
     """Yield the images that exist, each with the name that the published scripts give it."""
     indexes = _item_indexes(images)
     for judged in images:

@@ -31,6 +31,8 @@ from formalimg.benchmarks.conceptmix.authoring.templates import (
     DrawnConcepts,
     ItemTalk,
     PublishedTalk,
+    RepeatedAnswer,
+    ValidityAnswer,
     draw_mixture,
     make_mixture,
 )
@@ -113,7 +115,7 @@ class ConceptAttempt:
     async def _check_caption(self, mix: ConceptMixture, caption: str) -> str:
         """Step 4. The published code takes what the checker repeats for the caption; the paper does not."""
         repeat = self.plan.choices.profile == "official-code"
-        answer = _accept(await self._item_talk.check(mix, caption, repeat=repeat))
+        answer: ValidityAnswer | RepeatedAnswer = _accept(await self._item_talk.check(mix, caption, repeat=repeat))
         return self._accept_new(caption_after_check(answer, caption, mix, self.pools), mix)
 
     def _accept_new(self, result: str | Rejection, mix: ConceptMixture) -> str:
