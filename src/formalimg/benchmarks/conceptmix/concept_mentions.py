@@ -326,3 +326,36 @@ def _is_absent(parsed: ParsedPrompt, mention: ConceptMention) -> bool:
         return True
     owned = parsed.tokens[mention.end + 1] if mention.end + 1 < len(parsed.tokens) else "."
     return parsed.tokens[mention.end : mention.end + 1] == ("s",) and owned not in function_words("wholes")
+
+
+def describes_image(parsed: ParsedPrompt, style: ConceptMention) -> bool:
+    """Return whether a style is that of the image: "a cartoon of a cat", but not "a cat watches a cartoon"."""
+    if _modifies_image(parsed, style.end):
+        return True
+    if parsed.is_unknown(style.end) and parsed.tokens[style.end] not in function_words("behind_nouns"):
+        return False
+    index, start = style.start - 1, parsed.sentence(style.start).start
+    skipped = function_words("articles") | function_words("degrees") | function_words("words_for_style")
+    while index >= start and (parsed.tokens[index] in skipped or _is_style(parsed, index)):
+        index -= 1
+    if index < start or parsed.tokens[index] in function_words("before_styles") | function_words("pictures"):
+        return True
+    # Ink is in bottles, and images are drawn with it.
+    before = parsed.tokens[max(index - 1, start) : index]
+    if parsed.tokens[index] == "of":
+        return bool(set(before) & (function_words("words_for_style") | function_words("pictures")))
+    return parsed.tokens[index] == "with" and bool(set(before) & function_words("makings"))
+
+
+def _modifies_image(parsed: ParsedPrompt, index: int) -> bool:
+    """Return whether an image or a depicted object comes next: "a cubist dog"."""
+    while index < len(parsed.tokens) and (parsed.is_adjective(index) or _is_style(parsed, index)):
+        index += 1
+    token = parsed.tokens[index] if index < len(parsed.tokens) else "."
+    return index in parsed.objects or token in function_words("pictures") | function_words("words_for_style")
+
+
+def _is_style(parsed: ParsedPrompt, index: int) -> bool:
+    return any(
+        mention.start <= index < mention.end for mention in parsed.mentions if mention.concept.category == "style"
+    )

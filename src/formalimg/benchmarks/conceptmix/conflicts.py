@@ -283,19 +283,13 @@ def count_problems(placed: Sequence[BoundRelation], scene: SceneObjects) -> int:
         # An unknown relation may be symmetric, as "next to" is.
         problems += BoundRelation(converse_of(name) or name, second, first) in placed[:index]
         problems += first > drawn and second > drawn
-        problems += name == "outside" and _is_redundant_outside(relation, placed, objects)
+        # What could not be inside anyway.
+        problems += name == "outside" and (
+            not can_be_outside(objects[first - 1], objects[second - 1])
+            or any(_excludes_inside(further, first, second) for further in placed if further.name != "outside")
+        )
         problems += first != second and implausibility(name, objects[first - 1], objects[second - 1]) >= FAR_FETCHED
     return len(relation_conflicts(objects, placed)) + problems
-
-
-def _is_redundant_outside(
-    relation: BoundRelation, placed: Sequence[BoundRelation], objects: Sequence[BoundObject]
-) -> bool:
-    """Return whether the first object could not be inside the second anyway."""
-    _, first, second = relation
-    return not can_be_outside(objects[first - 1], objects[second - 1]) or any(
-        _excludes_inside(further, first, second) for further in placed if further.name != "outside"
-    )
 
 
 def _count_loops(placed: Sequence[BoundRelation]) -> int:

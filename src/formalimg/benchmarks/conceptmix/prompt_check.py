@@ -14,6 +14,7 @@ from formalimg.benchmarks.conceptmix.concept_mentions import (
     ConceptMention,
     ParsedPrompt,
     Phrase,
+    describes_image,
     find_phrases,
     parse_prompt,
     split_tokens,
@@ -193,39 +194,6 @@ def _find_subject(parsed: ParsedPrompt, obj: ConceptMention) -> ConceptMention:
     return obj
 
 
-def describes_image(parsed: ParsedPrompt, style: ConceptMention) -> bool:
-    """Return whether a style is that of the image: "a cartoon of a cat", but not "a cat watches a cartoon"."""
-    if _modifies_image(parsed, style.end):
-        return True
-    if parsed.is_unknown(style.end) and parsed.tokens[style.end] not in function_words("behind_nouns"):
-        return False
-    index, start = style.start - 1, parsed.sentence(style.start).start
-    skipped = function_words("articles") | function_words("degrees") | function_words("words_for_style")
-    while index >= start and (parsed.tokens[index] in skipped or _is_style(parsed, index)):
-        index -= 1
-    if index < start or parsed.tokens[index] in function_words("before_styles") | function_words("pictures"):
-        return True
-    # Ink is in bottles, and images are drawn with it.
-    before = parsed.tokens[max(index - 1, start) : index]
-    if parsed.tokens[index] == "of":
-        return bool(set(before) & (function_words("words_for_style") | function_words("pictures")))
-    return parsed.tokens[index] == "with" and bool(set(before) & function_words("makings"))
-
-
-def _modifies_image(parsed: ParsedPrompt, index: int) -> bool:
-    """Return whether an image or a depicted object comes next: "a cubist dog"."""
-    while index < len(parsed.tokens) and (parsed.is_adjective(index) or _is_style(parsed, index)):
-        index += 1
-    token = parsed.tokens[index] if index < len(parsed.tokens) else "."
-    return index in parsed.objects or token in function_words("pictures") | function_words("words_for_style")
-
-
-def _is_style(parsed: ParsedPrompt, index: int) -> bool:
-    return any(
-        mention.start <= index < mention.end for mention in parsed.mentions if mention.concept.category == "style"
-    )
-
-
 def is_negated(parsed: ParsedPrompt, binding: Binding) -> bool:
     """Return whether a text denies or doubts anything, in words that are not part of what is requested.
 
@@ -236,11 +204,6 @@ def is_negated(parsed: ParsedPrompt, binding: Binding) -> bool:
     spared.update(*parsed.occurrences("harmless"))
     spared.update(*(phrase for phrase in parsed.occurrences("apart") if _may_be_apart(parsed, phrase.start, binding)))
     return any(not spared.issuperset(phrase) for group in ("denials", "doubts") for phrase in parsed.occurrences(group))
-
-
-def is_vague(parsed: ParsedPrompt) -> bool:
-    """Return whether it speaks of some objects but not of all, or of no certain number: "at least one cat is red"."""
-    return bool(parsed.occurrences("vague"))
 
 
 def is_exact_number(parsed: ParsedPrompt, number: ConceptMention, binding: Binding) -> bool:
@@ -325,7 +288,8 @@ def missing_concepts(prompt: str, concepts: Sequence[BoundConcept], binding: Bin
     )
     if is_negated(parsed, binding):
         return tuple(bound.concept for bound in concepts)
-    vague = is_vague(parsed)
+    # Such as "at least one cat is red": of some objects but not of all, or of no certain number.
+    vague = bool(parsed.occurrences("vague"))
     facts = {fact for fact, _ in extract_facts(parsed, (relation.name for relation in binding.relations))}
     return tuple(
         bound.concept
@@ -397,7 +361,7 @@ def _is_requested(parsed: ParsedPrompt, mention: ConceptMention, requested: set[
     category = mention.concept.category
     if category not in ATTRIBUTES:
         return mention.concept in requested
-    having = set(_objects_with(mention.concept, binding))
+    having = {obj.item for obj in binding.objects if obj.attributes.get(category) == mention.concept.value}
     if category == "number":
         # Numbers that stand before no noun may count anything: "the two do not touch".
         counting = find_counted_objects(parsed, mention)
@@ -405,13 +369,6 @@ def _is_requested(parsed: ParsedPrompt, mention: ConceptMention, requested: set[
             return False
         return bool(counting & having) if counting else not counts_unknown_object(parsed, mention)
     return bool(attribute_owners(parsed, mention) & having)
-
-
-def _objects_with(concept: Concept, binding: Binding) -> Iterator[str]:
-    """Yield the names of objects that have an attribute."""
-    for obj in binding.objects:
-        if obj.attributes.get(concept.category) == concept.value:
-            yield obj.item
 
 
 def _extra_relations(parsed: ParsedPrompt, binding: Binding, pools: Pools) -> Iterator[tuple[int, str]]:

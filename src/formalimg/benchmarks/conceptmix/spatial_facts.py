@@ -224,15 +224,12 @@ def _is_inverted(
             for other_phrase in spatial_phrases(parsed, word_tables()["spatial"])
             if other_phrase.kind == "said"
         )
-        return not spoken_of and not again and (opened or not _has_unknown_subject(parsed, start, phrase.start))
+        # As in "a bird is to the left of …".
+        has_unknown_subject = any(parsed.is_unknown(index) for index in range(start, phrase.start))
+        return not spoken_of and not again and (opened or not has_unknown_subject)
     moved = function_words("copulas") | function_words("verbs") | {"there", ","}
     verb = bool({parsed.tokens[number] for number in between} & (moved - {","}))
     return opened and (verb or phrase.kind == "places") and parsed.is_adjacent(span.end, obj.start, moved)
-
-
-def _has_unknown_subject(parsed: ParsedPrompt, start: int, end: int) -> bool:
-    """Return whether there is an unknown subject: "a bird is to the left of …"."""
-    return any(parsed.is_unknown(index) for index in range(start, end))
 
 
 def _subjects_before(

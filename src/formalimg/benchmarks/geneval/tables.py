@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from formalimg.reports.comparison_model import HowCounted, SeenRun, run_cell, run_column
 from formalimg.reports.tables.format import level_head, level_name, level_word
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
-from formalimg.stats.observations import Observation, Summary
+from formalimg.stats.observations import Band, Observation, Rate
 from formalimg.stats.summary import summarize
 from formalimg.types import Benchmark, RunRecord, Table, Verdict
 
@@ -56,8 +56,8 @@ def _profile_rows(
             (
                 *run_cell(run.name, runs),
                 profile,
-                *(_level_cell(summary, level) for level in levels),
-                _overall_cell(summary),
+                *(_estimate_cell(summary.levels.get(level)) for level in levels),
+                _estimate_cell(summary.bands.get(_OVERALL)),
                 _share_cell([observation.passed for observation, _ in observations]),
                 _share_cell(_any_of_prompt([observation for observation, _ in observations])),
                 Number(sum(scores) / len(scores)) if scores else "",
@@ -106,11 +106,5 @@ def _share_cell(passed: Sequence[bool | None]) -> Cell:
     return Number(sum(scored) / len(scored), passed=sum(scored), scored=len(scored)) if scored else ""
 
 
-def _level_cell(summary: Summary, level: int) -> Cell:
-    rate = summary.levels.get(level)
-    return "" if rate is None else Number(rate.value, rate.interval)
-
-
-def _overall_cell(summary: Summary) -> Cell:
-    band = summary.bands.get(_OVERALL)
-    return "" if band is None else Number(band.value, band.interval)
+def _estimate_cell(estimate: Rate | Band | None) -> Cell:
+    return "" if estimate is None else Number(estimate.value, estimate.interval)

@@ -62,8 +62,10 @@ def _question_skills(run: SeenRun) -> Callable[[str], Sequence[str]]:
 
     def skills(item: str) -> Sequence[str]:
         if not skills_by_item:
-            for item in run.record.suite_items():
-                skills_by_item[item.id] = [question.category for question in getattr(item.spec, "questions", ())]
+            for suite_item in run.record.suite_items():
+                skills_by_item[suite_item.id] = [
+                    question.category for question in getattr(suite_item.spec, "questions", ())
+                ]
         return skills_by_item.get(item, ())
 
     return skills

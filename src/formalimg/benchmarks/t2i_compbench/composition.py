@@ -52,7 +52,8 @@ def find_noun_phrases(text: str) -> tuple[str, ...]:
             current.append(token)
         before = token
     phrases.append(current)
-    return tuple(_join_tokens(phrase) for phrase in phrases if _has_noun(phrase) or any(map(_is_adjective, phrase)))
+    named = (phrase for phrase in phrases if _has_noun(phrase) or any(map(_is_adjective, phrase)))
+    return tuple(" ".join(phrase).replace(" ,", ",") for phrase in named)
 
 
 def head_of(phrase: str) -> str:
@@ -113,10 +114,6 @@ def _joins_adjectives(token: str, phrase: Sequence[str], following: str) -> bool
     if token.lower() not in ("and", ",") or not phrase or not _is_adjective(phrase[-1]) or _has_noun(phrase):
         return False
     return bool(following) and not _is_break(following) and not _is_determiner(following)
-
-
-def _join_tokens(phrase: Sequence[str]) -> str:
-    return " ".join(phrase).replace(" ,", ",")
 
 
 CompositionTask: TypeAlias = Literal["color", "shape", "texture", "spatial", "numeracy"]

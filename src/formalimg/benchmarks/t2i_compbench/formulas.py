@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from formalimg.benchmarks.geneval.drawings import compose_objects
+from formalimg.benchmarks.geneval.drawings import compose_objects, scene_detections
 from formalimg.benchmarks.object_spec import OBJECT_COLORS, RELATIONS, ExcludedObjects, IncludedObjects, ObjectSpec
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.benchmarks.t2i_compbench.composition import (
@@ -123,11 +123,4 @@ def compose_composition(spec: QuestionSpec, request: ImageRequest) -> Scene | Re
     if find_asked_phrases(spec):
         return compose_objects(requested, request)
     square = (CANVAS, CANVAS)
-    return compose_objects(requested, request, lambda scene: box_verdict(spec, _scene_detections(scene), square).passed)
-
-
-def _scene_detections(scene: Scene) -> dict[str, list[dict[str, object]]]:
-    detections: dict[str, list[dict[str, object]]] = {}
-    for obj in scene.objects:
-        detections.setdefault(obj.label, []).append({"box": obj.box, "color": obj.color})
-    return detections
+    return compose_objects(requested, request, lambda scene: box_verdict(spec, scene_detections(scene), square).passed)

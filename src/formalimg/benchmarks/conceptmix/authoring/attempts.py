@@ -31,8 +31,6 @@ from formalimg.benchmarks.conceptmix.authoring.templates import (
     DrawnConcepts,
     ItemTalk,
     PublishedTalk,
-    RepeatedAnswer,
-    ValidityAnswer,
     draw_mixture,
     make_mixture,
 )
@@ -115,7 +113,9 @@ class ConceptAttempt:
     async def _check_caption(self, mix: ConceptMixture, caption: str) -> str:
         """Step 4. The published code takes what the checker repeats for the caption; the paper does not."""
         repeat = self.plan.choices.profile == "official-code"
-        answer: ValidityAnswer | RepeatedAnswer = _accept(await self._item_talk.check(mix, caption, repeat=repeat))
+        answer = await self._item_talk.check(mix, caption, repeat=repeat)
+        if isinstance(answer, Rejection):
+            raise _RejectedError(answer)
         return self._accept_new(caption_after_check(answer, caption, mix, self.pools), mix)
 
     def _accept_new(self, result: str | Rejection, mix: ConceptMixture) -> str:

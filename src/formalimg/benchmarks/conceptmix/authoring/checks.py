@@ -115,16 +115,12 @@ def binding_changes(before: Binding, after: Binding) -> str | None:
     To complete a binding is to fill in the open ids of its relations, each with two different objects, and to add
     objects that have an item and nothing else. Anything more is a change, and so is anything left open.
     """
-    return (
-        "; ".join(
-            (
-                *_object_list_changes(before, after),
-                *_style_changes(before, after),
-                *_relation_list_changes(before, after),
-            )
-        )
-        or None
+    changes = (
+        _object_list_changes(before, after),
+        _style_changes(before, after),
+        _relation_list_changes(before, after),
     )
+    return "; ".join(change for group in changes for change in group) or None
 
 
 def _object_list_changes(before: Binding, after: Binding) -> Iterator[str]:
@@ -241,7 +237,7 @@ def check_questions(questions: Sequence[str], mix: ConceptMixture, pools: Pools)
     ours = template_questions(mix.concepts, mix.binding)
     for number, (line, bound) in enumerate(zip(lines, mix.concepts, strict=True)):
         repeated = line in lines[:number] and mix.statements[number] not in mix.statements[:number]
-        own_pairs = _word_pairs(f"{mix.statements[number]} . {ours[number]}")
+        own_pairs = frozenset(pairwise(_split_words(f"{mix.statements[number]} . {ours[number]}")))
         if repeated or not _asks_for(line, bound, mix.binding, own_pairs, pools):
             category, value = bound.concept
             return Rejection("question out of order", f"not for {category} {value}: {truncate(line, 200, 50)}")
@@ -326,10 +322,6 @@ def _find_turning_words(words: Sequence[str], fitting: Collection[str]) -> Itera
 def _is_own(words: Sequence[str], index: int, own_pairs: Collection[tuple[str, str]]) -> bool:
     """Does a word stand beside the same word as in the concept's own statement or question?"""
     return any(pair in own_pairs for pair in pairwise(words[max(index - 1, 0) : index + 2]))
-
-
-def _word_pairs(text: str) -> frozenset[tuple[str, str]]:
-    return frozenset(pairwise(_split_words(text)))
 
 
 def _split_words(text: str) -> list[str]:

@@ -163,7 +163,9 @@ def study_captions(
             settings: dict[str, object] = {"lexicon": f"version {VERSION}"}
             tally.files = stack.enter_context(CaptionResultWriter(folder)) if folder else None
             for caption in captions:
-                tally.add(_look_up(caption))
+                mentions = tuple(find_mentions(caption.text))
+                mask = categories_to_mask(mention.category for mention in mentions)
+                tally.add(CaptionResult(caption, mask, mentions))
         else:
             from formalimg.benchmarks.conceptmix.captions.chat import (  # takes asyncio and pydantic
                 CaptionAnswerCache,
@@ -208,11 +210,6 @@ class _CaptionTally:
             self.files.add(result)
         self.done += 1
         self.on_progress(self.done)
-
-
-def _look_up(caption: Caption) -> CaptionResult:
-    mentions = tuple(find_mentions(caption.text))
-    return CaptionResult(caption, categories_to_mask(mention.category for mention in mentions), mentions)
 
 
 def _not_empty(captions: Iterator[Caption], tally: _CaptionTally) -> Iterator[Caption]:
