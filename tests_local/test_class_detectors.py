@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from formalimg.benchmarks.geneval.spec import parse_metadata
+from formalimg.benchmarks.geneval.form import parse_metadata
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.factory import open_judge
 from formalimg.judges.grounders.detector import open_detector

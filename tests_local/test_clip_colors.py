@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from formalimg.benchmarks.geneval.spec import parse_metadata
+from formalimg.benchmarks.geneval.form import parse_metadata
 from formalimg.benchmarks.object_spec import OBJECT_COLORS
 from formalimg.drawing.icon_scene import draw
 from formalimg.judges.base import LoadedImage

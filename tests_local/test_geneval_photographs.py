@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from formalimg.benchmarks.geneval.spec import parse_metadata
+from formalimg.benchmarks.geneval.form import parse_metadata
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.factory import open_judge
 from formalimg.types import Item, Verdict

@@ -11,13 +11,12 @@ from typing import Any, TypeAlias
 
 from formalimg.benchmarks.authoring.engine import AuthoringResult, author_suite
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
-from formalimg.benchmarks.conceptmix.binding import bound_concepts
 from formalimg.benchmarks.conceptmix.completion import complete_binding
 from formalimg.benchmarks.conceptmix.conflicts import find_conflicts
 from formalimg.benchmarks.conceptmix.pools import load_pools
 from formalimg.benchmarks.conceptmix.prompt_check import extra_concepts, missing_concepts
-from formalimg.benchmarks.conceptmix.realization import realize
-from formalimg.benchmarks.conceptmix.spec import Binding, BoundConcept, Concept
+from formalimg.benchmarks.conceptmix.realization import write_prompt
+from formalimg.benchmarks.conceptmix.spec import Binding, BoundConcept, Concept, bound_concepts
 from formalimg.models.registry import open_chat_model
 from tests.support.loopback.dialects import Asked
 from tests.support.loopback.faults import Fault, Faults, never
@@ -45,7 +44,7 @@ def right_answer(step: str, question: str) -> Answer:
             return complete_binding(_binding(question), random.Random(0)).to_json()
         case "caption":
             binding = _binding(question)
-            return {"possible": True, "why": "", "caption": realize(_all_of(binding), binding, random.Random(0))}
+            return {"possible": True, "why": "", "caption": write_prompt(_all_of(binding), binding, random.Random(0))}
         case "check":
             return {"valid": True, "why": ""}
         case "repeat":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from formalimg.benchmarks.authoring.outcomes import Rejection
-from formalimg.benchmarks.conceptmix.authoring.checks import ordered_questions
+from formalimg.benchmarks.conceptmix.authoring.checks import check_questions
 from formalimg.benchmarks.conceptmix.authoring.templates import make_mixture
 from formalimg.benchmarks.conceptmix.questions import template_questions
 from formalimg.benchmarks.conceptmix.spec import Binding, BoundObject, Category, Concept, SpatialRelation
@@ -207,7 +207,7 @@ def _asked(value: str, question: str) -> tuple[str, ...] | Rejection:
     """What becomes of a question in the place of a concept, among others that are as they should be."""
     questions = list(template_questions(MIX.concepts, MIX.binding))
     questions[[concept for _, concept in CONCEPTS].index(value)] = question
-    return ordered_questions(questions, MIX, POOLS)
+    return check_questions(questions, MIX, POOLS)
 
 
 @pytest.mark.parametrize(("value", "question"), SENSIBLE)
@@ -230,6 +230,6 @@ def test_our_own_questions_and_statements_pass() -> None:
         assert item.spec.binding is not None
         mix = make_mixture([asked.concept for asked in item.spec.concepts], item.spec.binding, POOLS)
         ours = tuple(asked.question for asked in item.spec.concepts)
-        assert ordered_questions(ours, mix, POOLS) == ours
+        assert check_questions(ours, mix, POOLS) == ours
         told = tuple(f"Is it true that {statement}?" for statement in mix.statements)
-        assert ordered_questions(told, mix, POOLS) == told
+        assert check_questions(told, mix, POOLS) == told

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from formalimg.benchmarks.authoring.outcomes import Rejection
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
-from formalimg.benchmarks.conceptmix.authoring.answers import BindingAnswer
-from formalimg.benchmarks.conceptmix.authoring.checks import complete_binding_from, ordered_questions
+from formalimg.benchmarks.conceptmix.authoring.checks import check_questions, complete_binding_from
 from formalimg.benchmarks.conceptmix.authoring.choices import ConceptChoices
-from formalimg.benchmarks.conceptmix.authoring.templates import draw_mixture, make_mixture
+from formalimg.benchmarks.conceptmix.authoring.templates import BindingAnswer, draw_mixture, make_mixture
 from formalimg.benchmarks.conceptmix.spec import Binding, BoundObject, Category, Concept, SpatialRelation
 from tests.benchmarks_authoring.mixer import POOLS, Answer, Talk, assert_sound
 from tests.support.loopback.faults import Fault
@@ -188,8 +187,8 @@ QUESTIONS = (
 )
 def test_a_question_asks_for_the_concept_in_its_place(place: int, question: str) -> None:
     mix = make_mixture([Concept(*concept) for concept in CONCEPTS], CAT_ON_ROBOT, POOLS)
-    assert ordered_questions(QUESTIONS, mix, POOLS) == QUESTIONS
-    found = ordered_questions((*QUESTIONS[:place], question, *QUESTIONS[place + 1 :]), mix, POOLS)
+    assert check_questions(QUESTIONS, mix, POOLS) == QUESTIONS
+    found = check_questions((*QUESTIONS[:place], question, *QUESTIONS[place + 1 :]), mix, POOLS)
     assert isinstance(found, Rejection)
     assert found.reason == "question out of order"
 
@@ -199,7 +198,7 @@ def test_no_two_questions_can_be_exchanged() -> None:
     for one, other in combinations(range(len(QUESTIONS)), 2):
         exchanged = list(QUESTIONS)
         exchanged[one], exchanged[other] = exchanged[other], exchanged[one]
-        assert isinstance(ordered_questions(exchanged, mix, POOLS), Rejection), exchanged
+        assert isinstance(check_questions(exchanged, mix, POOLS), Rejection), exchanged
 
 
 def test_nobody_adds_to_a_given_number_of_objects() -> None:

@@ -14,12 +14,11 @@ import pytest
 from formalimg.benchmarks.authoring.engine import author_suite
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
 from formalimg.benchmarks.conceptmix.authoring.choices import ConceptChoices
-from formalimg.benchmarks.conceptmix.authoring.published_talk import WrittenBinding
-from formalimg.benchmarks.conceptmix.authoring.templates import draw_mixture, make_mixture
+from formalimg.benchmarks.conceptmix.authoring.templates import WrittenBinding, draw_mixture, make_mixture
 from formalimg.benchmarks.conceptmix.completion import complete_binding
 from formalimg.benchmarks.conceptmix.pools import load_pools
 from formalimg.benchmarks.conceptmix.questions import template_questions
-from formalimg.benchmarks.conceptmix.realization import realize
+from formalimg.benchmarks.conceptmix.realization import write_prompt
 from formalimg.benchmarks.download.texts import pull_texts
 from formalimg.models.base import Answered, Message, Reply, Usage
 from formalimg.types import AnswerType
@@ -59,9 +58,9 @@ def test_an_item_is_written_as_by_the_published_code(texts: tuple[Path, Path], t
     script, folder = texts
     plan = AuthoringPlan("conceptmix", (1,), 1, attempts=1, version="mine", choices=CHOICES)
     drawn = draw_mixture(plan, POOLS, Slot(0, 1), 0)
-    binding = complete_binding(drawn.binding, drawn.chance)
+    binding = complete_binding(drawn.binding, drawn.rng)
     mix = make_mixture(drawn.concepts, binding, POOLS)
-    caption = realize(mix.concepts, binding, random.Random(0))
+    caption = write_prompt(mix.concepts, binding, random.Random(0))
     questions = template_questions(mix.concepts, mix.binding)
     author = Author(
         ["I add one.", f"```json{json.dumps(binding.to_json())}```", caption, caption, "\n".join([*questions, ""])]
@@ -99,8 +98,8 @@ def test_whoever_says_wrong_ends_the_attempt(said: list[str], reason: str, tmp_p
     pull_texts("conceptmix", tmp_path / "texts", write_scripts(tmp_path / "scripts", "conceptmix"))
     plan = AuthoringPlan("conceptmix", (1,), 1, attempts=1, version="mine", choices=CHOICES)
     drawn = draw_mixture(plan, POOLS, Slot(0, 1), 0)
-    binding = complete_binding(drawn.binding, drawn.chance)
-    caption = realize(make_mixture(drawn.concepts, binding, POOLS).concepts, binding, random.Random(0))
+    binding = complete_binding(drawn.binding, drawn.rng)
+    caption = write_prompt(make_mixture(drawn.concepts, binding, POOLS).concepts, binding, random.Random(0))
     known = {"BINDING": json.dumps(binding.to_json()), "CAPTION": caption}
     author = Author([known.get(text, text) for text in said])
     written = author_suite(plan, author, tmp_path / "out", prompts=tmp_path / "texts")

@@ -98,6 +98,6 @@ def test_mistakes_are_told(arguments: list[str], message: str) -> None:
 def test_the_command_loads_nothing_heavy_before_it_is_used() -> None:
     code = "import formalimg.cli.captions, sys; print(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert {"asyncio", "pydantic", "openai", "numpy", "formalimg.benchmarks.conceptmix.captions.lexicon"}.isdisjoint(
+    assert {"asyncio", "pydantic", "openai", "numpy", "formalimg.benchmarks.conceptmix.captions.mentions"}.isdisjoint(
         loaded
     )

@@ -8,14 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.benchmarks.conceptmix.captions.categories import (
-    CATEGORIES,
-    MASKS,
-    Category,
-    CategoryCounts,
-    categories_to_mask,
-    mask_to_categories,
-)
+from formalimg.benchmarks.conceptmix.captions.files import MASKS, CategoryCounts, categories_to_mask, mask_to_categories
+from formalimg.benchmarks.conceptmix.spec import CATEGORIES, Category
 
 sets = st.lists(st.frozensets(st.sampled_from(CATEGORIES)), max_size=40)
 

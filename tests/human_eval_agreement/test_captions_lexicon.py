@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.benchmarks.conceptmix import spec
-from formalimg.benchmarks.conceptmix.captions.categories import CATEGORIES, Category
 from formalimg.benchmarks.conceptmix.captions.mentions import find_categories, find_mentions
 from formalimg.benchmarks.conceptmix.pools import load_pools
+from formalimg.benchmarks.conceptmix.spec import CATEGORIES, Category
 
 BY_HAND = tomllib.loads((Path(__file__).parent / "captions_by_hand.toml").read_text(encoding="utf-8"))
 LETTERS: dict[str, Category] = dict(zip("ocnhstpy", CATEGORIES, strict=True))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.benchmarks.geneval.drawn_items import make_drawn_items
-from formalimg.benchmarks.geneval.spec import TAGS
+from formalimg.benchmarks.geneval.drawings import make_drawn_items
+from formalimg.benchmarks.geneval.form import TAGS
 from formalimg.benchmarks.loader import load
 from formalimg.drawing.scene import DrawnScene
 from formalimg.judges.base import LoadedImage

@@ -14,8 +14,8 @@ from PIL import Image, ImageDraw
 
 import formalimg
 from formalimg._util.images import png_bytes
+from formalimg.benchmarks.geneval.form import parse_metadata
 from formalimg.benchmarks.geneval.judge import ObjectJudge
-from formalimg.benchmarks.geneval.spec import parse_metadata
 from formalimg.benchmarks.loader import load
 from formalimg.benchmarks.object_spec import ObjectSpec
 from formalimg.drawing.icon_scene import draw, natural_aspect

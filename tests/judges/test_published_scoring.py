@@ -15,7 +15,7 @@ import pytest
 
 from formalimg.benchmarks.cfworld.published_judge import PublishedScoreJudge
 from formalimg.benchmarks.cfworld.scores import rescore
-from formalimg.benchmarks.conceptmix.published_judge import PublishedQuestionJudge
+from formalimg.benchmarks.conceptmix.judge import PublishedQuestionJudge
 from formalimg.benchmarks.formal.evaluator import hoist, judge_objects, plain_scene
 from formalimg.benchmarks.formal.published_judge import PublishedClauseJudge, PublishedSceneJudge
 from formalimg.benchmarks.formal.spec import FormulaSpec

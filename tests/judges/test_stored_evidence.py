@@ -13,7 +13,7 @@ import pytest
 
 import formalimg
 from formalimg._util.images import png_bytes
-from formalimg.benchmarks.geneval.spec import parse_metadata
+from formalimg.benchmarks.geneval.form import parse_metadata
 from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec
 from formalimg.benchmarks.t2i_compbench.composition import read_prompt
 from formalimg.drawing.icon_scene import draw

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from formalimg.benchmarks.cfworld.calibration import GateCalibration, calibrate_gate
 from formalimg.benchmarks.cfworld.human_scores import study_human_scores
-from formalimg.benchmarks.conceptmix.captions.categories import CategoryCounts
+from formalimg.benchmarks.conceptmix.captions.files import CategoryCounts
 from formalimg.benchmarks.conceptmix.captions.study import CaptionStudy, study_captions
 from formalimg.benchmarks.conceptmix.spec import Category
 from formalimg.cli.calibrate import calibrate_command

@@ -21,9 +21,14 @@ from formalimg.benchmarks.cfworld.authoring.description_task import apply_descri
 from formalimg.benchmarks.cfworld.authoring.group_task import parse_group, parse_questions
 from formalimg.benchmarks.cfworld.authoring.pair_task import parse_pair
 from formalimg.benchmarks.cfworld.items import builtin_groups, items_of_groups
-from formalimg.benchmarks.conceptmix.authoring.answers import BindingAnswer, CaptionAnswer, QuestionsAnswer
-from formalimg.benchmarks.conceptmix.authoring.checks import check_caption, complete_binding_from, ordered_questions
-from formalimg.benchmarks.conceptmix.authoring.templates import draw_mixture, make_mixture
+from formalimg.benchmarks.conceptmix.authoring.checks import check_caption, check_questions, complete_binding_from
+from formalimg.benchmarks.conceptmix.authoring.templates import (
+    BindingAnswer,
+    CaptionAnswer,
+    QuestionsAnswer,
+    draw_mixture,
+    make_mixture,
+)
 from formalimg.benchmarks.conceptmix.captions.mentions import find_mentions
 from formalimg.benchmarks.conceptmix.completion import complete_binding
 from formalimg.benchmarks.conceptmix.pools import load_pools
@@ -227,7 +232,7 @@ def read_layout_plan(text: str) -> object:
 def _mixture() -> Any:
     plan, pools = AuthoringPlan("conceptmix", (3,), 1), load_pools()
     drawn = draw_mixture(plan, pools, Slot(0, 3), 0)
-    binding = complete_binding(drawn.binding, drawn.chance)
+    binding = complete_binding(drawn.binding, drawn.rng)
     return make_mixture(drawn.concepts, binding, pools), pools
 
 
@@ -248,8 +253,8 @@ def _questions(text: str) -> object:
     mix, pools = _mixture()
     answer = parse_answer(text, QuestionsAnswer)
     if isinstance(answer, ParseFailure):
-        return ordered_questions([f"Is {text}?"] * len(mix.concepts), mix, pools)
-    return ordered_questions(answer.questions, mix, pools)
+        return check_questions([f"Is {text}?"] * len(mix.concepts), mix, pools)
+    return check_questions(answer.questions, mix, pools)
 
 
 def _pair(text: str) -> object:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from formalimg.benchmarks.conceptmix.binding import bind_attributes, bound_concepts
 from formalimg.benchmarks.conceptmix.completion import complete_binding
 from formalimg.benchmarks.conceptmix.conflicts import find_conflicts
 from formalimg.benchmarks.conceptmix.pools import Pools
-from formalimg.benchmarks.conceptmix.sampling import draw_concepts
+from formalimg.benchmarks.conceptmix.sampling import bind_attributes, draw_concepts
 from formalimg.benchmarks.conceptmix.spec import (
     ATTRIBUTES,
     Binding,
@@ -18,6 +17,7 @@ from formalimg.benchmarks.conceptmix.spec import (
     Category,
     Concept,
     SpatialRelation,
+    bound_concepts,
 )
 
 _CATEGORY_OF: dict[str, Category] = {

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.benchmarks.conceptmix.binding import bind_attributes, binding_changes, bound_concepts
+from formalimg.benchmarks.conceptmix.authoring.checks import binding_changes
 from formalimg.benchmarks.conceptmix.pools import PoolProfile, load_pools
 from formalimg.benchmarks.conceptmix.questions import concept_statements
-from formalimg.benchmarks.conceptmix.sampling import draw_concepts
+from formalimg.benchmarks.conceptmix.sampling import bind_attributes, draw_concepts
 from formalimg.benchmarks.conceptmix.spec import (
     ATTRIBUTES,
     Binding,
@@ -22,6 +22,7 @@ from formalimg.benchmarks.conceptmix.spec import (
     BoundObject,
     Concept,
     SpatialRelation,
+    bound_concepts,
 )
 
 POOLS = load_pools()

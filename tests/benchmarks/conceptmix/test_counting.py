@@ -8,11 +8,16 @@ from math import comb
 
 import pytest
 
-from formalimg.benchmarks.conceptmix.binding import bind_attributes
-from formalimg.benchmarks.conceptmix.generation import count_bindings, count_combinations, max_items
 from formalimg.benchmarks.conceptmix.plausibility import reference_objects
 from formalimg.benchmarks.conceptmix.pools import PoolProfile, Pools, load_pools
-from formalimg.benchmarks.conceptmix.sampling import InfeasibleDrawError, draw_concepts
+from formalimg.benchmarks.conceptmix.sampling import (
+    InfeasibleDrawError,
+    bind_attributes,
+    count_bindings,
+    count_combinations,
+    draw_concepts,
+    max_items,
+)
 from formalimg.benchmarks.conceptmix.spec import ATTRIBUTES, Binding, Category
 from tests.benchmarks.conceptmix.brute_force import all_combinations, pools_of
 

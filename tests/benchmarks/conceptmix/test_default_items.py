@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from formalimg import load
-from formalimg.benchmarks.conceptmix.binding import bound_concepts
-from formalimg.benchmarks.conceptmix.conflicts import find_conflicts
-from formalimg.benchmarks.conceptmix.doubts import SceneObjects, count_problems
+from formalimg.benchmarks.conceptmix.conflicts import SceneObjects, count_problems, find_conflicts
 from formalimg.benchmarks.conceptmix.generation import ConceptRecipe, generate_concept_items
 from formalimg.benchmarks.conceptmix.plausibility import bound_relations
 from formalimg.benchmarks.conceptmix.pools import load_pools
 from formalimg.benchmarks.conceptmix.prompt_check import extra_concepts, missing_concepts
 from formalimg.benchmarks.conceptmix.questions import concept_statements, template_questions
-from formalimg.benchmarks.conceptmix.spec import ConceptSpec
+from formalimg.benchmarks.conceptmix.spec import ConceptSpec, bound_concepts
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 from tests.support.command import formalimg
@@ -254,7 +253,7 @@ def test_the_easy_and_the_hard_variant_differ_in_most_items() -> None:
         assert unlike not in found
 
 
-def values(items: list[Item[ConceptSpec]], category: str) -> set[str]:
+def values(items: Sequence[Item[ConceptSpec]], category: str) -> set[str]:
     return {each.value for item in items for each in item.spec.concepts if each.category == category}
 
 

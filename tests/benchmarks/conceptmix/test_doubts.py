@@ -8,8 +8,7 @@ import pytest
 
 from formalimg import load
 from formalimg.benchmarks.conceptmix.completion import complete_binding
-from formalimg.benchmarks.conceptmix.conflicts import relation_conflicts
-from formalimg.benchmarks.conceptmix.doubts import SceneObjects, count_problems
+from formalimg.benchmarks.conceptmix.conflicts import SceneObjects, count_problems, relation_conflicts
 from formalimg.benchmarks.conceptmix.plausibility import BoundRelation, bound_relations
 from formalimg.benchmarks.conceptmix.spec import Binding, BoundObject, SpatialRelation
 from tests.benchmarks.conceptmix.given import given

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from formalimg import load
-from formalimg.benchmarks.conceptmix.generation import concept_census
 from formalimg.benchmarks.conceptmix.published import ScoredImage, format_scores, read_scores, write_published_prompts
 from formalimg.benchmarks.conceptmix.spec import (
     Binding,
@@ -20,6 +19,7 @@ from formalimg.benchmarks.conceptmix.spec import (
     RequestedConcept,
     SpatialRelation,
 )
+from formalimg.benchmarks.conceptmix.texts import concept_census
 from formalimg.benchmarks.items_file import decode_item, encode_item, write_items
 from formalimg.errors import FormalimgError
 from formalimg.models.folder.file_matching import RequestedImage

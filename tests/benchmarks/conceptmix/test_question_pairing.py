@@ -8,9 +8,15 @@ from collections.abc import Iterable
 import pytest
 
 from formalimg import load
-from formalimg.benchmarks.conceptmix.binding import bound_concepts
-from formalimg.benchmarks.conceptmix.question_pairing import pair_questions, split_lines
-from formalimg.benchmarks.conceptmix.spec import Binding, BoundConcept, BoundObject, Concept, ConceptSpec
+from formalimg.benchmarks.conceptmix.questions import pair_questions, split_lines
+from formalimg.benchmarks.conceptmix.spec import (
+    Binding,
+    BoundConcept,
+    BoundObject,
+    Concept,
+    ConceptSpec,
+    bound_concepts,
+)
 from formalimg.types import Item
 from tests.support.published import published_concept_items
 from tests.support.sizes import tries

@@ -15,7 +15,7 @@ from formalimg.benchmarks.conceptmix.phrasing import phrasing_tables
 from formalimg.benchmarks.conceptmix.plausibility import pool_objects, reference_objects
 from formalimg.benchmarks.conceptmix.pools import load_pools
 from formalimg.benchmarks.conceptmix.prompt_check import extra_concepts, missing_concepts
-from formalimg.benchmarks.conceptmix.realization import realize
+from formalimg.benchmarks.conceptmix.realization import write_prompt
 from formalimg.benchmarks.conceptmix.spec import (
     Binding,
     BindingError,
@@ -35,7 +35,7 @@ POOLS = load_pools(profile="official-code")
 @for_all(st.integers(1, 12), st.integers(0, 10**6))
 def test_a_prompt_says_everything_and_nothing_else(k: int, seed: int) -> None:
     found = drawn(k, POOLS, random.Random(seed))
-    prompt = realize(*found, random.Random(seed + 1))
+    prompt = write_prompt(*found, random.Random(seed + 1))
     assert missing_concepts(prompt, *found) == ()
     assert extra_concepts(prompt, *found, POOLS) == ()
     for obj in found.binding.objects:
@@ -46,7 +46,7 @@ def test_a_prompt_says_everything_and_nothing_else(k: int, seed: int) -> None:
 @for_all(st.integers(1, 12), st.integers(0, 10**6))
 def test_a_prompt_is_well_formed(k: int, seed: int) -> None:
     found = drawn(k, POOLS, random.Random(seed))
-    prompt = realize(*found, random.Random(seed + 1))
+    prompt = write_prompt(*found, random.Random(seed + 1))
     assert re.fullmatch(r"([A-Z][^.]*\.)( [A-Z][^.]*\.)*", prompt), prompt
     assert not re.search(r"  | ,|,,|,\.", prompt)
     for article, letter in re.findall(r"\b([Aa]n?) (\w)", prompt):
@@ -62,7 +62,7 @@ MANY = r"(are|have|stand|sit|lie|rest|hover|float|appear|share|complete|feature|
 def test_verbs_agree(k: int, seed: int) -> None:
     """The verb right behind a name, as the only thing before it in its sentence, has the number of the name."""
     found = drawn(k, POOLS, random.Random(seed))
-    prompt = realize(*found, random.Random(seed + 1))
+    prompt = write_prompt(*found, random.Random(seed + 1))
     for obj in found.binding.objects:
         many = obj.attributes.get("number", "1") != "1"
         name = plural_of(obj.item) if many else singular_of(obj.item)
@@ -86,7 +86,7 @@ WORDINGS = {
 @for_all(st.integers(1, 9), st.integers(0, 10**6))
 def test_each_attribute_is_said_as_often_as_it_is_asked_for(k: int, seed: int) -> None:
     found = drawn(k, POOLS, random.Random(seed))
-    prompt = realize(*found, random.Random(seed)).lower()
+    prompt = write_prompt(*found, random.Random(seed)).lower()
     asked = [one.concept.value for one in attributes_of(found) if one.concept.category in ("size", "texture", "color")]
     oranges = sum(obj.item == "orange" for obj in found.binding.objects)
     for value in set(asked) - ({"orange"} if oranges else set()):
@@ -95,8 +95,8 @@ def test_each_attribute_is_said_as_often_as_it_is_asked_for(k: int, seed: int) -
 
 def test_the_same_chance_gives_the_same_words_and_another_gives_others() -> None:
     found = given("2 tiny heart red pizza | glass table | duck | 1 top 2 | 3 left 2 | style manga")
-    prompts = [realize(*found, random.Random(seed)) for seed in range(60)]
-    assert prompts == [realize(*found, random.Random(seed)) for seed in range(60)]
+    prompts = [write_prompt(*found, random.Random(seed)) for seed in range(60)]
+    assert prompts == [write_prompt(*found, random.Random(seed)) for seed in range(60)]
     assert len(set(prompts)) > 30
     assert len({" ".join(prompt.split()[:2]) for prompt in prompts}) >= 6
 
@@ -105,19 +105,19 @@ def test_many_concepts_are_no_trouble() -> None:
     rng = random.Random(1)
     for k in (30, 60):
         found = drawn(k, POOLS, rng)
-        assert missing_concepts(realize(*found, rng), *found) == ()
+        assert missing_concepts(write_prompt(*found, rng), *found) == ()
 
 
 def test_something_added_to_compare_sizes_with_is_named_and_nothing_more() -> None:
     for seed in range(20):
-        prompt = realize(*given("tiny elephant | +plate"), random.Random(seed))
+        prompt = write_prompt(*given("tiny elephant | +plate"), random.Random(seed))
         assert re.search(r"\ba plate\b(?! of)", prompt.lower())
         assert "normal" not in prompt
 
 
 def test_a_name_that_occurs_twice_is_told_apart() -> None:
     for seed in range(20):
-        prompt = realize(*given("red cat | +cat | dog | 1 left 2 | 3 behind 2"), random.Random(seed)).lower()
+        prompt = write_prompt(*given("red cat | +cat | dog | 1 left 2 | 3 behind 2"), random.Random(seed)).lower()
         assert prompt.count("a red cat") == 1
         assert "the other cat" in prompt or "the first cat" in prompt
         assert "another red" not in prompt
@@ -127,20 +127,20 @@ def test_two_styles_are_both_said() -> None:
     binding = Binding((BoundObject("cat"),), "manga")
     concepts = [Concept("object", "cat"), Concept("style", "ink"), Concept("style", "manga")]
     bound = tuple(map(BoundConcept, concepts, ((1,), (), ())))
-    assert realize(bound, binding, random.Random(1)).endswith("The style of the picture is both ink and manga.")
+    assert write_prompt(bound, binding, random.Random(1)).endswith("The style of the picture is both ink and manga.")
 
 
 def test_concepts_of_the_user_get_regular_words() -> None:
-    prompt = realize(*given("star unicorn | wooden fox | 1 next to 2 | style anime"), random.Random(4))
+    prompt = write_prompt(*given("star unicorn | wooden fox | 1 next to 2 | style anime"), random.Random(4))
     for words in ("unicorn", "star", "wooden", "next to", "style of anime"):
         assert words in prompt
-    braces = realize(*given("fox | style a{b}c{}"), random.Random(4))
+    braces = write_prompt(*given("fox | style a{b}c{}"), random.Random(4))
     assert "in the style of a{b}c{}" in braces
 
 
 def test_colours_stand_where_they_name_no_species_and_no_race() -> None:
     for seed in range(30):
-        prompt = realize(*given("red tiny oak tree | brown 2 man | white rose | +bench"), random.Random(seed))
+        prompt = write_prompt(*given("red tiny oak tree | brown 2 man | white rose | +bench"), random.Random(seed))
         assert re.search(r"oak tree colored red|(tree|plant|it) is (.* )?(red|colored red)", prompt, re.IGNORECASE), (
             prompt
         )
@@ -149,7 +149,7 @@ def test_colours_stand_where_they_name_no_species_and_no_race() -> None:
 
 
 def test_an_aside_never_hangs_on_the_image() -> None:
-    prompts = [realize(*given("kite | cat | 1 above 2 | style sketch"), random.Random(seed)) for seed in range(60)]
+    prompts = [write_prompt(*given("kite | cat | 1 above 2 | style sketch"), random.Random(seed)) for seed in range(60)]
     assert not [
         text for text in prompts if re.match(r"(A sketch\w*( \w+)?|The \w+) (of|shows|\w+s) [^.]*(touch|contact)", text)
     ]
@@ -159,25 +159,27 @@ def test_an_aside_never_hangs_on_the_image() -> None:
 def test_what_follows_a_noun_is_not_read_into_another() -> None:
     """Not "a woman painted purple all over outside a cup", nor "a tunnel behind a tree with a metallic texture"."""
     for seed in range(60):
-        prompt = realize(*given("purple woman | +cup | 1 left 2"), random.Random(seed))
+        prompt = write_prompt(*given("purple woman | +cup | 1 left 2"), random.Random(seed))
         assert re.match(
             r"(In [a-z ]+, a|Here, a|A) woman painted purple all over (is|has|appears|stands|can) ", prompt
         ), prompt
-        prompt = realize(*given("metallic oak tree | red man | +tunnel | 3 behind 1 | 3 left 2"), random.Random(seed))
+        prompt = write_prompt(
+            *given("metallic oak tree | red man | +tunnel | 3 behind 1 | 3 left 2"), random.Random(seed)
+        )
         assert not re.search(r"tunnel [^.]*\b(with a metallic|painted)", prompt), prompt
         assert not re.search(r"(behind|back of|left|side) [^.]*(with a metallic|man painted)", prompt), prompt
 
 
 def test_two_relations_to_the_same_object_have_a_sentence_each() -> None:
     for seed in range(60):
-        prompt = realize(*given("cat | spoon | 1 behind 2 | 1 left 2"), random.Random(seed))
+        prompt = write_prompt(*given("cat | spoon | 1 behind 2 | 1 left 2"), random.Random(seed))
         assert not re.search(r"spoon and [^.]*spoon", prompt), prompt
 
 
 def test_what_touches_from_below_is_directly_underneath() -> None:
     for seed in range(40):
         found = given("cat | novel | 1 bottom 2")
-        prompt = realize(*found, random.Random(seed))
+        prompt = write_prompt(*found, random.Random(seed))
         assert re.search(
             "directly (underneath|beneath) a novel, (touching it|in contact with it|which .* on it)", prompt, re.I
         )
@@ -193,7 +195,7 @@ GROUNDED = r"\b(stand|sit|lies|lie|lying|rest|park|crouch|grow|lay|laid|seat|per
 def test_no_pose_contradicts_a_relation(k: int, seed: int) -> None:
     """Only what is above something and rests on nothing is said to be in the air, and it is never said to stand."""
     found = drawn(k, POOLS, random.Random(seed))
-    prompt = realize(*found, random.Random(seed + 1)).lower()
+    prompt = write_prompt(*found, random.Random(seed + 1)).lower()
     relations = {relation.name for relation in found.binding.relations}
     if not relations & {"above", "below"} and not {"cloud", "balloon"} & {obj.item for obj in found.binding.objects}:
         assert not re.search(ALOFT, prompt), prompt
@@ -206,7 +208,7 @@ def test_no_pose_contradicts_a_relation(k: int, seed: int) -> None:
 
 def test_objects_hold_themselves_as_they_can() -> None:
     said = {
-        text: " ".join(realize(*given(text), random.Random(seed)) for seed in range(80)).lower()
+        text: " ".join(write_prompt(*given(text), random.Random(seed)) for seed in range(80)).lower()
         for text in (
             "cup | +table | 1 top 2",
             "cat | +bed | 1 top 2",
@@ -237,7 +239,7 @@ def test_every_verb_and_name_in_the_data_exists_and_can_be_read() -> None:
 
 def test_styles_that_we_do_not_know_stand_in_good_order() -> None:
     for text in ("car | style art deco", "car | cat | 1 left 2 | style art deco"):
-        prompts = [realize(*given(text), random.Random(seed)) for seed in range(60)]
+        prompts = [write_prompt(*given(text), random.Random(seed)) for seed in range(60)]
         assert not [prompt for prompt in prompts if "art deco of" in prompt]
         assert any("n a picture in the style of art deco, " in prompt for prompt in prompts)
         assert any(prompt.startswith("In the style of art deco, ") for prompt in prompts)
@@ -247,13 +249,13 @@ def test_a_relation_of_the_user_is_said_in_its_own_words() -> None:
     concepts, binding = given("cat | dog | 1 next to 2")
     relation = replace(binding.relations[0], description="the {ObjectA} is right {value} the {ObjectB}")
     for seed in range(10):
-        prompt = realize(concepts, replace(binding, relations=(relation,)), random.Random(seed))
+        prompt = write_prompt(concepts, replace(binding, relations=(relation,)), random.Random(seed))
         assert "right next to a dog" in prompt.lower()
 
 
 def test_an_open_relation_cannot_be_put_into_words() -> None:
     with pytest.raises(BindingError, match="still open"):
-        realize((), Binding((BoundObject("cat"),), None, (SpatialRelation("left", ""),)), random.Random(1))
+        write_prompt((), Binding((BoundObject("cat"),), None, (SpatialRelation("left", ""),)), random.Random(1))
 
 
 def test_every_object_has_its_plural() -> None:

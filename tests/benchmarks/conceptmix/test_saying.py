@@ -9,7 +9,7 @@ import pytest
 
 from formalimg.benchmarks.conceptmix.pools import load_pools
 from formalimg.benchmarks.conceptmix.prompt_check import extra_concepts, missing_concepts
-from formalimg.benchmarks.conceptmix.realization import realize
+from formalimg.benchmarks.conceptmix.realization import write_prompt
 from formalimg.benchmarks.conceptmix.spec import Binding, BoundConcept, BoundObject, Concept
 from formalimg.benchmarks.conceptmix.words import noun_forms, number_word, plural_of, singular_of
 from tests.benchmarks.conceptmix.captions import SOUND, UNSOUND
@@ -142,7 +142,7 @@ def test_what_is_taken_back_is_not_said(taken_back: str) -> None:
     for _ in range(30):
         cat, dog = rng.sample(POOLS["object"].values, 2)
         found = _two(cat, "red", dog, "green")
-        prompt = realize(*found, rng)
+        prompt = write_prompt(*found, rng)
         assert missing_concepts(prompt.replace("red", f"{taken_back}red"), *found), prompt
 
 
@@ -158,7 +158,7 @@ def test_a_concept_that_is_exchanged_is_noticed() -> None:
     tried = 0
     while tried < tries(40, 120):
         found = drawn(rng.randint(1, 7), POOLS, rng)
-        prompt = realize(*found, rng)
+        prompt = write_prompt(*found, rng)
         one = rng.choice(found.concepts).concept
         values = POOLS[one.category].values
         other = rng.choice([value for value in values if value != one.value])
@@ -182,7 +182,7 @@ def test_attributes_that_change_places_are_noticed() -> None:
     for _ in range(100):
         one, other = rng.sample(colours, 2)
         cat, dog = rng.sample([item for item in POOLS["object"].values if item != "orange"], 2)
-        swapped = realize(*_two(cat, one, dog, other), rng)
+        swapped = write_prompt(*_two(cat, one, dog, other), rng)
         found = _two(cat, other, dog, one)
         assert {there.value for there in missing_concepts(swapped, *found)} == {one, other}, swapped
         assert {there.value for there in extra_concepts(swapped, *found, POOLS)} == {one, other}, swapped
@@ -193,7 +193,7 @@ def test_a_relation_that_is_turned_round_is_noticed() -> None:
     for name in sorted(set(POOLS["spatial"].values) - {"outside"}):  # which is the same from both sides
         for _ in range(20):
             one, other = rng.sample(POOLS["object"].values, 2)
-            turned = realize(*given(f"{one} | {other} | 2 {name} 1"), rng)
+            turned = write_prompt(*given(f"{one} | {other} | 2 {name} 1"), rng)
             assert [there.value for there in missing_concepts(turned, *given(f"{one} | {other} | 1 {name} 2"))] == [
                 name
             ], turned

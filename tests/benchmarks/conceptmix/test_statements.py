@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from formalimg.benchmarks.conceptmix.binding import bind_attributes
 from formalimg.benchmarks.conceptmix.pools import Pool, load_pools
 from formalimg.benchmarks.conceptmix.questions import concept_statements
+from formalimg.benchmarks.conceptmix.sampling import bind_attributes
 from formalimg.benchmarks.conceptmix.spec import Binding, BindingError, BoundConcept, BoundObject, Category, Concept
 from formalimg.errors import FormalimgError
 

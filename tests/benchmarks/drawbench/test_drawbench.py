@@ -12,7 +12,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 import formalimg
-from formalimg.benchmarks.drawbench.categories import CATEGORIES, find_category
+from formalimg.benchmarks.drawbench.benchmark import CATEGORIES, find_category
 from formalimg.benchmarks.items_file import decode_item, encode_item
 from formalimg.benchmarks.loader import load, load_with_skipped
 from formalimg.benchmarks.registry import suite

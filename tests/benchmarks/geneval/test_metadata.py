@@ -14,7 +14,7 @@ from formalimg import load
 from formalimg.benchmarks.download.contents import digest
 from formalimg.benchmarks.download.pull import pull
 from formalimg.benchmarks.download.source import source
-from formalimg.benchmarks.geneval.spec import TAGS, parse_metadata
+from formalimg.benchmarks.geneval.form import TAGS, parse_metadata
 from formalimg.benchmarks.items_file import decode_item, encode_item, write_items
 from formalimg.benchmarks.loader import load_with_skipped
 from formalimg.benchmarks.object_spec import ObjectSpec, to_formula, translate

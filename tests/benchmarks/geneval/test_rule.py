@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from formalimg.benchmarks.geneval.form import TAGS
 from formalimg.benchmarks.geneval.rule import official_verdict, relations_between
-from formalimg.benchmarks.geneval.spec import TAGS
 from formalimg.benchmarks.object_spec import OBJECT_COLORS, RELATIONS
 from formalimg.errors import FormalimgError
 from tests.support.geneval_oracle import expect, expect_strict, stands

@@ -18,13 +18,13 @@ from formalimg.benchmarks.t2i_compbench.composition import (
     COMPOSITION_TASKS,
     CompositionTask,
     CountedObject,
-    counted_objects,
-    looked_for,
-    placed_objects,
+    find_classes,
+    find_counted_objects,
+    find_noun_phrases,
+    find_placed_objects,
     read_prompt,
 )
 from formalimg.benchmarks.t2i_compbench.formulas import composition_objects, translated_shares
-from formalimg.benchmarks.t2i_compbench.noun_phrases import find_noun_phrases
 from formalimg.errors import FormalimgError
 from formalimg.language.parser import understand
 from formalimg.logic.verification import verify
@@ -78,7 +78,7 @@ def test_any_text_can_be_read(text: str) -> None:
         assert len(set(ids)) == len(ids)
         if task in ("spatial", "numeracy") and spec.questions:
             assert sum(question.weight for question in spec.questions) == pytest.approx(1)
-            assert looked_for(spec)
+            assert find_classes(spec)
         composition_objects(spec, text)
 
 
@@ -88,16 +88,16 @@ def test_any_text_can_be_read(text: str) -> None:
     st.sampled_from(["bowl", "man", "airplane"]),
 )
 def test_two_objects_and_their_places_are_read_back_from_the_questions(first: str, phrase: str, second: str) -> None:
-    placed = placed_objects(read_prompt("spatial", f"a {first} {phrase} a {second}"))
+    placed = find_placed_objects(read_prompt("spatial", f"a {first} {phrase} a {second}"))
     assert placed is not None
     assert tuple(placed) == (first, phrase, second)
 
 
 def test_numbers_are_read_before_known_objects_only() -> None:
     spec = read_prompt("numeracy", "Three mice, an egg and seven sheep shared a picnic on four hills")
-    assert counted_objects(spec) == (CountedObject("mouse", 3), CountedObject("egg", 1), CountedObject("sheep", 7))
+    assert find_counted_objects(spec) == (CountedObject("mouse", 3), CountedObject("egg", 1), CountedObject("sheep", 7))
     assert [question.question for question in spec.questions][:2] == ["mouse?", "How many mice?"]
-    assert looked_for(read_prompt("numeracy", "two men, one girl and three ships")) == ("person", "boat")
+    assert find_classes(read_prompt("numeracy", "two men, one girl and three ships")) == ("person", "boat")
 
 
 def test_the_lists_become_items_and_back(tmp_path: Path) -> None:

@@ -12,14 +12,13 @@ Nothing that was given is changed, except that `assign_shapes` may reassign shap
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations
 from random import Random
 from typing import NamedTuple
 
-from formalimg.benchmarks.conceptmix.doubts import SceneObjects, count_problems
+from formalimg.benchmarks.conceptmix.conflicts import SceneObjects, count_problems
 from formalimg.benchmarks.conceptmix.plausibility import (
     BoundRelation,
     bound_relations,
@@ -32,37 +31,130 @@ from formalimg.benchmarks.conceptmix.plausibility import (
 )
 from formalimg.benchmarks.conceptmix.spec import Binding, BoundObject, SpatialRelation
 
-MAX_TRIALS = 300
+_MAX_TRIALS = 300
 """How many placements to try before choosing greedily, relation by relation."""
 
-MAX_GREEDY = 100
-"""How many places of a relation to look at when choosing greedily."""
+_MAX_GREEDY = 100
+"""How many placements of a relation to look at when choosing greedily."""
+
+_MAX_ADDED = 3
+"""Maximum number of reference objects; what they cannot resolve is left to `conflicts` to report."""
+
+_SHORTLIST = 8
+"""How many reference objects are examined closely."""
+
+_CONSTRAINED_FIRST = frozenset({"inside", "top", "bottom", "outside", "above", "below"})
+"""Relations that few pairs of objects can be in; they are placed first."""
 
 
-def place_relations(
-    relations: Sequence[SpatialRelation], given: tuple[BoundRelation, ...], scene: SceneObjects, rng: Random
+class _Completion(NamedTuple):
+    """A candidate completion: its objects, and the placed relations by their index in the binding."""
+
+    objects: tuple[BoundObject, ...]
+    placed: Mapping[int, BoundRelation]
+    problems: tuple[int, int]  # what is lacking or without use; conflicts and doubts
+    implausible: int
+
+
+def complete_binding(binding: Binding, rng: Random) -> Binding:
+    """Choose the objects of open relations, and add reference objects where needed.
+
+    Pairs of objects that make sense are preferred; among equally good ones chance decides. If no way is free of
+    conflicts, the best that was found is taken all the same, and `conflicts` tells what is wrong with it.
+    """
+    best = _complete_with(binding, binding.objects, rng)
+    for _ in range(_MAX_ADDED):
+        if best.problems == (0, 0):
+            break
+        extended = _complete_with_reference(binding, best.objects, rng)
+        if extended.problems >= best.problems:
+            break
+        best = extended
+    relations = list(binding.relations)
+    for index, (_, first, second) in best.placed.items():
+        relations[index] = replace(relations[index], first=first, second=second)
+    return replace(binding, objects=best.objects, relations=tuple(relations))
+
+
+def lacks_size_reference(binding: Binding) -> bool:
+    """Return whether a size cannot be judged because nothing of the usual size is there to compare with."""
+    return bool(binding.objects) and all("size" in obj.attributes for obj in binding.objects)
+
+
+def _complete_with_reference(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -> _Completion:
+    """Return the best completion with one more reference object; ties are broken at random."""
+    candidates = [
+        BoundObject(obj.name)
+        for obj in reference_objects()
+        if not any(_share_name(obj.name, other.item) for other in objects)
+    ]
+    rng.shuffle(candidates)
+    candidates.sort(key=lambda candidate: _reference_cost(candidate, binding))
+    completions = [_complete_with(binding, (*objects, candidate), rng) for candidate in candidates[:_SHORTLIST]]
+    return min(completions, key=lambda completion: completion[2:])
+
+
+def _share_name(item: str, reference: str) -> bool:
+    return item == reference or is_kind_of(item, reference) or is_kind_of(reference, item)
+
+
+def _reference_cost(candidate: BoundObject, binding: Binding) -> int:
+    """Return how implausible a reference object is at best beside what was drawn; less is better."""
+    return _company_cost(candidate, binding) + sum(
+        min(
+            implausibility(relation.name, *pair)
+            for obj in binding.objects
+            for pair in ((candidate, obj), (obj, candidate))
+        )
+        for relation in binding.relations
+        if relation.is_open
+    )
+
+
+def _company_cost(candidate: BoundObject, binding: Binding) -> int:
+    """Return how implausible a reference object is beside what was drawn, and as a size reference."""
+    company = sum(scene_mismatch(candidate, obj) for obj in binding.objects)
+    if not lacks_size_reference(binding):
+        return company
+    return company + min(reference_mismatch(candidate, obj) for obj in binding.objects)
+
+
+def _complete_with(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -> _Completion:
+    """Return the best completion with these objects and no others."""
+    indexes = [index for index, relation in enumerate(binding.relations) if relation.is_open]
+    indexes.sort(key=lambda index: binding.relations[index].name not in _CONSTRAINED_FIRST)
+    scene, placed = SceneObjects(objects, len(binding.objects)), bound_relations(binding.relations)
+    added: tuple[BoundRelation, ...] = ()
+    if len(objects) > 1:
+        added = _place_relations([binding.relations[index] for index in indexes], placed, scene, rng)
+    placed = (*placed, *added)
+    problems = (_count_lacking(binding, objects, placed), count_problems(placed, scene))
+    implausible = sum(implausibility(name, objects[a - 1], objects[b - 1]) for name, a, b in placed)
+    implausible += sum(_company_cost(obj, binding) for obj in objects[scene.drawn :])
+    return _Completion(objects, dict(zip(indexes, added, strict=False)), problems, implausible)
+
+
+def _count_lacking(binding: Binding, objects: Sequence[BoundObject], placed: Sequence[BoundRelation]) -> int:
+    """Return the number of open relations, sizes without comparison, and added objects without use."""
+    drawn = len(binding.objects)
+    compares = lacks_size_reference(binding)
+    busy = {end for relation in placed for end in relation[1:]}
+    # The first object that is added serves as a measure, if one is needed.
+    idle = sum(number not in busy for number in range(drawn + 1 + compares, len(objects) + 1))
+    return len(binding.relations) - len(placed) + (compares and len(objects) == drawn) + idle
+
+
+def _place_relations(
+    relations: Sequence[SpatialRelation], placed: tuple[BoundRelation, ...], scene: SceneObjects, rng: Random
 ) -> tuple[BoundRelation, ...]:
-    """Choose the objects of open relations, in order, given the others; there must be two objects."""
-    trials = iter(range(MAX_TRIALS))
-    found = _search_placement(relations, given, count_problems(given, scene), scene, rng, trials)
-    if found is None:
-        found = given
+    """Choose the objects of open relations, in order, given those placed; there must be two objects."""
+    trials = iter(range(_MAX_TRIALS))
+    best = _search_placement(relations, placed, count_problems(placed, scene), scene, rng, trials)
+    if best is None:
+        best = placed
         for relation in relations:
-            found = (*found, _greedy_placement(relation, found, scene, rng))
-    return found[len(given) :]
-
-
-def _greedy_placement(
-    relation: SpatialRelation, placed: tuple[BoundRelation, ...], scene: SceneObjects, rng: Random
-) -> BoundRelation:
-    """Return the first place that adds no problem, most plausible first; else the one that adds the fewest."""
-    allowed, counts = count_problems(placed, scene), []
-    candidates = _ranked_placements(relation, placed, scene, rng)[:MAX_GREEDY]
-    for candidate in candidates:
-        counts.append(count_problems((*placed, candidate), scene))
-        if counts[-1] <= allowed:
-            return candidate
-    return candidates[counts.index(min(counts))]
+            best = (*best, _greedy_placement(relation, best, scene, rng))
+    return best[len(placed) :]
 
 
 def _search_placement(
@@ -76,18 +168,31 @@ def _search_placement(
     """Return the first placement without new problems, most plausible first; None if the trials find none."""
     if not relations:
         return placed
-    for candidate in _ranked_placements(relations[0], placed, scene, rng):
+    for candidate in _rank_placements(relations[0], placed, scene, rng):
         if next(trials, None) is None:
             return None
         longer = (*placed, candidate)
         if count_problems(longer, scene) <= allowed:
-            found = _search_placement(relations[1:], longer, allowed, scene, rng, trials)
-            if found is not None:
-                return found
+            result = _search_placement(relations[1:], longer, allowed, scene, rng, trials)
+            if result is not None:
+                return result
     return None
 
 
-def _ranked_placements(
+def _greedy_placement(
+    relation: SpatialRelation, placed: tuple[BoundRelation, ...], scene: SceneObjects, rng: Random
+) -> BoundRelation:
+    """Return the first placement that adds no problem, most plausible first; else the one that adds the fewest."""
+    allowed, counts = count_problems(placed, scene), []
+    candidates = _rank_placements(relation, placed, scene, rng)[:_MAX_GREEDY]
+    for candidate in candidates:
+        counts.append(count_problems((*placed, candidate), scene))
+        if counts[-1] <= allowed:
+            return candidate
+    return candidates[counts.index(min(counts))]
+
+
+def _rank_placements(
     relation: SpatialRelation, placed: Sequence[BoundRelation], scene: SceneObjects, rng: Random
 ) -> list[BoundRelation]:
     """Return all pairs of objects for a relation, most plausible first; ties are broken at random."""
@@ -101,137 +206,16 @@ def _ranked_placements(
 
 def _placement_cost(pair: BoundRelation, placed: Sequence[BoundRelation], scene: SceneObjects) -> int:
     """Return how implausible a relation is, plus a penalty for crowding objects while others have no relation."""
-    first, second = scene.objects[pair.first - 1], scene.objects[pair.second - 1]
-    same_pair = sum({pair.first, pair.second} == {other.first, other.second} for other in placed)
-    busy = {obj for other in placed for obj in (other.first, other.second)}
-    crowding = len({pair.first, pair.second} & busy) if len(busy) < len(scene.objects) else 0
-    added = (0, 1, 5)[(pair.first > scene.drawn) + (pair.second > scene.drawn)]
-    return implausibility(pair.name, first, second) + 2 * same_pair + crowding + added
+    ends = {pair.first, pair.second}
+    same_pair = sum(ends == {earlier.first, earlier.second} for earlier in placed)
+    busy = {end for earlier in placed for end in earlier[1:]}
+    crowding = len(ends & busy) if len(busy) < len(scene.objects) else 0
+    added = (0, 1, 5)[sum(end > scene.drawn for end in pair[1:])]
+    objects = (scene.objects[end - 1] for end in pair[1:])
+    return implausibility(pair.name, *objects) + 2 * same_pair + crowding + added
 
 
-MAX_ADDED = 3
-"""Maximum number of reference objects; what they cannot resolve is left to `conflicts` to report."""
-
-SHORTLIST = 8
-"""How many reference objects are examined closely."""
-
-CONSTRAINED_FIRST = frozenset({"inside", "top", "bottom", "outside", "above", "below"})
-"""Relations that few pairs of objects can be in; they are placed first."""
-
-
-class CompletionCost(NamedTuple):
-    """Cost of a completion, compared field by field: less is better."""
-
-    lacking: int  # open relations, sizes without comparison, and added objects without use
-    problems: int  # conflicts, and relations without information
-    implausible: int  # how implausible it is
-
-
-@dataclass(frozen=True)
-class BindingCompletion:
-    """A candidate completion: its objects, and the placed relations by their index in the binding."""
-
-    objects: tuple[BoundObject, ...]
-    placed: Mapping[int, BoundRelation]
-    cost: CompletionCost
-
-
-def complete_binding(binding: Binding, rng: Random) -> Binding:
-    """Choose the objects of open relations, and add reference objects where needed.
-
-    Pairs of objects that make sense are preferred; among equally good ones chance decides. If no way is free of
-    conflicts, the best that was found is taken all the same, and `conflicts` tells what is wrong with it.
-    """
-    best = _complete(binding, binding.objects, rng)
-    for _ in range(MAX_ADDED):
-        if best.cost[:2] == (0, 0):
-            break
-        more = _complete_with_reference(binding, best.objects, rng)
-        if more.cost[:2] >= best.cost[:2]:
-            break
-        best = more
-    relations = tuple(
-        replace(relation, first=best.placed[number].first, second=best.placed[number].second)
-        if number in best.placed
-        else relation
-        for number, relation in enumerate(binding.relations)
-    )
-    return replace(binding, objects=best.objects, relations=relations)
-
-
-def lacks_size_reference(binding: Binding) -> bool:
-    """Return whether a size cannot be judged because nothing of the usual size is there to compare with."""
-    sized = ["size" in obj.attributes for obj in binding.objects]
-    return any(sized) and all(sized)
-
-
-def _complete_with_reference(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -> BindingCompletion:
-    """Return the best completion with one more reference object; ties are broken at random."""
-    candidates = [
-        BoundObject(obj.name)
-        for obj in reference_objects()
-        if not any(_share_name(obj.name, other.item) for other in objects)
-    ]
-    rng.shuffle(candidates)
-    candidates.sort(key=lambda candidate: _reference_cost(candidate, binding))
-    completions = [_complete(binding, (*objects, candidate), rng) for candidate in candidates[:SHORTLIST]]
-    return min(completions, key=lambda completion: completion.cost)
-
-
-def _reference_cost(candidate: BoundObject, binding: Binding) -> int:
-    """Return how implausible a reference object is at best beside what was drawn; less is better."""
-    return _company_cost(candidate, binding) + sum(
-        min(
-            implausibility(relation.name, *pair)
-            for obj in binding.objects
-            for pair in ((candidate, obj), (obj, candidate))
-        )
-        for relation in binding.relations
-        if _is_open(relation)
-    )
-
-
-def _company_cost(candidate: BoundObject, binding: Binding) -> int:
-    """Return how implausible a reference object is beside what was drawn, and as a size reference."""
-    company = sum(scene_mismatch(candidate, obj) for obj in binding.objects)
-    if not lacks_size_reference(binding):
-        return company
-    return company + min(reference_mismatch(candidate, obj) for obj in binding.objects)
-
-
-def _complete(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -> BindingCompletion:
-    """Return the best completion with these objects and no others."""
-    given = bound_relations(binding.relations)
-    places = [number for number, relation in enumerate(binding.relations) if _is_open(relation)]
-    places.sort(key=lambda number: binding.relations[number].name not in CONSTRAINED_FIRST)
-    found: tuple[BoundRelation, ...] = ()
-    if len(objects) > 1:
-        scene = SceneObjects(objects, len(binding.objects))
-        found = place_relations([binding.relations[number] for number in places], given, scene, rng)
-    return BindingCompletion(objects, dict(zip(places, found, strict=False)), _cost(binding, objects, (*given, *found)))
-
-
-def _cost(binding: Binding, objects: tuple[BoundObject, ...], placed: tuple[BoundRelation, ...]) -> CompletionCost:
-    drawn = len(binding.objects)
-    compares = lacks_size_reference(binding)
-    busy = {obj for relation in placed for obj in (relation.first, relation.second)}
-    # The first object that is added serves as a measure, if one is needed.
-    idle = sum(number not in busy for number in range(drawn + 1 + compares, len(objects) + 1))
-    lacking = len(binding.relations) - len(placed) + (compares and len(objects) == drawn) + idle
-    implausible = sum(implausibility(name, objects[one - 1], objects[other - 1]) for name, one, other in placed)
-    company = sum(_company_cost(added, binding) for added in objects[drawn:])
-    return CompletionCost(lacking, count_problems(placed, SceneObjects(objects, drawn)), implausible + company)
-
-
-def _share_name(one: str, other: str) -> bool:
-    return one == other or is_kind_of(one, other) or is_kind_of(other, one)
-
-
-def _is_open(relation: SpatialRelation) -> bool:
-    return relation.first is None or relation.second is None
-
-
-def assign_shapes(binding: Binding, rng: random.Random) -> Binding:
+def assign_shapes(binding: Binding, rng: Random) -> Binding:
     """Return the binding if every object can have its shape; otherwise reassign the shapes.
 
     If not all of the shapes can go to different objects that can have them, nothing is changed, and `conflicts` reports
@@ -241,32 +225,34 @@ def assign_shapes(binding: Binding, rng: random.Random) -> Binding:
     items = [obj.item for obj in binding.objects]
     if all(shape is None or can_have_shape(item, shape) for item, shape in zip(items, shapes, strict=True)):
         return binding
-    dealt = _match_shapes([shape for shape in shapes if shape is not None], items, rng)
-    if dealt is None:
+    matched = _match_shapes([shape for shape in shapes if shape is not None], items, rng)
+    if matched is None:
         return binding
     objects = []
-    for number, obj in enumerate(binding.objects):
-        others = {category: value for category, value in obj.attributes.items() if category != "shape"}
-        objects.append(replace(obj, attributes={**others, **({"shape": dealt[number]} if number in dealt else {})}))
+    for index, obj in enumerate(binding.objects):
+        attributes = {category: value for category, value in obj.attributes.items() if category != "shape"}
+        objects.append(
+            replace(obj, attributes={**attributes, **({"shape": matched[index]} if index in matched else {})})
+        )
     return replace(binding, objects=tuple(objects))
 
 
-def _match_shapes(shapes: Sequence[str], items: Sequence[str], rng: random.Random) -> Mapping[int, str] | None:
+def _match_shapes(shapes: Sequence[str], items: Sequence[str], rng: Random) -> Mapping[int, str] | None:
     """Match each shape to a different item that can have it, by index; None if that is impossible."""
     order = rng.sample(shapes, len(shapes))
-    holder: dict[int, int] = {}  # which shape each item has, both by their places
+    holders: dict[int, int] = {}  # the shape of each item, both by index
 
-    def take(shape: int, tried: set[int]) -> bool:
+    def assign(shape: int, visited: set[int]) -> bool:
         """Assign a shape to an item, displacing another shape if need be (augmenting path)."""
-        able = [number for number, item in enumerate(items) if can_have_shape(item, order[shape])]
-        for number in rng.sample(able, len(able)):
-            if number not in tried:
-                tried.add(number)
-                if number not in holder or take(holder[number], tried):
-                    holder[number] = shape
+        able = [index for index, item in enumerate(items) if can_have_shape(item, order[shape])]
+        for index in rng.sample(able, len(able)):
+            if index not in visited:
+                visited.add(index)
+                if index not in holders or assign(holders[index], visited):
+                    holders[index] = shape
                     return True
         return False
 
-    if not all(take(shape, set()) for shape in range(len(order))):
+    if not all(assign(shape, set()) for shape in range(len(order))):
         return None
-    return {number: order[shape] for number, shape in holder.items()}
+    return {index: order[shape] for index, shape in holders.items()}

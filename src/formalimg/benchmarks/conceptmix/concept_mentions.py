@@ -33,7 +33,7 @@ PhraseMeanings: TypeAlias = tuple[PhraseMeaning, ...]
 """All meanings of a phrase; empty if it names something else."""
 
 
-def tokenize(text: str) -> Phrase:
+def split_tokens(text: str) -> Phrase:
     """Return the lower-case words and punctuation marks of a text; hyphens separate words."""
     return tuple(_WORD.findall(unicodedata.normalize("NFKC", text).translate(_PARTING).lower()))
 
@@ -44,9 +44,9 @@ def find_phrases(tokens: Sequence[str], book: Mapping[Phrase, _Found]) -> Iterat
     index = 0
     while index < len(tokens):
         for length in range(min(longest, len(tokens) - index), 0, -1):
-            found = book.get(tuple(tokens[index : index + length]))
-            if found is not None:
-                yield index, index + length, found
+            value = book.get(tuple(tokens[index : index + length]))
+            if value is not None:
+                yield index, index + length, value
                 index += length
                 break
         else:
@@ -56,39 +56,39 @@ def find_phrases(tokens: Sequence[str], book: Mapping[Phrase, _Found]) -> Iterat
 @cache
 def phrase_group(group: str) -> Mapping[Phrase, bool]:
     """Return a group of function words as a phrasebook."""
-    return dict.fromkeys(map(tokenize, sorted(function_words(group))), True)
+    return dict.fromkeys(map(split_tokens, sorted(function_words(group))), True)
 
 
-def build_phrasebook(requested: Set[Concept], others: Set[Concept]) -> Mapping[Phrase, PhraseMeanings]:
+def build_phrasebook(requested: Set[Concept], optional: Set[Concept]) -> Mapping[Phrase, PhraseMeanings]:
     """Return the meanings of phrases; what can mean a requested concept is taken for it."""
     mine: dict[Phrase, list[PhraseMeaning]] = {}
     for concept in sorted(requested):
         for phrase, hinted in concept_phrases(concept):
             mine.setdefault(phrase, []).append(PhraseMeaning(concept, hinted))
-    book = dict(_book_of(frozenset(others)))
+    book = dict(_book_of(frozenset(optional)))
     for phrase, meanings in mine.items():
-        taken = {meaning.concept.category for meaning in meanings}
-        others_of_it = (meaning for meaning in book.get(phrase, ()) if meaning.concept.category not in taken)
-        book[phrase] = _clearest([*meanings, *others_of_it])
+        categories = {meaning.concept.category for meaning in meanings}
+        others_of_it = (meaning for meaning in book.get(phrase, ()) if meaning.concept.category not in categories)
+        book[phrase] = _pick_clearest([*meanings, *others_of_it])
     return book
 
 
 @cache
 def _book_of(concepts: frozenset[Concept]) -> Mapping[Phrase, PhraseMeanings]:
-    found: dict[Phrase, list[PhraseMeaning]] = {phrase: [] for phrase in phrase_group("something_else")}
+    book: dict[Phrase, list[PhraseMeaning]] = {phrase: [] for phrase in phrase_group("something_else")}
     for concept in sorted(concepts):
         for phrase, hinted in concept_phrases(concept):
             # A hint at an object that is already named says nothing of objects that are not.
             if not (hinted and concept.category == "object"):
-                found.setdefault(phrase, []).append(PhraseMeaning(concept, hinted))
-    return {phrase: _clearest(meanings) for phrase, meanings in found.items()}
+                book.setdefault(phrase, []).append(PhraseMeaning(concept, hinted))
+    return {phrase: _pick_clearest(meanings) for phrase, meanings in book.items()}
 
 
-def _clearest(meanings: Sequence[PhraseMeaning]) -> PhraseMeanings:
+def _pick_clearest(meanings: Sequence[PhraseMeaning]) -> PhraseMeanings:
     """Return one meaning per category: a name before what only hints at it."""
     best: dict[str, PhraseMeaning] = {}
-    for one in sorted(meanings, key=lambda meaning: meaning.hinted):
-        best.setdefault(one.concept.category, one)
+    for clear in sorted(meanings, key=lambda meaning: meaning.hinted):
+        best.setdefault(clear.concept.category, clear)
     return tuple(best.values())
 
 
@@ -96,17 +96,17 @@ def _clearest(meanings: Sequence[PhraseMeaning]) -> PhraseMeanings:
 def concept_phrases(concept: Concept) -> tuple[tuple[Phrase, bool], ...]:
     """Return the phrases for a concept, and whether they only hint at it."""
     category, value = concept
-    known = lexicon_entry(category, value)
-    texts = [value, *known.get("said", ()), *([known["before"]] if "before" in known else ())]
+    entry = lexicon_entry(category, value)
+    texts = [value, *entry.get("said", ()), *([entry["before"]] if "before" in entry else ())]
     if category in ("object", "shape"):
         texts += [singular_of(value), plural_of(value)]
     elif category == "number":
         texts.append(number_word(value))
-    elif category == "style" and "picture" in known:
-        texts.append(known["picture"])
+    elif category == "style" and "picture" in entry:
+        texts.append(entry["picture"])
     names = object_facts(value).names if category == "object" else ()
-    hints = (*known.get("hinted", ()), *known.get("also", ()), *names, *map(plural_of, names))
-    return tuple((tokenize(text), False) for text in texts) + tuple((tokenize(text), True) for text in hints)
+    hints = (*entry.get("hinted", ()), *entry.get("also", ()), *names, *map(plural_of, names))
+    return tuple((split_tokens(text), False) for text in texts) + tuple((split_tokens(text), True) for text in hints)
 
 
 PUNCTUATION = frozenset(".,;:!?()")
@@ -137,18 +137,18 @@ class ParsedPrompt:
     @cached_property
     def objects(self) -> dict[int, ConceptMention]:
         """Mentions of objects by their start."""
-        return {one.start: one for one in self.mentions if one.concept.category == "object"}
+        return {mention.start: mention for mention in self.mentions if mention.concept.category == "object"}
 
     @cached_property
     def attributes(self) -> dict[int, ConceptMention]:
         """Mentions of attributes by their start."""
-        return {one.start: one for one in self.mentions if one.concept.category in ATTRIBUTES}
+        return {mention.start: mention for mention in self.mentions if mention.concept.category in ATTRIBUTES}
 
     @cached_property
     def spans(self) -> dict[int, ConceptMention]:
         """Mentions of objects and attributes by each token they cover."""
-        held = [*self.attributes.values(), *self.objects.values()]
-        return {index: one for one in held for index in range(one.start, one.end)}
+        mentions = [*self.attributes.values(), *self.objects.values()]
+        return {index: mention for mention in mentions for index in range(mention.start, mention.end)}
 
     def is_adjective(self, index: int) -> bool:
         """Return whether an attribute other than a number starts there; a number starts a noun phrase of its own."""
@@ -183,15 +183,15 @@ class ParsedPrompt:
             objects = self.objects_in(sentence)
             if objects:
                 begins = self.is_adjacent(sentence.start, objects[0].start, function_words("openings"))
-                return objects[0] if begins or len({one.concept for one in objects}) == 1 else None
+                return objects[0] if begins or len({obj.concept for obj in objects}) == 1 else None
             before = sentence.start - 1
         return None
 
     def is_adjacent(self, start: int, end: int, also: frozenset[str] = frozenset()) -> bool:
         """Return whether only articles, attributes and the words of `also` lie between two indexes."""
-        known = function_words("articles") | function_words("of_attributes") | function_words("ordinals") | also
+        words = function_words("articles") | function_words("of_attributes") | function_words("ordinals") | also
         return all(
-            self.tokens[index] in known or (index in self.spans and self.spans[index].concept.category in ATTRIBUTES)
+            self.tokens[index] in words or (index in self.spans and self.spans[index].concept.category in ATTRIBUTES)
             for index in range(start, end)
         )
 
@@ -207,41 +207,41 @@ class ParsedPrompt:
         return self.tokens[index] if index >= 0 and self.tokens[index] in function_words("prepositions") else ""
 
 
-def parse_prompt(text: str, requested: Iterable[Concept], others: Iterable[Concept] = ()) -> ParsedPrompt:
+def parse_prompt(text: str, requested: Iterable[Concept], optional: Iterable[Concept] = ()) -> ParsedPrompt:
     """Find the mentions of concepts in a text, other than spatial ones.
 
     Args:
         text: the text.
         requested: the concepts it should mention.
-        others: concepts it may mention too; what can mean a requested concept is taken for it.
+        optional: concepts it may mention too; what can mean a requested concept is taken for it.
     """
-    tokens = tokenize(text)
-    found = list(find_phrases(tokens, build_phrasebook(set(requested), set(others))))
+    tokens = split_tokens(text)
+    phrases = list(find_phrases(tokens, build_phrasebook(set(requested), set(optional))))
     mentions = [
         ConceptMention(meaning.concept, meaning.hinted, start, end)
-        for start, end, meanings in found
+        for start, end, meanings in phrases
         for meaning in meanings
     ]
-    covered = {index for start, end, _ in found for index in range(start, end)}
+    covered = {index for start, end, _ in phrases for index in range(start, end)}
     mentions += [
         ConceptMention(Concept("number", token), False, index, index + 1)
         for index, token in enumerate(tokens)
         if index not in covered and (token.isdigit() or token in function_words("large_numbers"))
     ]
-    rough = ParsedPrompt(tokens, tuple(sorted(mentions, key=lambda one: one.start)))
-    clear = ParsedPrompt(tokens, tuple(_disambiguated(rough)))
+    rough = ParsedPrompt(tokens, tuple(sorted(mentions, key=lambda mention: mention.start)))
+    clear = ParsedPrompt(tokens, tuple(_disambiguate(rough)))
     return ParsedPrompt(
         tokens,
         tuple(
-            one._replace(hinted=True) if _is_part(clear, one) or _is_absent(clear, one) else one
-            for one in clear.mentions
+            mention._replace(hinted=True) if _is_part(clear, mention) or _is_absent(clear, mention) else mention
+            for mention in clear.mentions
         ),
     )
 
 
-def _disambiguated(parsed: ParsedPrompt) -> Iterator[ConceptMention]:
+def _disambiguate(parsed: ParsedPrompt) -> Iterator[ConceptMention]:
     """Yield the mentions that their context does not rule out: an orange is a fruit or a colour."""
-    spans = [(one.start, one.end) for one in parsed.mentions]
+    spans = [(mention.start, mention.end) for mention in parsed.mentions]
     for one in parsed.mentions:
         if spans.count((one.start, one.end)) == 1:
             yield one
@@ -252,14 +252,14 @@ def _disambiguated(parsed: ParsedPrompt) -> Iterator[ConceptMention]:
             yield one
 
 
-def _is_adjective(parsed: ParsedPrompt, one: ConceptMention) -> bool:
+def _is_adjective(parsed: ParsedPrompt, mention: ConceptMention) -> bool:
     """Return whether it certainly describes something else."""
-    return _is_predicate(parsed, one.start) or _precedes_noun(parsed, one.end)
+    return _is_predicate(parsed, mention.start) or _precedes_noun(parsed, mention.end)
 
 
 def _is_predicate(parsed: ParsedPrompt, index: int) -> bool:
     """Return whether only attributes and a verb precede it: "is orange", "is tiny and orange"."""
-    starts = {one.end: one.start for one in parsed.attributes.values()}
+    starts = {mention.end: mention.start for mention in parsed.attributes.values()}
     index = _before_glue(parsed, index, starts)
     while index in starts:
         index = _before_glue(parsed, starts[index], starts)
@@ -285,44 +285,77 @@ def _precedes_noun(parsed: ParsedPrompt, index: int) -> bool:
     return False
 
 
-def _is_noun(parsed: ParsedPrompt, one: ConceptMention) -> bool:
+def _is_noun(parsed: ParsedPrompt, mention: ConceptMention) -> bool:
     """Return whether it certainly names an object."""
-    before = parsed.tokens[one.start - 1] if one.start else ""
-    after = parsed.tokens[one.end] if one.end < len(parsed.tokens) else "."
-    described = any(other.end == one.start for other in parsed.attributes.values()) or before == "shaped"
+    before = parsed.tokens[mention.start - 1] if mention.start else ""
+    after = parsed.tokens[mention.end] if mention.end < len(parsed.tokens) else "."
+    described = any(attribute.end == mention.start for attribute in parsed.attributes.values()) or before == "shaped"
     groups = ("others", "verbs", "linkers", "links_of_attributes")
     ended = after in PUNCTUATION or any(after in function_words(group) for group in groups)
-    return (described or before in function_words("articles")) and ended and not _is_adjective(parsed, one)
+    return (described or before in function_words("articles")) and ended and not _is_adjective(parsed, mention)
 
 
-def _is_part(parsed: ParsedPrompt, one: ConceptMention) -> bool:
+def _is_part(parsed: ParsedPrompt, mention: ConceptMention) -> bool:
     """Return whether an object is only part of another one's name: a cat statue, a robot dog."""
-    category, value = one.concept
-    if category != "object" or parsed.tokens[one.start : one.end] != tokenize(singular_of(value)):
+    category, value = mention.concept
+    if category != "object" or parsed.tokens[mention.start : mention.end] != split_tokens(singular_of(value)):
         return False
-    if one.end in parsed.objects:
-        return one.end not in parsed.attributes  # which may be a colour after all: "is the apple orange"
-    after = parsed.tokens[one.end] if one.end < len(parsed.tokens) else "."
-    counted = parsed.spans.get(one.start - 1)
+    if mention.end in parsed.objects:
+        return mention.end not in parsed.attributes  # which may be a colour after all: "is the apple orange"
+    after = parsed.tokens[mention.end] if mention.end < len(parsed.tokens) else "."
+    counted = parsed.spans.get(mention.start - 1)
     if counted is not None and counted.concept.category == "number" and plural_of(value) != singular_of(value):
-        return parsed.is_unknown(one.end)
+        return parsed.is_unknown(mention.end)
     is_verb = after.endswith("s") or after in function_words("behind_nouns")
-    return parsed.is_unknown(one.end) and not is_verb
+    return parsed.is_unknown(mention.end) and not is_verb
 
 
-def _is_absent(parsed: ParsedPrompt, one: ConceptMention) -> bool:
+def _is_absent(parsed: ParsedPrompt, mention: ConceptMention) -> bool:
     """Return whether an object is named that need not be there: a cat's bowl, or a bowl for a cat."""
-    if one.concept.category != "object":
+    if mention.concept.category != "object":
         return False
-    index = one.start - 1
+    index = mention.start - 1
     while index >= 0 and parsed.is_adjacent(index, index + 1) and parsed.tokens[index] != "like":
         index -= 1
     before = parsed.tokens[index] if index >= 0 else ""
     if before in function_words("of_no_presence"):
         return True
-    sentence = parsed.sentence(one.start)
+    sentence = parsed.sentence(mention.start)
     in_an_image = before == "of" and index > 0 and parsed.tokens[index - 1] in function_words("pictures")
     if in_an_image and parsed.objects_in(range(sentence.start, index)):
         return True
-    owned = parsed.tokens[one.end + 1] if one.end + 1 < len(parsed.tokens) else "."
-    return parsed.tokens[one.end : one.end + 1] == ("s",) and owned not in function_words("wholes")
+    owned = parsed.tokens[mention.end + 1] if mention.end + 1 < len(parsed.tokens) else "."
+    return parsed.tokens[mention.end : mention.end + 1] == ("s",) and owned not in function_words("wholes")
+
+
+def describes_image(parsed: ParsedPrompt, style: ConceptMention) -> bool:
+    """Return whether a style is that of the image: "a cartoon of a cat", but not "a cat watches a cartoon"."""
+    if _modifies_image(parsed, style.end):
+        return True
+    if parsed.is_unknown(style.end) and parsed.tokens[style.end] not in function_words("behind_nouns"):
+        return False
+    index, start = style.start - 1, parsed.sentence(style.start).start
+    skipped = function_words("articles") | function_words("degrees") | function_words("words_for_style")
+    while index >= start and (parsed.tokens[index] in skipped or _is_style(parsed, index)):
+        index -= 1
+    if index < start or parsed.tokens[index] in function_words("before_styles") | function_words("pictures"):
+        return True
+    # Ink is in bottles, and images are drawn with it.
+    before = parsed.tokens[max(index - 1, start) : index]
+    if parsed.tokens[index] == "of":
+        return bool(set(before) & (function_words("words_for_style") | function_words("pictures")))
+    return parsed.tokens[index] == "with" and bool(set(before) & function_words("makings"))
+
+
+def _modifies_image(parsed: ParsedPrompt, index: int) -> bool:
+    """Return whether an image or a depicted object comes next: "a cubist dog"."""
+    while index < len(parsed.tokens) and (parsed.is_adjective(index) or _is_style(parsed, index)):
+        index += 1
+    token = parsed.tokens[index] if index < len(parsed.tokens) else "."
+    return index in parsed.objects or token in function_words("pictures") | function_words("words_for_style")
+
+
+def _is_style(parsed: ParsedPrompt, index: int) -> bool:
+    return any(
+        mention.start <= index < mention.end for mention in parsed.mentions if mention.concept.category == "style"
+    )

@@ -1,12 +1,19 @@
-"""Concepts in drawings: what drawn scenes show of them, and the drawings that judges are asked about before a run."""
+"""Concepts in drawings: what drawn scenes show, drawings asked about before a run, and the world of built-in models."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from formalimg.benchmarks.conceptmix.plausibility import pool_objects, reference_objects
+from formalimg.benchmarks.conceptmix.pools import load_pools
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec, RequestedConcept
+from formalimg.benchmarks.conceptmix.words import noun_forms, plural_of
+from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.truth import DrawnConcept, concept_holds, concept_is_clear, size_items
 from formalimg.errors import FormalimgError
 from formalimg.judges.known_drawings import BOTTLE, BOTTLE_AND_FORK, FORK, KnownDrawing, bottle_and_fork
+from formalimg.models.builtin.drawn_world import DrawnWorld, Meaning, MisreadRates, WorldNoun
 from formalimg.types import Item, Part, Unscored, Verdict
 
 
@@ -29,23 +36,29 @@ def judge_drawn(item: Item[object], drawn: DrawnScene) -> Verdict | Unscored:
         return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
     parts, unclear = [], []
     for concept in spec.concepts:
-        asked = _drawn_concept(concept, spec)
-        if asked is None:
+        requested = _to_drawn_concept(concept, spec)
+        if requested is None:
             detail = f"item {item.id} of {item.suite} does not tell which objects are meant by: {concept.question}"
             return Unscored("not understood", detail)
         try:
-            holds = concept_holds(asked, drawn)
+            holds = concept_holds(requested, drawn)
         except FormalimgError as error:  # published data may ask for anything
             return Unscored("not understood", str(error))
         parts.append(
-            Part(concept.question, concept.category, float(holds), about=(concept.value,), reason=_shown(asked, drawn))
+            Part(
+                concept.question,
+                concept.category,
+                float(holds),
+                about=(concept.value,),
+                reason=_describe_objects(requested, drawn),
+            )
         )
-        if not concept_is_clear(asked, drawn):
+        if not concept_is_clear(requested, drawn):
             unclear.append(concept.question)
     return Verdict(all(part.score == 1 for part in parts), tuple(parts), {"unclear": unclear} if unclear else {})
 
 
-def _drawn_concept(concept: RequestedConcept, spec: ConceptSpec) -> DrawnConcept | None:
+def _to_drawn_concept(concept: RequestedConcept, spec: ConceptSpec) -> DrawnConcept | None:
     """Return the concept with the classes of its objects; None if the data does not tell them."""
     if concept.category == "style":
         return DrawnConcept("style", concept.value)
@@ -59,9 +72,29 @@ def _drawn_concept(concept: RequestedConcept, spec: ConceptSpec) -> DrawnConcept
     return DrawnConcept(concept.category, concept.value, items)
 
 
-def _shown(concept: DrawnConcept, drawn: DrawnScene) -> str:
+def _describe_objects(concept: DrawnConcept, drawn: DrawnScene) -> str:
     """Return what the scene has of the classes of a concept, in words."""
     if concept.category == "style":
         return f"the style is {drawn.style}" if drawn.style else "it is a plain drawing"
-    found = [f"{obj.describe()} at {obj.box}" for obj in drawn.scene.objects if obj.label in concept.items]
-    return ", ".join(found) or f"no {' and no '.join(concept.items)}"
+    objects = [f"{obj.describe()} at {obj.box}" for obj in drawn.scene.objects if obj.label in concept.items]
+    return ", ".join(objects) or f"no {' and no '.join(concept.items)}"
+
+
+def _world_nouns() -> Iterator[WorldNoun]:
+    for thing in (*pool_objects(), *reference_objects()):
+        singular, plural, also = noun_forms(thing.name)
+        yield WorldNoun(thing.name, singular, plural, (*also, *thing.names, *map(plural_of, thing.names)))
+
+
+def _world_phrases() -> Iterator[tuple[str, Meaning]]:
+    pools = load_pools(profile="official-code")
+    for item in drawn_catalog().classes:
+        forms = noun_forms(item)
+        yield from ((text.replace("-", " "), ("class", item)) for text in (*forms.one, *forms.many))
+    for category in ("color", "shape", "texture", "style"):
+        kind = "material" if category == "texture" else category
+        yield from ((value, (kind, value)) for value in pools[category].values)
+
+
+# Pass rates fall with k as those of published models do; prompts have few facts.
+WORLD = DrawnWorld(MisreadRates(0.2, 0.35, 0.15, 0.6, 0.6, 0.3), _world_nouns, _world_phrases)

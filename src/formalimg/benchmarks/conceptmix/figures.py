@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from formalimg.benchmarks.conceptmix.generation import concept_census
 from formalimg.benchmarks.conceptmix.pools import Difficulty, Pool, load_pools
 from formalimg.benchmarks.conceptmix.spec import CATEGORIES
-from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.reports.comparison_model import Comparison, Section
 from formalimg.reports.figures.axes import count_axis
 from formalimg.reports.figures.bar_charts import bar_chart, dot_chart, share_chart
@@ -37,87 +36,87 @@ from formalimg.reports.figures.series import (
 from formalimg.reports.figures.svg import Figure
 from formalimg.reports.tables.model import number_in
 from formalimg.stats.observations import Interval
-from formalimg.types import Benchmark, Item, Table
+from formalimg.types import Item, Table
 
 if TYPE_CHECKING:
     from formalimg.benchmarks.conceptmix.captions.study import CaptionStudy
 
 
 def item_figures(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
-    """Yield the figures of items, by suite."""
+    """Yield words per prompt by k (Figure 12 of ConceptMix), and the categories of concepts, by suite."""
     for name, items in suites.items():
-        yield from concept_figures(suite_of(name), items)
-
-
-def concept_figures(suite: Benchmark, items: Sequence[Item[Any]]) -> Iterator[Figure]:
-    """Yield words per prompt by k (Figure 12 of ConceptMix), and the categories of concepts."""
-    words = {
-        str(level): {item.id: float(len(item.prompt.split())) for item in items if item.level == level}
-        for level in sorted({item.level for item in items})
-    }
-    yield box_chart(
-        f"{suite.name}-prompt-length",
-        BoxPlot(
-            f"{suite.title}: words per prompt, by {suite.level}",
-            f"{len(items):,} prompts. Boxes: from quartile to quartile, with the median; whiskers: to the shortest and "
-            "the longest.",
-            words,
-            "words",
-            suite.level,
-            count_axis(max(int(count) for those in words.values() for count in those.values())),
-            shows_each=False,
-        ),
-    )
-    asked = concept_census(items).concepts
-    counts: dict[str, int] = {
-        category: sum(count for concept, count in asked.items() if concept.category == category)
-        for category in CATEGORIES
-    }
-    yield share_chart(
-        f"{suite.name}-concepts",
-        f"{suite.title}: concepts that are asked for, by category",
-        f"{asked.total():,} concepts in {len(items):,} items.",
-        counts,
-        "of all concepts (%)",
-    )
+        suite = get_suite(name)
+        words = {
+            str(level): {item.id: float(len(item.prompt.split())) for item in items if item.level == level}
+            for level in sorted({item.level for item in items})
+        }
+        yield box_chart(
+            f"{suite.name}-prompt-length",
+            BoxPlot(
+                f"{suite.title}: words per prompt, by {suite.level}",
+                f"{len(items):,} prompts. Boxes: from quartile to quartile, with the median; whiskers: to the shortest "
+                "and the longest.",
+                words,
+                "words",
+                suite.level,
+                count_axis(max(int(count) for counts in words.values() for count in counts.values())),
+                shows_each=False,
+            ),
+        )
+        concepts = [concept.category for item in items for concept in item.spec.drawn]
+        counts: dict[str, int] = {category: concepts.count(category) for category in CATEGORIES}
+        yield share_chart(
+            f"{suite.name}-concepts",
+            f"{suite.title}: concepts that are asked for, by category",
+            f"{len(concepts):,} concepts in {len(items):,} items.",
+            counts,
+            "of all concepts (%)",
+        )
 
 
 def run_figures(section: Section, comparison: Comparison) -> Iterator[Figure]:
-    """Yield the figures of runs: easy and hard concepts, the share of concepts shown, categories and values."""
-    suite = section.suite
-    if (panels := easy_to_hard(section, comparison)).panels:
+    """Yield the figures of runs: easy and hard concepts, the share of concepts shown, categories and values.
+
+    Categories and values are of images of one object and one more concept, and values also over all levels.
+    """
+    suite, level = section.suite, section.suite.level
+    if (panels := _easy_to_hard(section, comparison)).panels:
         yield panel_chart(f"{suite.name}-{suite.numbers_heading.lower()}-by-difficulty", panels)
-    if tells(chart := concept_fractions(section)):
+    if (table := _find_table(section, "concept fraction")) and tells(chart := _concept_fractions(section, table)):
         yield line_chart(f"{suite.name}-concept-fraction", chart)
-    if tells(chart := categories_of_one_concept(section)):
-        yield bar_chart(f"{suite.name}-categories", chart)
-    for category, chart in values_of_one_concept(section).items():
-        yield dot_chart(f"{suite.name}-values-at-{suite.level}-1-{slug(category)}", chart)
-    for category, chart in values_by_category(section).items():
-        yield dot_chart(f"{suite.name}-values-{slug(category)}", chart)
+    at_one = f"full marks at {level} = 1 (%)"
+    if table := _find_table(section, f"categories at {level} = 1"):
+        chart = _number_chart(section, table, _read_points(table, 0, "full mark"), at_one)
+        if tells(chart):
+            yield bar_chart(f"{suite.name}-categories", chart)
+    if table := _find_table(section, f"values at {level} = 1"):
+        for category, chart in _value_charts(section, table, "full mark", at_one):
+            yield dot_chart(f"{suite.name}-values-at-{level}-1-{slug(category)}", chart)
+    if table := _find_table(section, "values"):
+        for category, chart in _value_charts(section, table, "rate", f"shown, over all {level} (%)"):
+            yield dot_chart(f"{suite.name}-values-{slug(category)}", chart)
 
 
-def concept_fractions(section: Section) -> Chart:
-    """Return the share of concepts shown, by k; nothing for suites without concepts."""
-    table = _table(section, "concept fraction")
+def _concept_fractions(section: Section, table: Table) -> Chart:
+    """Return the share of concepts shown, by k; of published numbers those of the first judge."""
     styles = dict(zip((row.name for row in section.rows), run_styles(section.rows), strict=True))
     prefix = f"{section.suite.level} "
+    levels = {
+        column.head.removeprefix(prefix): index
+        for index, column in enumerate(table.columns)
+        if column.head.startswith(prefix)
+    }
+    first_judge = next((row.judge for row in table.rows if row.is_published), "")
     series = []
-    first_judge = next((row.judge for row in table.rows if row.is_published), "") if table else ""
-    for row in table.rows if table else ():
-        if row.is_published and row.judge != first_judge:
-            continue
-        points = {
-            column.head.removeprefix(prefix): point_of_number(number_in(table, row, n))
-            for n, column in enumerate(table.columns if table else ())
-            if table and column.head.startswith(prefix)
-        }
-        style = PUBLISHED if row.is_published else styles[row.run]
-        series.append(Series(row.run, style, known_points(points)))
+    for row in table.rows:
+        if not row.is_published or row.judge == first_judge:
+            points = {level: point_of_number(number_in(table, row, index)) for level, index in levels.items()}
+            style = PUBLISHED if row.is_published else styles[row.run]
+            series.append(Series(row.run, style, known_points(points)))
     return Chart(
-        f"{section.suite.title}: {table.title}" if table else "",
-        _note(table),
-        tuple(one.head.removeprefix(prefix) for one in table.columns if one.head.startswith(prefix)) if table else (),
+        f"{section.suite.title}: {table.title}",
+        " ".join(table.notes),
+        tuple(levels),
         tuple(series),
         "concepts shown (%)",
         percent=True,
@@ -125,9 +124,9 @@ def concept_fractions(section: Section) -> Chart:
     )
 
 
-def easy_to_hard(section: Section, comparison: Comparison) -> PanelChart:
+def _easy_to_hard(section: Section, comparison: Comparison) -> PanelChart:
     """Return a panel for each model with a run over easy and one over hard concepts, the range between them shaded."""
-    kinds = _difficulties(section)
+    kinds = _run_difficulties(section)
     panels = []
     for model in dict.fromkeys(row.manifest.model.name for row in section.rows):
         rows = [row for row in section.rows if row.manifest.model.name == model]
@@ -137,99 +136,72 @@ def easy_to_hard(section: Section, comparison: Comparison) -> PanelChart:
         }
         if len(by_kind["easy"]) == len(by_kind["hard"]) == 1 and len(by_kind[None]) <= 1:
             (easy,), (hard,) = by_kind["easy"], by_kind["hard"]
-            panels.append(_panel(model, easy, by_kind[None][0] if by_kind[None] else {}, hard))
+            panels.append(_difficulty_panel(model, easy, by_kind[None][0] if by_kind[None] else {}, hard))
     return panels_of(section, comparison, "over easy and hard concepts", panels, "from easy to hard")
 
 
-def _panel(model: str, easy: dict[str, Point], whole: dict[str, Point], hard: dict[str, Point]) -> LinePanel:
+def _difficulty_panel(model: str, easy: dict[str, Point], whole: dict[str, Point], hard: dict[str, Point]) -> LinePanel:
     lines = (("all concepts", whole, 0), ("easy", easy, 2), ("hard", hard, 1))
     series = tuple(Series(name, numbered_style(style), points) for name, points, style in lines if points)
     spans = {level: Interval(*sorted((hard[level].value, easy[level].value))) for level in easy if level in hard}
     return LinePanel(model, series, {series[0].name: spans} if spans else {})
 
 
-def _difficulties(section: Section) -> dict[str, Difficulty]:
+def _run_difficulties(section: Section) -> dict[str, Difficulty]:
     """Return which runs have only easy, or only hard, values in the categories that have both."""
-    table = _table(section, "values")
+    table = _find_table(section, "values")
     if table is None:
         return {}
     pools: dict[str, Pool] = dict(load_pools().items())
-    found: dict[str, Difficulty] = {}
+    kinds: dict[str, Difficulty] = {}
     for run in dict.fromkeys(row.run for row in table.rows):
-        asked = [(str(row.cells[0]), str(row.cells[1])) for row in table.rows if row.run == run]
+        values = [(str(row.cells[0]), str(row.cells[1])) for row in table.rows if row.run == run]
         # A judge of somebody's own may call its parts otherwise.
-        known = [(pools[category], value) for category, value in asked if category in pools]
-        kinds = {pool.difficulty(value) for pool, value in known if pool.hard}
-        if len(kinds) == 1 and (only := kinds.pop()) is not None:
-            found[run] = only
-    return found
+        listed = [(pools[category], value) for category, value in values if category in pools]
+        run_kinds = {pool.difficulty(value) for pool, value in listed if pool.hard}
+        if len(run_kinds) == 1 and (kind := run_kinds.pop()) is not None:
+            kinds[run] = kind
+    return kinds
 
 
-def categories_of_one_concept(section: Section) -> Chart:
-    """Return images of one object and one more concept, by category of the concept; nothing for other suites."""
-    level = section.suite.level
-    table = _table(section, f"categories at {level} = 1")
-    return _chart(section, table, _points(table, 0, "full mark"), f"full marks at {level} = 1 (%)", "")
-
-
-def values_of_one_concept(section: Section) -> Mapping[str, Chart]:
-    """Return images of one object and one more concept, by value; nothing for other suites."""
-    at_one = f"{section.suite.level} = 1"
-    return _by_category(section, f"values at {at_one}", "full mark", f"full marks at {at_one} (%)")
-
-
-def values_by_category(section: Section) -> Mapping[str, Chart]:
-    """Return how often each value is shown over all levels, by category; nothing for other suites."""
-    return _by_category(section, "values", "rate", f"shown, over all {section.suite.level} (%)")
-
-
-def _by_category(section: Section, name: str, head: str, what: str) -> dict[str, Chart]:
-    """Return a chart for each category of a table, the value with the lowest numbers first."""
-    table = _table(section, name)
-    categories = dict.fromkeys(str(row.cells[0]) for row in table.rows) if table else {}
-    charts: dict[str, Chart] = {}
-    for category in categories:
-        points = _points(table, 1, head, category)
+def _value_charts(section: Section, table: Table, head: str, measure: str) -> Iterator[tuple[str, Chart]]:
+    """Yield a chart for each category of a table, the value with the lowest numbers first."""
+    for category in dict.fromkeys(str(row.cells[0]) for row in table.rows):
+        points = _read_points(table, 1, head, category)
         if points:
-            charts[category] = _chart(section, table, points, what, f", {category}", by_value=True)
-    return charts
+            yield category, _number_chart(section, table, points, measure, category)
 
 
-def _table(section: Section, name: str) -> Table | None:
+def _find_table(section: Section, name: str) -> Table | None:
     return next((table for table in section.tables if table.name == name), None)
 
 
-def _note(table: Table | None) -> str:
-    return " ".join(table.notes) if table else ""
-
-
-def _points(table: Table | None, column: int, head: str, category: str = "") -> dict[str, dict[str, Point]]:
+def _read_points(table: Table, column: int, head: str, category: str = "") -> dict[str, dict[str, Point]]:
     """Return for each run the numbers under a heading, by the texts of a column; of one category if it is named."""
-    found: dict[str, dict[str, Point]] = {}
-    for row in table.rows if table else ():
-        heads = [column.head for column in table.columns] if table else []
-        point = point_of_number(number_in(table, row, heads.index(head))) if table else None
+    index = [heading.head for heading in table.columns].index(head)
+    points: dict[str, dict[str, Point]] = {}
+    for row in table.rows:
+        point = point_of_number(number_in(table, row, index))
         if point is not None and category in ("", row.cells[0]):
-            found.setdefault(row.run, {})[str(row.cells[column])] = point
-    return found
+            points.setdefault(row.run, {})[str(row.cells[column])] = point
+    return points
 
 
-def _chart(
-    section: Section,
-    table: Table | None,
-    points: Mapping[str, Mapping[str, Point]],
-    measure: str,
-    which: str,
-    *,
-    by_value: bool = False,
+def _number_chart(
+    section: Section, table: Table, points: Mapping[str, Mapping[str, Point]], measure: str, category: str = ""
 ) -> Chart:
-    names = list(dict.fromkeys(name for those in points.values() for name in those))
-    if by_value:
-        names.sort(key=lambda name: (_mean(name, points), name))
+    """Return a chart of numbers by label; of a category the labels with the lowest numbers come first."""
+    by_label: dict[str, list[float]] = {}
+    for run_points in points.values():
+        for label, point in run_points.items():
+            by_label.setdefault(label, []).append(point.value)
+    labels = list(by_label)
+    if category:
+        labels.sort(key=lambda label: (sum(by_label[label]) / len(by_label[label]), label))
     return Chart(
-        f"{section.suite.title}: {table.title if table else ''}{which}",
-        _note(table),
-        tuple(names),
+        f"{section.suite.title}: {table.title}{f', {category}' if category else ''}",
+        " ".join(table.notes),
+        tuple(labels),
         tuple(
             Series(row.name, style, points[row.name])
             for row, style in zip(section.rows, run_styles(section.rows), strict=True)
@@ -240,11 +212,6 @@ def _chart(
     )
 
 
-def _mean(name: str, points: Mapping[str, Mapping[str, Point]]) -> float:
-    known = [those[name].value for those in points.values() if name in those]
-    return sum(known) / len(known)
-
-
 def caption_figures(study: CaptionStudy) -> Iterator[Figure]:
     """Yield which categories captions combine, and how many; of the captions that name an object, as in the paper."""
     counts = study.with_object
@@ -253,7 +220,7 @@ def caption_figures(study: CaptionStudy) -> Iterator[Figure]:
     total = counts.captions
     note = f"Of the {total:,} captions that name an object, out of {study.captions:,}."
     together: dict[tuple[str, str], float] = {
-        (one, other): counts.together(one, other) / total for one in CATEGORIES for other in CATEGORIES
+        (first, second): counts.together(first, second) / total for first in CATEGORIES for second in CATEGORIES
     }
     yield heat_map(
         "captions-together",

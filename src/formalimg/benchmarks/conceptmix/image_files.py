@@ -53,10 +53,10 @@ def concept_image_name(level: int, number: int, prompt: str, sample: int, suffix
     return f"{level}/{number}{prompt_in_name(prompt)}{f'_{sample}' if sample else ''}{suffix}"
 
 
-def published_index(item: str, level: int) -> int | None:
+def find_published_index(item: str, level: int) -> int | None:
     """Return the index that a published item of this level has in its id; None for other items."""
-    found = _PUBLISHED_ID.fullmatch(item)
-    return int(found[2]) if found and int(found[1]) == level else None
+    match = _PUBLISHED_ID.fullmatch(item)
+    return int(match[2]) if match and int(match[1]) == level else None
 
 
 def has_image_layout(folder: FolderListing) -> bool:
@@ -76,139 +76,136 @@ def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Candid
     several times. Images that no record names are matched by their own names.
     """
     results = [file for file in folder.files if file.rpartition("/")[2] == _RESULTS]
-    entries = list({entry[1:]: entry for file in results for entry in _entries(folder, file)}.values())
+    entries = list({entry[1:]: entry for file in results for entry in _read_entries(folder, file)}.values())
     described = {entry.file for entry in entries}
-    named = [file for file in folder.files if file not in described and is_image(file)]
     names = _ItemNames(index)
-    readings = {file: item for file in named if (item := names.item(_location(file, folder), file)) is not None}
-    _reject_several_models(folder, [*(entry.file for entry in entries), *readings])
+    matches = {
+        file: item
+        for file in folder.files
+        if file not in described and is_image(file) and (item := names.find_item(_find_level(file, folder), file))
+    }
+    _reject_several_models(folder, [*(entry.file for entry in entries), *matches])
     for candidate in entry_candidates(_with_items(entries, folder, index, names), index, folder.path):
         yield candidate._replace(by="prompt")  # the index in the name only tells items with the same one apart
     for file in folder.files:
         if is_any_image(file) and file not in described:
-            yield CandidateFile(file, readings.get(file), by="name")
+            yield CandidateFile(file, matches.get(file), by="name")
 
 
-def _entries(folder: FolderListing, file: str) -> Iterator[MetadataEntry]:
+def _read_entries(folder: FolderListing, file: str) -> Iterator[MetadataEntry]:
     records = parse_json(read_text(Path(folder.path, file)), file)
     if not isinstance(records, list):
         raise FormalimgError(f"{file}: must be a list of records with prompt and image_path")
-    beside = file.removesuffix(_RESULTS)
     for number, record in enumerate(records, 1):
-        where = f"{file}, record {number}"
+        location = f"{file}, record {number}"
         texts = [record.get(key) if isinstance(record, dict) else None for key in ("prompt", "image_path")]
         if not all(isinstance(text, str) and text for text in texts):
-            raise FormalimgError(f"{where}: must have a prompt and an image_path, both text")
+            raise FormalimgError(f"{location}: must have a prompt and an image_path, both text")
         prompt, path = map(str, texts)
-        yield MetadataEntry(where, beside + re.split(r"[/\\]", path)[-1], None, None, prompt, None)
+        beside = file.removesuffix(_RESULTS) + re.split(r"[/\\]", path)[-1]
+        yield MetadataEntry(location, beside, None, None, prompt, None)
 
 
 def _with_items(
     entries: Sequence[MetadataEntry], folder: FolderListing, index: ItemIndex, names: _ItemNames
 ) -> Iterator[MetadataEntry]:
     """Yield the records with the items and samples that the names of their images add to the prompts."""
-    read: dict[str, list[tuple[MetadataEntry, ConceptImageName | None]]] = {}
+    by_prompt: dict[str, list[tuple[MetadataEntry, ConceptImageName | None]]] = {}
     for entry in entries:
-        prompt = entry.prompt or ""
-        name = read_name(_location(entry.file, folder), _stem(entry.file), prompt)
+        text = entry.prompt or ""
+        name = read_name(_find_level(entry.file, folder), Path(entry.file).stem, text)
         # The prompts of published items have no blanks around them.
-        known = prompt if index.items_with(prompt) else prompt.strip()
-        read.setdefault(known, []).append((entry._replace(prompt=known), name))
-    for prompt, those in read.items():
-        items = _items_of_names([name for _, name in those if name], index.items_with(prompt), names)
-        for entry, name in those:
+        prompt = text if index.items_with(text) else text.strip()
+        by_prompt.setdefault(prompt, []).append((entry._replace(prompt=prompt), name))
+    for prompt, pairs in by_prompt.items():
+        items = _items_of_names([name for _, name in pairs if name], index.items_with(prompt), names)
+        for entry, name in pairs:
             yield entry if name is None else entry._replace(item=items.get(name[:2]), sample=name.sample)
 
 
 def _items_of_names(
-    found: Sequence[ConceptImageName], items: Sequence[str], names: _ItemNames
+    listed: Sequence[ConceptImageName], items: Sequence[str], names: _ItemNames
 ) -> Mapping[tuple[str, int], str]:
     """Return the items of images of one prompt, by level and index.
 
     Published items have their index in their ids. Others are counted: as many names as items are in the same order.
     """
-    known = {name[:2]: item for name in found if (item := names.published(name)) in items and item is not None}
-    left = [item for item in items if item not in known.values()]
-    others = sorted({name[:2] for name in found} - known.keys(), key=lambda name: (len(name[0]), name))
-    if items and not left:
-        return {**known, **dict.fromkeys(others, _NOT_WANTED)}
-    return {**known, **dict(zip(others, left, strict=True))} if len(others) == len(left) else known
+    published = {name[:2]: item for name in listed if (item := names.published(name)) in items and item is not None}
+    remaining = [item for item in items if item not in published.values()]
+    unmatched = sorted({name[:2] for name in listed} - published.keys(), key=lambda name: (len(name[0]), name))
+    if items and not remaining:
+        return {**published, **dict.fromkeys(unmatched, _NOT_WANTED)}
+    return (
+        {**published, **dict(zip(unmatched, remaining, strict=True))} if len(unmatched) == len(remaining) else published
+    )
 
 
 def read_name(level: str, stem: str, prompt: str) -> ConceptImageName | None:
     """Read the name of an image by its prompt, which may itself begin with a digit; None if it is another's."""
     rest = prompt_in_name(prompt)
-    for text, sample in _readings(stem):
+    for text, sample in _split_sample(stem):
         number = text.removesuffix(rest) if text.endswith(rest) else ""
         if _START.fullmatch(number):
             return ConceptImageName(level, int(number), sample)
     return None
 
 
-def _readings(stem: str) -> Iterator[tuple[str, int]]:
+def _split_sample(stem: str) -> Iterator[tuple[str, int]]:
     """Yield the name without its sample: first as if it had none."""
     yield stem, 0
-    if with_sample := _SAMPLE.fullmatch(stem):
-        yield with_sample[1], int(with_sample[2])
+    if match := _SAMPLE.fullmatch(stem):
+        yield match[1], int(match[2])
 
 
 class _ItemNames:
     """The wanted items by what their prompts become in file names, and by level and index."""
 
     def __init__(self, index: ItemIndex) -> None:
-        self._index = index
-        self._prompts = {one.item: one.prompt for one in index.wanted.values()}
         self._by_prompt: dict[str, list[str]] = {}
-        for item, prompt in self._prompts.items():
+        self._by_index: dict[tuple[int, int], str] = {}
+        for item, prompt in {image.item: image.prompt for image in index.wanted.values()}.items():
             self._by_prompt.setdefault(prompt_in_name(prompt), []).append(item)
-        ids = ((item, _PUBLISHED_ID.fullmatch(item)) for item in self._prompts)
-        self._by_index: Mapping[tuple[int, int], str] = {
-            (int(found[1]), int(found[2])): item for item, found in ids if found
-        }
+            if match := _PUBLISHED_ID.fullmatch(item):
+                self._by_index[int(match[1]), int(match[2])] = item
 
     def published(self, name: ConceptImageName) -> str | None:
         """Return the published item with the level and index of a name."""
         return self._by_index.get((int(name.level), name.number)) if name.level.isdecimal() else None
 
-    def item(self, level: str, file: str) -> FolderImage | None:
+    def find_item(self, level: str, file: str) -> FolderImage | None:
         """Return the image that a file is by its name alone."""
-        readings = []
-        for text, sample in _readings(_stem(file)):
+        matches = []
+        for text, sample in _split_sample(Path(file).stem):
             start = _START.match(text)
             for end in range(1, start.end() + 1 if start else 1):
-                name = ConceptImageName(level, int(text[:end]), sample)
-                same = self._by_prompt.get(text[end:], [])
-                published = self.published(name)
-                if published in same:
+                items = self._by_prompt.get(text[end:], [])
+                published = self.published(ConceptImageName(level, int(text[:end]), sample))
+                if published in items:
                     return FolderImage(str(published), sample)
                 # Published ids say the index, so a name with another index is none of theirs.
-                readings += [FolderImage(item, sample) for item in same if not _PUBLISHED_ID.fullmatch(item)]
-        if len(readings) > 1:
-            shown = " and ".join(short_name(one.item) for one in readings[:2])
+                matches += [FolderImage(item, sample) for item in items if not _PUBLISHED_ID.fullmatch(item)]
+        if len(matches) > 1:
+            two = " and ".join(short_name(match.item) for match in matches[:2])
             raise FormalimgError(
-                f"{short_name(file)} can be the image of items {shown}: put the {_RESULTS} of its folder beside it, "
+                f"{short_name(file)} can be the image of items {two}: put the {_RESULTS} of its folder beside it, "
                 "or use a map"
             )
-        return readings[0] if readings else None
+        return matches[0] if matches else None
 
 
-def _location(file: str, folder: FolderListing) -> str:
+def _find_level(file: str, folder: FolderListing) -> str:
     """Return the name of the folder that a file is in: its level."""
     return Path(folder.path).absolute().joinpath(file).parent.name
-
-
-def _stem(file: str) -> str:
-    return Path(file).stem
 
 
 def _reject_several_models(folder: FolderListing, files: Sequence[str]) -> None:
     """Refuse the folder of all models: images of another model would pass for further samples."""
     homes = list(dict.fromkeys("/".join(file.split("/")[:-2]) for file in files))
     if len(homes) > 1:
-        shown = ", ".join(short_name(home or ".") for home in homes[:_SHOWN])
+        listed = ", ".join(short_name(home or ".") for home in homes[:_SHOWN])
         more = " …" if len(homes) > _SHOWN else ""
         raise FormalimgError(
-            f"{short_name(folder.path)} holds the images of {len(homes)} models: give one of {shown}{more}"
+            f"{short_name(folder.path)} holds the images of {len(homes)} models: give one of {listed}{more}"
         )
 
 

@@ -1,17 +1,83 @@
-"""Wordings a prompt may choose from: poses of objects, synonyms of attributes, names of images and styles."""
+"""Wordings a prompt may choose from: order and groups of relations, poses, synonyms, names of images and styles."""
 
 from __future__ import annotations
 
 import random
 import tomllib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
 from formalimg.benchmarks.conceptmix.plausibility import BoundRelation, object_facts
-from formalimg.benchmarks.conceptmix.words import AttributePhrase, ObjectPhrase, lexicon_entry, plural_of, with_a
+from formalimg.benchmarks.conceptmix.spec import Binding
+from formalimg.benchmarks.conceptmix.words import (
+    AttributePhrase,
+    ObjectPhrase,
+    lexicon_entry,
+    plural_of,
+    relation_phrase,
+    with_a,
+)
+
+_JOINING = 0.8
+
+
+@dataclass(frozen=True)
+class PlacedRelation:
+    """One relation with its usual phrase, subject and reference object."""
+
+    name: str
+    phrase: str
+    subject: int
+    reference: int
+
+    @property
+    def is_short(self) -> bool:
+        """Whether it is a built-in relation without an aside."""
+        entry = lexicon_entry("spatial", self.name)
+        return "phrase" in entry and "aside" not in entry
+
+
+def order_relations(binding: Binding) -> list[PlacedRelation]:
+    """Return the relations in an order in which each mentions a known object, as far as possible."""
+    remaining = [
+        PlacedRelation(
+            relation.name,
+            relation_phrase(relation.name, relation.description),
+            relation.first or 0,
+            relation.second or 0,
+        )
+        for relation in binding.relations
+    ]
+    ordered: list[PlacedRelation] = []
+    mentioned: set[int] = set()
+    while remaining:
+        best = next((relation for relation in remaining if ordered and relation.subject == ordered[-1].subject), None)
+        best = best or next(
+            (relation for relation in remaining if {relation.subject, relation.reference} & mentioned), remaining[0]
+        )
+        remaining.remove(best)
+        ordered.append(best)
+        mentioned |= {best.subject, best.reference}
+    return ordered
+
+
+def group_relations(relations: Sequence[PlacedRelation], rng: random.Random) -> list[list[PlacedRelation]]:
+    """Group relations into sentences: two short relations of the same object may share one."""
+    groups: list[list[PlacedRelation]] = []
+    for relation in relations:
+        last = groups[-1] if groups else []
+        # Not "behind a spoon and to the left of the spoon", nor "to the left of a spoon and to the left of a cup".
+        fits = len(last) == 1 and last[0].subject == relation.subject
+        fits = fits and last[0].reference != relation.reference and last[0].name != relation.name
+        if fits and last[0].is_short and relation.is_short and rng.random() < _JOINING:
+            last.append(relation)
+        else:
+            groups.append([relation])
+    return groups
+
 
 _LIVING = frozenset({"person", "animal", "insect", "robot"})
 _TOUCHING = frozenset({"top", "bottom", "inside"})
@@ -50,8 +116,16 @@ BE = Verb("is", "are", "")
 
 def find_airborne(relations: Sequence[BoundRelation]) -> frozenset[int]:
     """Return the objects that are above another one and rest on nothing."""
-    upper = {one.first if one.name == "above" else one.second for one in relations if one.name in ("above", "below")}
-    resting = {one.first if one.name != "bottom" else one.second for one in relations if one.name in _TOUCHING}
+    upper = {
+        relation.first if relation.name == "above" else relation.second
+        for relation in relations
+        if relation.name in ("above", "below")
+    }
+    resting = {
+        relation.first if relation.name != "bottom" else relation.second
+        for relation in relations
+        if relation.name in _TOUCHING
+    }
     return frozenset(upper - resting)
 
 
@@ -80,19 +154,25 @@ def find_placements(item: str) -> list[Verb]:
     return [Verb(*forms) for group in groups for forms in tables[group].values()]
 
 
-def find_other_name(item: str, others: Sequence[str]) -> str | None:
+def find_other_name(item: str, other_items: Sequence[str]) -> str | None:
     """Return what else an object may be called among these other objects; None if each name could mean another."""
-    taken = {name for other in others for name in (other, *other.split(), *object_facts(other).names)}
-    return next((name for name in object_facts(item).names if name not in taken), None)
+    unavailable = {
+        name
+        for other_item in other_items
+        for name in (other_item, *other_item.split(), *object_facts(other_item).names)
+    }
+    return next((name for name in object_facts(item).names if name not in unavailable), None)
 
 
 def vary_attributes(obj: ObjectPhrase, rng: random.Random) -> ObjectPhrase:
     """Return a noun phrase with other words for its attributes, and some that follow the noun."""
     count = f"exactly {obj.count}" if obj.is_plural and rng.random() < 0.1 else obj.count
-    return replace(obj, count=count, adjectives=tuple(_vary(each, obj, rng) for each in obj.adjectives))
+    return replace(
+        obj, count=count, adjectives=tuple(_vary_attribute(adjective, obj, rng) for adjective in obj.adjectives)
+    )
 
 
-def _vary(phrase: AttributePhrase, obj: ObjectPhrase, rng: random.Random) -> AttributePhrase:
+def _vary_attribute(phrase: AttributePhrase, obj: ObjectPhrase, rng: random.Random) -> AttributePhrase:
     table = phrasing_tables()["attributes"][phrase.category]
     special = phrase.category == "color" and phrase.before is None
     wordings = table.get("people" if special and phrase.after == phrase.predicate else phrase.value)

@@ -90,12 +90,12 @@ def can_have_shape(item: str, shape: str) -> bool:
     shapes = object_facts(item).shapes
     if shapes is None or shape in shapes:
         return True
-    return bool(shapes) and shape not in _known_shapes()
+    return bool(shapes) and shape not in _all_shapes()
 
 
-def is_kind_of(item: str, other: str) -> bool:
+def is_kind_of(item: str, kind: str) -> bool:
     """Return whether every such object is also one of the other kind, as every corgi is a dog."""
-    return object_facts(item).is_a == other
+    return object_facts(item).is_a == kind
 
 
 def can_be_inside(content: BoundObject, container: BoundObject) -> bool:
@@ -103,7 +103,7 @@ def can_be_inside(content: BoundObject, container: BoundObject) -> bool:
     room, size = object_facts(container.item).room, object_facts(content.item).size
     if room is None or size is None:
         return room != 0
-    return size * _scale(content).minimum <= room * _scale(container).maximum
+    return size * _size_scale(content).minimum <= room * _size_scale(container).maximum
 
 
 def can_be_outside(content: BoundObject, container: BoundObject) -> bool:
@@ -119,10 +119,10 @@ def can_be_outside(content: BoundObject, container: BoundObject) -> bool:
 def typical_length(obj: BoundObject) -> float | None:
     """Return the longest side of an object as one would draw it, in metres; None if unknown."""
     size = object_facts(obj.item).size
-    return None if size is None else size * _scale(obj).typical
+    return None if size is None else size * _size_scale(obj).typical
 
 
-def _scale(obj: BoundObject) -> SizeScale:
+def _size_scale(obj: BoundObject) -> SizeScale:
     return SCALES.get(obj.attributes.get("size"), ANY_SCALE)
 
 
@@ -131,21 +131,21 @@ def _all_object_facts() -> Mapping[str, Mapping[str, ObjectFacts]]:
     tables = tomllib.loads((files("formalimg.benchmarks.conceptmix") / "things.toml").read_text(encoding="utf-8"))
     return {
         part: {
-            name: _parse_object_facts(name, {**tables["kinds"][given["kind"]], **given})
-            for name, given in tables[part].items()
+            name: _parse_object_facts(name, {**tables["kinds"][fields["kind"]], **fields})
+            for name, fields in tables[part].items()
         }
         for part in ("objects", "references")
     }
 
 
-def _parse_object_facts(name: str, given: Mapping[str, Any]) -> ObjectFacts:
-    sets = {key: frozenset(given[key]) for key in ("shapes", "places")}
-    lists = {key: tuple(given[key]) for key in ("rests", "aloft_as", "names")}
-    return ObjectFacts(**{**given, **sets, **lists, "name": name})
+def _parse_object_facts(name: str, fields: Mapping[str, Any]) -> ObjectFacts:
+    sets = {key: frozenset(fields[key]) for key in ("shapes", "places")}
+    lists = {key: tuple(fields[key]) for key in ("rests", "aloft_as", "names")}
+    return ObjectFacts(**{**fields, **sets, **lists, "name": name})
 
 
 @cache
-def _known_shapes() -> frozenset[str]:
+def _all_shapes() -> frozenset[str]:
     return frozenset(shape for obj in pool_objects() for shape in obj.shapes or ())
 
 
@@ -205,15 +205,15 @@ def contradictory_orders(relations: Sequence[BoundRelation]) -> Iterator[tuple[A
 
 def find_cycle(pairs: Iterable[tuple[int, int]]) -> tuple[int, ...]:
     """Return objects that precede one another in a cycle; empty if there is none."""
-    return tuple(obj for obj, _ in _point_cycle(((one, "middle"), (other, "middle")) for one, other in pairs))
+    return tuple(obj for obj, _ in _point_cycle(((before, "middle"), (after, "middle")) for before, after in pairs))
 
 
 def _order_edges(axis: Axis, relations: Sequence[BoundRelation]) -> Iterator[tuple[Point, Point]]:
     """Yield pairs of points, the first before the second."""
     for relation in relations:
-        for one in (relation.first, relation.second):
-            yield (one, "foot"), (one, "middle")
-            yield (one, "middle"), (one, "head")
+        for obj in (relation.first, relation.second):
+            yield (obj, "foot"), (obj, "middle")
+            yield (obj, "middle"), (obj, "head")
         side = AXIS_CONSTRAINTS.get(relation.name)
         if side is not None and side.axis == axis:
             before, after = (relation.first, relation.second) if side.first_is_before else (relation[2], relation[1])
@@ -252,30 +252,30 @@ def implausibility(name: str, first: BoundObject, second: BoundObject) -> int:
     match name:
         case "inside":
             miniature = _shows_miniatures(object_facts(second.item))  # what it shows is never of its size
-            return _inside(first, second) + (1 if miniature else oddness)
+            return _inside_cost(first, second) + (1 if miniature else oddness)
         case "outside":
             return (
                 oddness + (0 if can_be_outside(first, second) else 4) + FAR_FETCHED * int("number" in second.attributes)
             )
         case "top":
-            return oddness + _resting(first, second)
+            return oddness + _resting_cost(first, second)
         case "bottom":
-            return oddness + _resting(second, first)
+            return oddness + _resting_cost(second, first)
         case "above":
-            return oddness + _above(first, second)
+            return oddness + _above_cost(first, second)
         case "below":
-            return oddness + _above(second, first)
+            return oddness + _above_cost(second, first)
         case "behind":
-            return oddness + (FAR_FETCHED if _hides(second, first) else 0)
+            return oddness + (FAR_FETCHED if _hides_behind(second, first) else 0)
         case "in front of":
-            return oddness + (FAR_FETCHED if _hides(first, second) else 0)
+            return oddness + (FAR_FETCHED if _hides_behind(first, second) else 0)
     return oddness
 
 
-def scene_mismatch(one: BoundObject, other: BoundObject) -> int:
+def scene_mismatch(first: BoundObject, second: BoundObject) -> int:
     """Return how implausible two objects are together: do they share a setting, and are both large enough to see?"""
-    apart = object_facts(one.item).places.isdisjoint(object_facts(other.item).places)
-    ratio = _length_ratio(one, other)
+    apart = object_facts(first.item).places.isdisjoint(object_facts(second.item).places)
+    ratio = _length_ratio(first, second)
     return int(apart) + int(not 1 / 20 <= ratio <= 20) + int(not 1 / 200 <= ratio <= 200)
 
 
@@ -291,7 +291,7 @@ def reference_mismatch(reference: BoundObject, measured: BoundObject) -> int:
     return unfit + 2 * int(not 1 / 4 <= ratio <= 4) + int(not 1 / 60 <= ratio <= 60)
 
 
-def _inside(content: BoundObject, container: BoundObject) -> int:
+def _inside_cost(content: BoundObject, container: BoundObject) -> int:
     one_in_many = "number" in container.attributes and "number" not in content.attributes
     if not can_be_inside(content, container):
         return 2 * FAR_FETCHED
@@ -327,7 +327,7 @@ def _shows_miniatures(container: ObjectFacts) -> bool:
     return bool(container.room and container.size and container.room > 2 * container.size)
 
 
-def _resting(load: BoundObject, support: BoundObject) -> int:
+def _resting_cost(load: BoundObject, support: BoundObject) -> int:
     """Return how implausible it is that the one rests on the other; not very, for objects of which nothing is known."""
     upper, lower, length = object_facts(load.item), object_facts(support.item), typical_length(load)
     if lower.carries is None or length is None:
@@ -340,7 +340,7 @@ def _resting(load: BoundObject, support: BoundObject) -> int:
     return FAR_FETCHED if piled or loaded else 0
 
 
-def _above(upper: BoundObject, lower: BoundObject) -> int:
+def _above_cost(upper: BoundObject, lower: BoundObject) -> int:
     facts, length = object_facts(upper.item), typical_length(upper)
     if facts.aloft:
         return 0
@@ -351,12 +351,12 @@ def _above(upper: BoundObject, lower: BoundObject) -> int:
     return 1 if length is None or length < 1 else FAR_FETCHED
 
 
-def _hides(nearer: BoundObject, farther: BoundObject) -> bool:
+def _hides_behind(nearer: BoundObject, farther: BoundObject) -> bool:
     return not object_facts(nearer.item).flat and _length_ratio(nearer, farther) > 3
 
 
-def _length_ratio(one: BoundObject, other: BoundObject) -> float:
-    length, measure = typical_length(one), typical_length(other)
+def _length_ratio(first: BoundObject, second: BoundObject) -> float:
+    length, measure = typical_length(first), typical_length(second)
     return 1.0 if length is None or measure is None else length / measure
 
 

@@ -29,7 +29,7 @@ class Pool:
 
     category: Category  # what sort of concepts they are
     values: tuple[str, ...]  # the concepts, sorted
-    statement: str  # the sentence that a concept becomes, with places for names
+    statement: str  # the sentence that a concept becomes, with placeholders
     # the sentences of single values that have one of their own
     sentences: Mapping[str, str] = field(default_factory=dict)
     easy: frozenset[str] = frozenset()  # values that are known to be easier or harder
@@ -39,8 +39,7 @@ class Pool:
 
     def sentence(self, value: str, *, of_people: bool = False) -> str:
         """Return the sentence template of a value."""
-        usual = self.of_people if of_people and self.of_people is not None else self.statement
-        return self.sentences.get(value, usual)
+        return self.sentences.get(value, (self.of_people if of_people else None) or self.statement)
 
     def difficulty(self, value: str) -> Difficulty | None:
         """Return whether a value is known to be easy or hard; None for most."""
@@ -57,23 +56,65 @@ _FORMAT_HINT = 'write values = ["...", "..."], and perhaps a statement'
 _PUBLISHED_FORMAT_HINT = 'write {"category": "...", "description": "...", "skill": {"...": ""}}'
 
 
-def load_pool_folder(folder: Path, defaults: Pools, profile: PoolProfile) -> dict[Category, Pool]:
+def load_pools(
+    folder: str | Path | None = None, *, profile: PoolProfile = "paper", difficulty: Difficulty | None = None
+) -> Pools:
+    """Return the pools that concepts are drawn from."""
+    if profile not in get_args(PoolProfile):
+        raise FormalimgError(f"unknown profile {profile!r}: known are {', '.join(get_args(PoolProfile))}")
+    pools = dict(_load_builtin_pools(profile))
+    if folder is not None:
+        pools |= _load_pool_folder(Path(folder), pools, profile)
+    if difficulty is None:
+        return pools
+    if not any(pool.difficulty(value) == difficulty for pool in pools.values() for value in pool.values):
+        raise FormalimgError(
+            f"none of these concepts is known to be {difficulty}: list some as {difficulty} = [...] in a file of "
+            f"{folder}, or leave out the difficulty"
+        )
+    for category, pool in pools.items():
+        values = tuple(value for value in pool.values if pool.difficulty(value) == difficulty)
+        pools[category] = replace(pool, values=values) if values else pool
+    return pools
+
+
+@cache
+def _load_builtin_pools(profile: PoolProfile) -> Pools:
+    tables = tomllib.loads((files("formalimg.benchmarks.conceptmix") / "concepts.toml").read_text(encoding="utf-8"))
+    return {category: _parse_pool(category, tables[category], profile) for category in CATEGORIES}
+
+
+def _load_pool_folder(folder: Path, defaults: Pools, profile: PoolProfile) -> dict[Category, Pool]:
     """Load the user's pools, for the categories that have a file in the folder."""
     if not folder.is_dir():
         raise FormalimgError(f"there is no folder {folder}: give one with concepts, such as color.toml")
-    found: dict[Category, Pool] = {}
+    pools: dict[Category, Pool] = {}
     for category in CATEGORIES:
-        there = [path for path in (folder / f"{category}.toml", folder / f"{category}.json") if path.is_file()]
-        if len(there) > 1:
+        paths = [path for path in (folder / f"{category}.toml", folder / f"{category}.json") if path.is_file()]
+        if len(paths) > 1:
             raise FormalimgError(f"{folder} has {category}.toml and {category}.json: keep the one you mean")
-        if there:
-            found[category] = _read_pool(there[0], category, defaults[category], profile)
-    if not found:
+        for path in paths:
+            pools[category] = _read_pool(path, category, defaults[category], profile)
+    if not pools:
         raise FormalimgError(f"{folder} has no concepts: add files such as color.toml or color.json")
-    return found
+    return pools
 
 
-def parse_pool(category: Category, table: Mapping[str, Any], profile: PoolProfile, default: Pool | None = None) -> Pool:
+def _read_pool(path: Path, category: Category, default: Pool, profile: PoolProfile) -> Pool:
+    refuse_special_file(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+        table = tomllib.loads(text) if path.suffix == ".toml" else _parse_published_config(text, category)
+        return _parse_pool(category, table, profile, default)
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise FormalimgError(f"{path} cannot be read as concepts: {error}") from error
+
+
+def _parse_pool(
+    category: Category, table: Mapping[str, Any], profile: PoolProfile, default: Pool | None = None
+) -> Pool:
     """Parse a pool from a table; without a statement of its own it uses the default."""
     _reject_unknown_keys(table, _KEYS, category)
     values = _string_list(table, "values")
@@ -82,35 +123,30 @@ def parse_pool(category: Category, table: Mapping[str, Any], profile: PoolProfil
     if not values:
         raise ValueError(f"it has no values: {_FORMAT_HINT}")
     _check_values(category, values)
-    statement, of_people = _default_sentences(table, default)
+    is_default = default is not None and "statement" not in table
+    statement = default.statement if default is not None and is_default else _nonempty_text(table, "statement")
+    of_people = default.of_people if default is not None and is_default else None
+    if "of_people" in table:
+        of_people = _nonempty_text(table, "of_people")
     sentences = table.get("sentences", {})
     if not isinstance(sentences, Mapping):
         raise ValueError('sentences must be a table of texts, by value, as in [sentences] and then red = "..."')
     sentences = {value: _nonempty_text(sentences, value) for value in sentences}
-    easy, hard = frozenset(_string_list(table, "easy")), frozenset(_string_list(table, "hard"))
-    _check_listed(values, easy, hard, sentences)
+    easy, hard = (frozenset(_string_list(table, key)) for key in ("easy", "hard"))
+    unlisted = sorted((easy | hard | set(sentences)) - set(values))
+    if unlisted:
+        raise ValueError(f"{unlisted[0]!r} is not among its values")
+    if easy & hard:
+        raise ValueError(f"{min(easy & hard)!r} is both easy and hard: keep the one you mean")
     pool = Pool(category, tuple(sorted(values)), statement, sentences, easy, hard, of_people)
-    for usual in (statement, of_people):
-        if usual is not None:
-            check_statement(category, usual)
+    for text in (statement, of_people):
+        if text is not None:
+            check_statement(category, text)
     for sentence in sentences.values():
         check_sentence(category, sentence)
-    if category == "spatial":
-        for value in values:
-            check_relation_sentence(value, pool.sentence(value))
+    for value in values if category == "spatial" else ():
+        check_relation_sentence(value, pool.sentence(value))
     return pool
-
-
-def _read_pool(path: Path, category: Category, default: Pool, profile: PoolProfile) -> Pool:
-    refuse_special_file(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-        table = tomllib.loads(text) if path.suffix == ".toml" else _parse_published_config(text, category)
-        return parse_pool(category, table, profile, default)
-    except OSError as error:
-        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise FormalimgError(f"{path} cannot be read as concepts: {error}") from error
 
 
 def _parse_published_config(text: str, category: Category) -> dict[str, Any]:
@@ -125,40 +161,26 @@ def _parse_published_config(text: str, category: Category) -> dict[str, Any]:
         raise ValueError(f"its category is {data['category']!r}, not {category!r}: rename the file, or fix it")
     skill = data["skill"]
     sentences = {value: _convert_sentence(_nonempty_text(skill, value)) for value in skill if skill[value] != ""}
-    table = {"values": list(skill), "sentences": sentences}
-    return (
-        {**table, "statement": _convert_sentence(_nonempty_text(data, "description"))}
-        if "description" in data
-        else table
-    )
-
-
-def _default_sentences(table: Mapping[str, Any], default: Pool | None) -> tuple[str, str | None]:
-    """Return the sentence of a category and the one for people; the default ones if the table has none."""
-    if default is not None and "statement" not in table:
-        return default.statement, _nonempty_text(table, "of_people") if "of_people" in table else default.of_people
-    return _nonempty_text(table, "statement"), _nonempty_text(table, "of_people") if "of_people" in table else None
+    table: dict[str, Any] = {"values": list(skill), "sentences": sentences}
+    if "description" in data:
+        table["statement"] = _convert_sentence(_nonempty_text(data, "description"))
+    return table
 
 
 def _convert_sentence(text: str) -> str:
-    for old, new in (
-        ("{skill}", "{value}"),
-        ("{skills}", "{values}"),
-        ("{object}", "the {object}"),
-        ("{ObjectA}", "the {ObjectA}"),
-        ("{ObjectB}", "the {ObjectB}"),
-    ):
-        text = text.replace(old, new)
+    text = text.replace("{skill}", "{value}").replace("{skills}", "{values}")
+    for name in ("object", "ObjectA", "ObjectB"):
+        text = text.replace(f"{{{name}}}", f"the {{{name}}}")
     return text.replace("the the ", "the ").strip().removesuffix(".")
 
 
-def _reject_unknown_keys(table: Mapping[str, Any], known: tuple[str, ...], category: Category) -> None:
+def _reject_unknown_keys(table: Mapping[str, Any], keys: tuple[str, ...], category: Category) -> None:
     for key in table:
-        if key == category and known is _KEYS:
+        if key == category and keys is _KEYS:
             raise ValueError(f"its values must be at the top level: remove the line [{category}]")
-        if key not in known:
-            meant = closest_match(key, known)
-            hint = f"did you mean {meant}?" if meant else f"known are {', '.join(known)}"
+        if key not in keys:
+            match = closest_match(key, keys)
+            hint = f"did you mean {match}?" if match else f"known are {', '.join(keys)}"
             raise ValueError(f"unknown key {key!r}: {hint}")
 
 
@@ -185,44 +207,3 @@ def _check_values(category: Category, values: list[str]) -> None:
         digits = value.isascii() and value.isdigit() and len(value) < 7 and not value.startswith("0")
         if category == "number" and not digits:
             raise ValueError(f'{value!r} is not a number of objects: write digits, 1 or more, as in "3"')
-
-
-def _check_listed(values: list[str], easy: frozenset[str], hard: frozenset[str], sentences: Mapping[str, str]) -> None:
-    strange = sorted((easy | hard | set(sentences)) - set(values))
-    if strange:
-        raise ValueError(f"{strange[0]!r} is not among its values")
-    if easy & hard:
-        raise ValueError(f"{min(easy & hard)!r} is both easy and hard: keep the one you mean")
-
-
-__all__ = ["Difficulty", "Pool", "PoolProfile", "Pools", "load_pools"]
-
-
-def load_pools(
-    folder: str | Path | None = None, *, profile: PoolProfile = "paper", difficulty: Difficulty | None = None
-) -> Pools:
-    """Return the pools that concepts are drawn from."""
-    if profile not in get_args(PoolProfile):
-        raise FormalimgError(f"unknown profile {profile!r}: known are {', '.join(get_args(PoolProfile))}")
-    pools = dict(_builtin_pools(profile))
-    if folder is not None:
-        pools.update(load_pool_folder(Path(folder), pools, profile))
-    if difficulty is None:
-        return pools
-    if not any(pool.difficulty(value) == difficulty for pool in pools.values() for value in pool.values):
-        raise FormalimgError(
-            f"none of these concepts is known to be {difficulty}: list some as {difficulty} = [...] in a file of "
-            f"{folder}, or leave out the difficulty"
-        )
-    return {category: _filter_difficulty(pool, difficulty) for category, pool in pools.items()}
-
-
-@cache
-def _builtin_pools(profile: PoolProfile) -> Pools:
-    tables = tomllib.loads((files("formalimg.benchmarks.conceptmix") / "concepts.toml").read_text(encoding="utf-8"))
-    return {category: parse_pool(category, tables[category], profile) for category in CATEGORIES}
-
-
-def _filter_difficulty(pool: Pool, difficulty: Difficulty) -> Pool:
-    kept = tuple(value for value in pool.values if pool.difficulty(value) == difficulty)
-    return replace(pool, values=kept) if kept else pool

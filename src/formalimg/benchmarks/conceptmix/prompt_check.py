@@ -1,7 +1,8 @@
 """Check of a prompt against its concepts: which it fails to state, and which it states though they were not requested.
 
-Negation and vagueness count as not stated: not red, two or three dogs, anything but cubism. What a simple reading
-cannot decide counts as an error: another prompt is easily drawn, and a wrong one would make every verdict wrong.
+Negation and vagueness count as not stated: not red, two or three dogs, anything but cubism. Attributes and numbers
+belong to objects by a simple reading of noun phrases. What it cannot decide counts as an error: another prompt is
+easily drawn, and a wrong one would make every verdict wrong.
 """
 
 from __future__ import annotations
@@ -9,19 +10,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
-from formalimg.benchmarks.conceptmix.attribution import (
-    attribute_owners,
-    counted_objects,
-    counts_unknown_object,
-    describes_image,
-)
 from formalimg.benchmarks.conceptmix.concept_mentions import (
     ConceptMention,
     ParsedPrompt,
     Phrase,
+    describes_image,
     find_phrases,
     parse_prompt,
-    tokenize,
+    split_tokens,
 )
 from formalimg.benchmarks.conceptmix.pools import Pools, load_pools
 from formalimg.benchmarks.conceptmix.spatial_facts import (
@@ -35,6 +31,168 @@ from formalimg.benchmarks.conceptmix.spatial_facts import (
 from formalimg.benchmarks.conceptmix.spec import ATTRIBUTES, Binding, BoundConcept, Concept
 from formalimg.benchmarks.conceptmix.words import function_words, lexicon_entry, word_tables
 
+_NONE: frozenset[str] = frozenset()
+_MAX_UNKNOWN = 2
+_MATERIAL = ("shape", "texture")
+
+
+def attribute_owners(parsed: ParsedPrompt, attribute: ConceptMention) -> frozenset[str]:
+    """Return the objects that have an attribute; empty if it belongs to something else, or cannot be decided."""
+    if attribute.concept.category == "number":
+        return find_counted_objects(parsed, attribute) or _find_counted_before(parsed, attribute)
+    head, described = _find_head(parsed, attribute)
+    if head is not None:
+        return _find_coordinated(parsed, head)
+    return _NONE if described is False else _predicate_owners(parsed, attribute, is_word_for_it=bool(described))
+
+
+def find_counted_objects(parsed: ParsedPrompt, number: ConceptMention) -> frozenset[str]:
+    """Return the objects directly after a number."""
+    head, _ = _find_head(parsed, number)
+    return _NONE if head is None else _find_coordinated(parsed, head)
+
+
+def counts_unknown_object(parsed: ParsedPrompt, number: ConceptMention) -> bool:
+    """Return whether a number counts something that is not a concept: "two birds", but not "the two animals"."""
+    index = number.end
+    while index < len(parsed.tokens) and (parsed.is_adjective(index) or parsed.tokens[index].endswith("ed")):
+        index += 1
+    general = parsed.tokens[index : index + 1] and parsed.tokens[index] in function_words("general")
+    return parsed.is_unknown(index) and not general
+
+
+def _find_head(parsed: ParsedPrompt, attribute: ConceptMention) -> tuple[ConceptMention | None, bool | None]:
+    """Return the object after an adjective; else whether "fur", "texture" or the like follows, or something unknown."""
+    index, unknown, described = attribute.end, 0, None
+    while index < len(parsed.tokens):
+        token = parsed.tokens[index]
+        if index in parsed.objects and parsed.objects[index].start >= attribute.end:
+            verb = unknown > 0 and parsed.tokens[index - 1].endswith("s")
+            return (None, False) if verb else (parsed.objects[index], None)
+        if token in function_words("wholes"):
+            return None, True
+        if parsed.is_adjective(index):
+            index = parsed.attributes[index].end
+        elif token in function_words("of_attributes"):
+            index, described = index + 1, True
+        elif token in ("and", ",") and parsed.is_adjective(index + 1) and not unknown:
+            index += 1
+        elif parsed.is_unknown(index) and unknown < _MAX_UNKNOWN:
+            if unknown and parsed.tokens[index - 1].endswith("s"):
+                return None, False
+            index, unknown = index + 1, unknown + 1
+        else:
+            break
+    behind = attribute.end < len(parsed.tokens) and parsed.tokens[attribute.end] in function_words("behind_nouns")
+    return None, False if unknown and not behind else described
+
+
+def _find_coordinated(parsed: ParsedPrompt, head: ConceptMention) -> frozenset[str]:
+    """Return the object, and those that share its adjectives: "a red cat and dog"."""
+    values = {head.concept.value}
+    index = head.end
+    while index + 1 < len(parsed.tokens) and parsed.tokens[index] == "and" and index + 1 in parsed.objects:
+        values.add(parsed.objects[index + 1].concept.value)
+        index = parsed.objects[index + 1].end
+    return frozenset(values)
+
+
+def _find_counted_before(parsed: ParsedPrompt, number: ConceptMention) -> frozenset[str]:
+    """Return the objects of "cats, three in number" and of "the number of cats is three"."""
+    sentence = parsed.sentence(number.start)
+    before = parsed.objects_in(range(sentence.start, number.start))
+    behind = parsed.tokens[number.end : number.end + 2]
+    before_number = parsed.tokens[sentence.start : number.start]
+    if not before or not (
+        behind in (("in", "number"), ("of", "them"), ("in", "total"), ("in", "all")) or "number" in before_number
+    ):
+        return _NONE
+    return frozenset({before[-1].concept.value})
+
+
+def _predicate_owners(parsed: ParsedPrompt, attribute: ConceptMention, *, is_word_for_it: bool) -> frozenset[str]:
+    """Return the owners of an attribute after them, or of a pronoun: "is red", "with red fur", "made of glass"."""
+    sentence = parsed.sentence(attribute.start)
+    index, links = attribute.start - 1, []
+    while index >= sentence.start and _is_link(parsed, index):
+        links.append(parsed.tokens[index])
+        index -= 1
+    if _is_noun_use(attribute, links, is_word_for_it=is_word_for_it):
+        return _NONE
+    token = parsed.tokens[index] if index >= sentence.start else ""
+    if token in function_words("pronouns"):
+        return _find_antecedents(parsed, index, several=token in function_words("plural_pronouns"))
+    obj = parsed.spans.get(index)
+    if obj is None or index < sentence.start or obj.concept.category != "object":
+        return _NONE
+    relative = set(links) & function_words("relatives")
+    if relative or (links and not set(links) & function_words("copulas")):
+        return frozenset({obj.concept.value})
+    if set(links) & function_words("plural_copulas") or "both" in links:
+        return frozenset(listed.concept.value for listed in _list_ending_at(parsed, obj))
+    return frozenset({_find_subject(parsed, obj).concept.value})
+
+
+def _is_link(parsed: ParsedPrompt, index: int) -> bool:
+    """Return whether this token may stand between an object and its attribute."""
+    token, mention = parsed.tokens[index], parsed.spans.get(index)
+    if mention is not None:
+        return mention.concept.category not in ("object", "number")
+    groups = ("links_of_attributes", "wholes", "of_attributes", "relatives", "articles", "degrees")
+    return any(token in function_words(group) for group in groups) or token.endswith("ly")
+
+
+def _is_noun_use(attribute: ConceptMention, links: list[str], *, is_word_for_it: bool) -> bool:
+    """Return whether it is used as a noun: "a house and a heart", "a robot with a glass", "a woman in red"."""
+    if is_word_for_it:
+        return False
+    category = attribute.concept.category
+    content = set(links) - function_words("articles") - {"and", ","}
+    if category in _MATERIAL and links and not content:
+        return set(links) & {"and", ","} != set()
+    if category == "texture":
+        return links[:1] != [] and links[0] in function_words("articles")
+    if category == "shape" and links:
+        return not content & (function_words("copulas") | function_words("of_shape"))
+    return links == ["in"]
+
+
+def _find_antecedents(parsed: ParsedPrompt, index: int, *, several: bool) -> frozenset[str]:
+    """Return what a pronoun refers to."""
+    before = parsed.objects_in(range(parsed.sentence(index).start, index))
+    if not before:
+        if not several:
+            subject = parsed.previous_subject(index)
+            return _NONE if subject is None else frozenset({subject.concept.value})
+        start = parsed.sentence(index).start
+        before = parsed.objects_in(parsed.sentence(start - 2)) if start > 1 else []
+    values = frozenset(obj.concept.value for obj in before)
+    if several and before:
+        return frozenset(obj.concept.value for obj in _list_ending_at(parsed, before[-1]))
+    return values if len(values) == 1 else _NONE
+
+
+def _list_ending_at(parsed: ParsedPrompt, obj: ConceptMention) -> list[ConceptMention]:
+    """Return an object and those before it in the same list: "the cat and the dog"."""
+    listed = [obj]
+    before = parsed.objects_in(range(parsed.sentence(obj.start).start, obj.start))
+    for earlier in reversed(before):
+        between = parsed.tokens[earlier.end : listed[-1].start]
+        if not {"and", ","} & set(between) or not parsed.is_adjacent(
+            earlier.end, listed[-1].start, frozenset({"and", ","})
+        ):
+            break
+        listed.append(earlier)
+    return listed
+
+
+def _find_subject(parsed: ParsedPrompt, obj: ConceptMention) -> ConceptMention:
+    """Return the subject of "is" after an object in a prepositional phrase: "the cat next to the dog is …"."""
+    before = parsed.objects_in(range(parsed.sentence(obj.start).start, obj.start))
+    while before and parsed.preposition_before(obj):
+        obj = before.pop()
+    return obj
+
 
 def is_negated(parsed: ParsedPrompt, binding: Binding) -> bool:
     """Return whether a text denies or doubts anything, in words that are not part of what is requested.
@@ -44,13 +202,8 @@ def is_negated(parsed: ParsedPrompt, binding: Binding) -> bool:
     """
     spared = set(parsed.spans) | set(_relation_token_positions(parsed, binding))
     spared.update(*parsed.occurrences("harmless"))
-    spared.update(*(one for one in parsed.occurrences("apart") if _may_be_apart(parsed, one.start, binding)))
-    return any(not spared.issuperset(one) for group in ("denials", "doubts") for one in parsed.occurrences(group))
-
-
-def is_vague(parsed: ParsedPrompt) -> bool:
-    """Return whether it speaks of some objects but not of all, or of no certain number: "at least one cat is red"."""
-    return bool(parsed.occurrences("vague"))
+    spared.update(*(phrase for phrase in parsed.occurrences("apart") if _may_be_apart(parsed, phrase.start, binding)))
+    return any(not spared.issuperset(phrase) for group in ("denials", "doubts") for phrase in parsed.occurrences(group))
 
 
 def is_exact_number(parsed: ParsedPrompt, number: ConceptMention, binding: Binding) -> bool:
@@ -58,14 +211,18 @@ def is_exact_number(parsed: ParsedPrompt, number: ConceptMention, binding: Bindi
     if _is_number(parsed, number.start - 1) or _is_number(parsed, number.end):
         return False
     # A bee may be above three roses, and dogs may be more than three, or over three.
-    placed = {range(one.start, one.end) for one in _requested_phrases(parsed, binding)}
-    before = {one.stop for one in parsed.occurrences("limits_before") if one not in placed}
-    return number.start not in before and number.end not in {one.start for one in parsed.occurrences("limits_behind")}
+    placed = {range(phrase.start, phrase.end) for phrase in _find_requested_phrases(parsed, binding)}
+    before = {phrase.stop for phrase in parsed.occurrences("limits_before") if phrase not in placed}
+    return number.start not in before and number.end not in {
+        phrase.start for phrase in parsed.occurrences("limits_behind")
+    }
 
 
-def _requested_phrases(parsed: ParsedPrompt, binding: Binding) -> list[SpatialPhrase]:
+def _find_requested_phrases(parsed: ParsedPrompt, binding: Binding) -> list[SpatialPhrase]:
     axes = {relation_axis(relation.name) for relation in binding.relations}
-    return [one for one in spatial_phrases(parsed, word_tables()["spatial"]) if relation_axis(one.value) in axes]
+    return [
+        phrase for phrase in spatial_phrases(parsed, word_tables()["spatial"]) if relation_axis(phrase.value) in axes
+    ]
 
 
 def _is_number(parsed: ParsedPrompt, index: int) -> bool:
@@ -73,19 +230,21 @@ def _is_number(parsed: ParsedPrompt, index: int) -> bool:
     if not 0 <= index < len(parsed.tokens):
         return False
     joined = parsed.tokens[index] in (",", ".") and parsed.tokens[index + 1 : index + 2] == ("000",)
-    one = parsed.spans.get(index)
-    return joined or (one is not None and one.concept.category == "number")
+    mention = parsed.spans.get(index)
+    return joined or (mention is not None and mention.concept.category == "number")
 
 
 def _relation_token_positions(parsed: ParsedPrompt, binding: Binding) -> Iterator[int]:
     """Yield the indexes of tokens that belong to a relation itself."""
     names = {relation.name for relation in binding.relations}
-    for one in spatial_phrases(parsed, names):
-        yield from range(one.start, one.end)
+    for phrase in spatial_phrases(parsed, names):
+        yield from range(phrase.start, phrase.end)
     for name in names:
         if excludes_contact(name):
             continue
-        asking = tokenize(str(lexicon_entry("spatial", name).get("question", "")).replace("{", " ").replace("}", " "))
+        asking = split_tokens(
+            str(lexicon_entry("spatial", name).get("question", "")).replace("{", " ").replace("}", " ")
+        )
         pairs: list[Phrase] = list(pairwise(asking))
         for start, end, _ in find_phrases(parsed.tokens, dict.fromkeys(pairs, True)):
             yield from range(start, end)
@@ -96,21 +255,23 @@ def _may_be_apart(parsed: ParsedPrompt, index: int, binding: Binding) -> bool:
     names = {relation.name for relation in binding.relations}
     apart = {name for name in names if excludes_contact(name)}
     sentence = parsed.sentence(index)
-    stated = {one.value for one in spatial_phrases(parsed, names) if one.start in sentence and one.kind == "said"}
+    stated = {
+        phrase.value for phrase in spatial_phrases(parsed, names) if phrase.start in sentence and phrase.kind == "said"
+    }
     return bool(apart) and (bool(stated & apart) or not stated)
 
 
 def excludes_contact(relation: str) -> bool:
     """Return whether objects in this relation do not touch."""
-    aside = tokenize(str(lexicon_entry("spatial", relation).get("aside", "")))
+    aside = split_tokens(str(lexicon_entry("spatial", relation).get("aside", "")))
     return bool(set(aside) & function_words("denials"))
 
 
 def mentions_contact(parsed: ParsedPrompt, index: int) -> bool:
     """Return whether the sentence around an index says that objects touch."""
-    denied = {index for one in parsed.occurrences("apart") for index in one}
+    denied = {index for phrase in parsed.occurrences("apart") for index in phrase}
     contact = function_words("contact")
-    return any(parsed.tokens[place] in contact and place not in denied for place in parsed.sentence(index))
+    return any(parsed.tokens[position] in contact and position not in denied for position in parsed.sentence(index))
 
 
 _CLEAR = ("said", "places")
@@ -122,15 +283,18 @@ def missing_concepts(prompt: str, concepts: Sequence[BoundConcept], binding: Bin
     A prompt that denies or doubts anything says nothing; one that speaks of "at least" so many says only that there
     are such objects.
     """
-    parsed = parse_prompt(prompt, _requested(concepts, binding), _concepts_in(load_pools(profile="official-code")))
+    parsed = parse_prompt(
+        prompt, _collect_requested(concepts, binding), _concepts_in(load_pools(profile="official-code"))
+    )
     if is_negated(parsed, binding):
-        return tuple(one.concept for one in concepts)
-    vague = is_vague(parsed)
+        return tuple(bound.concept for bound in concepts)
+    # Such as "at least one cat is red": of some objects but not of all, or of no certain number.
+    vague = bool(parsed.occurrences("vague"))
     facts = {fact for fact, _ in extract_facts(parsed, (relation.name for relation in binding.relations))}
     return tuple(
-        one.concept
-        for one in concepts
-        if (vague and one.concept.category != "object") or not _is_stated(parsed, facts, one, binding)
+        bound.concept
+        for bound in concepts
+        if (vague and bound.concept.category != "object") or not _is_stated(parsed, facts, bound, binding)
     )
 
 
@@ -138,49 +302,49 @@ def extra_concepts(
     prompt: str, concepts: Sequence[BoundConcept], binding: Binding, pools: Pools
 ) -> tuple[Concept, ...]:
     """Return the concepts that a prompt states though they were not requested, in the order of the text."""
-    requested = _requested(concepts, binding)
+    requested = _collect_requested(concepts, binding)
     parsed = parse_prompt(prompt, requested, _concepts_in(pools))
-    found: dict[int, Concept] = {}
-    for one in parsed.mentions:
+    extra: dict[int, Concept] = {}
+    for mention in parsed.mentions:
         in_doubt = any(
-            other.start == one.start and other.concept in requested for other in parsed.mentions if other != one
+            rival.start == mention.start and rival.concept in requested for rival in parsed.mentions if rival != mention
         )
-        if not in_doubt and not _is_requested(parsed, one, requested, binding):
-            found[one.start] = one.concept
+        if not in_doubt and not _is_requested(parsed, mention, requested, binding):
+            extra[mention.start] = mention.concept
     for start, value in _extra_relations(parsed, binding, pools):
-        found.setdefault(start, Concept("spatial", value))
-    return tuple(dict.fromkeys(found[start] for start in sorted(found)))
+        extra.setdefault(start, Concept("spatial", value))
+    return tuple(dict.fromkeys(extra[start] for start in sorted(extra)))
 
 
-def _requested(concepts: Sequence[BoundConcept], binding: Binding) -> set[Concept]:
-    drawn = {one.concept for one in concepts if one.concept.category != "spatial"}
+def _collect_requested(concepts: Sequence[BoundConcept], binding: Binding) -> set[Concept]:
+    drawn = {bound.concept for bound in concepts if bound.concept.category != "spatial"}
     return drawn | {Concept("object", obj.item) for obj in binding.objects}
 
 
 def _concepts_in(pools: Pools) -> set[Concept]:
-    found = {Concept(category, value) for category, pool in pools.items() for value in pool.values}
+    concepts = {Concept(category, value) for category, pool in pools.items() for value in pool.values}
     counts = {Concept("number", str(number)) for number in range(2, len(word_tables()["counts"]))}
-    return {one for one in found if one.category != "spatial"} | counts
+    return {concept for concept in concepts if concept.category != "spatial"} | counts
 
 
-def _is_stated(parsed: ParsedPrompt, facts: Collection[SpatialFact], one: BoundConcept, binding: Binding) -> bool:
-    items = [binding.objects[number - 1].item for number in one.objects]
-    category, value = one.concept
+def _is_stated(parsed: ParsedPrompt, facts: Collection[SpatialFact], bound: BoundConcept, binding: Binding) -> bool:
+    items = [binding.objects[number - 1].item for number in bound.objects]
+    category, value = bound.concept
     if category == "spatial":
         # Among all relations, as "directly underneath" is not "underneath".
         phrases = spatial_phrases(parsed, {*word_tables()["spatial"], value}) if excludes_contact(value) else []
         touching = any(at.value == value and mentions_contact(parsed, at.start) for at in phrases)
         return is_stated(facts, SpatialFact(value, *items)) and not touching
-    mentions = [found for found in parsed.mentions if found.concept == one.concept and not found.hinted]
+    mentions = [mention for mention in parsed.mentions if mention.concept == bound.concept and not mention.hinted]
     if category == "style":
-        return any(describes_image(parsed, found) for found in mentions)
+        return any(describes_image(parsed, mention) for mention in mentions)
     if category == "object":
         return bool(mentions)
     if category == "number":
         if _names_more(parsed, items[0], binding):
             return False
-        mentions = [found for found in mentions if is_exact_number(parsed, found, binding)]
-    return any(items[0] in attribute_owners(parsed, found) for found in mentions)
+        mentions = [mention for mention in mentions if is_exact_number(parsed, mention, binding)]
+    return any(items[0] in attribute_owners(parsed, mention) for mention in mentions)
 
 
 def _names_more(parsed: ParsedPrompt, item: str, binding: Binding) -> bool:
@@ -188,8 +352,8 @@ def _names_more(parsed: ParsedPrompt, item: str, binding: Binding) -> bool:
     alone = sum(obj.item == item for obj in binding.objects) == 1
     more = function_words("more_of_it")
     return alone and any(
-        one.concept.value == item and one.start > 0 and parsed.tokens[one.start - 1] in more
-        for one in parsed.objects.values()
+        obj.concept.value == item and obj.start > 0 and parsed.tokens[obj.start - 1] in more
+        for obj in parsed.objects.values()
     )
 
 
@@ -197,21 +361,14 @@ def _is_requested(parsed: ParsedPrompt, mention: ConceptMention, requested: set[
     category = mention.concept.category
     if category not in ATTRIBUTES:
         return mention.concept in requested
-    having = set(_objects_with(mention.concept, binding))
+    having = {obj.item for obj in binding.objects if obj.attributes.get(category) == mention.concept.value}
     if category == "number":
         # Numbers that stand before no noun may count anything: "the two do not touch".
-        counting = counted_objects(parsed, mention)
+        counting = find_counted_objects(parsed, mention)
         if not is_exact_number(parsed, mention, binding):
             return False
         return bool(counting & having) if counting else not counts_unknown_object(parsed, mention)
     return bool(attribute_owners(parsed, mention) & having)
-
-
-def _objects_with(concept: Concept, binding: Binding) -> Iterator[str]:
-    """Yield the names of objects that have an attribute."""
-    for obj in binding.objects:
-        if obj.attributes.get(concept.category) == concept.value:
-            yield obj.item
 
 
 def _extra_relations(parsed: ParsedPrompt, binding: Binding, pools: Pools) -> Iterator[tuple[int, str]]:

@@ -16,20 +16,50 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from formalimg._util.io import write_folder
-from formalimg.benchmarks.conceptmix.published_record import PublishedPrompt, read_record
-from formalimg.benchmarks.conceptmix.spec import ConceptSpec
+from formalimg._util.strict_json import is_text
+from formalimg.benchmarks.conceptmix.pools import load_pools
+from formalimg.benchmarks.conceptmix.questions import concept_statements, pair_questions, split_lines
+from formalimg.benchmarks.conceptmix.spec import (
+    CATEGORIES,
+    NO_CATEGORY,
+    Binding,
+    BoundConcept,
+    Concept,
+    ConceptSpec,
+    RequestedConcept,
+    bound_concepts,
+)
 from formalimg.benchmarks.items_file import in_order
-from formalimg.benchmarks.odd_records import DUPLICATE_PROMPT, ODD_INDEX
-from formalimg.benchmarks.record import ItemFindings, parse_leniently
+from formalimg.benchmarks.odd_records import (
+    BINDING_CHANGED,
+    BROKEN_TEXT,
+    COUNTS_DIFFER,
+    DUPLICATE_PROMPT,
+    NO_BINDING,
+    NO_CONCEPT,
+    NO_PROMPT,
+    NO_QUESTION,
+    NO_QUESTIONS,
+    NOT_A_QUESTION,
+    ODD_INDEX,
+    QUESTIONS_MOVED,
+    REPEATED_FIELD,
+    UNKNOWN_CONCEPT,
+)
+from formalimg.benchmarks.record import ItemFindings, RepeatedFields, parse_leniently
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
+_REPLACED = "\ufffd"
+"""What stands in place of bytes that are no text."""
+_UNKNOWN = "unknown"
+"""Stands for a concept that has a category but no name."""
 _MAX_INDEX = 10**9
-_MAX_DIGITS = 18
 _SENTENCES = re.compile(r"\d+_sentences_k=(\d+)\.json")
 
 
@@ -39,28 +69,25 @@ class PublishedPromptFile(NamedTuple):
     path: Path
     level: int
 
-    @property
-    def bindings(self) -> Path:
-        """The file of bindings beside it."""
-        return self.path.with_name(self.path.name.replace("_sentences_", "_refined_config_"))
 
-
-def find_prompt_files(place: Path) -> list[PublishedPromptFile]:
+def find_prompt_files(source: Path) -> list[PublishedPromptFile]:
     """Return the published prompt files at a path, by level."""
-    folders = [place / "sentence_collection", place] if place.is_dir() else []
-    paths = [place] if place.is_file() else next(filter(None, (sorted(one.glob("*.json")) for one in folders)), [])
-    found = [PublishedPromptFile(path, int(name[1])) for path in paths if (name := _SENTENCES.fullmatch(path.name))]
-    if not found:
+    folders = [source / "sentence_collection", source] if source.is_dir() else []
+    paths = (
+        [source] if source.is_file() else next(filter(None, (sorted(folder.glob("*.json")) for folder in folders)), [])
+    )
+    files = [PublishedPromptFile(path, int(name[1])) for path in paths if (name := _SENTENCES.fullmatch(path.name))]
+    if not files:
         raise FormalimgError(
-            f"{place} holds no items of conceptmix: give items.jsonl, or files 300_sentences_k=1.json …"
+            f"{source} holds no items of conceptmix: give items.jsonl, or files 300_sentences_k=1.json …"
         )
-    levels = [file.level for file in found]
-    twice = [level for level in levels if levels.count(level) > 1]
-    if twice:
+    levels = [file.level for file in files]
+    repeated = [level for level in levels if levels.count(level) > 1]
+    if repeated:
         raise FormalimgError(
-            f"{place} has several files of sentences with k={twice[0]}: give a folder with one of each"
+            f"{source} has several files of sentences with k={repeated[0]}: give a folder with one of each"
         )
-    return sorted(found, key=lambda file: file.level)
+    return sorted(files, key=lambda file: file.level)
 
 
 def read_published_prompts(files: Iterable[PublishedPromptFile], findings: ItemFindings) -> list[Item[ConceptSpec]]:
@@ -68,9 +95,136 @@ def read_published_prompts(files: Iterable[PublishedPromptFile], findings: ItemF
 
     Odd records become tagged items. Only a file that is not a list in JSON is added to the findings.
     """
-    items = [item for file in files for item in map(read_record, _file_records(file, findings))]
+    items = [item for file in files for item in _read_file(file, findings)]
     prompts = Counter(item.prompt for item in items if item.prompt)
     return [replace(item, tags=(*item.tags, DUPLICATE_PROMPT)) if prompts[item.prompt] > 1 else item for item in items]
+
+
+def _read_file(file: PublishedPromptFile, findings: ItemFindings) -> Iterator[Item[ConceptSpec]]:
+    """Yield the items of a file, each with the binding of the same index in the file of bindings beside it."""
+    path = file.path.with_name(file.path.name.replace("_sentences_", "_refined_config_"))
+    has_bindings = path.is_file()
+    bindings: dict[int, object] = {}
+    for entry in _read_entries(path, findings) if has_bindings else ():  # only the prompts are needed
+        index = _read_index(entry)
+        if index is not None:
+            bindings[index] = None if index in bindings else entry  # nobody knows which of two is meant
+    indexes: set[int] = set()
+    for number, entry in enumerate(_read_entries(file.path, findings), 1):
+        index = _read_index(entry)
+        is_odd = index is None or index in indexes
+        name = f"k{file.level}-x{number:03}" if is_odd else f"k{file.level}-{index:03}"
+        record = _PublishedRecord(entry if isinstance(entry, dict) else {}, [ODD_INDEX] if is_odd else [])
+        binding = None if index is None or is_odd else bindings.get(index)
+        yield record.item(name, file.level, binding, has_bindings and not is_odd)
+        indexes |= set() if index is None else {index}
+
+
+def _read_entries(path: Path, findings: ItemFindings) -> Sequence[object]:
+    try:
+        entries = parse_leniently(path.read_bytes().decode("utf-8-sig", "replace"))
+    except OSError as error:
+        findings.add(str(path), f"cannot be read: {error.strerror}")
+        return ()
+    except ValueError as error:
+        findings.add(str(path), str(error))
+        return ()
+    if not isinstance(entries, list):
+        findings.add(str(path), "must be a list of records")
+        return ()
+    return entries
+
+
+def _read_index(entry: object) -> int | None:
+    index = entry.get("index") if isinstance(entry, dict) else None
+    is_index = isinstance(index, int) and not isinstance(index, bool) and 0 <= index < _MAX_INDEX
+    return index if is_index else None
+
+
+class _PublishedRecord:
+    """A record of a file of sentences: whatever is odd about it becomes a tag, and never an error."""
+
+    def __init__(self, fields: Mapping[str, Any], tags: Sequence[str]) -> None:
+        self._fields = fields
+        self._tags = dict.fromkeys(tags)  # each once, in the order in which they are found
+
+    def item(self, name: str, level: int, binding: object, has_binding: bool) -> Item[ConceptSpec]:
+        fields = self._fields
+        self._tag(REPEATED_FIELD, isinstance(fields, RepeatedFields) or isinstance(binding, RepeatedFields))
+        prompt = self._text(fields.get("sentence")).strip()
+        self._tag(NO_PROMPT, not prompt)
+        concepts = list(self._concepts())
+        questions, other_lines = split_lines(self._lines(fields.get("question")))
+        categories, skills = (fields.get(key) for key in ("categories", "skills"))
+        lengths = {len(entries) if isinstance(entries, list) else 0 for entries in (categories, skills)}
+        self._tag(COUNTS_DIFFER, {*lengths, len(questions)} != {level + 1})
+        self._tag(NOT_A_QUESTION, bool(other_lines))
+        spec = self._spec(concepts, questions, binding)
+        self._tag(NO_QUESTIONS, not spec.concepts)
+        self._tag(NO_BINDING, has_binding and binding is None)
+        self._tag(BINDING_CHANGED, binding is not None and spec.binding is None)
+        return Item("conceptmix", name, level, prompt, spec, tuple(self._tags))
+
+    def _tag(self, tag: str, applies: bool) -> None:
+        if applies:
+            self._tags[tag] = None
+
+    def _spec(self, concepts: Sequence[Concept], questions: Sequence[str], data: object) -> ConceptSpec:
+        """Return what the record asks for: its questions in their order, each paired with its concept by content."""
+        binding, bound, statements = _try_binding(concepts, data)
+        paired = pair_questions(bound, questions, binding)
+        by_question = {
+            index: RequestedConcept(*concept, statement, questions[index], ids)
+            for (concept, ids), statement, index in zip(bound, statements, paired.questions, strict=True)
+            if index is not None
+        }
+        requested = tuple(
+            by_question.get(index) or RequestedConcept(NO_CATEGORY, "", "", question)
+            for index, question in enumerate(questions)
+        )
+        unasked = tuple(concept for concept, index in zip(concepts, paired.questions, strict=True) if index is None)
+        self._tag(QUESTIONS_MOVED, bool(paired.moved))
+        self._tag(NO_QUESTION, bool(unasked))
+        self._tag(NO_CONCEPT, bool(paired.unpaired))
+        spec = ConceptSpec(requested, binding, unasked)
+        return spec if spec.drawn == tuple(concepts) else replace(spec, order=tuple(concepts))
+
+    def _concepts(self) -> Iterator[Concept]:
+        """Yield the concepts of the record; what has no known category or no name is tagged."""
+        categories, skills = (self._list(self._fields.get(key)) for key in ("categories", "skills"))
+        for name, skill in zip_longest(categories, skills):
+            is_number = isinstance(skill, int) and not isinstance(skill, bool)
+            value = str(skill) if is_number else self._text(skill).strip()
+            category = next((category for category in CATEGORIES if category == name), None)
+            self._tag(UNKNOWN_CONCEPT, category is None or not value)
+            yield Concept(category or NO_CATEGORY, value or _UNKNOWN)
+
+    def _lines(self, value: object) -> Iterator[str]:
+        """Yield the lines of the questions, which should be a list of texts."""
+        return map(self._text, value.split("\n") if isinstance(value, str) else self._list(value))
+
+    def _list(self, value: object) -> list[Any]:
+        self._tag(BROKEN_TEXT, value is not None and not isinstance(value, list))
+        return value if isinstance(value, list) else []
+
+    def _text(self, value: object) -> str:
+        """Return a text that can be stored; what is no text is empty."""
+        self._tag(BROKEN_TEXT, value is not None and (not is_text(value) or _REPLACED in value))
+        return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
+
+
+def _try_binding(
+    concepts: Sequence[Concept], data: object
+) -> tuple[Binding | None, Sequence[BoundConcept], Sequence[str]]:
+    """Return the binding, if it is valid and has these concepts, and the objects and statement of each concept."""
+    if data is not None:
+        try:
+            binding = Binding.from_json(data)
+            bound = bound_concepts(concepts, binding)
+            return binding, bound, concept_statements(bound, binding, load_pools(profile="official-code"))
+        except FormalimgError:
+            pass  # also where a statement cannot be made: a concept of somebody else may have no words for it
+    return None, [BoundConcept(concept, ()) for concept in concepts], [""] * len(concepts)
 
 
 def write_published_prompts(items: Iterable[Item[ConceptSpec]], folder: str | Path) -> None:
@@ -84,64 +238,18 @@ def write_published_prompts(items: Iterable[Item[ConceptSpec]], folder: str | Pa
         for index, item in enumerate(members, 1):
             if item.spec.binding is None:
                 raise FormalimgError(f"item {item.id} has no binding: it cannot be written in the published form")
-            sentences.append(_sentence(item, index))
+            sentence = {
+                "index": index,
+                "sentence": item.prompt,
+                "categories": [concept.category for concept in item.spec.drawn],
+                "skills": [concept.value for concept in item.spec.drawn],
+                "question": [requested.question for requested in item.spec.concepts],
+            }
+            sentences.append(sentence)
             bindings.append({**item.spec.binding.to_json(), "index": index})
         texts[f"{len(members)}_sentences_k={level}.json"] = json.dumps(sentences, indent=4)
         texts[f"{len(members)}_refined_config_k={level}.json"] = json.dumps(bindings, indent=4)
     write_folder(Path(folder), texts)
-
-
-def _sentence(item: Item[ConceptSpec], index: int) -> dict[str, object]:
-    return {
-        "index": index,
-        "sentence": item.prompt,
-        "categories": [concept.category for concept in item.spec.drawn],
-        "skills": [concept.value for concept in item.spec.drawn],
-        "question": [each.question for each in item.spec.concepts],
-    }
-
-
-def _file_records(file: PublishedPromptFile, findings: ItemFindings) -> Iterator[PublishedPrompt]:
-    """Yield the records of a file, each with its binding."""
-    has_bindings = file.bindings.is_file()
-    bindings: dict[int, object] = {}
-    for entry in _entries(file.bindings, findings):
-        index = _index(entry)
-        if index is not None:
-            bindings[index] = None if index in bindings else entry  # nobody knows which of two is meant
-    seen: set[int] = set()
-    for place, entry in enumerate(_entries(file.path, findings), 1):
-        index = _index(entry)
-        is_odd = index is None or index in seen
-        name = f"k{file.level}-x{place:03}" if is_odd else f"k{file.level}-{index:03}"
-        bound = None if index is None or is_odd else bindings.get(index)
-        fields = entry if isinstance(entry, dict) else {}
-        tags = (ODD_INDEX,) if is_odd else ()
-        yield PublishedPrompt(name, file.level, fields, bound, has_bindings and not is_odd, tags)
-        seen |= set() if index is None else {index}
-
-
-def _index(entry: object) -> int | None:
-    index = entry.get("index") if isinstance(entry, dict) else None
-    is_index = isinstance(index, int) and not isinstance(index, bool) and 0 <= index < _MAX_INDEX
-    return index if is_index else None
-
-
-def _entries(path: Path, findings: ItemFindings) -> Sequence[object]:
-    if not path.is_file():
-        return ()  # the bindings may be missing: only the prompts are needed
-    try:
-        entries = parse_leniently(path.read_bytes().decode("utf-8-sig", "replace"))
-    except OSError as error:
-        findings.add(str(path), f"cannot be read: {error.strerror}")
-        return ()
-    except ValueError as error:
-        findings.add(str(path), str(error))
-        return ()
-    if not isinstance(entries, list):
-        findings.add(str(path), "must be a list of records")
-        return ()
-    return entries
 
 
 class ScoredImage(NamedTuple):
@@ -173,7 +281,7 @@ def read_scores(path: str | Path) -> list[ScoredImage]:
     if not isinstance(records, list):
         raise FormalimgError(f"{path} is not a score file: it must be a list of records")
     images = [record for record in records if not (isinstance(record, dict) and "proportion_all_correct" in record)]
-    return [_image(record, f"{path}, record {number}") for number, record in enumerate(images, 1)]
+    return [_parse_image(record, f"{path}, record {number}") for number, record in enumerate(images, 1)]
 
 
 def format_scores(images: Iterable[ScoredImage]) -> str:
@@ -198,7 +306,7 @@ def format_scores(images: Iterable[ScoredImage]) -> str:
     return json.dumps([*records, totals], indent=4)
 
 
-def _image(record: Any, where: str) -> ScoredImage:
+def _parse_image(record: Any, location: str) -> ScoredImage:
     fields: Mapping[str, Any] = record if isinstance(record, dict) else {}
     path, questions, scores = (fields.get(name) for name in ("image_path", "questions", "scores"))
     if not (
@@ -208,8 +316,8 @@ def _image(record: Any, where: str) -> ScoredImage:
         and isinstance(scores, list)
         and all(score in (0, 1) for score in scores)
     ):
-        raise FormalimgError(f"{where}: must have image_path, questions, and scores of 0 or 1")
-    asked = tuple(question.strip() for question in questions if question.strip())
-    if len(scores) > len(asked):
-        raise FormalimgError(f"{where}: has more scores than questions")
-    return ScoredImage(path, asked, tuple(map(int, scores)))
+        raise FormalimgError(f"{location}: must have image_path, questions, and scores of 0 or 1")
+    stripped = tuple(question.strip() for question in questions if question.strip())
+    if len(scores) > len(stripped):
+        raise FormalimgError(f"{location}: has more scores than questions")
+    return ScoredImage(path, stripped, tuple(map(int, scores)))

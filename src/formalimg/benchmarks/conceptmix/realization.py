@@ -8,12 +8,15 @@ from dataclasses import dataclass, field
 
 from formalimg.benchmarks.conceptmix.phrasing import (
     BE,
+    PlacedRelation,
     Verb,
     find_airborne,
     find_other_name,
     find_placements,
     find_poses,
+    group_relations,
     has_image_noun,
+    order_relations,
     phrasing_tables,
     pick_image,
     pick_manner,
@@ -21,7 +24,6 @@ from formalimg.benchmarks.conceptmix.phrasing import (
     vary_attributes,
 )
 from formalimg.benchmarks.conceptmix.plausibility import bound_relations
-from formalimg.benchmarks.conceptmix.relation_order import PlacedRelation, group_relations, order_relations
 from formalimg.benchmarks.conceptmix.spec import Binding, BindingError, BoundConcept, Category
 from formalimg.benchmarks.conceptmix.words import (
     AttributePhrase,
@@ -40,7 +42,7 @@ _LONG_SENTENCE = 22
 """Sentences that have more words together are not joined."""
 
 
-def realize(concepts: Sequence[BoundConcept], binding: Binding, rng: random.Random) -> str:
+def write_prompt(concepts: Sequence[BoundConcept], binding: Binding, rng: random.Random) -> str:
     """Return the prompt for bound concepts.
 
     Args:
@@ -53,7 +55,7 @@ def realize(concepts: Sequence[BoundConcept], binding: Binding, rng: random.Rand
     """
     if binding.is_open:
         raise BindingError("a relation is still open: complete the binding before writing the prompt")
-    styles = list(dict.fromkeys(each.concept.value for each in concepts if each.concept.category == "style"))
+    styles = list(dict.fromkeys(bound.concept.value for bound in concepts if bound.concept.category == "style"))
     nouns = {number: vary_attributes(obj, rng) for number, obj in object_phrases(binding).items()}
     return _PromptWriter(nouns, find_airborne(bound_relations(binding.relations)), rng).write(
         order_relations(binding), styles
@@ -97,7 +99,7 @@ class _PromptWriter:
         for group in group_relations(relations, self.rng):
             self._add_relations(group, opening)
             opening = None
-        related = {number for each in relations for number in (each.subject, each.reference)}
+        related = {number for relation in relations for number in (relation.subject, relation.reference)}
         alone = [number for number in self.nouns if number not in related]
         for start in range(0, len(alone), _LONG_LIST):
             self._add_presence(alone[start : start + _LONG_LIST], opening)
@@ -122,15 +124,15 @@ class _PromptWriter:
         self.placed.add(subject.id)
         if frame == "front":
             stands = self._pick_verb(subject, group, front=True, again=False).agree(plural=subject.is_plural)
-            where = self._where(group, last=False)
-            self._add(f"{where} {stands} {self._introduce(subject, may_trail=True)}", is_clause=False)
+            position = self._where(group, last=False)
+            self._add(f"{position} {stands} {self._introduce(subject, may_trail=True)}", is_clause=False)
             return
         verb = BE if frame == "seen" else self._pick_verb(subject, group, front=False, again=again)
         name = self._introduce(subject, may_trail=frame == "is")
-        where = self._where(group, last=True)
+        position = self._where(group, last=True)
         if frame == "is" and again and verb == BE:
-            where = f"also {where}"
-        self._add(*self._framed(frame, name, subject, verb, where, opening))
+            position = f"also {position}"
+        self._add(*self._framed(frame, name, subject, verb, position, opening))
 
     def _frames(self, group: Sequence[PlacedRelation], opening: _Opening | None) -> list[str]:
         """Return the sentence frames for the place of one object; likely ones occur several times."""
@@ -144,7 +146,7 @@ class _PromptWriter:
             frames += ["there"] + ["front"] * (3 if group[0].reference in self.introduced else 2)
         if not self.sentences:
             # In "a sketch of a kite above a cat, without touching it" the sketch could be what does not touch.
-            hangs = any("aside" in lexicon_entry("spatial", each.name) for each in group)
+            hangs = any("aside" in lexicon_entry("spatial", relation.name) for relation in group)
             frames += ["there"] if hangs else ["there", "shows"]
             if opening is None:
                 frames += ["of"] if hangs else ["of", "seen"]
@@ -153,10 +155,10 @@ class _PromptWriter:
         return frames
 
     def _framed(
-        self, frame: str, name: str, subject: ObjectPhrase, verb: Verb, where: str, opening: _Opening | None
+        self, frame: str, name: str, subject: ObjectPhrase, verb: Verb, position: str, opening: _Opening | None
     ) -> tuple[str, bool]:
         """Return a sentence and whether it is a clause that others may be joined with."""
-        holding = f"{name} {verb.participle} {where}".replace("  ", " ")
+        holding = f"{name} {verb.participle} {position}".replace("  ", " ")
         image = opening.image if opening else ""
         if frame == "shows":
             return self._led(f"{image or self._the_image()} {self._shows()} {holding}", opening), False
@@ -164,18 +166,18 @@ class _PromptWriter:
             if image:
                 return f"{image} of {holding}", False
             plain = with_a(self.rng.choice(phrasing_tables()["openings"]["plain_images"]))
-            bare = "," in where or self.rng.random() < 0.5
+            bare = "," in position or self.rng.random() < 0.5
             return self._led(holding if bare else f"{plain} of {holding}", opening), False
         if frame == "seen":
             return f"{self.rng.choice(phrasing_tables()['openings']['seeing'])} {holding}", False
-        clause = f"{name} {verb.agree(plural=subject.is_plural)} {where}"
+        clause = f"{name} {verb.agree(plural=subject.is_plural)} {position}"
         if frame == "there":
             clause = f"there {subject.are} {holding}"
         if image:
             return f"in {image}, {clause}", True
         if opening is None and not self.sentences and self.rng.random() < 0.25:
-            here = self.rng.choice(phrasing_tables()["openings"]["here"])
-            return f"{here.format(image=self._image())}, {clause}", True
+            opener = self.rng.choice(phrasing_tables()["openings"]["here"])
+            return f"{opener.format(image=self._image())}, {clause}", True
         return self._led(clause, opening), True
 
     def _led(self, text: str, opening: _Opening | None) -> str:
@@ -194,7 +196,7 @@ class _PromptWriter:
         pose = self._common_pose(objects)
         ways = self._later_presences(plural, pose) if self.sentences else self._first_presences(objects, opening, pose)
         frame = self.rng.choice(ways)
-        names = [self._introduce(each, may_trail=len(objects) == 1 and frame.endswith("{all}")) for each in objects]
+        names = [self._introduce(obj, may_trail=len(objects) == 1 and frame.endswith("{all}")) for obj in objects]
         words = {
             "all": join_list(names),
             "first": names[0],
@@ -217,22 +219,22 @@ class _PromptWriter:
         presence, openings = phrasing_tables()["presence"], phrasing_tables()["openings"]
         plural = len(objects) > 1 or objects[0].is_plural
         together = self.rng.sample(presence["together"], 3) if len(objects) > 1 else []
-        there = f"there {objects[0].are} {{all}}"
+        existence = f"there {objects[0].are} {{all}}"
         if opening and opening.image:
             # "An image in the style of art deco of a car" is not English.
             ways = ["{styled} {shows} {all}"] * 2
-            ways += ["{styled} of {all}"] * 2 if opening.has_noun else [f"in {{styled}}, {there}"]
-            ways += [f"in {{styled}}, {each}" for each in (there, *together) if "{first}, " not in each]
+            ways += ["{styled} of {all}"] * 2 if opening.has_noun else [f"in {{styled}}, {existence}"]
+            ways += [f"in {{styled}}, {frame}" for frame in (existence, *together) if "{first}, " not in frame]
             stand = [f"in {{styled}} {pose.agree(plural=plural)} {{all}}"] if pose and pose.is_one_word else []
             return [*ways, *stand]
         ways = ["the {image} {shows} {all}"] * 2
         ways += [f"{{all}} {{are}} {self.rng.choice(presence['are'])}"] * 2
-        ways += [self.rng.choice(presence["whole"]), f"{there} in the {{image}}"]
-        ways += [each for each in together if "{first}, " not in each]
+        ways += [self.rng.choice(presence["whole"]), f"{existence} in the {{image}}"]
+        ways += [frame for frame in together if "{first}, " not in frame]
         if opening:  # a manner, which stands before a whole sentence
             return ways
-        here = self.rng.choice(openings["here"])
-        ways += [f"{here}, {there}", *(each for each in together if "{first}, " in each)]
+        opener = self.rng.choice(openings["here"])
+        ways += [f"{opener}, {existence}", *(frame for frame in together if "{first}, " in frame)]
         if pose:
             ways += [f"{{all}} {pose.agree(plural=plural)} in the {{image}}"]
             ways += [f"in the {{image}} {pose.agree(plural=plural)} {{all}}"] if pose.is_one_word else []
@@ -251,7 +253,7 @@ class _PromptWriter:
         self.mentions.clear()
         for number, adjectives in self.deferred.items():
             obj = self.nouns[number]
-            being = sorted((each.predicate for each in adjectives), key=lambda words: " " in words)
+            being = sorted((adjective.predicate for adjective in adjectives), key=lambda words: " " in words)
             alone = self.sentences[-1].objects == (number,)
             name = obj.they if alone and self.rng.random() < 0.5 else self._refer_back(obj)
             self.sentences.append(_Sentence(f"{name} {obj.are} {join_list(being)}", (number,), is_clause=False))
@@ -307,27 +309,27 @@ class _PromptWriter:
         if again:
             return BE
         airborne = obj.id in self.airborne
-        poses = [set(find_poses(obj.item, each.name, airborne=airborne)) for each in group]
+        poses = [set(find_poses(obj.item, relation.name, airborne=airborne)) for relation in group]
         verbs = [
             verb for verb in find_poses(obj.item, group[0].name, airborne=airborne) if all(verb in p for p in poses)
         ]
-        others = find_placements(obj.item)
+        placements = find_placements(obj.item)
         if front:
-            verbs, others = ([verb for verb in some if verb.is_one_word] for some in (verbs, others))
+            verbs, placements = ([verb for verb in some if verb.is_one_word] for some in (verbs, placements))
         if not verbs or self.rng.random() < 0.3:
-            return self.rng.choice([BE, *others])
+            return self.rng.choice([BE, *placements])
         verb = self.rng.choice(verbs)
         return verb.continuous() if verb.is_one_word and not front and self.rng.random() < 0.3 else verb
 
     def _common_pose(self, objects: Sequence[ObjectPhrase]) -> Verb | None:
         """Choose a pose that all of these objects may take where they merely are; None if there is none."""
-        first, *rest = (find_poses(each.item, "", airborne=False) for each in objects)
+        first, *rest = (find_poses(obj.item, "", airborne=False) for obj in objects)
         verbs = [verb for verb in first if all(verb in poses for poses in rest)]
         return self.rng.choice(verbs) if verbs else None
 
     def _where(self, group: Sequence[PlacedRelation], *, last: bool) -> str:
-        where = " and ".join(self._relation_phrase(each) for each in group)
-        return where.removesuffix(",") if last else where
+        position = " and ".join(self._relation_phrase(relation) for relation in group)
+        return position.removesuffix(",") if last else position
 
     def _relation_phrase(self, relation: PlacedRelation) -> str:
         """Return where an object is; what could be read of the wrong noun is said of the second one later."""
@@ -338,14 +340,14 @@ class _PromptWriter:
         if "asides" not in table:
             return f"{phrase} {name}"
         # An object that was placed before has told how it holds itself.
-        asides = [each for each in table["asides"] if "{rests}" not in each or reference.id not in self.placed]
+        asides = [text for text in table["asides"] if "{rests}" not in text or reference.id not in self.placed]
         aside = self.rng.choice(asides)
         if "{rests}" in aside:
             self.placed.add(reference.id)
         poses = find_poses(reference.item, "top", airborne=False) or [Verb("rests", "rest", "resting")]
-        who = "who" if is_person(reference.item) else "which"
+        pronoun = "who" if is_person(reference.item) else "which"
         rests = self.rng.choice(poses).agree(plural=reference.is_plural)
-        return f"{phrase} {name}, {aside.format(it=reference.it, who=who, rests=rests)},"
+        return f"{phrase} {name}, {aside.format(it=reference.it, who=pronoun, rests=rests)},"
 
     def _introduce(self, obj: ObjectPhrase, *, may_trail: bool, may_defer: bool = False) -> str:
         """Return the name of an object: the full noun phrase the first time."""
@@ -356,13 +358,13 @@ class _PromptWriter:
         self.introduced.append(obj.id)
         adjectives = obj.adjectives
         if may_defer and obj.has_postmodifier:
-            self.deferred[obj.id] = tuple(each for each in adjectives if each.before is None)
+            self.deferred[obj.id] = tuple(adjective for adjective in adjectives if adjective.before is None)
         elif self.rng.random() < (0.6 if len(adjectives) >= _MANY_ADJECTIVES else 0.15 * (len(adjectives) - 1)):
             later = self.rng.sample(range(len(adjectives)), self.rng.choice((1, len(adjectives) - 1)))
-            self.deferred[obj.id] = tuple(adjectives[place] for place in sorted(later))
-        without = {each.category for each in self.deferred.get(obj.id, ())}
+            self.deferred[obj.id] = tuple(adjectives[index] for index in sorted(later))
+        without = {adjective.category for adjective in self.deferred.get(obj.id, ())}
         after = (
-            self._pick_postmodifier([each for each in adjectives if each.category not in without])
+            self._pick_postmodifier([adjective for adjective in adjectives if adjective.category not in without])
             if may_trail
             else None
         )
@@ -370,7 +372,7 @@ class _PromptWriter:
 
     def _pick_postmodifier(self, adjectives: Sequence[AttributePhrase]) -> Category | None:
         """Choose the attribute that follows the noun this time."""
-        able = [each.category for each in adjectives if each.after and each.before]
+        able = [adjective.category for adjective in adjectives if adjective.after and adjective.before]
         likely = 0.8 if len(adjectives) >= _MANY_ADJECTIVES else 0.3
         return self.rng.choice(able) if able and self.rng.random() < likely else None
 
@@ -378,13 +380,13 @@ class _PromptWriter:
         alike = [number for number in self.introduced if self.nouns[number].item == obj.item]
         if len(alike) == 1:
             if obj.id not in self.names:
-                others = [each.item for each in self.nouns.values() if each.id != obj.id]
-                self.names[obj.id] = find_other_name(obj.item, others) if self.rng.random() < 0.45 else None
+                other_items = [noun.item for noun in self.nouns.values() if noun.id != obj.id]
+                self.names[obj.id] = find_other_name(obj.item, other_items) if self.rng.random() < 0.45 else None
             name = self.names[obj.id]
             return f"the {obj.noun if name is None else plural_of(name) if obj.is_plural else name}"
-        mark = "other" if len(alike) == 2 and alike.index(obj.id) else _ordinal(alike.index(obj.id) + 1)
+        mark = "other" if len(alike) == 2 and alike.index(obj.id) else _format_ordinal(alike.index(obj.id) + 1)
         return f"the {mark} {obj.noun}"
 
 
-def _ordinal(number: int) -> str:
+def _format_ordinal(number: int) -> str:
     return {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")

@@ -1,4 +1,4 @@
-"""Sampling law of ConceptMix (section 2.3, step 1): how k concepts are drawn, and the exact distribution.
+"""Sampling law of ConceptMix (section 2.3): how k concepts are drawn and bound, and how many ways there are.
 
 Drawing categories, and again while a rule is broken, makes all orders of categories that keep the rules equally likely.
 Their number can be counted, so no draw has to be rejected, however rare the valid ones are.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from bisect import bisect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
@@ -16,11 +16,23 @@ from math import comb
 from typing import NamedTuple, get_args
 
 from formalimg.benchmarks.conceptmix.pools import PoolProfile, Pools
-from formalimg.benchmarks.conceptmix.spec import CATEGORIES, Category, Concept
+from formalimg.benchmarks.conceptmix.spec import (
+    ATTRIBUTES,
+    CATEGORIES,
+    Binding,
+    BindingError,
+    BoundObject,
+    Category,
+    Concept,
+    SpatialRelation,
+    last_style,
+)
 from formalimg.errors import FormalimgError
 
 OTHER_CATEGORIES: tuple[Category, ...] = tuple(category for category in CATEGORIES if category != "object")
 """The categories besides objects, which are drawn with equal probability."""
+
+_MAX_COUNTED_LEVEL = 50  # beyond it counting takes long, and there are nearly always more items than requested
 
 
 class InfeasibleDrawError(FormalimgError, ValueError):
@@ -54,26 +66,31 @@ class SamplingRules(NamedTuple):
 
     def object_counts(self) -> tuple[int, ...]:
         """Return all numbers of objects that some draw has."""
-        most = min(self.pool, self.k if self.only not in (None, "object") else self.k + 1)
-        numbers = tuple(n for n in range(1, most + 1) if self.others(n) <= sum(self.limits(n)))
+        maximum = min(self.pool, self.k if self.only not in (None, "object") else self.k + 1)
+        numbers = tuple(n for n in range(1, maximum + 1) if self.others(n) <= sum(self.limits(n)))
         if not numbers:
-            raise InfeasibleDrawError(self._why_impossible(most))
+            raise InfeasibleDrawError(self._why_impossible(maximum))
         return numbers
 
-    def _why_impossible(self, most: int) -> str:
-        what = f"k = {self.k}" if self.only is None else f"k = {self.k} with {self.only} only"
-        if most == 0:
-            return f"{what} cannot be drawn: it leaves no place for a concept beside the object; take k = 1 or more"
-        left, limits = self.others(most), dict(zip(OTHER_CATEGORIES, self.limits(most), strict=True))
+    def object_weights(self) -> dict[int, int]:
+        """Return the weight of each number of objects; each of the k is one with probability 1/4 (times 4 ** k)."""
+        return {n: comb(self.k, n - 1) * int(3 ** self.others(n)) for n in self.object_counts()}
+
+    def _why_impossible(self, maximum: int) -> str:
+        request = f"k = {self.k}" if self.only is None else f"k = {self.k} with {self.only} only"
+        if maximum == 0:
+            return f"{request} cannot be drawn: it leaves no place for a concept beside the object; take k = 1 or more"
+        limits = dict(zip(OTHER_CATEGORIES, self.limits(maximum), strict=True))
         if self.only == "object":
-            why = f"there are {self.pool} objects for {self.k + 1} places"
+            reason = f"there are {self.pool} objects for {self.k + 1} places"
         else:
-            room = " and ".join(
-                f"{limits[category]} of {category}" for category in OTHER_CATEGORIES if limits[category]
+            room = " and ".join(f"{limit} of {category}" for category, limit in limits.items() if limit)
+            reason = (
+                f"beside {maximum} objects, which are all, {self.others(maximum)} places are left for at most {room}"
             )
-            why = f"beside {most} objects, which are all, {left} places are left for at most {room}"
         # The more objects, the more of everything, so that the most is reached with all of them.
-        return f"{what} cannot be drawn: {why}; take k = {most + sum(limits.values()) - 1} or less, or add objects"
+        largest = maximum + sum(limits.values()) - 1
+        return f"{request} cannot be drawn: {reason}; take k = {largest} or less, or add objects"
 
 
 def sampling_rules(k: int, pools: Pools, profile: PoolProfile, only: Category | None) -> SamplingRules:
@@ -90,24 +107,20 @@ def sampling_rules(k: int, pools: Pools, profile: PoolProfile, only: Category | 
     return SamplingRules(k, len(pools["object"].values), profile, only)
 
 
-def feasible_counts(places: int, limits: tuple[int, ...]) -> range:
-    """Return how often the first category may occur in so many places, such that the others can fill the rest."""
-    return range(max(0, places - sum(limits[1:])), min(places, limits[0]) + 1)
+@lru_cache(maxsize=2**14)
+def _count_ways(places: int, limits: tuple[int, ...]) -> Mapping[int, int]:
+    """Return the number of orders of categories by how often the first of them occurs, if the others can fill the rest.
+
+    Kept, because thousands are drawn by the same rules.
+    """
+    counts = range(max(0, places - sum(limits[1:])), min(places, limits[0]) + 1)
+    return {count: comb(places, count) * _count_orders(places - count, limits[1:]) for count in counts}
 
 
 @lru_cache(maxsize=2**16)
-def count_orders(places: int, limits: tuple[int, ...]) -> int:
+def _count_orders(places: int, limits: tuple[int, ...]) -> int:
     """Return the number of ways to fill places with categories within their limits."""
-    if not limits:
-        return 1 if places == 0 else 0
-    return sum(
-        comb(places, often) * count_orders(places - often, limits[1:]) for often in feasible_counts(places, limits)
-    )
-
-
-def object_weight(k: int, objects: int) -> int:
-    """Return the weight of a number of objects; each of the k concepts is one with probability 1/4 (times 4 ** k)."""
-    return comb(k, objects - 1) * int(3 ** (k + 1 - objects))
+    return sum(_count_ways(places, limits).values()) if limits else int(places == 0)
 
 
 def category_distribution(
@@ -124,45 +137,19 @@ def category_distribution(
         InfeasibleDrawError: if nothing can be drawn.
     """
     rules = sampling_rules(k, pools, profile, only)
-    numbers = rules.object_counts()
-    total = sum(object_weight(k, objects) for objects in numbers)
+    weights = rules.object_weights()
     law: dict[int, Fraction] = {}
-    for objects in numbers:
-        weight = Fraction(object_weight(k, objects), total)
+    for objects, weight in weights.items():
+        chance = Fraction(weight, sum(weights.values()))
         if category == "object":
-            law[objects] = weight
+            law[objects] = chance
             continue
         places, limits = rules.others(objects), rules.limits(objects)
-        place = OTHER_CATEGORIES.index(category)
-        limits = (limits[place], *limits[:place], *limits[place + 1 :])
-        for often in feasible_counts(places, limits):
-            ways = comb(places, often) * count_orders(places - often, limits[1:])
-            law[often] = law.get(often, Fraction(0)) + weight * Fraction(ways, count_orders(places, limits))
+        index = OTHER_CATEGORIES.index(category)
+        ways = _count_ways(places, (limits[index], *limits[:index], *limits[index + 1 :]))
+        for count, orders in ways.items():
+            law[count] = law.get(count, Fraction(0)) + chance * Fraction(orders, sum(ways.values()))
     return dict(sorted(law.items()))
-
-
-def expected_redraws(k: int, pools: Pools, *, profile: PoolProfile = "paper") -> Fraction:
-    """Return the expected number of rejected draws if one drew until all rules were kept.
-
-    It leaves out the draws that would never end: those with too few objects for any other concepts.
-    """
-    rules = sampling_rules(k, pools, profile, None)
-    numbers = rules.object_counts()
-    total = sum(object_weight(k, objects) for objects in numbers)
-    return sum(
-        (
-            Fraction(
-                object_weight(k, objects) * len(OTHER_CATEGORIES) ** places,
-                total * count_orders(places, rules.limits(objects)),
-            )
-            for objects in numbers
-            for places in [rules.others(objects)]
-        ),
-        start=Fraction(-1),
-    )
-
-
-__all__ = ["InfeasibleDrawError", "draw_concepts"]
 
 
 def draw_concepts(
@@ -175,8 +162,8 @@ def draw_concepts(
     Where some number of objects admits no draw at all, the others share its chance in proportion to their own.
     """
     rules = sampling_rules(k, pools, profile, only)
-    objects = _draw(_object_count_weights(rules), rng)
-    categories = _draw_categories(rules.others(objects), _limits(rules, objects), rng)
+    objects = _draw_number(rules.object_weights(), rng)
+    categories = _draw_categories(rules.others(objects), rules.limits(objects), rng)
     # A stable sort: what is not spatial stays in the order drawn.
     categories.sort(key=lambda category: category == "spatial")
     items = rng.sample(pools["object"].values, objects)
@@ -188,39 +175,124 @@ def draw_concepts(
 
 def _draw_categories(places: int, limits: tuple[int, ...], rng: random.Random) -> list[Category]:
     """Draw one category per place, all orders within the limits being equally likely."""
-    drawn: list[Category] = []
-    for number, category in enumerate(OTHER_CATEGORIES):
-        if len(drawn) == places:
+    categories: list[Category] = []
+    for index, category in enumerate(OTHER_CATEGORIES):
+        if len(categories) == places:
             break
-        often = _draw(_category_count_weights(places - len(drawn), limits[number:]), rng)
-        drawn += [category] * often
-    rng.shuffle(drawn)
-    return drawn
+        count = _draw_number(_count_ways(places - len(categories), limits[index:]), rng)
+        categories += [category] * count
+    rng.shuffle(categories)
+    return categories
 
 
-CumulativeWeights = tuple[range | tuple[int, ...], list[int]]
-"""Numbers to draw from, and their cumulative weights."""
+def _draw_number(weights: Mapping[int, int], rng: random.Random) -> int:
+    numbers = list(weights)
+    if len(numbers) == 1:
+        return numbers[0]
+    sums = list(accumulate(weights.values()))
+    return numbers[bisect(sums, rng.randrange(sums[-1]))]
 
 
-@lru_cache(maxsize=1024)
-def _object_count_weights(rules: SamplingRules) -> CumulativeWeights:
-    numbers = rules.object_counts()
-    return numbers, list(accumulate(object_weight(rules.k, objects) for objects in numbers))
-
-
-# Kept, like the wheels, because thousands are drawn by the same rules.
-_limits = lru_cache(maxsize=2**14)(SamplingRules.limits)
-
-
-@lru_cache(maxsize=2**14)
-def _category_count_weights(places: int, limits: tuple[int, ...]) -> CumulativeWeights:
-    """Return counts of the first category, weighted by the number of orders that have them."""
-    numbers = feasible_counts(places, limits)
-    return numbers, list(
-        accumulate(comb(places, often) * count_orders(places - often, limits[1:]) for often in numbers)
+def bind_attributes(concepts: Sequence[Concept], pools: Pools, rng: random.Random) -> Binding:
+    """Give each attribute to a random object that has none of its category yet (section 2.3, step 2)."""
+    items = [concept.value for concept in concepts if concept.category == "object"]
+    if not items:
+        raise BindingError("there is no object among the concepts: draw at least one")
+    attributes: list[dict[str, str]] = [{} for _ in items]
+    for category, value in concepts:
+        if category in ATTRIBUTES:
+            free = [values for values in attributes if category not in values]
+            if not free:
+                raise BindingError(f"no object is left for the {category} {value!r}: all {len(items)} have one already")
+            rng.choice(free)[category] = value
+    sentence = pools["spatial"].sentence
+    return Binding(
+        tuple(map(BoundObject, items, attributes)),
+        last_style(concepts),
+        tuple(
+            SpatialRelation(value, sentence(value).replace("{value}", value))
+            for category, value in concepts
+            if category == "spatial"
+        ),
     )
 
 
-def _draw(wheel: CumulativeWeights, rng: random.Random) -> int:
-    numbers, sums = wheel
-    return numbers[0] if len(numbers) == 1 else numbers[bisect(sums, rng.randrange(sums[-1]))]
+def count_combinations(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Category | None = None) -> int:
+    """Return the number of different sets of concepts that `draw_concepts` can give.
+
+    Their order does not count; how often each is there does, so red twice is not red once.
+    """
+    return _count_choices(
+        k, pools, profile, only, lambda category, values, objects, count: comb(values + count - 1, count)
+    )
+
+
+def count_bindings(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Category | None = None) -> int:
+    """Return the number of different bindings that `bind_attributes` can give, before relations are completed.
+
+    A red cat with a blue dog is not a blue cat with a red dog. The order of objects and of relations does not count.
+    """
+    return _count_choices(k, pools, profile, only, _ways_to_bind)
+
+
+def max_items(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Category | None = None) -> int:
+    """Return an upper bound on the number of different items.
+
+    Each relation goes to two of the objects, or to one of them and one of the plain objects that we add. What is then
+    sorted out as a conflict is counted all the same, so there may be fewer.
+    """
+    from formalimg.benchmarks.conceptmix.plausibility import reference_objects  # here: counting alone does without
+
+    plain = len(reference_objects())
+
+    def ways(category: Category, values: int, objects: int, count: int) -> int:
+        if category in ATTRIBUTES:
+            return _ways_to_bind(category, values, objects, count)
+        pairs = objects * (objects - 1) + 2 * objects * plain if category == "spatial" else 1
+        return comb(values * pairs + count - 1, count)
+
+    return _count_choices(k, pools, profile, only, ways)
+
+
+def require_enough(level: int, per_level: int, pools: Pools, profile: PoolProfile, only: Category | None) -> None:
+    """Refuse to make more different items than there are."""
+    if level > _MAX_COUNTED_LEVEL:
+        return
+    maximum = max_items(level, pools, profile=profile, only=only)
+    if maximum < per_level:
+        raise FormalimgError(
+            f"there are at most {maximum:,} different items with k={level}, fewer than {per_level:,}: "
+            "ask for fewer with --per-level, or give more concepts"
+        )
+
+
+def _ways_to_bind(category: Category, values: int, objects: int, count: int) -> int:
+    if category in ATTRIBUTES:
+        return comb(objects, count) * int(values**count)
+    if category == "style":
+        return values if count else 1  # of several, which only the published code draws, the last one stays
+    return comb(values + count - 1, count)
+
+
+def _count_choices(
+    k: int, pools: Pools, profile: PoolProfile, only: Category | None, ways: Callable[[Category, int, int, int], int]
+) -> int:
+    """Sum over all numbers of objects and of concepts per category.
+
+    `ways(category, values, objects, count)` is the number of ways for a category to occur `count` times.
+    """
+    rules = sampling_rules(k, pools, profile, only)
+    total = 0
+    for objects in rules.object_counts():
+        places = rules.others(objects)
+        # For each number of places: the ways to fill them with the categories so far.
+        totals = [1] + [0] * places
+        for category, limit in zip(OTHER_CATEGORIES, rules.limits(objects), strict=True):
+            values = len(pools[category].values)
+            added = [ways(category, values, objects, count) for count in range(min(limit, places) + 1)]
+            totals = [
+                sum(added[count] * totals[filled - count] for count in range(min(filled + 1, len(added))))
+                for filled in range(places + 1)
+            ]
+        total += comb(rules.pool, objects) * totals[places]
+    return total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean, quantiles, stdev
 from typing import NamedTuple
 
@@ -46,8 +46,8 @@ class MarkedImage(NamedTuple):
     @property
     def one_more(self) -> ConceptAnswer | None:
         """The concept besides the first object at k = 1: the one that is not an object, or else the second object."""
-        others = [answer for answer in self.answers if answer.category != "object"]
-        return next(iter(others or self.answers[1:]), None)
+        non_objects = [answer for answer in self.answers if answer.category != "object"]
+        return next(iter(non_objects or self.answers[1:]), None)
 
 
 class MarkedRun(NamedTuple):
@@ -63,11 +63,10 @@ def has_answers(run: SeenRun) -> bool:
     return not verdicts or any(image.parts or image.by_rule for image in verdicts)
 
 
-def marked(run: SeenRun, missing: MissingPolicy) -> MarkedRun:
+def mark_run(run: SeenRun, missing: MissingPolicy) -> MarkedRun:
     """Return the answers for all images of a run."""
-    has_all_parts = all(image.parts for image in run.images)
-    concepts = {} if has_all_parts else _concepts(run)
-    images = tuple(_marked(image, concepts) for image in run.images)
+    concepts = {} if all(image.parts for image in run.images) else _item_concepts(run)
+    images = tuple(_mark_image(image, concepts) for image in run.images)
     unanswered = sum(not image.is_answered for image in images)
     if missing == "error" and unanswered:
         raise FormalimgError(
@@ -77,99 +76,94 @@ def marked(run: SeenRun, missing: MissingPolicy) -> MarkedRun:
     return MarkedRun(run.name, images)
 
 
-def _marked(image: SeenImage, concepts: Mapping[str, tuple[ConceptAnswer, ...]]) -> MarkedImage:
+def _mark_image(image: SeenImage, concepts: Mapping[str, Sequence[tuple[str, str]]]) -> MarkedImage:
     if image.parts:
         answers = tuple(ConceptAnswer(part.kind, " ".join(part.about) or part.name, part.score) for part in image.parts)
     else:
         # An image that passes shows all there is to show, and one that fails by rule shows nothing; of any other that
         # fails, it is unknown what it lacks.
         score = 1.0 if image.passed else 0.0 if image.by_rule else None
-        answers = tuple(answer._replace(score=score) for answer in concepts[image.item])
+        answers = tuple(ConceptAnswer(*concept, score) for concept in concepts[image.item])
     return MarkedImage(image.item, image.level, image.passed, answers)
 
 
-def _concepts(run: SeenRun) -> dict[str, tuple[ConceptAnswer, ...]]:
-    found: dict[str, tuple[ConceptAnswer, ...]] = {}
+def _item_concepts(run: SeenRun) -> dict[str, list[tuple[str, str]]]:
+    concepts: dict[str, list[tuple[str, str]]] = {}
     for item in run.record.suite_items():
         if not isinstance(item.spec, ConceptSpec):
             raise FormalimgError(f"item {item.id} of {run.name} has no concepts: use the version that made the run")
-        found[item.id] = tuple(ConceptAnswer(concept.category, concept.value, None) for concept in item.spec.concepts)
-    return found
+        concepts[item.id] = [requested.concept for requested in item.spec.concepts]
+    return concepts
 
 
-def full_marks(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
+def full_marks(suite: Benchmark, runs: Sequence[SeenRun], rules: HowCounted) -> Table:
     """Return the share of images that show all concepts, by level, as the paper prints it."""
-    return _by_level(
+    return _level_table(
         suite,
         {run.name: {level: Number.of(rate) for level, rate in run.summary.levels.items()} for run in runs},
-        reference_rows(suite.name) if how.references else (),
+        reference_rows(suite.name) if rules.references else (),
         "full mark",
         f"Full-mark score by {suite.level}: the share of images that show all concepts",
-        f"± is the larger side of the exact {100 * how.confidence:g} % interval (Clopper and Pearson), as in the "
-        f"paper. {rule_text(how.missing)}.",
+        f"± is the larger side of the exact {100 * rules.confidence:g} % interval (Clopper and Pearson), as in the "
+        f"paper. {rule_text(rules.missing)}.",
     )
 
 
-def concept_fractions(suite: Benchmark, runs: Sequence[MarkedRun], how: HowCounted) -> Table:
+def concept_fractions(suite: Benchmark, runs: Sequence[MarkedRun], rules: HowCounted) -> Table:
     """Return the share of concepts that images show, by level."""
     fractions: dict[str, Mapping[int, Number]] = {}
     for run in runs:
         levels = sorted({image.level for image in run.images})
         fractions[run.name] = {
-            level: _fraction([image for image in run.images if image.level == level], how) for level in levels
+            level: _mean_fraction([image for image in run.images if image.level == level], rules) for level in levels
         }
     mean = (
         "The mean over images of the share of their concepts that is shown"
-        if how.profile == "paper"
+        if rules.profile == "paper"
         else "The share of all questions that were answered yes, as in the published code; the paper speaks of the "
         "mean over images"
     )
-    return _by_level(
+    return _level_table(
         suite,
         fractions,
-        reference_rows(suite.name, "concept fraction") if how.references else (),
+        reference_rows(suite.name, "concept fraction") if rules.references else (),
         "concept fraction",
         f"Concept fraction by {suite.level}: the share of concepts that is shown",
-        f"{mean}. ± is the larger side of the {100 * how.confidence:g} % interval, the exact one of as many yes/no "
-        f"answers as the shares are worth. {rule_text(how.missing)}.",
+        f"{mean}. ± is the larger side of the {100 * rules.confidence:g} % interval, the exact one of as many yes/no "
+        f"answers as the shares are worth. {rule_text(rules.missing)}.",
     )
 
 
-def _fraction(images: Sequence[MarkedImage], how: HowCounted) -> Number:
+def _mean_fraction(images: Sequence[MarkedImage], rules: HowCounted) -> Number:
     answered = [image for image in images if image.is_answered]
     shares: list[float] = []
     items: list[str] = []
-    for image in images if how.missing == "fail" else answered:
+    for image in images if rules.missing == "fail" else answered:
         scores = [answer.score or 0.0 for answer in image.answers]
-        new = scores if how.profile == "official-code" else [fmean(scores) if scores else 0.0]
-        shares += new
-        items += [image.item] * len(new)
-    interval = fraction_interval(shares, how.confidence, items=items)
+        added = scores if rules.profile == "official-code" else [fmean(scores) if scores else 0.0]
+        shares += added
+        items += [image.item] * len(added)
+    interval = fraction_interval(shares, rules.confidence, items=items)
     if interval is None:
         return Number(None, scored=len(answered), expected=len(images))
     value = fmean(shares)
-    return Number(
-        value,
-        interval,
-        max(value - interval.low, interval.high - value),
-        scored=len(answered),
-        expected=len(images),
-        bounds=Interval(*(_mean_share(images, how, unanswered) for unanswered in (0.0, 1.0))),
-    )
+    margin = max(value - interval.low, interval.high - value)
+    bounds = Interval(_mean_share(images, rules, 0.0), _mean_share(images, rules, 1.0))
+    return Number(value, interval, margin, scored=len(answered), expected=len(images), bounds=bounds)
 
 
-def _mean_share(images: Sequence[MarkedImage], how: HowCounted, unanswered: float) -> float:
+def _mean_share(images: Sequence[MarkedImage], rules: HowCounted, default: float) -> float:
     """Return the mean share of concepts shown, where images without answers show none of them, or all."""
-    scores = [[answer.score if image.is_answered else unanswered for answer in image.answers] for image in images]
-    known = [[score or 0.0 for score in those] or [unanswered] for those in scores]
-    return (
-        fmean(score for those in known for score in those)
-        if how.profile == "official-code"
-        else fmean(map(fmean, known))
-    )
+    scores = [
+        [(answer.score if image.is_answered else default) or 0.0 for answer in image.answers] or [default]
+        for image in images
+    ]
+    if rules.profile == "official-code":
+        return fmean(score for listed in scores for score in listed)
+    return fmean(map(fmean, scores))
 
 
-def _by_level(
+def _level_table(
     suite: Benchmark,
     runs: Mapping[str, Mapping[int, Number]],
     published: Sequence[ReferenceRow],
@@ -178,14 +172,17 @@ def _by_level(
     note: str,
 ) -> Table:
     """Return a table with a row for each run and a column for each level."""
-    levels = sorted(
-        {level for numbers in runs.values() for level in numbers} | {n for row in published for n in row.rates}
-    )
+    levels = sorted({n for numbers in runs.values() for n in numbers} | {n for row in published for n in row.rates})
 
     def cells(numbers: Mapping[int, Number]) -> tuple[Cell, ...]:
         return tuple(numbers.get(level) for level in levels)
 
-    rows = [TableRow((run, *cells(numbers), _scored(numbers.values())), run) for run, numbers in runs.items()]
+    rows: list[TableRow] = []
+    for run, numbers in runs.items():
+        scored, expected = (
+            sum(getattr(number, key) or 0 for number in numbers.values()) for key in ("scored", "expected")
+        )
+        rows.append(TableRow((run, *cells(numbers), f"{scored}/{expected}"), run))
     for row in published:
         printed = {level: Number(rate, margin=row.margins.get(level)) for level, rate in row.rates.items()}
         rows.append(TableRow((row.name, *cells(printed), "published"), row.name, row.model, row.judge))
@@ -204,41 +201,36 @@ def _by_level(
     )
 
 
-def _scored(numbers: Iterable[Number]) -> str:
-    those = list(numbers)
-    return f"{sum(one.scored or 0 for one in those)}/{sum(one.expected or 0 for one in those)}"
-
-
 _MEASURES: Mapping[str, Callable[[str], int]] = {"words": lambda prompt: len(prompt.split()), "characters": len}
 
 
 def prompt_lengths(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
     """Return words and characters of the prompts by level (Figure 12); runs over the same items are listed once."""
     by_items = {run.record.manifest.items_digest: run for run in reversed(runs)}
-    shown = [run for run in runs if by_items[run.record.manifest.items_digest] is run]
+    listed = [run for run in runs if by_items[run.record.manifest.items_digest] is run]
     decimals = ("mean", "sd", "lower quartile", "median", "upper quartile")
     return Table(
         "prompt length",
         f"Length of the prompts by {suite.level}",
         (
-            *run_column(shown),
+            *run_column(listed),
             Column("in"),
             Column(suite.level),
             Column("items", "count"),
             *(Column(head, "decimal") for head in decimals),
         ),
-        tuple(row for run in shown for row in _length_rows(run, shown)),
+        tuple(row for run in listed for row in _length_rows(run, listed)),
         ("Over the items, whatever became of their images.",),
     )
 
 
-def _length_rows(run: SeenRun, shown: Sequence[SeenRun]) -> Iterator[TableRow]:
+def _length_rows(run: SeenRun, listed: Sequence[SeenRun]) -> Iterator[TableRow]:
     items = run.record.items.values()
     for measure, length in _MEASURES.items():
         for level in sorted({item.level for item in items}):
             lengths = [length(item.prompt) for item in items if item.level == level]
-            one = len(lengths) == 1
-            quartiles = [lengths[0]] * 3 if one else quantiles(lengths, n=4, method="inclusive")
-            numbers = (len(lengths), fmean(lengths), None if one else stdev(lengths), *quartiles)
-            cells = (*run_cell(run.name, shown), measure, str(level), *numbers)
-            yield TableRow(cells, run.name if len(shown) > 1 else "")
+            single = len(lengths) == 1
+            quartiles = [lengths[0]] * 3 if single else quantiles(lengths, n=4, method="inclusive")
+            numbers = (len(lengths), fmean(lengths), None if single else stdev(lengths), *quartiles)
+            cells = (*run_cell(run.name, listed), measure, str(level), *numbers)
+            yield TableRow(cells, run.name if len(listed) > 1 else "")

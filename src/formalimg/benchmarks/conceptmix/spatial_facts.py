@@ -11,7 +11,7 @@ from formalimg.benchmarks.conceptmix.concept_mentions import (
     ParsedPrompt,
     Phrase,
     find_phrases,
-    tokenize,
+    split_tokens,
 )
 from formalimg.benchmarks.conceptmix.words import converse_of, function_words, lexicon_entry, word_tables
 
@@ -31,8 +31,8 @@ def spatial_phrases(parsed: ParsedPrompt, values: Iterable[str]) -> list[Spatial
     """Return all phrases of a text that state these spatial concepts."""
     return [
         SpatialPhrase(value, kind, start, end)
-        for start, end, found in find_phrases(parsed.tokens, _spatial_phrasebook(frozenset(values)))
-        for value, kind in found
+        for start, end, meanings in find_phrases(parsed.tokens, _spatial_phrasebook(frozenset(values)))
+        for value, kind in meanings
     ]
 
 
@@ -46,16 +46,16 @@ def _spatial_phrasebook(values: frozenset[str]) -> Mapping[Phrase, Sequence[tupl
     book: dict[Phrase, list[tuple[str, PhraseKind]]] = {}
     for value in sorted(values):
         for text, kind in _relation_forms(value):
-            book.setdefault(tokenize(text), []).append((value, kind))
+            book.setdefault(split_tokens(text), []).append((value, kind))
     return book
 
 
 def _relation_forms(value: str) -> Iterator[tuple[str, PhraseKind]]:
-    known = lexicon_entry("spatial", value)
-    yield known.get("phrase", value), "said"
+    entry = lexicon_entry("spatial", value)
+    yield entry.get("phrase", value), "said"
     kinds: tuple[PhraseKind, ...] = ("said", "hinted", "backwards", "places")
     for kind in kinds:
-        for text in known.get(kind, ()):
+        for text in entry.get(kind, ()):
             yield text, kind
 
 
@@ -98,9 +98,9 @@ def is_stated(facts: Collection[SpatialFact], fact: SpatialFact) -> bool:
 
 def extract_facts(parsed: ParsedPrompt, values: Iterable[str]) -> list[tuple[SpatialFact, SpatialPhrase]]:
     """Return all spatial facts of a text, from both sides, each with its phrase."""
-    known = {*word_tables()["spatial"], *values}
-    claims = extract_claims(parsed, known)
-    found = [
+    relations = {*word_tables()["spatial"], *values}
+    claims = extract_claims(parsed, relations)
+    facts = [
         (fact, claim.phrase)
         for claim in claims
         for subject in claim.subjects
@@ -108,15 +108,15 @@ def extract_facts(parsed: ParsedPrompt, values: Iterable[str]) -> list[tuple[Spa
         for fact in _both_ways(claim.phrase.value, subject, reference)
     ]
     sides = [claim for claim in claims if not claim.references and relation_axis(claim.phrase.value) in _IMAGE_AXES]
-    for one in sides:
-        for other in sides:
-            if converse_of(one.phrase.value) == other.phrase.value:
-                found += [
-                    (SpatialFact(one.phrase.value, subject, reference), one.phrase)
-                    for subject in one.subjects
-                    for reference in other.subjects
+    for side in sides:
+        for converse_side in sides:
+            if converse_of(side.phrase.value) == converse_side.phrase.value:
+                facts += [
+                    (SpatialFact(side.phrase.value, subject, reference), side.phrase)
+                    for subject in side.subjects
+                    for reference in converse_side.subjects
                 ]
-    return found
+    return facts
 
 
 def _both_ways(value: str, subject: str, reference: str) -> list[SpatialFact]:
@@ -128,21 +128,21 @@ def _both_ways(value: str, subject: str, reference: str) -> list[SpatialFact]:
 
 def extract_claims(parsed: ParsedPrompt, values: Iterable[str]) -> list[SpatialClaim]:
     """Return the spatial claims of a text; phrases without a clear subject or reference yield none."""
-    found: list[SpatialClaim] = []
+    claims: list[SpatialClaim] = []
     last: dict[int, tuple[frozenset[str], _ReferenceSpan]] = {}
-    for one in spatial_phrases(parsed, values):
-        sentence, span = parsed.sentence(one.start), _reference_after(parsed, one)
-        if one.start in last and found and found[-1].phrase[2:] == one[2:]:
-            claim = found[-1]._replace(phrase=one)  # the same words may mean several relations
+    for phrase in spatial_phrases(parsed, values):
+        sentence, span = parsed.sentence(phrase.start), _reference_after(parsed, phrase)
+        if phrase.start in last and claims and claims[-1].phrase[2:] == phrase[2:]:
+            claim = claims[-1]._replace(phrase=phrase)  # the same words may mean several relations
         else:
-            subject = _subjects(parsed, one, span, sentence, last)
-            claim = SpatialClaim(one, subject, _references(parsed, one, span, subject))
-        if not claim.subjects or (not claim.references and one.kind != "places"):
+            subject = _find_subjects(parsed, phrase, span, sentence, last)
+            claim = SpatialClaim(phrase, subject, _find_references(parsed, phrase, span, subject))
+        if not claim.subjects or (not claim.references and phrase.kind != "places"):
             continue
-        last[one.start] = (claim.subjects, span)
-        backwards = one.kind == "backwards"
-        found.append(SpatialClaim(one, claim.references, claim.subjects) if backwards else claim)
-    return found
+        last[phrase.start] = (claim.subjects, span)
+        backwards = phrase.kind == "backwards"
+        claims.append(SpatialClaim(phrase, claim.references, claim.subjects) if backwards else claim)
+    return claims
 
 
 def _reference_after(parsed: ParsedPrompt, phrase: SpatialPhrase) -> _ReferenceSpan:
@@ -167,28 +167,24 @@ def _reference_after(parsed: ParsedPrompt, phrase: SpatialPhrase) -> _ReferenceS
 
 def _list_starting_at(parsed: ParsedPrompt, first: ConceptMention) -> tuple[ConceptMention, ...]:
     """Return an object and those after it in the same list, "the dog and the cat", unless a verb follows."""
-    found = [first]
-    for other in parsed.objects_in(range(first.end, parsed.sentence(first.start).stop)):
-        start = found[-1].end
-        joined = {"and", ","} & set(parsed.tokens[start : other.start])
-        if (
-            not joined
-            or not parsed.is_adjacent(start, other.start, frozenset({"and", ","}))
-            or _is_verb(parsed, other.end)
-        ):
+    listed = [first]
+    for obj in parsed.objects_in(range(first.end, parsed.sentence(first.start).stop)):
+        start = listed[-1].end
+        joined = {"and", ","} & set(parsed.tokens[start : obj.start])
+        if not joined or not parsed.is_adjacent(start, obj.start, frozenset({"and", ","})) or _is_verb(parsed, obj.end):
             break
-        found.append(other)
-    return tuple(found)
+        listed.append(obj)
+    return tuple(listed)
 
 
 def _is_verb(parsed: ParsedPrompt, index: int) -> bool:
     """Return whether the token is a verb."""
     token = parsed.tokens[index] if index < len(parsed.tokens) else "."
-    known = function_words("copulas") | function_words("verbs")
-    return token in known or token.endswith("ing") or (parsed.is_unknown(index) and token.endswith("s"))
+    verbs = function_words("copulas") | function_words("verbs")
+    return token in verbs or token.endswith("ing") or (parsed.is_unknown(index) and token.endswith("s"))
 
 
-def _subjects(
+def _find_subjects(
     parsed: ParsedPrompt,
     phrase: SpatialPhrase,
     span: _ReferenceSpan,
@@ -206,10 +202,10 @@ def _subjects(
     if behind and _is_inverted(parsed, phrase, span, behind[0], first=not before):
         return frozenset({behind[0].concept.value})
     if not before:
-        one = parsed.previous_subject(phrase.start) if set(between) & function_words("pronouns") else None
-        return _NONE if one is None else frozenset({one.concept.value})
+        previous_subject = parsed.previous_subject(phrase.start) if set(between) & function_words("pronouns") else None
+        return _NONE if previous_subject is None else frozenset({previous_subject.concept.value})
     if set(between) & function_words("subjects"):
-        values = {one.concept.value for one in before}
+        values = {obj.concept.value for obj in before}
         return frozenset(values) if len(values) == 1 else _NONE
     return _subjects_before(parsed, before, between, phrase, last)
 
@@ -224,17 +220,16 @@ def _is_inverted(
     if first:
         spoken_of = set(parsed.tokens[start : phrase.start]) & function_words("subjects")
         again = any(
-            one.start in between for one in spatial_phrases(parsed, word_tables()["spatial"]) if one.kind == "said"
+            other_phrase.start in between
+            for other_phrase in spatial_phrases(parsed, word_tables()["spatial"])
+            if other_phrase.kind == "said"
         )
-        return not spoken_of and not again and (opened or not _has_unknown_subject(parsed, start, phrase.start))
+        # As in "a bird is to the left of …".
+        has_unknown_subject = any(parsed.is_unknown(index) for index in range(start, phrase.start))
+        return not spoken_of and not again and (opened or not has_unknown_subject)
     moved = function_words("copulas") | function_words("verbs") | {"there", ","}
     verb = bool({parsed.tokens[number] for number in between} & (moved - {","}))
     return opened and (verb or phrase.kind == "places") and parsed.is_adjacent(span.end, obj.start, moved)
-
-
-def _has_unknown_subject(parsed: ParsedPrompt, start: int, end: int) -> bool:
-    """Return whether there is an unknown subject: "a bird is to the left of …"."""
-    return any(parsed.is_unknown(index) for index in range(start, end))
 
 
 def _subjects_before(
@@ -256,7 +251,7 @@ def _subjects_before(
         return next((subject for subject, span in reversed(last.values()) if span.end <= phrase.start), _NONE)
     if moved and not relative:
         if links & function_words("plural_copulas"):
-            return frozenset(one.concept.value for one in _list_before(parsed, before))
+            return frozenset(listed.concept.value for listed in _list_before(parsed, before))
         while len(before) > 1 and parsed.preposition_before(obj) not in ("", "of"):
             before = before[:-1]
             obj = before[-1]
@@ -275,26 +270,30 @@ def _has_unknown_noun(parsed: ParsedPrompt, start: int, end: int) -> bool:
 
 
 def _list_before(parsed: ParsedPrompt, before: Sequence[ConceptMention]) -> list[ConceptMention]:
-    found = [before[-1]]
-    for one in reversed(before[:-1]):
-        if not parsed.is_adjacent(one.end, found[-1].start, frozenset({"and", ","})):
+    listed = [before[-1]]
+    for obj in reversed(before[:-1]):
+        if not parsed.is_adjacent(obj.end, listed[-1].start, frozenset({"and", ","})):
             break
-        found.append(one)
-    return found
+        listed.append(obj)
+    return listed
 
 
-def _references(
+def _find_references(
     parsed: ParsedPrompt, phrase: SpatialPhrase, span: _ReferenceSpan, subject: frozenset[str]
 ) -> frozenset[str]:
     if span.objects:
-        return frozenset(one.concept.value for one in span.objects)
+        return frozenset(obj.concept.value for obj in span.objects)
     sentence = parsed.sentence(phrase.start)
-    before = [one for one in parsed.objects_in(range(sentence.start, phrase.start)) if one.concept.value not in subject]
+    before = [obj for obj in parsed.objects_in(range(sentence.start, phrase.start)) if obj.concept.value not in subject]
     if span.pronoun:
         if before:
             return frozenset({before[-1].concept.value})
-        one = parsed.previous_subject(phrase.start)
-        return _NONE if one is None or one.concept.value in subject else frozenset({one.concept.value})
+        earlier_subject = parsed.previous_subject(phrase.start)
+        return (
+            _NONE
+            if earlier_subject is None or earlier_subject.concept.value in subject
+            else frozenset({earlier_subject.concept.value})
+        )
     if phrase.kind == "places" and before:
         between = parsed.tokens[before[-1].end : phrase.start]
         return frozenset({before[-1].concept.value}) if "with" in between else _NONE

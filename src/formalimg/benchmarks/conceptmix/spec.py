@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from formalimg._util.strict_json import is_text
@@ -27,6 +28,10 @@ Judges pass the category on as the kind of a part, and do nothing else with it.
 
 OPEN = "?"
 """Placeholder in the JSON of a binding for an object that is still to be chosen."""
+
+
+class BindingError(FormalimgError, ValueError):
+    """An invalid binding, or one that changes what it had to keep."""
 
 
 class Concept(NamedTuple):
@@ -53,6 +58,11 @@ class SpatialRelation:
     first: int | None = None  # the ids of the two objects, counted from 1; None as long as it is open
     second: int | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether an object is still to be chosen."""
+        return self.first is None or self.second is None
+
 
 @dataclass(frozen=True)
 class Binding:
@@ -62,26 +72,30 @@ class Binding:
     because the size of an object that is alone in the image cannot be judged.
     """
 
-    objects: tuple[BoundObject, ...]  # the objects; their ids are their places, counted from 1
+    objects: tuple[BoundObject, ...]  # the objects; their ids are their positions, counted from 1
     style: str | None = None  # the style of the image; None if any will do
     relations: tuple[SpatialRelation, ...] = ()  # the spatial concepts, in the order drawn
 
     @property
     def is_open(self) -> bool:
         """Whether the objects of a relation are still to be chosen."""
-        return any(relation.first is None or relation.second is None for relation in self.relations)
+        return any(relation.is_open for relation in self.relations)
+
+    def items_of(self, ids: Iterable[int]) -> list[str]:
+        """Return the items of objects by their ids."""
+        return [self.objects[number - 1].item for number in ids]
 
     def to_json(self) -> dict[str, object]:
         """Return the binding as plain data in the published format."""
-        found: dict[str, object] = {
+        data: dict[str, object] = {
             "objects": [
                 {"id": number, "item": obj.item, **obj.attributes} for number, obj in enumerate(self.objects, 1)
             ]
         }
         if self.style is not None:
-            found["style"] = self.style
+            data["style"] = self.style
         if self.relations:
-            found["relation"] = [
+            data["relation"] = [
                 {
                     "name": relation.name,
                     "description": relation.description,
@@ -90,12 +104,20 @@ class Binding:
                 }
                 for relation in self.relations
             ]
-        return found
+        return data
 
     @classmethod
     def from_json(cls, data: object) -> Binding:
-        """Return the binding described by plain data in the published format."""
-        return parse_binding(data)
+        """Parse a binding from plain data in the published format."""
+        table = _check_table(data, "a binding", ("objects", "style", "relation"), ignored=("index",))
+        objects = tuple(_parse_object(entry, number) for number, entry in enumerate(_get_list(table, "objects"), 1))
+        if not objects:
+            raise BindingError("a binding needs at least one object")
+        style = table.get("style")
+        if style is not None and not (is_text(style) and style):
+            raise BindingError("the style of a binding must be a word")
+        relations = tuple(_parse_relation(entry, len(objects)) for entry in _get_list(table, "relation"))
+        return cls(objects, style, relations)
 
 
 class BoundConcept(NamedTuple):
@@ -134,14 +156,31 @@ class ConceptSpec:
     # all concepts in the order drawn, where published questions have another one; else empty
     order: tuple[Concept, ...] = ()
 
+    @classmethod
+    def of(
+        cls, bound: Sequence[BoundConcept], statements: Sequence[str], questions: Sequence[str], binding: Binding
+    ) -> ConceptSpec:
+        """Return the spec of bound concepts with a statement and a question for each."""
+        texts = zip(bound, statements, questions, strict=True)
+        return cls(
+            tuple(
+                RequestedConcept(*concept, statement, question, ids) for (concept, ids), statement, question in texts
+            ),
+            binding,
+        )
+
     @property
     def drawn(self) -> tuple[Concept, ...]:
         """All concepts that the prompt was written for, in the order drawn.
 
         Of several styles the last is that of the binding, and it is the one that is asked for.
         """
-        asked = (each.concept for each in self.concepts if each.category != NO_CATEGORY or each.value)
-        return self.order or (*self.unasked, *asked)
+        requested = (concept.concept for concept in self.concepts if concept.category != NO_CATEGORY or concept.value)
+        return self.order or (*self.unasked, *requested)
+
+    def values(self, category: Category) -> list[str]:
+        """Return the concepts of a category, in the order drawn."""
+        return [concept.value for concept in self.drawn if concept.category == category]
 
     def scene_brief(self) -> SceneBrief:
         """Return what the binding asks to be drawn."""
@@ -158,35 +197,18 @@ class ConceptSpec:
     @property
     def stated_classes(self) -> list[str]:
         """The objects that train and test items may not have in common."""
-        return [each.value for each in self.drawn if each.category == "object"]
+        return self.values("object")
 
     @property
     def stated_relations(self) -> list[str]:
         """The spatial concepts, each as the first in the alphabet of itself and its converse."""
         from formalimg.benchmarks.conceptmix.words import converse_of  # which imports this module
 
-        named = [each.value for each in self.drawn if each.category == "spatial"]
-        return [min(value, converse_of(value) or value) for value in named]
+        return [min(value, converse_of(value) or value) for value in self.values("spatial")]
 
 
-class BindingError(FormalimgError, ValueError):
-    """An invalid binding, or one that changes what it had to keep."""
-
-
-def parse_binding(data: object) -> Binding:
-    """Parse a binding from plain data in the published format."""
-    table = _table(data, "a binding", ("objects", "style", "relation"), ignored=("index",))
-    objects = tuple(_object(entry, number) for number, entry in enumerate(_list(table, "objects"), 1))
-    if not objects:
-        raise BindingError("a binding needs at least one object")
-    style = table.get("style")
-    if style is not None and not (is_text(style) and style):
-        raise BindingError("the style of a binding must be a word")
-    return Binding(objects, style, tuple(_relation(entry, len(objects)) for entry in _list(table, "relation")))
-
-
-def _object(data: object, number: int) -> BoundObject:
-    table = _table(data, f"object {number}", ("id", "item", *ATTRIBUTES))
+def _parse_object(data: object, number: int) -> BoundObject:
+    table = _check_table(data, f"object {number}", ("id", "item", *ATTRIBUTES))
     if _parse_id(table.get("id")) != number:
         raise BindingError(f"the ids of objects must count from 1, but number {number} has the id {table.get('id')!r}")
     if not all(is_text(value) and value for key, value in table.items() if key != "id"):
@@ -196,42 +218,93 @@ def _object(data: object, number: int) -> BoundObject:
     return BoundObject(table["item"], {key: table[key] for key in table if key in ATTRIBUTES})
 
 
-def _relation(data: object, objects: int) -> SpatialRelation:
-    table = _table(data, "a relation", ("name", "description", "ObjectA_id", "ObjectB_id"))
+def _parse_relation(data: object, objects: int) -> SpatialRelation:
+    table = _check_table(data, "a relation", ("name", "description", "ObjectA_id", "ObjectB_id"))
     name, description = table.get("name"), table.get("description", "")
     if not is_text(name) or not name or not is_text(description):
         raise BindingError("a relation needs a name and a description in words")
-    ends: list[int | None] = []
+    ids: list[int | None] = []
     for key in ("ObjectA_id", "ObjectB_id"):
-        given = table.get(key)
-        if given == OPEN:
-            ends.append(None)
-            continue
-        number = _parse_id(given)
-        if number is None or not 1 <= number <= objects:
-            raise BindingError(f"{key} of the relation {name!r} is {given!r}, but objects are 1 to {objects}")
-        ends.append(number)
-    return SpatialRelation(name, description, *ends)
+        value = table.get(key)
+        number = None if value == OPEN else _parse_id(value)
+        if value != OPEN and (number is None or not 1 <= number <= objects):
+            raise BindingError(f"{key} of the relation {name!r} is {value!r}, but objects are 1 to {objects}")
+        ids.append(number)
+    return SpatialRelation(name, description, *ids)
 
 
-def _parse_id(given: object) -> int | None:
+def _parse_id(value: object) -> int | None:
     """Return an id; chat models write some of them in quotes."""
-    if isinstance(given, str) and given.isascii() and given.isdigit() and len(given) < 9:
-        return int(given)
-    return given if isinstance(given, int) and not isinstance(given, bool) else None
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 9:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _table(data: object, what: str, known: tuple[str, ...], ignored: tuple[str, ...] = ()) -> Mapping[str, Any]:
+def _check_table(data: object, name: str, keys: tuple[str, ...], ignored: tuple[str, ...] = ()) -> Mapping[str, Any]:
     if not isinstance(data, Mapping):
-        raise BindingError(f"{what} must be an object of JSON")
-    unknown = sorted(str(key) for key in data if key not in known and key not in ignored)
+        raise BindingError(f"{name} must be an object of JSON")
+    unknown = sorted(str(key) for key in data if key not in keys and key not in ignored)
     if unknown:
-        raise BindingError(f"{what} has {unknown[0]!r}, which is none of {', '.join(known)}")
-    return {key: value for key, value in data.items() if key in known}
+        raise BindingError(f"{name} has {unknown[0]!r}, which is none of {', '.join(keys)}")
+    return {key: value for key, value in data.items() if key in keys}
 
 
-def _list(table: Mapping[str, Any], key: str) -> list[Any]:
-    found = table.get(key, [])
-    if not isinstance(found, list):
+def _get_list(table: Mapping[str, Any], key: str) -> list[Any]:
+    entries = table.get(key, [])
+    if not isinstance(entries, list):
         raise BindingError(f"{key} of a binding must be a list")
-    return found
+    return entries
+
+
+def last_style(concepts: Sequence[Concept]) -> str | None:
+    """Return the style that counts of several."""
+    return next((concept.value for concept in reversed(concepts) if concept.category == "style"), None)
+
+
+def bound_concepts(concepts: Sequence[Concept], binding: Binding) -> tuple[BoundConcept, ...]:
+    """Return the objects of each concept.
+
+    An object is about itself, an attribute about the object that has it, a spatial concept about the two that it
+    relates, and a style about none. The same attribute twice is about two objects, in the order of their ids.
+    """
+    # Equal concepts share an iterator, so that the second goes on where the first stopped.
+    candidates = {concept: _candidate_ids(concept, concepts, binding) for concept in concepts}
+    bound = []
+    for concept in concepts:
+        ids = next(candidates[concept], None)
+        if ids is None:
+            count = concepts.count(concept)
+            raise BindingError(
+                f"the binding lacks the {concept.category} {concept.value!r}"
+                + (f", which is among the concepts {count} times" if count > 1 else "")
+            )
+        bound.append(BoundConcept(concept, ids))
+    return tuple(bound)
+
+
+def _candidate_ids(concept: Concept, concepts: Sequence[Concept], binding: Binding) -> Iterator[tuple[int, ...]]:
+    """Yield the ids of the objects that a concept can belong to, as often as the binding has it."""
+    category, value = concept
+    if category == "style":
+        if binding.style == last_style(concepts):
+            yield from repeat(())
+    elif category == "spatial":
+        for relation in binding.relations:
+            if relation.name == value:
+                yield _relation_ids(relation, len(binding.objects))
+    else:
+        drawn = sum(listed.category == "object" for listed in concepts)  # those that were added come after them
+        for number, obj in enumerate(binding.objects[:drawn], 1):
+            if (obj.item if category == "object" else obj.attributes.get(category)) == value:
+                yield (number,)
+
+
+def _relation_ids(relation: SpatialRelation, objects: int) -> tuple[int, int]:
+    first, second = relation.first, relation.second
+    if first is None or second is None:
+        raise BindingError(f"the relation {relation.name!r} is still open: say which two objects it is about")
+    if first == second or not (1 <= first <= objects and 1 <= second <= objects):
+        raise BindingError(
+            f"the relation {relation.name!r} is between {first} and {second}, which are not two of {objects} objects"
+        )
+    return first, second

@@ -1,38 +1,66 @@
-"""ConceptMix in lines of text: one item with its concepts, what many items are made of, and all concepts."""
+"""ConceptMix in words: one item, what many items are made of, all concepts, and what raters are asked."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from formalimg._util.text import counts_text
-from formalimg.benchmarks.conceptmix.generation import concept_census, count_bindings, count_combinations
 from formalimg.benchmarks.conceptmix.pools import load_pools
-from formalimg.benchmarks.conceptmix.spec import CATEGORIES, ConceptSpec
+from formalimg.benchmarks.conceptmix.sampling import count_bindings, count_combinations
+from formalimg.benchmarks.conceptmix.spec import CATEGORIES, Concept, ConceptSpec
 from formalimg.benchmarks.export.sheets import Datasheet, MarkdownTable, count_rows, read_sheet
+from formalimg.human_eval.protocol import RatingProtocol, RatingRules, RatingStep, example_texts, whole_image_step
 from formalimg.types import Item
 
 
 def item_lines(item: Item[ConceptSpec]) -> Iterator[str]:
     """Yield the statements, questions and the binding of an item."""
     yield f"{item.suite}/{item.id}, k = {item.level}\n\n{item.prompt}\n"
-    for title, texts in (
-        ("statements", [concept.statement for concept in item.spec.concepts]),
-        ("questions", [concept.question for concept in item.spec.concepts]),
-    ):
+    for title in ("statements", "questions"):
         yield title
-        for concept, text in zip(item.spec.concepts, texts, strict=True):
+        for concept in item.spec.concepts:
+            text = concept.statement if title == "statements" else concept.question
             yield f"  {concept.category:<8}  {concept.value:<14}  {text}"
         yield ""
     if item.spec.unasked:
         yield "concepts without a question"
-        for unasked in item.spec.unasked:
-            yield f"  {unasked.category:<8}  {unasked.value}"
+        for category, value in item.spec.unasked:
+            yield f"  {category:<8}  {value}"
         yield ""
     if item.spec.binding is not None:
         yield f"binding\n  {json.dumps(item.spec.binding.to_json())}"
+
+
+@dataclass
+class ConceptCensus:
+    """Counts over a set of items."""
+
+    items: int = 0  # number of items
+    levels: Counter[int] = field(default_factory=Counter)  # number of items per level
+    objects: Counter[int] = field(default_factory=Counter)  # number of items per number of objects among their concepts
+    concepts: Counter[Concept] = field(default_factory=Counter)  # number of items per concept
+    words: Counter[int] = field(default_factory=Counter)  # total number of words of the prompts of each level
+    references: int = 0  # number of added reference objects
+
+
+def concept_census(items: Iterable[Item[ConceptSpec]]) -> ConceptCensus:
+    """Count what a set of items consists of."""
+    census = ConceptCensus()
+    for item in items:
+        objects = len(item.spec.values("object"))
+        census.items += 1
+        census.levels[item.level] += 1
+        census.objects[objects] += 1
+        census.concepts.update(item.spec.drawn)
+        census.words[item.level] += len(item.prompt.split())
+        if item.spec.binding is not None:
+            census.references += len(item.spec.binding.objects) - objects
+    return census
 
 
 def census_lines(items: Sequence[Item[Any]]) -> Iterator[str]:
@@ -47,8 +75,8 @@ def census_lines(items: Sequence[Item[Any]]) -> Iterator[str]:
     total = max(1, census.concepts.total())  # published records may be without any
     yield "\ncategories, and how often each of their concepts is asked for:"
     for category in CATEGORIES:
-        inside = {concept.value: count for concept, count in census.concepts.items() if concept.category == category}
-        yield f"  {category:<8} {sum(inside.values()) / total:6.1%}  {counts_text(inside)}"
+        counts = {concept.value: count for concept, count in census.concepts.items() if concept.category == category}
+        yield f"  {category:<8} {sum(counts.values()) / total:6.1%}  {counts_text(counts)}"
 
 
 def word_lines() -> Iterator[str]:
@@ -73,3 +101,32 @@ def datasheet(suite: str, items: Sequence[Item[Any]]) -> Datasheet:
     ]
     contents = MarkdownTable(("category", "questions"), rows)
     return read_sheet(__package__, "concepts", suite, contents, notes)
+
+
+def _rating_steps(item: Item[Any], protocol: RatingProtocol) -> tuple[RatingStep, ...]:
+    if protocol != "questions" or not isinstance(item.spec, ConceptSpec):
+        return ()
+    questions = (
+        RatingStep(f"question {number}", "yes or no", concept.question, "", number, concept.category, cannot_tell=True)
+        for number, concept in enumerate(item.spec.concepts, 1)
+    )
+    return (whole_image_step("questions", "alignment", once=True), *questions)
+
+
+def _is_unrelated(rated: Item[Any], requested: Item[Any], protocol: RatingProtocol) -> bool:
+    """Return whether they share no object, and the prompt asks for some."""
+    specs = rated.spec, requested.spec
+    if not all(isinstance(spec, ConceptSpec) for spec in specs):
+        return False
+    first, second = ({concept.value for concept in spec.concepts if concept.category == "object"} for spec in specs)
+    return bool(second) and not first & second
+
+
+RATING = RatingRules(
+    partial(example_texts, "concepts"),
+    label="questions",
+    offers={"questions": "conceptmix"},
+    steps=_rating_steps,
+    is_unrelated=_is_unrelated,
+)
+"""How people rate images: as a whole, then by the question of each concept."""

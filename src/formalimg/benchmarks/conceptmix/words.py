@@ -34,8 +34,8 @@ def is_person(item: str) -> bool:
 
 def converse_of(relation: str) -> str | None:
     """Return the relation as seen from the other object; None if there is no word for it."""
-    found = lexicon_entry("spatial", relation).get("converse")
-    return None if found is None else str(found)
+    converse = lexicon_entry("spatial", relation).get("converse")
+    return None if converse is None else str(converse)
 
 
 def function_words(group: str) -> frozenset[str]:
@@ -65,12 +65,12 @@ def check_statement(category: Category, statement: str) -> None:
 
 def check_sentence(category: Category, sentence: str) -> None:
     """Check the sentence of a category or of a single value."""
-    names, known = _names_in(sentence), _PLACES[category]
-    allowed = ", ".join(f"{{{name}}}" for name in known)
-    strange = [name for name in names if name not in known]
+    names, allowed_names = _names_in(sentence), _PLACES[category]
+    allowed = ", ".join(f"{{{name}}}" for name in allowed_names)
+    strange = [name for name in names if name not in allowed_names]
     if strange or set("{}") & set(PLACEHOLDER.sub("", sentence)):
-        found = f"{{{strange[0]}}}" if strange else "a brace that is not a placeholder"
-        raise ValueError(f"the sentence {sentence!r} has {found}: it may have {allowed}")
+        problem = f"{{{strange[0]}}}" if strange else "a brace that is not a placeholder"
+        raise ValueError(f"the sentence {sentence!r} has {problem}: it may have {allowed}")
     if category in ATTRIBUTES and not {"object", "objects"} & set(names):
         raise ValueError(f"the sentence {sentence!r} does not say of what: put {{object}} or {{objects}} into it")
     if category == "spatial" and not {"ObjectA", "ObjectB"} <= set(names):
@@ -93,12 +93,12 @@ def relation_phrase(name: str, sentence: str) -> str:
 
 
 def _phrase_in(name: str, sentence: str) -> str | None:
-    found = _RELATION.fullmatch(sentence.replace("{value}", name))
-    return None if found is None else found["phrase"]
+    match = _RELATION.fullmatch(sentence.replace("{value}", name))
+    return None if match is None else match["phrase"]
 
 
 def _names_in(sentence: str) -> list[str]:
-    return [place["name"] for place in PLACEHOLDER.finditer(sentence)]
+    return [match["name"] for match in PLACEHOLDER.finditer(sentence)]
 
 
 _SPELT = re.compile(r"[A-Za-z](?![^\W\d_])|[A-Z]{2,3}(?![^\W\d_])")
@@ -107,12 +107,12 @@ _SPELT = re.compile(r"[A-Za-z](?![^\W\d_])|[A-Z]{2,3}(?![^\W\d_])")
 
 def plural_of(item: str) -> str:
     """Return the plural of an object: "cats", "oak trees", "pieces of sushi"."""
-    known = lexicon_entry("object", item).get("many")
-    if known is not None:
-        return str(known)
-    head, of, rest = item.partition(" of ")
+    plural = lexicon_entry("object", item).get("many")
+    if plural is not None:
+        return str(plural)
+    head, separator, rest = item.partition(" of ")
     before, _, last = head.rpartition(" ")
-    return f"{before} {_plural(last)}{of}{rest}".lstrip()
+    return f"{before} {_pluralize(last)}{separator}{rest}".lstrip()
 
 
 def singular_of(item: str) -> str:
@@ -130,12 +130,12 @@ class NounForms(NamedTuple):
 
 def noun_forms(item: str) -> NounForms:
     """Return all words for an object, those of other writers too."""
-    known = lexicon_entry("object", item)
-    said = known.get("said", ())
+    entry = lexicon_entry("object", item)
+    synonyms = entry.get("said", ())
     return NounForms(
-        one=(item, singular_of(item), *(text for text in said if not text.endswith("s"))),
-        many=(plural_of(item), *(text for text in said if text.endswith("s"))),
-        also=tuple(known.get("also", ())),
+        one=(item, singular_of(item), *(text for text in synonyms if not text.endswith("s"))),
+        many=(plural_of(item), *(text for text in synonyms if text.endswith("s"))),
+        also=tuple(entry.get("also", ())),
     )
 
 
@@ -165,8 +165,12 @@ def with_a(phrase: str) -> str:
 
 def number_word(number: str) -> str:
     """Return a number as a word: "three" for 3; large ones stay digits."""
-    known = word_tables()["counts"]
-    return str(known[int(number)]) if number.isascii() and number.isdigit() and int(number) < len(known) else number
+    number_words = word_tables()["counts"]
+    return (
+        str(number_words[int(number)])
+        if number.isascii() and number.isdigit() and int(number) < len(number_words)
+        else number
+    )
 
 
 def join_list(phrases: Sequence[str]) -> str:
@@ -176,10 +180,10 @@ def join_list(phrases: Sequence[str]) -> str:
     return ", ".join(phrases[:-1]) + f", and {phrases[-1]}"
 
 
-def _plural(word: str) -> str:
-    known = word_tables()["plurals"].get(word.lower())
-    if known is not None:
-        return str(known)
+def _pluralize(word: str) -> str:
+    irregular = word_tables()["plurals"].get(word.lower())
+    if irregular is not None:
+        return str(irregular)
     if word.endswith("man"):
         return f"{word[:-3]}men"
     if word.endswith(("s", "x", "z", "ch", "sh")):
@@ -243,15 +247,21 @@ class ObjectPhrase:
     @property
     def has_postmodifier(self) -> bool:
         """Whether it has attributes that can only follow the noun."""
-        return any(one.before is None for one in self.adjectives)
+        return any(adjective.before is None for adjective in self.adjectives)
 
     def introduce(
         self, *, after: Category | None = None, without: Collection[Category] = (), another: bool = False
     ) -> str:
         """Return the noun phrase of a first mention."""
-        shown = [one for one in self.adjectives if one.category not in without]
-        before = [one.before for one in shown if one.before and one.category != after]
-        behind = [one.after for one in shown if one.after and (one.category == after or not one.before)]
+        shown_adjectives = [adjective for adjective in self.adjectives if adjective.category not in without]
+        before = [
+            adjective.before for adjective in shown_adjectives if adjective.before and adjective.category != after
+        ]
+        behind = [
+            adjective.after
+            for adjective in shown_adjectives
+            if adjective.after and (adjective.category == after or not adjective.before)
+        ]
         text = " ".join([*before, self.noun, *([join_list(behind)] if behind else [])])
         if self.count is not None:
             return f"{self.count} {text}"
@@ -261,32 +271,32 @@ class ObjectPhrase:
 
 def object_phrases(binding: Binding) -> dict[int, ObjectPhrase]:
     """Return the noun phrases of a binding, by object id."""
-    return {number: _noun_phrase(number, one.item, one.attributes) for number, one in enumerate(binding.objects, 1)}
+    return {number: _noun_phrase(number, obj.item, obj.attributes) for number, obj in enumerate(binding.objects, 1)}
 
 
 def _noun_phrase(number: int, item: str, attributes: Mapping[str, str]) -> ObjectPhrase:
     count = number_word(attributes["number"]) if "number" in attributes else None
-    many = count not in (None, "one")
-    found = [
-        _attribute_phrase(category, attributes[category], item, many)
+    plural = count not in (None, "one")
+    phrases = [
+        _attribute_phrase(category, attributes[category], item, plural)
         for category in _ATTRIBUTE_ORDER
         if category in attributes
     ]
-    return ObjectPhrase(number, item, count, tuple(sorted(found, key=lambda one: one.rank)))
+    return ObjectPhrase(number, item, count, tuple(sorted(phrases, key=lambda phrase: phrase.rank)))
 
 
-def _attribute_phrase(category: Category, value: str, item: str, many: bool) -> AttributePhrase:
-    known = lexicon_entry(category, value)
-    rank = _AFTER_COLOR if known.get("late") else _ATTRIBUTE_ORDER.index(category)
+def _attribute_phrase(category: Category, value: str, item: str, plural: bool) -> AttributePhrase:
+    entry = lexicon_entry(category, value)
+    rank = _AFTER_COLOR if entry.get("late") else _ATTRIBUTE_ORDER.index(category)
     if category == "color":
         return _color_phrase(value, item, rank)
     if category == "shape":
-        like = f"shaped like {plural_of(value) if many else with_a(value)}"
-        return AttributePhrase(category, value, known.get("before", f"{value}-shaped"), like, like, like, rank)
+        like = f"shaped like {plural_of(value) if plural else with_a(value)}"
+        return AttributePhrase(category, value, entry.get("before", f"{value}-shaped"), like, like, like, rank)
     if category == "texture":
-        being = known.get("being", f"{value} in texture")
+        being = entry.get("being", f"{value} in texture")
         textured = f"with {with_a(value)} texture"
-        return AttributePhrase(category, value, known.get("before"), known.get("after", textured), being, being, rank)
+        return AttributePhrase(category, value, entry.get("before"), entry.get("after", textured), being, being, rank)
     return AttributePhrase(category, value, value, None, value, value, rank)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from formalimg.benchmarks.drawbench.categories import CATEGORIES
 from formalimg.benchmarks.questions.benchmark import PART_KINDS, TERMS, QuestionBenchmark
 from formalimg.benchmarks.record import ItemFindings
 from formalimg.types import Item, Table
@@ -16,19 +16,48 @@ if TYPE_CHECKING:
     from formalimg.reports.comparison_model import HowCounted, SeenRun
 
 
+CATEGORIES = (
+    "Colors",
+    "Conflicting",
+    "Counting",
+    "DALL-E",
+    "Descriptions",
+    "Gary Marcus et al.",
+    "Misspellings",
+    "Positional",
+    "Rare Words",
+    "Reddit",
+    "Text",
+)
+"""The categories by name; the level of an item is the place of its category, from 1."""
+
+BY_FORMULA = ("Colors", "Counting", "Positional")
+"""Those whose prompts name objects with colours, numbers and places, and hardly more."""
+
+BY_TEXT = ("Text",)
+"""Those whose prompts ask for text in quotes."""
+
+
+def find_category(name: str) -> str | None:
+    """Return the category that a name means: case, blanks and signs do not matter. None if it means none."""
+    return {_normalize(category): category for category in CATEGORIES}.get(_normalize(name))
+
+
+def _normalize(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).casefold()
+
+
 class DrawBench(QuestionBenchmark):
     """Formulas where prompts name objects, quoted text where they ask for text, else one question for each prompt."""
 
     # --- items
 
     def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
-        """Read a table of prompts with their categories."""
         from formalimg.benchmarks.drawbench.published import read_published
 
         return read_published(path, self.name, findings)
 
     def write_published(self, items: Sequence[Item[Any]], folder: Path) -> None:
-        """Write prompts and categories as a table."""
         from formalimg.benchmarks.drawbench.published import write_published
 
         write_published(items, folder)
@@ -36,7 +65,6 @@ class DrawBench(QuestionBenchmark):
     # --- reports
 
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
-        """Return the table of categories."""
         from formalimg.benchmarks.drawbench.tables import category_table
 
         return (category_table(self, runs),)
@@ -44,7 +72,6 @@ class DrawBench(QuestionBenchmark):
     # --- models and rewards
 
     def image_layout(self) -> ImageLayout:
-        """Return how collections lay out images of several models."""
         from formalimg.benchmarks.drawbench.image_files import LAYOUT
 
         return LAYOUT

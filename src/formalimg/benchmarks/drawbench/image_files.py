@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from formalimg.benchmarks.drawbench.categories import find_category
+from formalimg.benchmarks.drawbench.benchmark import find_category
 from formalimg.errors import FormalimgError
 from formalimg.models.folder.file_matching import (
     CandidateFile,
@@ -26,30 +26,30 @@ _SHOWN = 3
 
 def has_image_layout(folder: FolderListing) -> bool:
     """Return whether images lie in folders of categories and items."""
-    return any(_parse(file) for file in folder.files)
+    return any(_parse_path(file) for file in folder.files)
 
 
 def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
     """Yield the candidate files; the images of an item are its samples in the order of their seeds."""
-    parsed = {file: _parse(file) for file in folder.files if is_any_image(file)}
-    models = list(dict.fromkeys(found["model"] for found in parsed.values() if found))
+    parsed = {file: _parse_path(file) for file in folder.files if is_any_image(file)}
+    models = list(dict.fromkeys(match["model"] for match in parsed.values() if match))
     if len(models) > 1:
-        shown = ", ".join(map(short_name, models[:_SHOWN])) + (" …" if len(models) > _SHOWN else "")
+        listed = ", ".join(map(short_name, models[:_SHOWN])) + (" …" if len(models) > _SHOWN else "")
         raise FormalimgError(
-            f"{folder.path} holds the images of {len(models)} models ({shown}): give -M files='*/{models[0]}_*'"
+            f"{folder.path} holds the images of {len(models)} models ({listed}): give -M files='*/{models[0]}_*'"
         )
     seeds: dict[str, list[int]] = {}
-    for one in filter(None, parsed.values()):
-        seeds.setdefault(one["item"], []).append(int(one["seed"]))
-    for file, found in parsed.items():
-        item = index.item_numbered(found["item"]) if found else None
-        image = FolderImage(item, sorted(seeds[found["item"]]).index(int(found["seed"]))) if found and item else None
+    for path in filter(None, parsed.values()):
+        seeds.setdefault(path["item"], []).append(int(path["seed"]))
+    for file, match in parsed.items():
+        item = index.item_numbered(match["item"]) if match else None
+        image = FolderImage(item, sorted(seeds[match["item"]]).index(int(match["seed"]))) if match and item else None
         yield CandidateFile(file, image)
 
 
-def _parse(file: str) -> re.Match[str] | None:
-    found = _PATH.fullmatch(file)
-    return found if found and find_category(found["category"]) else None
+def _parse_path(file: str) -> re.Match[str] | None:
+    match = _PATH.fullmatch(file)
+    return match if match and find_category(match["category"]) else None
 
 
 LAYOUT = ImageLayout("drawbench", has_image_layout, image_candidates)

@@ -15,7 +15,7 @@ from typing import Any
 
 from formalimg._util.io import atomic_write_text
 from formalimg._util.record_files import TableRecord, read_table
-from formalimg.benchmarks.drawbench.categories import BY_FORMULA, BY_TEXT, CATEGORIES, find_category
+from formalimg.benchmarks.drawbench.benchmark import BY_FORMULA, BY_TEXT, CATEGORIES, find_category
 from formalimg.benchmarks.prompt_formulas import read_formula
 from formalimg.benchmarks.questions.spec import QuestionSpec, text_questions, whole_question
 from formalimg.benchmarks.record import ItemFindings
@@ -56,8 +56,8 @@ def read_prompt(prompt: str, category: str) -> QuestionSpec:
         return QuestionSpec(text_questions(texts))
     if category not in BY_FORMULA:
         return QuestionSpec(whole_question(prompt), no_formula=f"prompts of {category} ask for more")
-    found = read_formula(prompt, coco_classes().words)
-    return found if isinstance(found, QuestionSpec) else QuestionSpec(whole_question(prompt), no_formula=str(found))
+    spec = read_formula(prompt, coco_classes().words)
+    return spec if isinstance(spec, QuestionSpec) else QuestionSpec(whole_question(prompt), no_formula=str(spec))
 
 
 def _read_row(row: TableRecord, number: int, suite: str, findings: ItemFindings) -> Item[Any] | None:

@@ -26,7 +26,7 @@ def category_table(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
         Column("read in part", "count"),
         Column("unscored because"),
     )
-    rows = [row for run in runs for row in _rows(suite, run, runs)]
+    rows = [row for run in runs for row in _category_rows(suite, run, runs)]
     note = (
         "judged by: what prompts became, a formula for a detector, strings for a text reader, or a question for a chat "
         "model; read in part: images of whose prompt words are not checked, such as a place. Images "
@@ -35,14 +35,14 @@ def category_table(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
     return Table("categories", "Categories: what was scored, and by what", columns, tuple(rows), (note,), "result")
 
 
-def _rows(suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun]) -> list[TableRow]:
+def _category_rows(suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun]) -> list[TableRow]:
     items = {item.id: item for item in run.record.suite_items()}
     forms: dict[int, Counter[str]] = {}
     reasons: dict[int, Counter[str]] = {}
     parts: Counter[int] = Counter()
     for judged in run.record.judged():
         level, verdict = judged.outcome.level, judged.verdict
-        forms.setdefault(level, Counter())[_form(items[judged.outcome.item].spec)] += 1
+        forms.setdefault(level, Counter())[_judged_form(items[judged.outcome.item].spec)] += 1
         if isinstance(verdict, Unscored):
             reasons.setdefault(level, Counter())[verdict.detail or verdict.reason] += 1
         elif isinstance(verdict, Verdict):
@@ -56,7 +56,7 @@ def _rows(suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun]) -> list[Table
                 Number.of(run.summary.levels.get(level)),
                 ", ".join(f"{count} {form}" for form, count in counted.most_common()),
                 float(parts[level]),
-                "; ".join(truncate(why, _SHOWN, 20) for why, _ in reasons.get(level, Counter()).most_common(1)),
+                "; ".join(truncate(reason, _SHOWN, 20) for reason, _ in reasons.get(level, Counter()).most_common(1)),
             ),
             run.name,
         )
@@ -64,7 +64,7 @@ def _rows(suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun]) -> list[Table
     ]
 
 
-def _form(spec: object) -> str:
+def _judged_form(spec: object) -> str:
     if not isinstance(spec, QuestionSpec) or (spec.formula is None and not spec.questions):
         return "nothing"
     if spec.formula is not None:

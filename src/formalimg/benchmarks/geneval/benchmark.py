@@ -37,37 +37,31 @@ class GenEval(Benchmark):
 
     @property
     def form(self) -> ItemForm:
-        """The fields of its items in records."""
         from formalimg.benchmarks.geneval import form
 
         return form
 
     def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
-        """Read the authors' metadata."""
         from formalimg.benchmarks.geneval.published import read_published
 
         return read_published(path, self.name, findings)
 
     def write_published(self, items: Sequence[Item[Any]], folder: Path) -> None:
-        """Write metadata in the authors' form."""
         from formalimg.benchmarks.geneval.published import write_published
 
         write_published(items, folder)
 
     def drawn_items(self) -> list[Item[Any]]:
-        """Make items that built-in models can draw."""
-        from formalimg.benchmarks.geneval.drawn_items import make_drawn_items
+        from formalimg.benchmarks.geneval.drawings import make_drawn_items
 
         return make_drawn_items(self.name)
 
     def item_lines(self, item: Item[Any]) -> Iterable[str]:
-        """Yield what an item requires."""
         from formalimg.benchmarks.geneval.texts import item_lines
 
         return item_lines(item)
 
     def datasheet(self, items: Sequence[Item[Any]]) -> Datasheet:
-        """Return what an export says of items."""
         from formalimg.benchmarks.geneval.texts import datasheet
 
         return datasheet(self.name, items)
@@ -75,51 +69,43 @@ class GenEval(Benchmark):
     # --- judging
 
     def open_judge(self, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
-        """Return the judge of this name."""
         from formalimg.benchmarks.geneval.judge import open_judge
 
         return open_judge(self.name, name, options)
 
     def reopen_judge(self, recorded: RecordedModels) -> Judge:
-        """Return the judge of recorded settings."""
         from formalimg.benchmarks.geneval.judge import reopen_judge
 
         return reopen_judge(recorded)
 
     def preflight_drawings(self, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
-        """Return the drawings that a judge is asked about before a run."""
-        from formalimg.benchmarks.geneval.drawings import preflight_drawings
+        from formalimg.benchmarks.geneval.judge import preflight_drawings
 
         return preflight_drawings(self.name)
 
     def judge_drawn(self, item: Item[Any], drawn: DrawnScene, profile: str) -> Verdict | Unscored:
-        """Judge the objects of a drawn scene by all profiles."""
-        from formalimg.benchmarks.geneval.drawings import judge_drawn
+        from formalimg.benchmarks.geneval.judge import judge_drawn
 
         return judge_drawn(item, drawn, profile)
 
     def arrange_scene(self, item: Item[Any], rng: Random) -> Scene | None:
-        """Return a scene with the objects of an item."""
         from formalimg.benchmarks.geneval.drawings import arrange_scene
 
         return arrange_scene(item, rng)
 
     def explain_failure(self, part: Part, verdict: Verdict) -> list[SceneSentence]:
-        """Return what a rule for boxes says of a part."""
-        from formalimg.benchmarks.geneval.failures import explain_failure
+        from formalimg.benchmarks.geneval.texts import explain_failure
 
         return explain_failure(part, verdict)
 
     # --- reports
 
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
-        """Return the tables below the main one."""
         from formalimg.benchmarks.geneval.tables import object_tables
 
         return object_tables(self, runs, how)
 
     def reference_rows(self) -> Sequence[tuple[Published, ReferenceRow]]:
-        """Return the numbers of the paper."""
         from formalimg.reports.reference import read_reference_rows
 
         return read_reference_rows(self.name, __package__, "reference.toml")
@@ -127,29 +113,25 @@ class GenEval(Benchmark):
     # --- people
 
     def rating(self) -> RatingRules:
-        """Return how people rate its images."""
         from formalimg.human_eval.protocol import RatingRules, example_texts
 
         return RatingRules(partial(example_texts, "objects"))
 
     def subjects(self, run: RunRecord) -> set[str]:
-        """Return the classes that its items ask for."""
         from formalimg.benchmarks.object_spec import ObjectSpec
 
         specs = (item.spec for item in run.suite_items())
-        return {asked.label for spec in specs if isinstance(spec, ObjectSpec) for asked in spec.include}
+        return {included.label for spec in specs if isinstance(spec, ObjectSpec) for included in spec.include}
 
     # --- models and rewards
 
     def image_layout(self) -> ImageLayout:
-        """Return how the authors' scripts lay out images."""
-        from formalimg.benchmarks.geneval.image_files import LAYOUT
+        from formalimg.benchmarks.geneval.published import LAYOUT
 
         return LAYOUT
 
     def arrange(self, request: ImageRequest) -> Scene | Refused | Failed:
-        """Arrange the objects that an item asks for."""
-        from formalimg.benchmarks.geneval.arrangement import compose_objects
+        from formalimg.benchmarks.geneval.drawings import compose_objects
         from formalimg.benchmarks.object_spec import ObjectSpec
 
         assert isinstance(request.spec, ObjectSpec)

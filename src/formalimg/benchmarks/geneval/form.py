@@ -1,18 +1,96 @@
-"""Serialization of GenEval's specs: the fields of an item in our own format.
+"""Specs of GenEval: published metadata of its tasks, and the fields of an item in our own format.
 
-`task`, `include` and `exclude` are `tag`, `include` and `exclude` of the published line.
+`task`, `include` and `exclude` of an item are `tag`, `include` and `exclude` of the published line.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
-from formalimg.benchmarks.geneval.spec import parse_metadata
-from formalimg.benchmarks.object_spec import ObjectSpec
+from formalimg._util.strict_json import is_text
+from formalimg.benchmarks.object_spec import (
+    MAX_COUNT,
+    MAX_REQUIREMENTS,
+    RELATIONS,
+    ExcludedObjects,
+    IncludedObjects,
+    ObjectSpec,
+)
 from formalimg.benchmarks.odd_records import UNREADABLE_OBJECTS
 from formalimg.benchmarks.record import Record
 from formalimg.errors import FormalimgError
+
+TAGS = ("single_object", "two_object", "counting", "colors", "position", "color_attr")
+"""The six tasks, in the order of the paper's tables; the level of an item is the place of its tag, from 1."""
+
+
+def parse_metadata(metadata: Mapping[str, Any]) -> ObjectSpec:
+    """Return the spec in a line of published metadata; fields that it does not need are ignored."""
+    tag = metadata.get("tag", "")
+    if not isinstance(tag, str):
+        raise FormalimgError("tag must be text: give one of " + ", ".join(TAGS))
+    included = _read_entries(metadata, "include")
+    excluded = _read_entries(metadata, "exclude")
+    if not included and not excluded:
+        raise FormalimgError("include names no objects: give at least one, as in {'class': 'cup', 'count': 1}")
+    include = tuple(_read_included(entry, index) for index, entry in enumerate(included))
+    exclude = tuple(
+        ExcludedObjects(_read_label(entry, "exclude", index), _read_count(entry, "exclude", index))
+        for index, entry in enumerate(excluded)
+    )
+    return ObjectSpec(tag, include, exclude)
+
+
+def _read_entries(metadata: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
+    entries = metadata.get(name, ())
+    if not isinstance(entries, list | tuple) or not all(isinstance(entry, Mapping) for entry in entries):
+        raise FormalimgError(f"{name} must be a list of objects with class and count")
+    if len(entries) > MAX_REQUIREMENTS:
+        raise FormalimgError(f"{name} has {len(entries)} entries: {MAX_REQUIREMENTS} are the most")
+    return list(entries)
+
+
+def _read_included(entry: Mapping[str, Any], index: int) -> IncludedObjects:
+    label, count = _read_label(entry, "include", index), _read_count(entry, "include", index)
+    color = entry.get("color", "")
+    if color != "" and not _is_word(color):
+        raise FormalimgError(f"include[{index}]: color must be a word, such as red")
+    if "position" not in entry:
+        return IncludedObjects(label, count, color)
+    position = entry["position"]
+    if (
+        not isinstance(position, list | tuple)
+        or len(position) != 2
+        or position[0] not in RELATIONS
+        or type(position[1]) is not int
+        or not 0 <= position[1] < index
+    ):
+        raise FormalimgError(
+            f"include[{index}]: position must be one of {', '.join(RELATIONS)} and the place of an entry before it"
+        )
+    return IncludedObjects(label, count, color, position[0], position[1])
+
+
+def _read_label(entry: Mapping[str, Any], name: str, index: int) -> str:
+    label = entry.get("class")
+    if not _is_word(label):
+        raise FormalimgError(f"{name}[{index}]: class must be the name of a class, such as cup")
+    return str(label)
+
+
+def _read_count(entry: Mapping[str, Any], name: str, index: int) -> int:
+    count = entry.get("count")
+    if type(count) is not int or not 1 <= count <= MAX_COUNT:
+        raise FormalimgError(f"{name}[{index}]: count must be a whole number from 1 to {MAX_COUNT}")
+    return count
+
+
+def _is_word(value: object) -> bool:
+    """Return whether something is a word that formulas can quote."""
+    return is_text(value) and bool(str(value).strip()) and str(value).isprintable() and "'" not in str(value)
+
 
 NEEDED: tuple[str, ...] = ("task", "include")
 OPTIONAL: tuple[str, ...] = ("exclude",)

@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
 from formalimg.benchmarks.geneval.rule import DetectionVerdict, official_verdict
-from formalimg.benchmarks.object_spec import ObjectSpec
+from formalimg.benchmarks.object_spec import IncludedObjects, ObjectSpec
+from formalimg.drawing.scene import DrawnScene
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage
 from formalimg.judges.box_rules import (
@@ -26,6 +27,7 @@ from formalimg.judges.box_rules import (
 )
 from formalimg.judges.chat_judge import check_option
 from formalimg.judges.factory import ICONS
+from formalimg.judges.known_drawings import BOTTLE, RED_BOTTLE, KnownDrawing, two_things
 from formalimg.logic.errors import FormulaError
 from formalimg.models.options import Options
 from formalimg.models.pricing import Price, price_of
@@ -142,7 +144,9 @@ class ObjectJudge:
         except FormulaError as error:
             return Unscored("not understood", error.problems[0].message, evidence, grounding.cost)
         chosen = verdicts[self.profile]
-        evidence["profiles"] = {name: {"passed": found.passed, **found.evidence} for name, found in verdicts.items()}
+        evidence["profiles"] = {
+            name: {"passed": verdict.passed, **verdict.evidence} for name, verdict in verdicts.items()
+        }
         reasons = [part.reason for part in chosen.parts if part.reason and part.score < 1]
         evidence["explanation"] = "\n".join(reasons) or "all that is asked for was found"
         return Verdict(chosen.passed, chosen.parts, evidence, grounding.cost)
@@ -172,26 +176,26 @@ def judge_by_profiles(
     }
 
 
-def _by_rule(found: DetectionVerdict, evidence: Mapping[str, object]) -> ProfileVerdict:
+def _by_rule(verdict: DetectionVerdict, evidence: Mapping[str, object]) -> ProfileVerdict:
     parts = tuple(
         Part(check.name, check.kind, float(check.passed), about=check.about, reason=check.reason)
-        for check in found.checks
+        for check in verdict.checks
     )
-    return ProfileVerdict(found.passed, parts, evidence)
+    return ProfileVerdict(verdict.passed, parts, evidence)
 
 
 def open_judge(suite: str, name: str | None, options: Mapping[str, str]) -> Judge:
     """Return the judge that looks for objects, and decides by a rule."""
     name = name or ICONS
-    given = dict(options)
-    reader = Options(suite, {key: given.pop(key) for key in _OPTIONS if key in given})
-    own: dict[str, Any] = {
+    grounder_options = dict(options)
+    reader = Options(suite, {key: grounder_options.pop(key) for key in _OPTIONS if key in grounder_options})
+    settings: dict[str, Any] = {
         "profile": reader.choice("profile", RULE_PROFILES, "official"),
         **read_color_options(reader, name),
         "threshold": reader.number("confidence", 0.3, minimum=0, maximum=1),
         "counting_threshold": reader.number("counting_confidence", 0.9, minimum=0, maximum=1),
     }
-    return ObjectJudge(open_rule_grounder(suite, name, given, own["threshold"]), **own)
+    return ObjectJudge(open_rule_grounder(suite, name, grounder_options, settings["threshold"]), **settings)
 
 
 def reopen_judge(recorded: RecordedModels) -> Judge:
@@ -202,3 +206,28 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
     check_option("profile", settings["profile"], RULE_PROFILES)
     thresholds = settings["min_confidence"], settings["min_counting_confidence"]
     return ObjectJudge(recorded.grounder, settings["profile"], "grounder", *thresholds)
+
+
+def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
+    """Return two drawings: is there a bottle."""
+    item = Item(suite, "preflight", 1, RED_BOTTLE, ObjectSpec("single_object", (IncludedObjects(BOTTLE, 1),)))
+    return two_things(item, "whether there is a bottle", (True,), (False,))
+
+
+def judge_drawn(item: Item[object], drawn: DrawnScene, profile: str) -> Verdict | Unscored:
+    """Return the verdict on what a drawn scene shows, if all profiles agree.
+
+    It is without parts that were not looked at for a failed one.
+    """
+    spec = item.spec
+    if not isinstance(spec, ObjectSpec):
+        return Unscored("not understood", f"item {item.id} of {item.suite} names no objects to judge by")
+    try:
+        verdicts = judge_by_profiles(spec, drawn.scene.objects)
+    except FormulaError as error:
+        return Unscored("not understood", error.problems[0].message)
+    if len({verdict.passed for verdict in verdicts.values()}) > 1:
+        return Unscored("not understood", "by one profile it passes and by another it does not")
+    chosen = verdicts[cast(RuleProfile, profile)]
+    parts = tuple(part for part in chosen.parts if part.score == 1 or part.reason)
+    return Verdict(chosen.passed, parts)

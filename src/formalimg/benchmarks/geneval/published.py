@@ -1,19 +1,22 @@
-"""GenEval's published file, `evaluation_metadata.jsonl`: one prompt per line, with the objects that it asks for.
+"""GenEval's published files: `evaluation_metadata.jsonl`, and folders of images.
 
-The id of an item is the number of its line, from 0, as in the names of the image folders. What is odd is tagged; a line
-is skipped only if it is no object, or has neither prompt nor objects.
+A line of metadata is a prompt with the objects that it asks for. The id of an item is the number of its line, from 0,
+as in the names of the image folders: `00000/samples/0000.png`, with the prompt in `00000/metadata.jsonl`. What is odd
+is tagged; a line is skipped only if it is no object, or has neither prompt nor objects.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from formalimg._util.io import atomic_write_text
 from formalimg._util.record_files import read_file_bytes
-from formalimg.benchmarks.geneval.spec import TAGS, parse_metadata
+from formalimg._util.text import truncate
+from formalimg.benchmarks.geneval.form import TAGS, parse_metadata
 from formalimg.benchmarks.object_spec import OBJECT_COLORS, ObjectSpec
 from formalimg.benchmarks.odd_records import (
     BROKEN_TEXT,
@@ -28,6 +31,17 @@ from formalimg.benchmarks.odd_records import (
 )
 from formalimg.benchmarks.record import ItemFindings, decode_leniently
 from formalimg.errors import FormalimgError
+from formalimg.models.folder.file_matching import (
+    CandidateFile,
+    FolderImage,
+    FolderListing,
+    ItemIndex,
+    MatchedBy,
+    RequestedImage,
+    is_any_image,
+    short_name,
+)
+from formalimg.models.folder.layouts import ImageLayout, read_jsonl_rows
 from formalimg.types import Item
 
 METADATA_FILE = "evaluation_metadata.jsonl"
@@ -38,19 +52,19 @@ _OTHER_LEVEL = len(TAGS) + 1
 
 def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
     """Return the items in a metadata file, or in the folder that holds it, as `formalimg pull` makes it."""
-    place = path
+    file = path
     if path.is_dir():
-        found = [path / name for name in _PLACES if (path / name).is_file()]
-        if not found:
+        files = [path / name for name in _PLACES if (path / name).is_file()]
+        if not files:
             findings.add(str(path), f"there is no {METADATA_FILE}: give the file, or the folder that was pulled")
             return []
-        place = found[0]
+        file = files[0]
     items: list[Item[Any]] = []
     prompts: set[str] = set()
-    for number, line in enumerate(read_file_bytes(place).splitlines()):
+    for number, line in enumerate(read_file_bytes(file).splitlines()):
         if not line.strip():
             continue
-        item = _read_line(line, number, suite, prompts, f"{place}, line {number + 1}", findings)
+        item = _read_line(line, number, suite, prompts, f"{file}, line {number + 1}", findings)
         if item is not None:
             items.append(item)
     return items
@@ -67,24 +81,24 @@ def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
 
 
 def _read_line(
-    line: bytes, number: int, suite: str, prompts: set[str], where: str, findings: ItemFindings
+    line: bytes, number: int, suite: str, prompts: set[str], location: str, findings: ItemFindings
 ) -> Item[Any] | None:
     try:
         fields, tags = decode_leniently(line)
     except ValueError as error:
-        findings.skip(where, str(error))
+        findings.skip(location, str(error))
         return None
     if not isinstance(fields, dict):
-        findings.skip(where, "it is no object with tag, include and prompt")
+        findings.skip(location, "it is no object with tag, include and prompt")
         return None
     odd = set(tags)
-    given = fields.get("prompt")
-    prompt, broken = clean_text(" ".join(given.split())) if isinstance(given, str) else ("", False)
+    value = fields.get("prompt")
+    prompt, broken = clean_text(" ".join(value.split())) if isinstance(value, str) else ("", False)
     if broken or not prompt.isprintable():
         odd.add(BROKEN_TEXT)
     spec = _read_spec(fields, odd)
     if not prompt and not spec.include:
-        findings.skip(where, "it has neither a prompt nor objects")
+        findings.skip(location, "it has neither a prompt nor objects")
         return None
     if not prompt:
         odd.add(NO_PROMPT)
@@ -102,12 +116,84 @@ def _read_line(
 
 def _read_spec(fields: dict[str, Any], odd: set[str]) -> ObjectSpec:
     tag = fields.get("tag")
-    known = tag if isinstance(tag, str) and tag in TAGS else "other"
+    task = tag if isinstance(tag, str) and tag in TAGS else "other"
     try:
-        spec = parse_metadata({**fields, "tag": known})
+        spec = parse_metadata({**fields, "tag": task})
     except FormalimgError:
         odd.add(UNREADABLE_OBJECTS)
-        return ObjectSpec(known, ())
-    if any(one.color and one.color not in OBJECT_COLORS for one in spec.include):
+        return ObjectSpec(task, ())
+    if any(included.color and included.color not in OBJECT_COLORS for included in spec.include):
         odd.add(OUTSIDE_VOCABULARY)
     return spec
+
+
+_SAMPLE = re.compile(r"([0-9]{1,9})/samples/([0-9]{1,9})\.(?:png|jpe?g|webp)", re.IGNORECASE)
+_GRID = re.compile(r"[0-9]+/grid\.[a-z]+", re.IGNORECASE)
+
+
+def has_image_layout(folder: FolderListing) -> bool:
+    """Return whether a folder has the layout of GenEval."""
+    return any(_SAMPLE.fullmatch(file) for file in folder.files)
+
+
+def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
+    """Yield the candidate files of GenEval's layout: `00000/samples/0000.png`, prompts in `00000/metadata.jsonl`.
+
+    Without a prompt, the number of the folder is the index of the item in the suite.
+    """
+    described = {file for file in folder.files if file.endswith("/metadata.jsonl")}
+    items: dict[str, tuple[str | None, MatchedBy]] = {}
+    for file in folder.files:
+        sample = _SAMPLE.fullmatch(file)
+        if sample is None:
+            if is_any_image(file) and not _GRID.fullmatch(file):
+                yield CandidateFile(file, None)
+            continue
+        number = sample[1]
+        if number not in items:
+            beside = f"{number}/metadata.jsonl"
+            prompt = _read_prompt(folder, beside) if beside in described else None
+            items[number] = (
+                (_item_at(number, folder, index), "place")
+                if prompt is None
+                else (_item_with(prompt, beside, index), "prompt")
+            )
+        item, by = items[number]
+        yield CandidateFile(file, None if item is None else FolderImage(item, int(sample[2])), by=by)
+
+
+def _read_prompt(folder: FolderListing, file: str) -> str | None:
+    for location, row in read_jsonl_rows(folder.path, file):
+        prompt = row.get("prompt")
+        if prompt is not None and not isinstance(prompt, str):
+            raise FormalimgError(f"{location}: prompt must be text")
+        return prompt
+    return None
+
+
+def _item_with(prompt: str, file: str, index: ItemIndex) -> str | None:
+    items = index.items_with(prompt)
+    if len(items) > 1:
+        two = " and ".join(map(short_name, items[:2]))
+        raise FormalimgError(f"{file}: items {two} have the same prompt: use a map or layout=imagefolder")
+    return items[0] if items else None
+
+
+def _item_at(number: str, folder: FolderListing, index: ItemIndex) -> str | None:
+    # A number counts in the suite that the images were made for. If not all of that suite is wanted now, it would
+    # lead to the wrong item, and nobody would notice.
+    if not index.places_known and int(number) >= len(index.items):
+        raise FormalimgError(
+            f"{short_name(folder.path)}: folder {number} is beyond the {len(index.items):,} wanted items, so numbers "
+            "do not say which item is meant: ask for the whole suite, or put a metadata.jsonl with the prompt into each"
+        )
+    return index.item_at(int(number))
+
+
+def example_file(image: RequestedImage) -> str:
+    """Return how the file of an image may be called."""
+    file = f"{image.number or 0:05}/samples/{image.sample:04}.png"
+    return f"{file}, or the prompt {truncate(image.prompt, 30, 10)!r} in a metadata.jsonl beside samples/"
+
+
+LAYOUT = ImageLayout("geneval", has_image_layout, image_candidates, example_file)

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from formalimg.benchmarks.geneval.spec import parse_metadata
+from formalimg.benchmarks.geneval.form import parse_metadata
 from formalimg.benchmarks.object_spec import RELATIONS, IncludedObjects, ObjectSpec
 from formalimg.errors import FormalimgError
 
@@ -75,8 +75,8 @@ def official_verdict(
     """
     spec = metadata if isinstance(metadata, ObjectSpec) else parse_metadata(metadata)
     above = counting_threshold if spec.tag == "counting" else threshold
-    found = {label: _confident(label, detections.get(label, ()), above) for label in spec.object_classes}
-    judged = _RuleRun(spec, found, strict)
+    boxes = {label: _confident_boxes(label, detections.get(label, ()), above) for label in spec.object_classes}
+    judged = _RuleRun(spec, boxes, strict)
     reasons = tuple(check.reason for check in judged.checks if check.reason)
     score = judged.mean_reward() if strict else float(not reasons)
     return DetectionVerdict(not reasons, reasons, score, tuple(judged.checks))
@@ -99,7 +99,7 @@ def relations_between(box: Sequence[float], target: Sequence[float]) -> tuple[st
     distance = math.sqrt(offsets[0] * offsets[0] + offsets[1] * offsets[1])
     across, down = shortened[0] / distance, shortened[1] / distance
     holds = (across < -_DIRECTION, across > _DIRECTION, down < -_DIRECTION, down > _DIRECTION)
-    return tuple(relation for relation, there in zip(RELATIONS, holds, strict=True) if there)
+    return tuple(relation for relation, applies in zip(RELATIONS, holds, strict=True) if applies)
 
 
 class _RuleRun:
@@ -110,17 +110,17 @@ class _RuleRun:
         self._rewards: list[float] = []
         self._strict = strict
         groups: list[Sequence[_Detected] | None] = []
-        for asked in spec.include:
-            boxes = found[asked.label]
-            group = boxes if strict else boxes[: asked.count]
-            matched = self._check_count(asked, len(boxes))
-            if not matched and (asked.color or asked.relation):
+        for included in spec.include:
+            boxes = found[included.label]
+            group = boxes if strict else boxes[: included.count]
+            matched = self._check_count(included, len(boxes))
+            if not matched and (included.color or included.relation):
                 self._rewards.append(0.0)
-            if asked.color:
-                matched = self._check_color(asked, group, matched)
-            if asked.target is not None:
-                target = spec.include[asked.target].label
-                matched = self._check_position(asked, group, target, groups[asked.target], matched)
+            if included.color:
+                matched = self._check_color(included, group, matched)
+            if included.target is not None:
+                target = spec.include[included.target].label
+                matched = self._check_position(included, group, target, groups[included.target], matched)
             groups.append(group if matched else None)
         # Where numbers are exact there is nothing to exclude, and flow_grpo does not look at it.
         for absent in () if strict else spec.exclude:
@@ -134,84 +134,84 @@ class _RuleRun:
         """Return the graded score of flow_grpo."""
         return sum(self._rewards) / len(self._rewards) if self._rewards else 0.0
 
-    def _check_count(self, asked: IncludedObjects, number: int) -> bool:
-        enough = number == asked.count if self._strict else number >= asked.count
-        self._rewards.append(1 - abs(asked.count - number) / asked.count)
-        how = "exactly " if self._strict else ""
-        reason = "" if enough else f"{how}{asked.count} {asked.label} wanted, {number} found"
-        kind = "object" if asked.count == 1 else "count"
-        self.checks.append(RuleCheck(f"{asked.count} {asked.label}", kind, (asked.label,), enough, reason))
+    def _check_count(self, included: IncludedObjects, number: int) -> bool:
+        enough = number == included.count if self._strict else number >= included.count
+        self._rewards.append(1 - abs(included.count - number) / included.count)
+        qualifier = "exactly " if self._strict else ""
+        reason = "" if enough else f"{qualifier}{included.count} {included.label} wanted, {number} found"
+        kind = "object" if included.count == 1 else "count"
+        self.checks.append(RuleCheck(f"{included.count} {included.label}", kind, (included.label,), enough, reason))
         return enough
 
-    def _check_color(self, asked: IncludedObjects, group: Sequence[_Detected], matched: bool) -> bool:
-        about = (asked.color, asked.label)
-        name = f"{asked.color} {asked.label}"
+    def _check_color(self, included: IncludedObjects, group: Sequence[_Detected], matched: bool) -> bool:
+        words = (included.color, included.label)
+        name = f"{included.color} {included.label}"
         if not matched:
-            self.checks.append(RuleCheck(name, "attribute", about, False))
+            self.checks.append(RuleCheck(name, "attribute", words, False))
             return False
-        right = sum(one.color == asked.color for one in group)
-        self._rewards.append(1 - abs(asked.count - right) / asked.count)
+        right = sum(box.color == included.color for box in group)
+        self._rewards.append(1 - abs(included.count - right) / included.count)
         reason = ""
-        if right < asked.count:
-            reason = f"{asked.count} {name} wanted, {right} found: {_color_list(group)}"
-        self.checks.append(RuleCheck(name, "attribute", about, not reason, reason))
+        if right < included.count:
+            reason = f"{included.count} {name} wanted, {right} found: {_color_list(group)}"
+        self.checks.append(RuleCheck(name, "attribute", words, not reason, reason))
         return not reason
 
     def _check_position(
         self,
-        asked: IncludedObjects,
+        included: IncludedObjects,
         group: Sequence[_Detected],
         target: str,
         targets: Sequence[_Detected] | None,
         matched: bool,
     ) -> bool:
-        about = (asked.relation, asked.label, target)
-        name = f"{asked.label} {asked.relation} {target}"
+        words = (included.relation, included.label, target)
+        name = f"{included.label} {included.relation} {target}"
         if not matched:
-            self.checks.append(RuleCheck(name, "relation", about, False))
+            self.checks.append(RuleCheck(name, "relation", words, False))
             return False
         if targets is None:
             self._rewards.append(0.0)
             reason = f"{name} wanted, and the {target} it refers to was not found as asked"
         else:
-            reason = next(_misplaced(asked, group, targets, name), "")
+            reason = next(_find_misplaced(included, group, targets, name), "")
             # A wrong place adds 0 and, as in the published code, 1 behind it.
             self._rewards += [0.0, 1.0] if reason else [1.0]
-        self.checks.append(RuleCheck(name, "relation", about, not reason, reason))
+        self.checks.append(RuleCheck(name, "relation", words, not reason, reason))
         return not reason
 
 
-def _misplaced(
-    asked: IncludedObjects, group: Sequence[_Detected], targets: Sequence[_Detected], name: str
+def _find_misplaced(
+    included: IncludedObjects, group: Sequence[_Detected], targets: Sequence[_Detected], name: str
 ) -> Iterator[str]:
     """Yield a reason for each pair that does not stand in the relation."""
-    for one in group:
-        for other in targets:
-            there = relations_between(one.box, other.box)
-            if asked.relation not in there:
-                yield f"{name} wanted, found {' and '.join(there) or 'in no clear direction'}"
+    for box in group:
+        for target in targets:
+            relations = relations_between(box.box, target.box)
+            if included.relation not in relations:
+                yield f"{name} wanted, found {' and '.join(relations) or 'in no clear direction'}"
 
 
 def _color_list(group: Sequence[_Detected]) -> str:
-    names = [one.color or "no colour" for one in group]
+    names = [box.color or "no colour" for box in group]
     return ", ".join(f"{names.count(name)} {name}" for name in dict.fromkeys(names))
 
 
-def _confident(label: str, detections: Sequence[Mapping[str, Any]], above: float) -> tuple[_Detected, ...]:
+def _confident_boxes(label: str, detections: Sequence[Mapping[str, Any]], above: float) -> tuple[_Detected, ...]:
     """Return the boxes that count, the most confident first; of equal ones, in the order in which they came."""
-    read = [_read_detection(label, one) for one in detections]
-    kept = sorted((one for one in read if one.score > above), key=lambda one: -one.score)
-    return tuple(kept[:MAX_OBJECTS])
+    read = [_read_detection(label, detection) for detection in detections]
+    counted = sorted((box for box in read if box.score > above), key=lambda box: -box.score)
+    return tuple(counted[:MAX_OBJECTS])
 
 
 def _read_detection(label: str, detection: Mapping[str, Any]) -> _Detected:
     try:
-        left, top, right, bottom = (float(number) for number in detection["box"])
+        x0, top, right, bottom = (float(number) for number in detection["box"])
         score = float(detection.get("score", 1.0))
         color = detection.get("color")
     except (KeyError, TypeError, ValueError, AttributeError):
-        left = top = right = bottom = score = math.nan
+        x0 = top = right = bottom = score = math.nan
         color = None
-    if not all(map(math.isfinite, (left, top, right, bottom, score))):
+    if not all(map(math.isfinite, (x0, top, right, bottom, score))):
         raise FormalimgError(f"a detection of {label!r} is malformed: give box (4 numbers in pixels), score and color")
-    return _Detected((left, top, right, bottom), score, None if color is None else str(color))
+    return _Detected((x0, top, right, bottom), score, None if color is None else str(color))

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from formalimg.reports.comparison_model import HowCounted, SeenRun, run_cell, run_column
 from formalimg.reports.tables.format import level_head, level_name, level_word
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
-from formalimg.stats.observations import Observation, Summary
+from formalimg.stats.observations import Band, Observation, Rate
 from formalimg.stats.summary import summarize
 from formalimg.types import Benchmark, RunRecord, Table, Verdict
 
 _OVERALL = "Overall"
 
 
-def object_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
+def object_tables(suite: Benchmark, runs: Sequence[SeenRun], rules: HowCounted) -> tuple[Table, ...]:
     """Return the tables, without rows where no verdict holds several profiles."""
     levels = sorted({level for run in runs for level in run.summary.levels})
-    rows = [row for run in runs for row in _profile_rows(suite, run, runs, levels, how)]
+    rows = [row for run in runs for row in _profile_rows(suite, run, runs, levels, rules)]
     columns = (
         *run_column(runs),
         Column("profile"),
@@ -40,77 +40,71 @@ def object_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) ->
 
 
 def _profile_rows(
-    suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun], levels: Sequence[int], how: HowCounted
+    suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun], levels: Sequence[int], rules: HowCounted
 ) -> Iterator[TableRow]:
-    found = _verdicts(run.record)
-    for profile, observations in found.items():
+    by_profile = _read_verdicts(run.record)
+    for profile, observations in by_profile.items():
         summary = summarize(
-            [one for one, _ in observations],
+            [observation for observation, _ in observations],
             bands=suite.bands,
             epsilon=None,
-            missing=how.missing,
-            confidence=how.confidence,
+            missing=rules.missing,
+            confidence=rules.confidence,
         )
         scores = [score for _, score in observations if score is not None]
         yield TableRow(
             (
                 *run_cell(run.name, runs),
                 profile,
-                *(_level(summary, level) for level in levels),
-                _overall(summary),
-                _share([one.passed for one, _ in observations]),
-                _share(_any_of_prompt([one for one, _ in observations])),
+                *(_estimate_cell(summary.levels.get(level)) for level in levels),
+                _estimate_cell(summary.bands.get(_OVERALL)),
+                _share_cell([observation.passed for observation, _ in observations]),
+                _share_cell(_any_of_prompt([observation for observation, _ in observations])),
                 Number(sum(scores) / len(scores)) if scores else "",
             ),
             run.name,
         )
 
 
-def _verdicts(record: RunRecord) -> dict[str, list[tuple[Observation, float | None]]]:
+def _read_verdicts(record: RunRecord) -> dict[str, list[tuple[Observation, float | None]]]:
     """Return, for each profile, its verdict on each image, None if unscored, and its graded score where it has one."""
-    judged = [(one.outcome, one.verdict) for one in record.judged()]
+    judged = [(judged_image.outcome, judged_image.verdict) for judged_image in record.judged()]
     names = dict.fromkeys(
-        name for _, verdict in judged if isinstance(verdict, Verdict) for name in _profiles(verdict.evidence)
+        name for _, verdict in judged if isinstance(verdict, Verdict) for name in _read_profiles(verdict.evidence)
     )
-    found: dict[str, list[tuple[Observation, float | None]]] = {name: [] for name in names}
+    by_profile: dict[str, list[tuple[Observation, float | None]]] = {name: [] for name in names}
     for outcome, verdict in judged:
-        said = _profiles(verdict.evidence) if isinstance(verdict, Verdict) else {}
+        profiles = _read_profiles(verdict.evidence) if isinstance(verdict, Verdict) else {}
         for name in names:
-            about = said.get(name, {})
-            passed, score = about.get("passed"), about.get("score")
+            result = profiles.get(name, {})
+            passed, score = result.get("passed"), result.get("score")
             observation = Observation(outcome.item, outcome.level, passed if isinstance(passed, bool) else None)
-            found[name].append((observation, float(score) if isinstance(score, int | float) else None))
-    return found
+            by_profile[name].append((observation, float(score) if isinstance(score, int | float) else None))
+    return by_profile
 
 
-def _profiles(evidence: Mapping[str, object]) -> dict[str, Mapping[str, object]]:
+def _read_profiles(evidence: Mapping[str, object]) -> dict[str, Mapping[str, object]]:
     """Return what each profile says; of a damaged run, what can be read of it."""
     profiles = evidence.get("profiles")
     if not isinstance(profiles, Mapping):
         return {}
-    return {str(name): about for name, about in profiles.items() if isinstance(about, Mapping)}
+    return {str(name): result for name, result in profiles.items() if isinstance(result, Mapping)}
 
 
 def _any_of_prompt(observations: Sequence[Observation]) -> list[bool | None]:
     """Return for each prompt whether one of its images passes; None if none is scored."""
     by_item: dict[str, list[bool]] = {}
-    for one in observations:
-        scored = by_item.setdefault(one.item, [])
-        if one.passed is not None:
-            scored.append(one.passed)
+    for observation in observations:
+        scored = by_item.setdefault(observation.item, [])
+        if observation.passed is not None:
+            scored.append(observation.passed)
     return [any(scored) if scored else None for scored in by_item.values()]
 
 
-def _share(passed: Sequence[bool | None]) -> Cell:
-    scored = [one for one in passed if one is not None]
+def _share_cell(passed: Sequence[bool | None]) -> Cell:
+    scored = [value for value in passed if value is not None]
     return Number(sum(scored) / len(scored), passed=sum(scored), scored=len(scored)) if scored else ""
 
 
-def _level(summary: Summary, level: int) -> Cell:
-    rate = summary.levels.get(level)
-    return "" if rate is None else Number(rate.value, rate.interval)
-
-
-def _overall(summary: Summary) -> Cell:
-    band = summary.bands.get(_OVERALL)
-    return "" if band is None else Number(band.value, band.interval)
+def _estimate_cell(estimate: Rate | Band | None) -> Cell:
+    return "" if estimate is None else Number(estimate.value, estimate.interval)

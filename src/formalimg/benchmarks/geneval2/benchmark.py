@@ -21,13 +21,11 @@ class GenEval2(QuestionBenchmark):
     # --- items
 
     def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
-        """Read the authors' files."""
         from formalimg.benchmarks.geneval2.published import read_published
 
         return read_published(path, self.name, findings)
 
     def write_published(self, items: Sequence[Item[Any]], folder: Path) -> None:
-        """Write items in the form of the authors' files."""
         from formalimg.benchmarks.geneval2.published import write_published
 
         write_published(items, folder)
@@ -35,13 +33,11 @@ class GenEval2(QuestionBenchmark):
     # --- judging
 
     def open_judge(self, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
-        """Return the judge of this name."""
         from formalimg.benchmarks.geneval2.judge import open_judge
 
         return open_judge(self.name, name, options)
 
     def reopen_judge(self, recorded: RecordedModels) -> Judge:
-        """Return the judge of recorded settings."""
         from formalimg.benchmarks.geneval2.judge import reopen_judge
 
         return reopen_judge(recorded)
@@ -52,7 +48,6 @@ class GenEval2(QuestionBenchmark):
     # --- reports
 
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
-        """Return the tables below the main one."""
         from formalimg.benchmarks.geneval2.tables import soft_tifa_tables
 
         return soft_tifa_tables(self, runs, how)

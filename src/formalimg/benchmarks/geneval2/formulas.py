@@ -47,11 +47,11 @@ def decided_by(question: GraphQuestion) -> DecidedBy:
     """Return what it takes to decide a question; what is not understood counts as a verb."""
     if question.expected in COUNT_WORDS or _ANY.fullmatch(question.question):
         return "boxes"
-    if found := _RELATED.fullmatch(question.question):
-        return "depth" if found["how"] in _DEPTH else "positions"
-    found = _ATTRIBUTE.fullmatch(question.question)
-    if found and question.category == "attribute":
-        return "colors" if found["attribute"].lower() in COLORS else "materials"
+    if match := _RELATED.fullmatch(question.question):
+        return "depth" if match["how"] in _DEPTH else "positions"
+    match = _ATTRIBUTE.fullmatch(question.question)
+    if match and question.category == "attribute":
+        return "colors" if match["attribute"].lower() in COLORS else "materials"
     return "verbs"
 
 
@@ -61,47 +61,51 @@ def question_formula(question: GraphQuestion) -> Formula | None:
     A number is exact. A colour or a position must hold for all things of the class, and there must be some.
     """
     text = question.question
-    if question.expected in COUNT_WORDS and (found := _HOW_MANY.fullmatch(text)):
+    if question.expected in COUNT_WORDS and (match := _HOW_MANY.fullmatch(text)):
         number = COUNT_WORDS.index(question.expected)
-        return parse(f"(exactly {number} ?x (Is ?x '{singular(found['things'])}'))")
+        return parse(f"(exactly {number} ?x (Is ?x '{find_singular(match['things'])}'))")
     if question.expected != "yes" or decided_by(question) not in _HAVE_FORMULAS:
         return None
-    if found := _ANY.fullmatch(text):
-        return parse(f"(exists ?x (Is ?x '{singular(found['things'])}'))")
-    if found := _RELATED.fullmatch(text):
-        first, second = (f"(Is ?{name} '{singular(found[of])}')" for name, of in (("x", "first"), ("y", "second")))
+    if match := _ANY.fullmatch(text):
+        return parse(f"(exists ?x (Is ?x '{find_singular(match['things'])}'))")
+    if match := _RELATED.fullmatch(text):
+        first, second = (
+            f"(Is ?{name} '{find_singular(match[group])}')" for name, group in (("x", "first"), ("y", "second"))
+        )
         # One condition after the other: a strict forall needs something that its own condition is about.
-        of_all = f"(forall ?y (implies {second} ({_POSITIONS[found['how']]} ?x ?y)))"
-        every = f"(forall ?x (implies {first} {of_all}))"
-        return parse(f"(and (exists ?x {first}) (exists ?y {second}) {every})")
-    if found := _ATTRIBUTE.fullmatch(text):
-        thing = f"(Is ?x '{singular(found['things'])}')"
-        every = f"(forall ?x (implies {thing} (Has ?x '{found['attribute'].lower()}')))"
-        return parse(f"(and (exists ?x {thing}) {every})")
+        of_all = f"(forall ?y (implies {second} ({_POSITIONS[match['how']]} ?x ?y)))"
+        for_all = f"(forall ?x (implies {first} {of_all}))"
+        return parse(f"(and (exists ?x {first}) (exists ?y {second}) {for_all})")
+    if match := _ATTRIBUTE.fullmatch(text):
+        thing = f"(Is ?x '{find_singular(match['things'])}')"
+        for_all = f"(forall ?x (implies {thing} (Has ?x '{match['attribute'].lower()}')))"
+        return parse(f"(and (exists ?x {thing}) {for_all})")
     return None
 
 
 def question_classes(questions: Iterable[GraphQuestion]) -> tuple[str, ...]:
     """Return the classes that the formulas of questions are about, each once: what a grounder looks for."""
-    return tuple(dict.fromkeys(label for one in questions for label in _classes(question_formula(one))))
+    return tuple(
+        dict.fromkeys(label for question in questions for label in _formula_classes(question_formula(question)))
+    )
 
 
-def _classes(formula: Formula | None) -> tuple[str, ...]:
+def _formula_classes(formula: Formula | None) -> tuple[str, ...]:
     stated = (atom.arguments[1] for atom in atoms(formula) if atom.predicate == "Is") if formula else ()
     return tuple(str(word.text) for word in stated if isinstance(word, Value))
 
 
 def is_decidable(item: Item[QuestionSpec]) -> bool:
     """Return whether boxes and colours decide every question of an item."""
-    return bool(item.spec.questions) and all(question_formula(one) is not None for one in item.spec.questions)
+    return bool(item.spec.questions) and all(question_formula(question) is not None for question in item.spec.questions)
 
 
 def count_decided(items: Iterable[Item[QuestionSpec]]) -> Counter[DecidedBy]:
     """Return how many items can be decided once each of these can be, in this order; the last are all."""
     order = get_args(DecidedBy)
-    last = (max((order.index(decided_by(one)) for one in item.spec.questions), default=0) for item in items)
+    last = (max((order.index(decided_by(question)) for question in item.spec.questions), default=0) for item in items)
     needed = Counter(last)
-    return Counter({kind: sum(needed[n] for n in range(place + 1)) for place, kind in enumerate(order)})
+    return Counter({kind: sum(needed[n] for n in range(index + 1)) for index, kind in enumerate(order)})
 
 
 class ComparedAnswer(NamedTuple):
@@ -132,17 +136,17 @@ def compare_answers(
             are named.
         unknown: classes that the grounder cannot look for; questions about them are not decided.
     """
-    found = []
+    compared = []
     for question in item.spec.questions:
         formula = question_formula(question)
-        if formula is not None and not set(unknown).isdisjoint(_classes(formula)):
+        if formula is not None and not set(unknown).isdisjoint(_formula_classes(formula)):
             formula = None
         by_logic = None if formula is None else bool(verify(formula, scene))
-        found.append(ComparedAnswer(question, by_logic, (judged or {}).get(question.question)))
-    return tuple(found)
+        compared.append(ComparedAnswer(question, by_logic, (judged or {}).get(question.question)))
+    return tuple(compared)
 
 
-def singular(things: str) -> str:
+def find_singular(things: str) -> str:
     """Return the class of things named in a question: `cherry` for `cherries`; what is singular stays."""
     word = things.strip().lower()
     if word in _IRREGULAR:

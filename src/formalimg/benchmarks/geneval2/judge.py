@@ -55,8 +55,8 @@ class PublishedWordJudge(WordJudge):
     @property
     def concurrency(self) -> int:
         """As many images at a time as both the chat model and the grounder take."""
-        own = super().concurrency
-        return own if self._grounder is None else min(own, self._grounder.concurrency)
+        limit = super().concurrency
+        return limit if self._grounder is None else min(limit, self._grounder.concurrency)
 
     def questions(self, item: Item[object]) -> int:
         """Return how many requests are sent per image of this item."""
@@ -70,10 +70,10 @@ class PublishedWordJudge(WordJudge):
         verdict = await super().judge(item, image)
         if self._grounder is None or isinstance(verdict, Unscored) or not isinstance(item.spec, QuestionSpec):
             return verdict
-        found, cost = await self._answer_by_boxes(self._grounder, item, item.spec, image)
-        said = found["by_boxes"]["answers"]
-        parts = tuple(_beside_boxes(part, by_boxes) for part, by_boxes in zip(verdict.parts, said, strict=True))
-        evidence = {**verdict.evidence, **found}
+        evidence_by_boxes, cost = await self._answer_by_boxes(self._grounder, item, item.spec, image)
+        answers = evidence_by_boxes["by_boxes"]["answers"]
+        parts = tuple(_beside_boxes(part, by_boxes) for part, by_boxes in zip(verdict.parts, answers, strict=True))
+        evidence = {**verdict.evidence, **evidence_by_boxes}
         return replace(verdict, parts=parts, evidence=evidence, cost=total_cost((verdict.cost, cost)))
 
     async def _answer_by_boxes(
@@ -83,24 +83,24 @@ class PublishedWordJudge(WordJudge):
         classes = question_classes(spec.questions)
         unknown = tuple(getattr(grounder, "unknown_classes", lambda words: ())(classes))
         undecided: list[bool | None] = [None] * len(spec.questions)
-        found: dict[str, object] = {"grounder": grounder.name, "answers": undecided}
-        known = [label for label in classes if label not in unknown]
-        if not known:
-            return {"by_boxes": found}, 0.0
-        grounding = await grounder.ground(image, known)
+        result: dict[str, object] = {"grounder": grounder.name, "answers": undecided}
+        searched = [label for label in classes if label not in unknown]
+        if not searched:
+            return {"by_boxes": result}, 0.0
+        grounding = await grounder.ground(image, searched)
         if isinstance(grounding, Unscored):
-            return {"by_boxes": {**found, "unscored": grounding.detail or grounding.reason}}, grounding.cost
+            return {"by_boxes": {**result, "unscored": grounding.detail or grounding.reason}}, grounding.cost
         scene = grounding.scene
         if self._pixels:
             from formalimg.judges.grounders.pixel_colors import color_in
 
-            named = [color_in(image.pil, one.box).name for one in scene.objects]
+            named = [color_in(image.pil, obj.box).name for obj in scene.objects]
             scene = Scene.of(
-                [SceneObject(one.label, one.box, name) for one, name in zip(scene.objects, named, strict=True)]
+                [SceneObject(obj.label, obj.box, name) for obj, name in zip(scene.objects, named, strict=True)]
             )
-        asked = cast("Item[QuestionSpec]", item)
-        found["answers"] = [one.by_logic for one in compare_answers(asked, scene, unknown=unknown)]
-        return {"scene": scene.to_json(), "by_boxes": found}, grounding.cost
+        question_item = cast("Item[QuestionSpec]", item)
+        result["answers"] = [compared.by_logic for compared in compare_answers(question_item, scene, unknown=unknown)]
+        return {"scene": scene.to_json(), "by_boxes": result}, grounding.cost
 
 
 def _beside_boxes(part: Part, by_boxes: bool | None) -> Part:
@@ -113,11 +113,11 @@ def _beside_boxes(part: Part, by_boxes: bool | None) -> Part:
 def open_judge(suite: str, name: str | None, options: Mapping[str, str]) -> Judge:
     """Return the judge that asks for words, which is as published under every protocol."""
     name = require_chat(suite, name, "and cannot answer questions")
-    chat, own = open_word_chat(suite, name, options, ("prompts", "grounder"))
-    finder = own.pop("grounder", None)
+    chat, judge_options = open_word_chat(suite, name, options, ("prompts", "grounder"))
+    finder = judge_options.pop("grounder", None)
     if finder is not None:
-        own |= {"grounder": open_grounder(finder), "pixels": finder.startswith(DETECTORS)}
-    return PublishedWordJudge(chat, **own)
+        judge_options |= {"grounder": open_grounder(finder), "pixels": finder.startswith(DETECTORS)}
+    return PublishedWordJudge(chat, **judge_options)
 
 
 def reopen_judge(recorded: RecordedModels) -> Judge:

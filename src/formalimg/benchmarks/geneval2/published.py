@@ -43,13 +43,13 @@ _MAX_LEVEL = 1_000
 
 def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
     """Return the items in the published file, or in the folder that holds it."""
-    place = _data_file(path) if path.is_dir() else path
-    if place is None:
+    file = _data_file(path) if path.is_dir() else path
+    if file is None:
         findings.add(str(path), f"it holds no {FILE}: give the file")
         return []
     items = []
     prompts: set[str] = set()
-    for number, row in enumerate(read_table(place, findings.skip), 1):
+    for number, row in enumerate(read_table(file, findings.skip), 1):
         if not isinstance(row.fields.get("vqa_list"), list) and not row.text(("prompt",)):
             findings.skip(row.where, "it has neither prompt nor vqa_list")
             continue
@@ -67,13 +67,13 @@ def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
 def _data_file(folder: Path) -> Path | None:
     if (folder / FILE).is_file():
         return folder / FILE
-    found = sorted(folder.glob("*.jsonl"))
-    return found[0] if len(found) == 1 else None
+    files = sorted(folder.glob("*.jsonl"))
+    return files[0] if len(files) == 1 else None
 
 
 def _read_item(row: TableRecord, name: str, suite: str, prompts: set[str]) -> Item[QuestionSpec]:
     odd: set[str] = set()
-    prompt = _shown(row.text(("prompt",)), odd)
+    prompt = _clean_line(row.text(("prompt",)), odd)
     questions = tuple(_read_questions(row, odd))
     if not prompt:
         odd.add(NO_PROMPT)
@@ -95,22 +95,22 @@ def _read_questions(row: TableRecord, odd: set[str]) -> list[GraphQuestion]:
     skills = skills if isinstance(skills, list) else []
     if len(skills) != len(pairs) or len(pairs) > MAX_GRAPH_QUESTIONS:
         odd.add(FIELD_MALFORMED)
-    found = []
-    for place, pair in enumerate(pairs[:MAX_GRAPH_QUESTIONS]):
-        asked, answer = pair if isinstance(pair, list) and len(pair) == 2 else ("", "")
-        words = _shown(" ".join(asked.split()), odd) if isinstance(asked, str) else ""
+    questions = []
+    for index, pair in enumerate(pairs[:MAX_GRAPH_QUESTIONS]):
+        text, answer = pair if isinstance(pair, list) and len(pair) == 2 else ("", "")
+        words = _clean_line(" ".join(text.split()), odd) if isinstance(text, str) else ""
         if not words or len(words) > MAX_QUESTION_LENGTH:
             odd.add(EMPTY_QUESTION)
             continue
-        skill = skills[place] if place < len(skills) else None
-        category = _shown(skill.strip().lower(), odd) if isinstance(skill, str) else ""
-        found.append(
-            GraphQuestion(str(place + 1), words, (), _expected(answer, odd), category or "other"),
+        skill = skills[index] if index < len(skills) else None
+        category = _clean_line(skill.strip().lower(), odd) if isinstance(skill, str) else ""
+        questions.append(
+            GraphQuestion(str(index + 1), words, (), _read_expected(answer, odd), category or "other"),
         )
-    return found
+    return questions
 
 
-def _expected(answer: object, odd: set[str]) -> ExpectedAnswer:
+def _read_expected(answer: object, odd: set[str]) -> ExpectedAnswer:
     """Return the expected answer: yes, no or a number, which may be written in digits."""
     word = str(answer).strip().lower()
     if word.isascii() and word.isdigit() and int(word) < len(COUNT_WORDS):
@@ -121,7 +121,7 @@ def _expected(answer: object, odd: set[str]) -> ExpectedAnswer:
     return cast(ExpectedAnswer, word)
 
 
-def _shown(text: str, odd: set[str]) -> str:
+def _clean_line(text: str, odd: set[str]) -> str:
     """Return a text as it can be shown."""
     if text.isprintable():
         return text

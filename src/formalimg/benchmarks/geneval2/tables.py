@@ -40,53 +40,55 @@ class _Answers(NamedTuple):
         return math.exp(fmean(math.log(score) for _, score in self.scores))
 
 
-def soft_tifa_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
+def soft_tifa_tables(suite: Benchmark, runs: Sequence[SeenRun], rules: HowCounted) -> tuple[Table, ...]:
     """Return the tables of runs whose questions were answered in one word; some may have no rows."""
-    read = {run.name: _read(run, how) for run in runs}
-    return _by_skill(read, how), _by_level(suite, read, how), box_answer_table(runs, how)
+    read = {run.name: _read_run(run, rules) for run in runs}
+    return _by_skill(read, rules), _by_level(suite, read, rules), box_answer_table(runs, rules)
 
 
-def _read(run: SeenRun, how: HowCounted) -> tuple[str, list[_Answers]]:
+def _read_run(run: SeenRun, rules: HowCounted) -> tuple[str, list[_Answers]]:
     """Return what the numbers of a run are made of, and its answers."""
-    asked = _questions(run)
+    skills_of = _question_skills(run)
     # Soft for the whole run, or not at all: means over both kinds of numbers would be neither.
     soft = any(image.parts for image in run.images) and all(
         part.p_yes is not None for image in run.images for part in image.parts
     )
-    return (_SOFT if soft else _HARD), [_answers(image, asked, soft, how) for image in run.images]
+    return (_SOFT if soft else _HARD), [_image_answers(image, skills_of, soft, rules) for image in run.images]
 
 
-def _questions(run: SeenRun) -> Callable[[str], Sequence[str]]:
+def _question_skills(run: SeenRun) -> Callable[[str], Sequence[str]]:
     """Return a function from items to the skills of their questions, for images without an answer that count as 0."""
-    known: dict[str, Sequence[str]] = {}
+    skills_by_item: dict[str, Sequence[str]] = {}
 
     def skills(item: str) -> Sequence[str]:
-        if not known:
-            for one in run.record.suite_items():
-                known[one.id] = [question.category for question in getattr(one.spec, "questions", ())]
-        return known.get(item, ())
+        if not skills_by_item:
+            for suite_item in run.record.suite_items():
+                skills_by_item[suite_item.id] = [
+                    question.category for question in getattr(suite_item.spec, "questions", ())
+                ]
+        return skills_by_item.get(item, ())
 
     return skills
 
 
-def _answers(image: SeenImage, skills: Callable[[str], Sequence[str]], soft: bool, how: HowCounted) -> _Answers:
+def _image_answers(image: SeenImage, skills: Callable[[str], Sequence[str]], soft: bool, rules: HowCounted) -> _Answers:
     if image.parts:
         scores = ((part.kind, (part.p_yes or 0.0) if soft else part.score) for part in image.parts)
         return _Answers(image.level, tuple(scores))
-    if image.by_rule or how.missing == "fail":
+    if image.by_rule or rules.missing == "fail":
         return _Answers(image.level, tuple((skill, 0.0) for skill in skills(image.item)))
     return _Answers(image.level, None)
 
 
-def _by_skill(read: Mapping[str, tuple[str, list[_Answers]]], how: HowCounted) -> Table:
-    there = {skill for _, answers in read.values() for one in answers for skill, _ in one.scores or ()}
-    skills = [*(skill for skill in _SKILLS if skill in there), *sorted(there.difference(_SKILLS))]
+def _by_skill(read: Mapping[str, tuple[str, list[_Answers]]], rules: HowCounted) -> Table:
+    present = {skill for _, answers in read.values() for image in answers for skill, _ in image.scores or ()}
+    skills = [*(skill for skill in _SKILLS if skill in present), *sorted(present.difference(_SKILLS))]
     rows = []
     for name, (made_of, answers) in read.items():
-        means: list[Cell] = [_mean(one.am for one in answers), _mean(one.gm for one in answers)]
+        means: list[Cell] = [_mean_number(image.am for image in answers), _mean_number(image.gm for image in answers)]
         for skill in skills:
-            found = [score for one in answers for kind, score in one.scores or () if kind == skill]
-            means.append(Number(fmean(found) if found else None))
+            scores = [score for image in answers for kind, score in image.scores or () if kind == skill]
+            means.append(Number(fmean(scores) if scores else None))
         rows.append(TableRow((name, made_of, *means), name))
     return table_of_rates(
         "soft-tifa",
@@ -100,17 +102,21 @@ def _by_skill(read: Mapping[str, tuple[str, list[_Answers]]], how: HowCounted) -
         ),
         rows,
         "AM and GM: the arithmetic and the geometric mean over the questions of an image, and the mean of these over "
-        f"images; by skill, the mean over questions. {_made_of(read)}{rule_text(how.missing)}.",
+        f"images; by skill, the mean over questions. {_describe_source(read)}{rule_text(rules.missing)}.",
     )
 
 
-def _by_level(suite: Benchmark, read: Mapping[str, tuple[str, list[_Answers]]], how: HowCounted) -> Table:
-    levels = sorted({one.level for _, answers in read.values() for one in answers})
+def _by_level(suite: Benchmark, read: Mapping[str, tuple[str, list[_Answers]]], rules: HowCounted) -> Table:
+    levels = sorted({image.level for _, answers in read.values() for image in answers})
     rows = []
     for name, (made_of, answers) in read.items():
-        by_level = [[one for one in answers if one.level == level] for level in levels]
-        rows.append(TableRow((name, made_of, "AM", *(_mean(one.am for one in those) for those in by_level)), name))
-        rows.append(TableRow((name, made_of, "GM", *(_mean(one.gm for one in those) for those in by_level)), name))
+        by_level = [[image for image in answers if image.level == level] for level in levels]
+        rows.append(
+            TableRow((name, made_of, "AM", *(_mean_number(image.am for image in group) for group in by_level)), name)
+        )
+        rows.append(
+            TableRow((name, made_of, "GM", *(_mean_number(image.gm for image in group) for group in by_level)), name)
+        )
     return table_of_rates(
         "soft-tifa by level",
         f"Soft-TIFA by number of {suite.level}",
@@ -124,18 +130,18 @@ def _by_level(suite: Benchmark, read: Mapping[str, tuple[str, list[_Answers]]], 
             ),
         ),
         rows,
-        f"AM and GM as in the table before. {_made_of(read)}{rule_text(how.missing)}.",
+        f"AM and GM as in the table before. {_describe_source(read)}{rule_text(rules.missing)}.",
     )
 
 
-def _mean(values: Iterable[float | None]) -> Number:
+def _mean_number(values: Iterable[float | None]) -> Number:
     """Return the mean of the numbers that are known, with their counts."""
-    given = list(values)
-    known = [value for value in given if value is not None]
-    return Number(fmean(known) if known else None, scored=len(known), expected=len(given))
+    listed = list(values)
+    numbers = [value for value in listed if value is not None]
+    return Number(fmean(numbers) if numbers else None, scored=len(numbers), expected=len(listed))
 
 
-def _made_of(read: Mapping[str, tuple[str, list[_Answers]]]) -> str:
+def _describe_source(read: Mapping[str, tuple[str, list[_Answers]]]) -> str:
     """Return the sentence about runs that are not soft; empty if all are."""
     if all(made_of == _SOFT for made_of, _ in read.values()):
         return ""

@@ -42,32 +42,27 @@ class QuestionBenchmark(Benchmark):
 
     @property
     def form(self) -> ItemForm:
-        """The fields of its items in records."""
         from formalimg.benchmarks.questions import form
 
         return form
 
     def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
-        """Say that there is nothing published to read."""
         findings.add(
             str(path), f"{self.name} has no published files: give an items.jsonl, or use `formalimg score` for images"
         )
         return []
 
     def item_lines(self, item: Item[Any]) -> Iterable[str]:
-        """Yield what an item requires."""
         from formalimg.benchmarks.questions.texts import item_lines
 
         return item_lines(item)
 
     def census_lines(self, items: Sequence[Item[Any]]) -> Iterable[str]:
-        """Yield what items are made of."""
         from formalimg.benchmarks.questions.texts import census_lines
 
         return census_lines(self.name, items)
 
     def datasheet(self, items: Sequence[Item[Any]]) -> Datasheet:
-        """Return what an export says of items."""
         from formalimg.benchmarks.questions.texts import datasheet
 
         return datasheet(self.name, items)
@@ -75,25 +70,21 @@ class QuestionBenchmark(Benchmark):
     # --- judging
 
     def open_judge(self, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
-        """Return the judge of this name."""
         from formalimg.benchmarks.questions.judge import open_judge
 
         return open_judge(self.name, name, options, protocol)
 
     def reopen_judge(self, recorded: RecordedModels) -> Judge:
-        """Return the judge of recorded settings."""
         from formalimg.benchmarks.questions.judge import reopen_judge
 
         return reopen_judge(recorded)
 
     def preflight_drawings(self, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
-        """Return the drawings that a judge is asked about before a run."""
         from formalimg.benchmarks.questions.judge import preflight_drawings
 
         return preflight_drawings(self.name, judge)
 
     def adapt_drawn_judge(self, judge: Judge) -> Judge | None:
-        """Return the judge of drawn scenes for prompts that were read as formulas."""
         from formalimg.judges.prompt_judge import PromptJudge
 
         return PromptJudge(judge)
@@ -101,7 +92,6 @@ class QuestionBenchmark(Benchmark):
     # --- people
 
     def rating(self) -> RatingRules:
-        """Return how people rate its images."""
         from formalimg.human_eval.protocol import RatingRules, example_texts
 
         return RatingRules(partial(example_texts, "questions"))
@@ -109,7 +99,6 @@ class QuestionBenchmark(Benchmark):
     # --- models and rewards
 
     def image_layout(self) -> ImageLayout:
-        """Return how the authors' scripts lay out images."""
         from formalimg.benchmarks.questions.image_files import LAYOUT
 
         return LAYOUT
@@ -121,13 +110,11 @@ class QuestionGraphs(QuestionBenchmark):
     # --- items
 
     def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
-        """Read a file of question graphs."""
         from formalimg.benchmarks.questions.published import read_published
 
         return read_published(path, self.name, findings)
 
     def write_published(self, items: Sequence[Item[Any]], folder: Path) -> None:
-        """Write a file of question graphs."""
         from formalimg.benchmarks.questions.published import write_published
 
         write_published(items, folder)
@@ -135,7 +122,6 @@ class QuestionGraphs(QuestionBenchmark):
     # --- reports
 
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
-        """Return the tables below the main one."""
         from formalimg.benchmarks.questions.tables import question_tables
 
         return question_tables(runs, how)

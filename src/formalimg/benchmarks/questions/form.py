@@ -108,9 +108,9 @@ def _formula_in(record: Record) -> bool:
 
 def _open_vocabulary(formula: Formula, name: str) -> Vocabulary:
     """Return a vocabulary with the classes that a formula names: prompts name any, and a judge says what it knows."""
-    known, own = vocabulary(name), FormulaSpec.of(formula).formula_classes
-    words = {**known.words, "class": tuple(dict.fromkeys((*known.words["class"], *own)))}
-    return replace(known, words=words, predicates={**known.predicates, "Under": _UNDER})
+    base, classes = vocabulary(name), FormulaSpec.of(formula).formula_classes
+    words = {**base.words, "class": tuple(dict.fromkeys((*base.words["class"], *classes)))}
+    return replace(base, words=words, predicates={**base.predicates, "Under": _UNDER})
 
 
 def known_spec(fields: dict[str, Any]) -> QuestionSpec:

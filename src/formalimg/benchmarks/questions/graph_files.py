@@ -99,17 +99,17 @@ def read_graphs(
         if nested is None:
             graph.rows.append(row)
         elif isinstance(nested, list):
-            asked = (one if isinstance(one, dict) else {"question": one} for one in nested)
-            graph.rows += [TableRecord.of(row.where, one) for one in asked]
+            entries = (entry if isinstance(entry, dict) else {"question": entry} for entry in nested)
+            graph.rows += [TableRecord.of(row.where, entry) for entry in entries]
         else:
             graph.odd.add(FIELD_MALFORMED)
     items: list[Item[QuestionSpec]] = []
-    taken: set[str] = set()
+    ids: set[str] = set()
     numbers = sum(map(is_number, graphs)) * 2 > len(graphs)
     for graph in graphs.values():
-        item = _build_item(graph, suite, taken, numbers, findings)
+        item = _build_item(graph, suite, ids, numbers, findings)
         if item is not None:
-            taken.add(item.id)
+            ids.add(item.id)
             items.append(item)
     return items
 
@@ -126,14 +126,14 @@ def _add_item_fields(graph: _Graph, row: TableRecord) -> None:
         graph.zeroing = cast(Zeroing, rule)
     elif rule:
         graph.odd.add(FIELD_MALFORMED)
-    given = row.first(FIELD_NAMES["tags"])
-    for tag in given if isinstance(given, list) else [given]:
+    value = row.first(FIELD_NAMES["tags"])
+    for tag in value if isinstance(value, list) else [value]:
         if isinstance(tag, str) and tag.strip() and tag.strip().isprintable() and tag.strip() not in graph.tags:
             graph.tags.append(tag.strip())
 
 
 def _build_item(
-    graph: _Graph, suite: str, taken: set[str], numbers: bool, findings: ItemFindings
+    graph: _Graph, suite: str, ids: set[str], numbers: bool, findings: ItemFindings
 ) -> Item[QuestionSpec] | None:
     questions = _questions_of(graph)
     problem = find_graph_problem(questions, most=MAX_GRAPH_QUESTIONS, zeroing="direct") if questions else None
@@ -149,7 +149,7 @@ def _build_item(
     name = graph.name
     if Record(graph.where, {"id": name}, ItemFindings()).name("id") is None or is_number(name) != numbers:
         graph.odd.add(ODD_NAME)
-        name = free_name(name, taken)
+        name = free_name(name, ids)
     spec = QuestionSpec(tuple(questions)).with_zeroing(graph.zeroing)
     tags = (*graph.tags, *ordered_tags(graph.odd))
     return Item(suite, name, _LEVEL, graph.prompt, spec, tags)
@@ -157,7 +157,7 @@ def _build_item(
 
 def _questions_of(graph: _Graph) -> list[GraphQuestion]:
     """Return the questions of an item; what is wrong with them is added to its tags."""
-    found: dict[str, tuple[GraphQuestion, TableRecord]] = {}
+    questions: dict[str, tuple[GraphQuestion, TableRecord]] = {}
     for number, row in enumerate(graph.rows, 1):
         words, broken = _one_line(row.text(FIELD_NAMES["question"]))
         if not words or len(words) > MAX_QUESTION_LENGTH:
@@ -167,17 +167,19 @@ def _questions_of(graph: _Graph) -> list[GraphQuestion]:
         category, odd_category = _one_line(row.text(FIELD_NAMES["category"]).lower() or "other")
         if broken or odd_name or odd_category:
             graph.odd.add(BROKEN_TEXT)
-        if name in found:
+        if name in questions:
             graph.odd.add(DUPLICATE_QUESTION)
-            name = free_name(name, found)
-        weight = _weight(row.first(FIELD_NAMES["weight"]), graph)
-        found[name] = (GraphQuestion(name, words, (), _expected(row, graph), category, weight), row)
-    return [replace(question, parents=_parents(row, set(found), graph)) for question, row in found.values()]
+            name = free_name(name, questions)
+        weight = _read_weight(row.first(FIELD_NAMES["weight"]), graph)
+        questions[name] = (GraphQuestion(name, words, (), _read_expected(row, graph), category, weight), row)
+    return [
+        replace(question, parents=_read_parents(row, set(questions), graph)) for question, row in questions.values()
+    ]
 
 
-def _expected(row: TableRecord, graph: _Graph) -> ExpectedAnswer:
-    given = row.first(FIELD_NAMES["expected"])
-    words = "yes" if given is None else ("yes" if given else "no") if isinstance(given, bool) else str(given)
+def _read_expected(row: TableRecord, graph: _Graph) -> ExpectedAnswer:
+    value = row.first(FIELD_NAMES["expected"])
+    words = "yes" if value is None else ("yes" if value else "no") if isinstance(value, bool) else str(value)
     answer = words.strip().lower().rstrip(".")
     if answer in ("no", "false", "0"):
         return "no"
@@ -186,9 +188,9 @@ def _expected(row: TableRecord, graph: _Graph) -> ExpectedAnswer:
     return "yes"
 
 
-def _weight(given: Any, graph: _Graph) -> float:
+def _read_weight(value: Any, graph: _Graph) -> float:
     try:
-        weight = 1.0 if given is None else float(given)
+        weight = 1.0 if value is None else float(value)
     except (TypeError, ValueError):
         weight = 0.0
     if 0 < weight <= MAX_WEIGHT:
@@ -197,17 +199,17 @@ def _weight(given: Any, graph: _Graph) -> float:
     return 1.0
 
 
-def _parents(row: TableRecord, ids: set[str], graph: _Graph) -> tuple[str, ...]:
+def _read_parents(row: TableRecord, ids: set[str], graph: _Graph) -> tuple[str, ...]:
     """Return the parents of a question that are there."""
-    given = row.first(FIELD_NAMES["parents"])
-    names = given if isinstance(given, list) else re.split(r"[,;\s]+", str(given)) if given is not None else []
-    found: dict[str, None] = {}
-    for name in (str(one).strip() for one in names):
+    value = row.first(FIELD_NAMES["parents"])
+    names = value if isinstance(value, list) else re.split(r"[,;\s]+", str(value)) if value is not None else []
+    parents: dict[str, None] = {}
+    for name in (str(part).strip() for part in names):
         if name in ids:
-            found[name] = None
+            parents[name] = None
         elif name and name.lower() not in _NONE:
             graph.odd.add(UNKNOWN_PARENT)
-    return tuple(found)
+    return tuple(parents)
 
 
 def _one_line(text: str) -> tuple[str, bool]:
@@ -215,5 +217,5 @@ def _one_line(text: str) -> tuple[str, bool]:
     if text.isprintable():  # as almost all are; half characters are not
         return text, False
     clean, broken = clean_text(text)
-    shown = "".join(letter if letter.isprintable() else "\ufffd" for letter in clean)
-    return shown, broken or shown != clean
+    printable = "".join(letter if letter.isprintable() else "\ufffd" for letter in clean)
+    return printable, broken or printable != clean

@@ -32,27 +32,27 @@ def has_image_layout(folder: FolderListing) -> bool:
 def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
     """Yield the files of `C-MA/C-MA-001-0.png`, `anime/MODEL/000.webp`, `TYPE/MODEL/short_description/0.png`."""
     models = dict.fromkeys(
-        found["model"] for file in folder.files if (found := _ONEIG.fullmatch(file) or _TIIF.fullmatch(file))
+        match["model"] for file in folder.files if (match := _ONEIG.fullmatch(file) or _TIIF.fullmatch(file))
     )
     if len(models) > 1:
-        shown = ", ".join(map(short_name, list(models)[:3])) + (" …" if len(models) > 3 else "")
+        listed = ", ".join(map(short_name, list(models)[:3])) + (" …" if len(models) > 3 else "")
         raise FormalimgError(
-            f"{folder.path} holds the images of {len(models)} models ({shown}): give a folder with those of one"
+            f"{folder.path} holds the images of {len(models)} models ({listed}): give a folder with those of one"
         )
     for file in folder.files:
         if is_any_image(file):
-            yield CandidateFile(file, _image(file, index))
+            yield CandidateFile(file, _match_image(file, index))
 
 
-def _image(file: str, index: ItemIndex) -> FolderImage | None:
+def _match_image(file: str, index: ItemIndex) -> FolderImage | None:
     name, sample = "", 0
-    if found := _COREBENCH.fullmatch(file):
-        name, sample = found["item"], int(found["sample"])
-    elif found := _ONEIG.fullmatch(file):
-        name = f"{found['part']}-{found['id']}"
-    elif found := _TIIF.fullmatch(file):
-        kind = re.sub(r"[^\w.-]+", "_", found["kind"])
-        name = f"{kind}-{found['length']}-{found['place']}"
+    if match := _COREBENCH.fullmatch(file):
+        name, sample = match["item"], int(match["sample"])
+    elif match := _ONEIG.fullmatch(file):
+        name = f"{match['part']}-{match['id']}"
+    elif match := _TIIF.fullmatch(file):
+        kind = re.sub(r"[^\w.-]+", "_", match["kind"])
+        name = f"{kind}-{match['length']}-{match['place']}"
     item = index.item_called(name)
     return None if item is None else FolderImage(item, sample)
 

@@ -52,8 +52,8 @@ def open_judge(suite: str, name: str | None, options: Mapping[str, str], protoco
     from formalimg.judges.question_judge import REQUESTS
 
     choices = {"requests": REQUESTS, "zeroing": get_args(Zeroing)}
-    chat, own = open_chat(name, options, _OPTIONS, suite, choices)
-    return open_prompt_judge(chat, by_text=take_text_judge(own), **own)
+    chat, judge_options = open_chat(name, options, _OPTIONS, suite, choices)
+    return open_prompt_judge(chat, by_text=take_text_judge(judge_options), **judge_options)
 
 
 def reopen_judge(recorded: RecordedModels) -> Judge:

@@ -102,16 +102,16 @@ class QuestionSpec:
                 under transitive zeroing none is asked whose parent failed.
         """
         by_id = {question.id: question for question in self.questions}
-        found: dict[str, str | None] = {}
+        failed_by: dict[str, str | None] = {}
 
         def failing(question: GraphQuestion) -> str | None:
-            if question.id not in found:
-                found[question.id] = next(filter(has_failed, question.parents), None)
-            return found[question.id]
+            if question.id not in failed_by:
+                failed_by[question.id] = next(filter(has_failed, question.parents), None)
+            return failed_by[question.id]
 
         def has_failed(parent: str) -> bool:
-            own = not met.get(parent, False)
-            return own or (self.zeroing == "transitive" and failing(by_id[parent]) is not None)
+            failed = not met.get(parent, False)
+            return failed or (self.zeroing == "transitive" and failing(by_id[parent]) is not None)
 
         return {question.id: parent for question in self.questions if (parent := failing(question)) is not None}
 
@@ -147,7 +147,7 @@ def find_graph_problem(
     if len(questions) > most:
         return f"there are {len(questions)} questions, and {most} are the most"
     ids = [question.id for question in questions]
-    twice = next((name for place, name in enumerate(ids) if name in ids[:place]), None)
+    twice = next((name for index, name in enumerate(ids) if name in ids[:index]), None)
     if twice is not None:
         return f"two questions have the id {twice[:40]!r}"
     for question in questions:
@@ -175,10 +175,10 @@ def without_circles(questions: Sequence[GraphQuestion]) -> tuple[GraphQuestion, 
 
 def _in_circles(parents: Mapping[str, Iterable[str]]) -> list[str]:
     """Return the questions whose parents lead in a circle; none if there is no circle."""
-    left = {name: set(above) for name, above in parents.items()}
-    while free := [name for name, above in left.items() if not above]:
+    remaining = {name: set(above) for name, above in parents.items()}
+    while free := [name for name, above in remaining.items() if not above]:
         for name in free:
-            del left[name]
-        for above in left.values():
+            del remaining[name]
+        for above in remaining.values():
             above.difference_update(free)
-    return list(left)
+    return list(remaining)

@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from formalimg.benchmarks.odd_records import plain_tags
-from formalimg.benchmarks.questions.published_formats import FIRST_ROW
+from formalimg.benchmarks.questions.published import FIRST_ROW
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.reports.comparison_model import HowCounted, SeenImage, SeenRun, table_of_rates
 from formalimg.reports.tables.format import rule_text
@@ -31,31 +31,33 @@ class _ImageScore(NamedTuple):
         return sum(score * weight for _, score, weight in self.parts) / sum(weight for _, _, weight in self.parts)
 
 
-def question_tables(runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
+def question_tables(runs: Sequence[SeenRun], rules: HowCounted) -> tuple[Table, ...]:
     """Return the tables; without rows where runs have no scores."""
-    scored = {run.name: list(_scores(run, how)) for run in runs}
-    return _by_group(scored, how), _by_category(scored, how)
+    scored = {run.name: list(_image_scores(run, rules)) for run in runs}
+    return _by_group(scored, rules), _by_category(scored, rules)
 
 
-def _scores(run: SeenRun, how: HowCounted) -> Iterable[_ImageScore]:
+def _image_scores(run: SeenRun, rules: HowCounted) -> Iterable[_ImageScore]:
     items = {item.id: item for item in run.record.suite_items()}
     for image in run.images:
         item = items[image.item]
         groups = tuple(tag for tag in plain_tags(item.tags) if tag != FIRST_ROW) or (_OTHERS,)
-        if how.profile == "official-code" and FIRST_ROW in item.tags:
+        if rules.profile == "official-code" and FIRST_ROW in item.tags:
             counted = _without_first_row(image, item)
             if counted is None:
                 continue
-            yield _ImageScore(groups, _parts(counted, item, how))
+            yield _ImageScore(groups, _scored_parts(counted, item, rules))
             continue
-        yield _ImageScore(groups, _parts(image, item, how))
+        yield _ImageScore(groups, _scored_parts(image, item, rules))
 
 
-def _parts(image: SeenImage, item: Item[object], how: HowCounted) -> tuple[tuple[str, float, float], ...] | None:
+def _scored_parts(
+    image: SeenImage, item: Item[object], rules: HowCounted
+) -> tuple[tuple[str, float, float], ...] | None:
     if image.parts:
         return tuple((part.kind, part.score, part.weight) for part in image.parts)
-    if (image.by_rule or how.missing == "fail") and isinstance(item.spec, QuestionSpec):
-        return tuple((one.category, 0.0, one.weight) for one in item.spec.questions)
+    if (image.by_rule or rules.missing == "fail") and isinstance(item.spec, QuestionSpec):
+        return tuple((question.category, 0.0, question.weight) for question in item.spec.questions)
     return None
 
 
@@ -66,18 +68,18 @@ def _without_first_row(image: SeenImage, item: Item[object]) -> SeenImage | None
     error, and the image is dropped: None.
     """
     questions = item.spec.questions if isinstance(item.spec, QuestionSpec) else ()
-    if any(questions[0].id in one.parents for one in questions[1:]):
+    if any(questions[0].id in question.parents for question in questions[1:]):
         return None
     return image._replace(parts=image.parts[1:])
 
 
-def _by_group(scored: Mapping[str, list[_ImageScore]], how: HowCounted) -> Table:
+def _by_group(scored: Mapping[str, list[_ImageScore]], rules: HowCounted) -> Table:
     names = list(dict.fromkeys(group for images in scored.values() for image in images for group in image.groups))
     rows = []
     for run, images in scored.items():
-        rows.append(_row(run, _ALL, images))
+        rows.append(_group_row(run, _ALL, images))
         groups = sorted(names) if len(names) > 1 else ()
-        rows += [_row(run, name, [image for image in images if name in image.groups]) for name in groups]
+        rows += [_group_row(run, name, [image for image in images if name in image.groups]) for name in groups]
     return table_of_rates(
         "scores",
         "Mean scores, by tag of the items",
@@ -89,38 +91,38 @@ def _by_group(scored: Mapping[str, list[_ImageScore]], how: HowCounted) -> Table
         ),
         rows,
         "score: the weighted share of an image's questions that have their expected answers, with failed parents "
-        "counted, and the mean over images; questions: the share of all questions. " + _rules(how),
+        "counted, and the mean over images; questions: the share of all questions. " + _rules_note(rules),
     )
 
 
-def _row(run: str, name: str, images: Sequence[_ImageScore]) -> TableRow:
+def _group_row(run: str, name: str, images: Sequence[_ImageScore]) -> TableRow:
     scores = [score for image in images if (score := image.score) is not None]
     answers = [score for image in images for _, score, _ in image.parts or ()]
-    mean = Number(_mean(scores), scored=len(scores), expected=len(images))
-    return TableRow((run, name, mean, Number(_mean(answers))), run)
+    mean = Number(_mean_or_none(scores), scored=len(scores), expected=len(images))
+    return TableRow((run, name, mean, Number(_mean_or_none(answers))), run)
 
 
-def _by_category(scored: Mapping[str, list[_ImageScore]], how: HowCounted) -> Table:
+def _by_category(scored: Mapping[str, list[_ImageScore]], rules: HowCounted) -> Table:
     rows = []
     for run, images in scored.items():
-        found: dict[str, list[float]] = {}
+        by_category: dict[str, list[float]] = {}
         for image in images:
             for category, score, _ in image.parts or ():
-                found.setdefault(category, []).append(score)
-        for category, scores in sorted(found.items()):
-            rows.append(TableRow((run, category, Number(_mean(scores)), len(scores)), run))
+                by_category.setdefault(category, []).append(score)
+        for category, scores in sorted(by_category.items()):
+            rows.append(TableRow((run, category, Number(_mean_or_none(scores)), len(scores)), run))
     return table_of_rates(
         "questions by category",
         "Questions that have their expected answers, by category",
         (Column("run"), Column("category"), Column("questions", "percent"), Column("asked", "count")),
         rows,
-        "The mean over all questions of a category, with failed parents counted. " + _rules(how),
+        "The mean over all questions of a category, with failed parents counted. " + _rules_note(rules),
     )
 
 
-def _mean(values: Sequence[float]) -> float | None:
+def _mean_or_none(values: Sequence[float]) -> float | None:
     return fmean(values) if values else None
 
 
-def _rules(how: HowCounted) -> str:
-    return f"{rule_text(how.missing)}."
+def _rules_note(rules: HowCounted) -> str:
+    return f"{rule_text(rules.missing)}."

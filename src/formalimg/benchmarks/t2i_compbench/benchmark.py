@@ -25,13 +25,11 @@ class T2ICompBench(QuestionBenchmark):
     # --- items
 
     def read_published(self, path: Path, findings: ItemFindings) -> list[Item[Any]]:
-        """Read the authors' files."""
         from formalimg.benchmarks.t2i_compbench.published import read_published
 
         return read_published(path, self.name, findings)
 
     def write_published(self, items: Sequence[Item[Any]], folder: Path) -> None:
-        """Write items in the form of the authors' files."""
         from formalimg.benchmarks.t2i_compbench.published import write_published
 
         write_published(items, folder)
@@ -39,19 +37,16 @@ class T2ICompBench(QuestionBenchmark):
     # --- judging
 
     def open_judge(self, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
-        """Return the judge of this name."""
         from formalimg.benchmarks.t2i_compbench.judge import open_judge
 
         return open_judge(self.name, name, options)
 
     def reopen_judge(self, recorded: RecordedModels) -> Judge:
-        """Return the judge of recorded settings."""
         from formalimg.benchmarks.t2i_compbench.judge import reopen_judge
 
         return reopen_judge(recorded)
 
     def preflight_drawings(self, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
-        """Return the drawings that a judge is asked about before a run."""
         from formalimg.benchmarks.t2i_compbench.judge import preflight_drawings
 
         return preflight_drawings(self.name)
@@ -62,7 +57,6 @@ class T2ICompBench(QuestionBenchmark):
     # --- reports
 
     def tables(self, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
-        """Return the tables below the main one."""
         from formalimg.benchmarks.t2i_compbench.tables import composition_tables
 
         return composition_tables(self, runs, how)
@@ -70,15 +64,13 @@ class T2ICompBench(QuestionBenchmark):
     # --- models and rewards
 
     def image_layout(self) -> ImageLayout:
-        """Return how the authors' scripts lay out images."""
-        from formalimg.benchmarks.t2i_compbench.image_files import LAYOUT
+        from formalimg.benchmarks.t2i_compbench.published import LAYOUT
 
         return LAYOUT
 
     def arrange(self, request: ImageRequest) -> Scene | Refused | Failed:
-        """Arrange the objects that a prompt names in numbers, colours or places."""
         from formalimg.benchmarks.questions.spec import QuestionSpec
-        from formalimg.benchmarks.t2i_compbench.arrangement import compose_composition
+        from formalimg.benchmarks.t2i_compbench.formulas import compose_composition
 
         assert isinstance(request.spec, QuestionSpec)
         return compose_composition(request.spec, request)

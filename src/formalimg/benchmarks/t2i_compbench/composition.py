@@ -5,19 +5,116 @@
 - Numeracy: for each object `cup?`, and behind it `How many cups?` with the number that is expected.
 
 Weights are those of the published scores, so that the weighted mean over the questions is the score.
+
+The published code asks spaCy for noun phrases. Ours are found by lists of words and the words around each, and were not
+compared with spaCy's; prompts that are lists of things need no grammar, long sentences may be parted elsewhere.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Literal, NamedTuple, TypeAlias, cast, get_args
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from formalimg.benchmarks.questions.spec import COUNT_WORDS, ExpectedAnswer, GraphQuestion, QuestionSpec
-from formalimg.benchmarks.t2i_compbench.noun_phrases import find_noun_phrases, head_of, prompt_words
 from formalimg.language.lexicon import plural_of
+
+_TOKEN = re.compile(r"[^\W\d_][\w'’-]*|\d+(?:[:.]\d+)*|[^\w\s]")
+_PARTICIPLE = re.compile(r"\w{2,}(?:ed|ing)")
+
+
+def find_noun_phrases(text: str) -> tuple[str, ...]:
+    """Return the noun phrases of a prompt in their order, each with its determiner and adjectives."""
+    tokens = _TOKEN.findall(text)
+    phrases: list[list[str]] = []
+    current: list[str] = []
+    before = ""
+    for index, token in enumerate(tokens):
+        following = tokens[index + 1] if index + 1 < len(tokens) else ""
+        if _is_determiner(token) and not (current and all(map(_is_determiner, current))):
+            phrases.append(current)
+            current = [token]
+        elif not _is_break(token):
+            if _is_verb(token, current, before, following):
+                phrases.append(current)
+                current = []
+            else:
+                current.append(token)
+        elif not _joins_adjectives(token, current, following):
+            phrases.append(current)
+            current = []
+        else:
+            current.append(token)
+        before = token
+    phrases.append(current)
+    named = (phrase for phrase in phrases if _has_noun(phrase) or any(map(_is_adjective, phrase)))
+    return tuple(" ".join(phrase).replace(" ,", ",") for phrase in named)
+
+
+def head_of(phrase: str) -> str:
+    """Return a noun phrase without its determiners, in lower case."""
+    tokens = phrase.split()
+    while len(tokens) > 1 and _is_determiner(tokens[0]):
+        tokens.pop(0)
+    return " ".join(tokens).lower()
+
+
+@cache
+def prompt_words() -> Mapping[str, Any]:
+    """Return the words by which prompts are read, from the data file."""
+    text = (files("formalimg.benchmarks.t2i_compbench") / "words.toml").read_text(encoding="utf-8")
+    return MappingProxyType(tomllib.loads(text))
+
+
+@cache
+def _word_set(name: str) -> frozenset[str]:
+    return frozenset(prompt_words()["phrases"][name].split())
+
+
+def _is_determiner(token: str) -> bool:
+    word = token.lower()
+    return word in _word_set("determiners") or word in prompt_words()["numbers"] or token.isdigit()
+
+
+def _is_break(token: str) -> bool:
+    return not token[0].isalnum() or token.lower() in _word_set("breaks")
+
+
+def _is_adjective(token: str) -> bool:
+    return token.lower() in _word_set("adjectives")
+
+
+def _has_noun(phrase: Sequence[str]) -> bool:
+    return any(token[0].isalpha() and not _is_determiner(token) and not _is_adjective(token) for token in phrase)
+
+
+def _is_verb(token: str, phrase: Sequence[str], before: str, following: str) -> bool:
+    """Return whether a word ends a noun phrase because it is a verb, by the words around it."""
+    word = token.lower()
+    participle = _PARTICIPLE.fullmatch(word) is not None
+    if participle and before.lower() in _word_set("auxiliaries"):
+        return True
+    if not _has_noun(phrase):
+        return False
+    if word in _word_set("verbs") or (following and _is_determiner(following)):
+        return True  # between a noun and a determiner there is a verb, if nothing else
+    if word in _word_set("either") and _is_adjective(following):
+        return True
+    ends = following.lower() in _word_set("breaks") and following.lower() not in ("and", "or")
+    return ends and (participle or word in _word_set("either"))
+
+
+def _joins_adjectives(token: str, phrase: Sequence[str], following: str) -> bool:
+    """Return whether `and`, or a comma, joins two adjectives of one phrase."""
+    if token.lower() not in ("and", ",") or not phrase or not _is_adjective(phrase[-1]) or _has_noun(phrase):
+        return False
+    return bool(following) and not _is_break(following) and not _is_determiner(following)
+
 
 CompositionTask: TypeAlias = Literal["color", "shape", "texture", "spatial", "numeracy"]
 COMPOSITION_TASKS: tuple[CompositionTask, ...] = get_args(CompositionTask)
@@ -56,59 +153,62 @@ def read_prompt(task: CompositionTask, prompt: str) -> QuestionSpec:
     """Return what a prompt of a task asks for; a spec without questions if it cannot be read."""
     if task == "spatial":
         placed = _read_relation(prompt)
-        return QuestionSpec() if placed is None else QuestionSpec(_placed_questions(placed))
+        return QuestionSpec() if placed is None else QuestionSpec(_build_relation_questions(placed))
     if task == "numeracy":
-        return QuestionSpec(_counted_questions(_read_counts(prompt)))
+        return QuestionSpec(_build_count_questions(_read_counts(prompt)))
     phrases = find_noun_phrases(prompt)[:MAX_PHRASES]
     return QuestionSpec(
         tuple(GraphQuestion(str(n), f"{phrase}?", (), "yes", ATTRIBUTE) for n, phrase in enumerate(phrases, 1))
     )
 
 
-def asked_phrases(spec: QuestionSpec) -> tuple[str, ...]:
+def find_asked_phrases(spec: QuestionSpec) -> tuple[str, ...]:
     """Return the noun phrases that are asked for; none if an item goes by boxes."""
-    return tuple(_named(one) for one in spec.questions if one.category == ATTRIBUTE)
+    return tuple(_question_text(question) for question in spec.questions if question.category == ATTRIBUTE)
 
 
-def placed_objects(spec: QuestionSpec) -> PlacedObjects | None:
+def find_placed_objects(spec: QuestionSpec) -> PlacedObjects | None:
     """Return the two objects of a spatial item; None if it is none."""
-    asked = next((one for one in spec.questions if one.category == RELATION), None)
-    return None if asked is None else _read_relation(_named(asked))
+    relation_question = next((question for question in spec.questions if question.category == RELATION), None)
+    return None if relation_question is None else _read_relation(_question_text(relation_question))
 
 
-def counted_objects(spec: QuestionSpec) -> tuple[CountedObject, ...]:
+def find_counted_objects(spec: QuestionSpec) -> tuple[CountedObject, ...]:
     """Return the objects of a numeracy item with their numbers; none if it is none."""
-    words = {one.id: _named(one) for one in spec.questions if one.category == OBJECT}
+    words = {question.id: _question_text(question) for question in spec.questions if question.category == OBJECT}
     return tuple(
-        CountedObject(words[one.parents[0]], COUNT_WORDS.index(one.expected))
-        for one in spec.questions
-        if one.category == COUNT and one.parents and one.parents[0] in words and one.expected in COUNT_WORDS
+        CountedObject(words[question.parents[0]], COUNT_WORDS.index(question.expected))
+        for question in spec.questions
+        if question.category == COUNT
+        and question.parents
+        and question.parents[0] in words
+        and question.expected in COUNT_WORDS
     )
 
 
-def detected_class(word: str, *, counting: bool, as_code: bool = False) -> str:
+def find_class(word: str, *, counting: bool, as_code: bool = False) -> str:
     """Return the class that is looked for where a prompt has this word."""
     words = prompt_words()
     replaced: Mapping[str, str] = {**words["detected"], **(words["detected_when_counting"] if counting else {})}
     return word if as_code and word == "television" else replaced.get(word, word)
 
 
-def looked_for(spec: QuestionSpec) -> tuple[str, ...]:
+def find_classes(spec: QuestionSpec) -> tuple[str, ...]:
     """Return the classes that boxes are needed of, each once; none if an item does not go by boxes."""
-    counted = [detected_class(one.word, counting=True) for one in counted_objects(spec)]
-    placed = placed_objects(spec)
+    counted = [find_class(counted_object.word, counting=True) for counted_object in find_counted_objects(spec)]
+    placed = find_placed_objects(spec)
     if placed is not None:
-        counted += [detected_class(word, counting=False) for word in (placed.first, placed.second)]
+        counted += [find_class(word, counting=False) for word in (placed.first, placed.second)]
     return tuple(dict.fromkeys(counted))
 
 
-def _named(question: GraphQuestion) -> str:
+def _question_text(question: GraphQuestion) -> str:
     return question.question.strip().removesuffix("?")
 
 
 def _read_relation(prompt: str) -> PlacedObjects | None:
     text = " ".join(prompt.lower().split())
-    phrase = next((one for one in prompt_words()["relations"] if one in text), None)
+    phrase = next((words for words in prompt_words()["relations"] if words in text), None)
     if phrase is None:
         return None
     before, _, after = text.partition(phrase)
@@ -116,7 +216,7 @@ def _read_relation(prompt: str) -> PlacedObjects | None:
     return PlacedObjects(head_of(first[0]), phrase, head_of(second[-1])) if first and second else None
 
 
-def _placed_questions(placed: PlacedObjects) -> tuple[GraphQuestion, ...]:
+def _build_relation_questions(placed: PlacedObjects) -> tuple[GraphQuestion, ...]:
     return (
         GraphQuestion("1", f"{placed.first}?", (), "yes", OBJECT, 0.25),
         GraphQuestion("2", f"{placed.second}?", (), "yes", OBJECT, 0.25),
@@ -135,20 +235,20 @@ def _object_words() -> Mapping[str, str]:
 def _read_counts(prompt: str) -> list[CountedObject]:
     """Return each number of the prompt with the object behind it; other things do not count."""
     words = re.findall(r"[a-z]+|[^a-z\s]", prompt.lower())
-    found = []
+    counts = []
     for number, word in itertools.pairwise(words):
         if number in prompt_words()["numbers"] and word in _object_words():
-            found.append(CountedObject(_object_words()[word], prompt_words()["numbers"][number]))
-    return found
+            counts.append(CountedObject(_object_words()[word], prompt_words()["numbers"][number]))
+    return counts
 
 
-def _counted_questions(counted: list[CountedObject]) -> tuple[GraphQuestion, ...]:
+def _build_count_questions(counted: list[CountedObject]) -> tuple[GraphQuestion, ...]:
     questions = []
-    for place, (word, count) in enumerate(counted):
-        weight, name = 0.5 / len(counted), str(2 * place + 1)
+    for index, (word, count) in enumerate(counted):
+        weight, name = 0.5 / len(counted), str(2 * index + 1)
         expected = cast(ExpectedAnswer, COUNT_WORDS[count])
-        plural = next((form for form, one in _object_words().items() if one == word and form != word), word)
+        plural = next((form for form, singular in _object_words().items() if singular == word and form != word), word)
         questions.append(GraphQuestion(name, f"{word}?", (), "yes", OBJECT, weight))
-        asked = f"How many {plural}?"
-        questions.append(GraphQuestion(str(2 * place + 2), asked, (name,), expected, COUNT, weight))
+        count_question = f"How many {plural}?"
+        questions.append(GraphQuestion(str(2 * index + 2), count_question, (name,), expected, COUNT, weight))
     return tuple(questions)

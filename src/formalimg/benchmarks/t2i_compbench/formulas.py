@@ -1,4 +1,4 @@
-"""Items of T2I-CompBench as formulas: the profile `logic`, for prompts that boxes and colours decide.
+"""Items of T2I-CompBench as formulas, the profile `logic`, and scenes that show them: where boxes and colours decide.
 
 A prompt becomes objects that must be there, and these become formulas. Numbers are exact. What has no geometric
 rule (near, next to) or needs more than boxes and colours (shapes, textures, sentences) is not translated.
@@ -11,19 +11,24 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from formalimg.benchmarks.geneval.drawings import compose_objects, scene_detections
 from formalimg.benchmarks.object_spec import OBJECT_COLORS, RELATIONS, ExcludedObjects, IncludedObjects, ObjectSpec
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.benchmarks.t2i_compbench.composition import (
     COMPOSITION_TASKS,
     MAX_PHRASES,
     CompositionTask,
-    asked_phrases,
-    counted_objects,
-    detected_class,
-    placed_objects,
+    find_asked_phrases,
+    find_class,
+    find_counted_objects,
+    find_placed_objects,
+    prompt_words,
 )
-from formalimg.benchmarks.t2i_compbench.noun_phrases import prompt_words
+from formalimg.benchmarks.t2i_compbench.rule import box_verdict
 from formalimg.language.lexicon import singular_of
+from formalimg.models.base import Failed, ImageRequest, Refused
+from formalimg.scenes.objects import CANVAS
+from formalimg.scenes.scene import Scene
 from formalimg.types import Item
 
 _MAX_NOUN_WORDS = 2
@@ -41,44 +46,46 @@ class TranslatedShare(NamedTuple):
 
 def composition_objects(spec: QuestionSpec, prompt: str) -> ObjectSpec | None:
     """Return the objects that an item asks for; None if boxes and colours cannot decide it."""
-    if counted := counted_objects(spec):
+    if counted := find_counted_objects(spec):
         numbers: Counter[str] = Counter()
         for word, count in counted:  # boys and men are persons, and nobody tells their boxes apart
-            numbers[detected_class(word, counting=True)] += count
+            numbers[find_class(word, counting=True)] += count
         include = tuple(IncludedObjects(label, count) for label, count in numbers.items())
-        return ObjectSpec("counting", include, tuple(ExcludedObjects(one.label, one.count + 1) for one in include))
-    if placed := placed_objects(spec):
-        first, second = (detected_class(word, counting=False) for word in (placed.first, placed.second))
+        return ObjectSpec(
+            "counting", include, tuple(ExcludedObjects(included.label, included.count + 1) for included in include)
+        )
+    if placed := find_placed_objects(spec):
+        first, second = (find_class(word, counting=False) for word in (placed.first, placed.second))
         if placed.relation not in RELATIONS or "'" in first + second:
             return None
         return ObjectSpec(
             "position", (IncludedObjects(second, 1), IncludedObjects(first, 1, relation=placed.relation, target=0))
         )
-    phrases = asked_phrases(spec)
-    if not phrases or len(phrases) >= MAX_PHRASES or _between(prompt, phrases):
+    phrases = find_asked_phrases(spec)
+    if not phrases or len(phrases) >= MAX_PHRASES or _strip_phrases(prompt, phrases):
         return None
     read = [_read_phrase(phrase) for phrase in phrases]
-    include = tuple(one for one in read if one is not None)
-    is_said = len(include) == len(read) and any(one.color for one in include)
+    include = tuple(included for included in read if included is not None)
+    is_said = len(include) == len(read) and any(included.color for included in include)
     return ObjectSpec("color_attr", include) if is_said else None
 
 
 def translated_shares(items: Iterable[Item[object]]) -> tuple[TranslatedShare, ...]:
     """Return how many items of each task have a formula."""
     total: Counter[int] = Counter()
-    found: Counter[int] = Counter()
+    translated: Counter[int] = Counter()
     for item in items:
         total[item.level] += 1
         if isinstance(item.spec, QuestionSpec):
-            found[item.level] += composition_objects(item.spec, item.prompt) is not None
+            translated[item.level] += composition_objects(item.spec, item.prompt) is not None
     return tuple(
-        TranslatedShare(level, task, found[level], total[level])
+        TranslatedShare(level, task, translated[level], total[level])
         for level, task in enumerate(COMPOSITION_TASKS, 1)
         if total[level]
     )
 
 
-def _between(prompt: str, phrases: Iterable[str]) -> str:
+def _strip_phrases(prompt: str, phrases: Iterable[str]) -> str:
     """Return what a prompt says besides its noun phrases."""
     rest = " ".join(prompt.split())
     for phrase in phrases:
@@ -106,3 +113,14 @@ def _read_phrase(phrase: str) -> IncludedObjects | None:
             return None
         words[-1] = noun
     return IncludedObjects(" ".join(words), count or (2 if is_plural else 1), color)
+
+
+def compose_composition(spec: QuestionSpec, request: ImageRequest) -> Scene | Refused | Failed:
+    """Return a scene of the objects that a prompt names in numbers, colours or places; refuse what has no formula."""
+    requested = composition_objects(spec, request.prompt)
+    if requested is None:
+        return Refused("cannot be drawn: boxes and colours do not say all that the prompt asks for")
+    if find_asked_phrases(spec):
+        return compose_objects(requested, request)
+    square = (CANVAS, CANVAS)
+    return compose_objects(requested, request, lambda scene: box_verdict(spec, scene_detections(scene), square).passed)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from formalimg.benchmarks.object_spec import ObjectSpec
 from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec
-from formalimg.benchmarks.t2i_compbench.composition import asked_phrases, looked_for
+from formalimg.benchmarks.t2i_compbench.composition import find_asked_phrases, find_classes
 from formalimg.benchmarks.t2i_compbench.formulas import composition_objects
 from formalimg.benchmarks.t2i_compbench.rule import CompositionVerdict, attribute_verdict, box_verdict
 from formalimg.errors import FormalimgError
@@ -98,11 +98,11 @@ class CompositionJudge:
     @property
     def settings(self) -> Mapping[str, Setting]:
         """The settings of both, those of the chat model that answers with `phrases.` in front, and of the rules."""
-        asked = {} if self.phrases is None else self.phrases.settings
+        phrase_settings = {} if self.phrases is None else self.phrases.settings
         return {
             **self.grounder.settings,
             **({"grounder": self.grounder.name} if self.grounder.name != self.name else {}),
-            **{f"phrases.{key}": value for key, value in asked.items()},
+            **{f"phrases.{key}": value for key, value in phrase_settings.items()},
             **(self.clip.settings if self.clip else {}),
             "profile": self.profile,
             "color_reading": self.colors,
@@ -118,7 +118,7 @@ class CompositionJudge:
     @property
     def concurrency(self) -> int:
         """As many images at a time as both take."""
-        return min(one.concurrency for one in (self.grounder, self.phrases) if one is not None)
+        return min(part.concurrency for part in (self.grounder, self.phrases) if part is not None)
 
     def questions(self, item: Item[object]) -> int:
         """Return how many requests to a chat model are sent per image of this item."""
@@ -151,15 +151,15 @@ class CompositionJudge:
         grounding = await self.grounder.ground(image, classes)
         if isinstance(grounding, Unscored):
             return grounding
-        asked = composition_objects(spec, item.prompt)
-        return await asyncio.to_thread(self._judge_grounding, spec, asked, grounding, image.pil)
+        requested = composition_objects(spec, item.prompt)
+        return await asyncio.to_thread(self._judge_grounding, spec, requested, grounding, image.pil)
 
     def goes_by_boxes(self, item: Item[object]) -> bool:
         """Return whether boxes decide, and no answers to questions."""
         return not self._goes_by_phrases(item)
 
     def _goes_by_phrases(self, item: Item[object]) -> bool:
-        is_asked = isinstance(item.spec, QuestionSpec) and bool(asked_phrases(item.spec))
+        is_asked = isinstance(item.spec, QuestionSpec) and bool(find_asked_phrases(item.spec))
         return self.profile != "logic" and is_asked
 
     def _classes(self, item: Item[object]) -> tuple[str, ...]:
@@ -167,9 +167,9 @@ class CompositionJudge:
         if not isinstance(item.spec, QuestionSpec):
             return ()
         if self.profile != "logic":
-            return looked_for(item.spec)
-        asked = composition_objects(item.spec, item.prompt)
-        return () if asked is None else asked.object_classes
+            return find_classes(item.spec)
+        requested = composition_objects(item.spec, item.prompt)
+        return () if requested is None else requested.object_classes
 
     async def _judge_phrases(self, item: Item[object], spec: QuestionSpec, image: LoadedImage) -> Verdict | Unscored:
         if self.phrases is None:
@@ -178,36 +178,36 @@ class CompositionJudge:
                 "model as the judge, or give -J profile=logic"
             )
             return Unscored("not understood", detail)
-        found = await self.phrases.judge(item, image)
-        if isinstance(found, Unscored):
-            return found
-        soft = [part.p_yes for part in found.parts if part.p_yes is not None]
-        is_soft = len(soft) == len(found.parts)
-        chances = soft if is_soft else [part.score for part in found.parts]
+        answered = await self.phrases.judge(item, image)
+        if isinstance(answered, Unscored):
+            return answered
+        soft = [part.p_yes for part in answered.parts if part.p_yes is not None]
+        is_soft = len(soft) == len(answered.parts)
+        chances = soft if is_soft else [part.score for part in answered.parts]
         verdicts = {
             "official": attribute_verdict(spec, chances),
             "official-code": attribute_verdict(spec, chances, as_code=True),
         }
         chosen = verdicts[self.profile]
         evidence = {
-            **found.evidence,
-            "profiles": {name: _evidence(verdict) for name, verdict in verdicts.items()},
+            **answered.evidence,
+            "profiles": {name: _verdict_evidence(verdict) for name, verdict in verdicts.items()},
             "score_from": SOFT if is_soft else HARD,
         }
         parts = tuple(
             Part(part.name, part.kind, float(chance > 0.5), part.weight, check.about, part.reason, part.p_yes)
-            for part, chance, check in zip(found.parts, chances, chosen.checks, strict=True)
+            for part, chance, check in zip(answered.parts, chances, chosen.checks, strict=True)
         )
-        return Verdict(chosen.passed, parts, evidence, found.cost)
+        return Verdict(chosen.passed, parts, evidence, answered.cost)
 
     def _judge_grounding(
-        self, spec: QuestionSpec, asked: ObjectSpec | None, grounding: Grounding, image: Image
+        self, spec: QuestionSpec, requested: ObjectSpec | None, grounding: Grounding, image: Image
     ) -> Verdict | Unscored:
         if len(grounding.scene) > MAX_OBJECTS:
             detail = f"{len(grounding.scene):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"
             return Unscored("not understood", detail, {}, grounding.cost)
-        found = grounding.scene.objects
-        objects = found if asked is None else colored_objects(asked, found, image, self.colors, self.clip)
+        detected = grounding.scene.objects
+        objects = detected if requested is None else colored_objects(requested, detected, image, self.colors, self.clip)
         scores = confidences(grounding)
         evidence: dict[str, object] = {"scene": Scene.of(objects).to_json(), "confidence": grounding.confidence}
         if scores:
@@ -216,25 +216,27 @@ class CompositionJudge:
             evidence["grounder"] = dict(grounding.evidence)
         sure = scores or [1.0] * len(objects)
         verdicts: dict[str, ProfileVerdict] = {}
-        if not asked_phrases(spec):
+        if not find_asked_phrases(spec):
             detections = pixel_detections(objects, sure, image.size)
             for profile, as_code in (("official", False), ("official-code", True)):
                 judged = box_verdict(spec, detections, image.size, threshold=self.threshold, as_code=as_code)
                 verdicts[profile] = _by_rule(judged)
-        if asked is not None:
+        if requested is not None:
             counted = [number for number, score in enumerate(sure) if score > self.threshold]
             try:
-                verdicts["logic"] = _with_score(logic_verdict(asked, objects, counted))
+                verdicts["logic"] = _with_score(logic_verdict(requested, objects, counted))
             except FormulaError as error:
                 return Unscored("not understood", error.problems[0].message, evidence, grounding.cost)
         chosen = verdicts[self.profile]
-        evidence["profiles"] = {name: {"passed": one.passed, **one.evidence} for name, one in verdicts.items()}
+        evidence["profiles"] = {
+            name: {"passed": verdict.passed, **verdict.evidence} for name, verdict in verdicts.items()
+        }
         reasons = [part.reason for part in chosen.parts if part.reason and part.score < 1]
         evidence["explanation"] = "\n".join(reasons) or "all that is asked for was found"
         return Verdict(chosen.passed, chosen.parts, evidence, grounding.cost)
 
 
-def _evidence(verdict: CompositionVerdict) -> dict[str, object]:
+def _verdict_evidence(verdict: CompositionVerdict) -> dict[str, object]:
     return {"passed": verdict.passed, "score": round(verdict.score, 6), "reasons": list(verdict.reasons)}
 
 
@@ -251,7 +253,7 @@ def _by_rule(verdict: CompositionVerdict) -> ProfileVerdict:
         )
         for check in verdict.checks
     )
-    return ProfileVerdict(verdict.passed, parts, _evidence(verdict))
+    return ProfileVerdict(verdict.passed, parts, _verdict_evidence(verdict))
 
 
 def _with_score(verdict: ProfileVerdict) -> ProfileVerdict:
@@ -262,18 +264,18 @@ def _with_score(verdict: ProfileVerdict) -> ProfileVerdict:
 def profile_scores(evidence: Mapping[str, object], names: Sequence[str]) -> dict[str, float]:
     """Return the score of each profile that the evidence of a verdict has; of a damaged run, what can be read."""
     profiles = evidence.get("profiles")
-    found = {name: profiles.get(name) for name in names} if isinstance(profiles, Mapping) else {}
-    scores = {name: about.get("score") for name, about in found.items() if isinstance(about, Mapping)}
+    results = {name: profiles.get(name) for name in names} if isinstance(profiles, Mapping) else {}
+    scores = {name: result.get("score") for name, result in results.items() if isinstance(result, Mapping)}
     return {name: float(score) for name, score in scores.items() if isinstance(score, int | float)}
 
 
 def open_judge(suite: str, name: str | None, options: Mapping[str, str]) -> Judge:
     """Return the judge that asks for noun phrases, and looks for objects."""
     name = name or ICONS
-    given = dict(options)
-    reader = Options(suite, {key: given.pop(key) for key in _OPTIONS if key in given})
+    model_options = dict(options)
+    reader = Options(suite, {key: model_options.pop(key) for key in _OPTIONS if key in model_options})
     finder = reader.text("grounder", name)
-    own: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "profile": reader.choice("profile", COMPOSITION_PROFILES, "official"),
         **read_color_options(reader, finder),
         "threshold": reader.number("confidence", 0.5, minimum=0, maximum=1),
@@ -283,11 +285,13 @@ def open_judge(suite: str, name: str | None, options: Mapping[str, str]) -> Judg
         raise FormalimgError(f"{name} finds objects itself: name a chat model as the judge, and it as -J grounder")
     phrases = None
     if not finds_itself:
-        asked = {key: value for key, value in given.items() if key not in GROUNDER_OPTIONS or key == "prompts"}
-        chat, asking = open_word_chat(suite, name, asked, ("prompts", "grounder"))
+        chat_options = {
+            key: value for key, value in model_options.items() if key not in GROUNDER_OPTIONS or key == "prompts"
+        }
+        chat, asking = open_word_chat(suite, name, chat_options, ("prompts", "grounder"))
         phrases = PublishedPhraseJudge(chat, **asking)
-    grounder = open_rule_grounder(suite, finder, given if finder == name else {}, own["threshold"])
-    return CompositionJudge(phrases, grounder, **own)
+    grounder = open_rule_grounder(suite, finder, model_options if finder == name else {}, settings["threshold"])
+    return CompositionJudge(phrases, grounder, **settings)
 
 
 def reopen_judge(recorded: RecordedModels) -> Judge:
@@ -305,7 +309,7 @@ def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
     """Return two drawings about which is asked whether there is a bottle, and how many."""
     from formalimg.judges import known_drawings as known
 
-    there = GraphQuestion("1", f"{known.BOTTLE}?", category="object", weight=0.5)
+    presence = GraphQuestion("1", f"{known.BOTTLE}?", category="object", weight=0.5)
     number = GraphQuestion("2", f"How many {known.BOTTLE}s?", ("1",), "one", "count", 0.5)
-    item = Item(suite, "preflight", 1, known.BOTTLE_AND_FORK, QuestionSpec((there, number)))
+    item = Item(suite, "preflight", 1, known.BOTTLE_AND_FORK, QuestionSpec((presence, number)))
     return known.two_things(item, "whether there is a bottle, and how many", (True, True), (False, False))

@@ -1,12 +1,14 @@
-"""T2I-CompBench's published lists: one prompt per line, in a file for each task, such as `color_val.txt`.
+"""T2I-CompBench's published lists, such as `color_val.txt`, with one prompt per line, and folders of images.
 
 The id of an item is its task and the number of its line, from 0. What is odd is tagged; a line is skipped only if it is
-empty. A line may have more behind a tab, which is not part of the prompt.
+empty. A line may have more behind a tab, which is not part of the prompt. Images are named by their prompts and a
+number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from formalimg.benchmarks.odd_records import (
 from formalimg.benchmarks.record import ItemFindings
 from formalimg.benchmarks.t2i_compbench.composition import COMPOSITION_TASKS, CompositionTask, read_prompt
 from formalimg.errors import FormalimgError
+from formalimg.models.folder.file_matching import CandidateFile, FolderImage, FolderListing, ItemIndex, is_any_image
+from formalimg.models.folder.layouts import ImageLayout
 from formalimg.types import Item
 
 _FOLDERS = ("", "examples/dataset")
@@ -34,8 +38,8 @@ def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[
     """Return the items in a list of prompts, or in the folder that holds the lists, as `formalimg pull` makes it."""
     files = _lists_in(path) if path.is_dir() else {_task_of(path): path}
     if not files or None in files:
-        known = ", ".join(f"{task}{_ENDING}" for task in COMPOSITION_TASKS)
-        findings.add(str(path), f"it is none of the lists {known}: give one, or the folder that was pulled")
+        names = ", ".join(f"{task}{_ENDING}" for task in COMPOSITION_TASKS)
+        findings.add(str(path), f"it is none of the lists {names}: give one, or the folder that was pulled")
         return []
     items: list[Item[Any]] = []
     for task, file in files.items():
@@ -58,11 +62,11 @@ def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
 
 
 def _lists_in(folder: Path) -> dict[CompositionTask | None, Path]:
-    for place in _FOLDERS:
-        found = {task: folder / place / f"{task}{_ENDING}" for task in COMPOSITION_TASKS}
-        there: dict[CompositionTask | None, Path] = {task: file for task, file in found.items() if file.is_file()}
-        if there:
-            return there
+    for subfolder in _FOLDERS:
+        files = {task: folder / subfolder / f"{task}{_ENDING}" for task in COMPOSITION_TASKS}
+        existing: dict[CompositionTask | None, Path] = {task: file for task, file in files.items() if file.is_file()}
+        if existing:
+            return existing
     return {}
 
 
@@ -73,9 +77,9 @@ def _task_of(file: Path) -> CompositionTask | None:
 
 
 def _read_line(line: str, task: CompositionTask, number: int, suite: str, prompts: set[str]) -> Item[Any]:
-    given, _, more = line.partition("\t")
+    text, _, more = line.partition("\t")
     odd: set[str] = set()
-    prompt, broken = clean_text(" ".join(given.split()))
+    prompt, broken = clean_text(" ".join(text.split()))
     if broken or "\ufffd" in prompt or not prompt.isprintable():
         prompt = "".join(letter if letter.isprintable() else "\ufffd" for letter in prompt)
         odd.add(BROKEN_TEXT)
@@ -89,3 +93,40 @@ def _read_line(line: str, task: CompositionTask, number: int, suite: str, prompt
         odd.add(NO_QUESTIONS)
     level = COMPOSITION_TASKS.index(task) + 1
     return Item(suite, f"{task}-{number:04}", level, prompt, spec, (task, *ordered_tags(odd)))
+
+
+_PROMPT_AND_NUMBER = re.compile(
+    r"(?:(?P<parents>[^/]+(?:/[^/]+)*)/)?(?P<prompt>[^/]*\s[^/]*)_(?P<number>\d{6,9})\.(?:png|jpe?g|webp)",
+    re.IGNORECASE,
+)
+"""As T2I-CompBench's scripts name images: the prompt, and a number that counts all images of a list."""
+
+
+def has_image_layout(folder: FolderListing) -> bool:
+    """Return whether images are named by their prompts and a number of six digits."""
+    return any(_PROMPT_AND_NUMBER.fullmatch(file) for file in folder.files)
+
+
+def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
+    """Yield the candidate files: `samples/a red cup and a blue dog_000000.png`, or `color/samples/…` for each task.
+
+    The images of a prompt are its samples in the order of their numbers. Items with the same prompt share them evenly,
+    in the order of the suite; an item whose id begins like the folder takes precedence.
+    """
+    named: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for file in folder.files:
+        if match := _PROMPT_AND_NUMBER.fullmatch(file):
+            named.setdefault((match["parents"] or "", match["prompt"]), []).append((int(match["number"]), file))
+        elif is_any_image(file):
+            yield CandidateFile(file, None)
+    for (parents, prompt), files in named.items():
+        tasks = tuple(f"{parent.lower()}-" for parent in parents.split("/") if parent)
+        items = index.items_with(prompt)
+        items = [item for item in items if tasks and item.startswith(tasks)] or items
+        per_item = -(-len(files) // len(items)) if items else 1
+        for number, (_, file) in enumerate(sorted(files)):
+            image = FolderImage(items[number // per_item], number % per_item) if items else None
+            yield CandidateFile(file, image, by="name")
+
+
+LAYOUT = ImageLayout("t2i-compbench", has_image_layout, image_candidates)

@@ -18,10 +18,10 @@ from formalimg.benchmarks.t2i_compbench.composition import (
     RELATION,
     CompositionTask,
     Relation,
-    asked_phrases,
-    counted_objects,
-    detected_class,
-    placed_objects,
+    find_asked_phrases,
+    find_class,
+    find_counted_objects,
+    find_placed_objects,
     read_prompt,
 )
 from formalimg.errors import FormalimgError
@@ -99,7 +99,7 @@ def official_verdict(
     spec = read_prompt(cast(CompositionTask, task), prompt)
     if not spec.questions:
         raise FormalimgError(f"the prompt asks for nothing that {task} knows: {prompt[:80]!r}")
-    if asked_phrases(spec):
+    if find_asked_phrases(spec):
         return attribute_verdict(spec, probabilities or (), as_code=as_code)
     return box_verdict(spec, detections or {}, size, as_code=as_code)
 
@@ -108,19 +108,19 @@ def attribute_verdict(
     spec: QuestionSpec, probabilities: Sequence[float], *, as_code: bool = False
 ) -> CompositionVerdict:
     """Judge by the probabilities of the noun phrases: the score is their product."""
-    phrases = asked_phrases(spec)
+    phrases = find_asked_phrases(spec)
     if len(probabilities) != len(phrases) or not all(0 <= chance <= 1 for chance in probabilities):
         raise FormalimgError(f"give a probability from 0 to 1 for each of: {', '.join(phrases)}")
     chances = [round(chance, 4) for chance in probabilities] if as_code else list(probabilities)
     checks = tuple(
-        ScoredCheck(f"{phrase}?", "attribute", (phrase,), chance, 0.0, _doubt(phrase, chance))
+        ScoredCheck(f"{phrase}?", "attribute", (phrase,), chance, 0.0, _explain_doubt(phrase, chance))
         for phrase, chance in zip(phrases, chances, strict=True)
     )
     score = math.prod(chances)
     return CompositionVerdict(all(chance > 0.5 for chance in chances), round(score, 4) if as_code else score, checks)
 
 
-def _doubt(phrase: str, chance: float) -> str:
+def _explain_doubt(phrase: str, chance: float) -> str:
     return "" if chance > 0.5 else f"{phrase} wanted, P(yes) is {chance:.2f}"
 
 
@@ -134,10 +134,10 @@ def box_verdict(
 ) -> CompositionVerdict:
     """Judge the boxes of an image: where two objects are, or how many there are of each."""
     scale = min(_SHORT_SIDE / min(size), _LONG_SIDE / max(size)) if min(size) > 0 else 1.0
-    boxes = {label: _confident(label, found, scale, threshold) for label, found in detections.items()}
-    if placed_objects(spec) is not None:
+    boxes = {label: _confident_boxes(label, detected, scale, threshold) for label, detected in detections.items()}
+    if find_placed_objects(spec) is not None:
         return _spatial_verdict(spec, boxes, as_code)
-    if counted_objects(spec):
+    if find_counted_objects(spec):
         return _numeracy_verdict(spec, boxes, as_code)
     raise FormalimgError("the item names neither a relation nor numbers: it does not go by boxes")
 
@@ -158,23 +158,23 @@ def position_score(relation: Relation, first: Sequence[float], second: Sequence[
     axis, sign = _AXES[relation]
     if way[axis] * sign <= 0 or abs(way[axis]) <= abs(way[1 - axis]):
         return 0.0
-    overlap = _iou(first, second)
+    overlap = _intersection_over_union(first, second)
     return 1.0 if overlap < _MAX_IOU else _MAX_IOU / overlap
 
 
 def _spatial_verdict(
     spec: QuestionSpec, boxes: Mapping[str, Sequence[_ScaledBox]], as_code: bool
 ) -> CompositionVerdict:
-    placed = placed_objects(spec)
+    placed = find_placed_objects(spec)
     assert placed is not None, "asked before"
-    labels = [detected_class(word, counting=False) for word in (placed.first, placed.second)]
-    found: list[_ScaledBox | None] = [next(iter(boxes.get(label, ())), None) for label in labels]
+    labels = [find_class(word, counting=False) for word in (placed.first, placed.second)]
+    detected: list[_ScaledBox | None] = [next(iter(boxes.get(label, ())), None) for label in labels]
     same = labels[0] == labels[1] and not as_code
     if same:  # two things of one class are two boxes; the published code takes one box for both
-        found[1] = next(iter(boxes.get(labels[1], ())[1:]), None)
+        detected[1] = next(iter(boxes.get(labels[1], ())[1:]), None)
     position = 0.0
-    if found[0] is not None and found[1] is not None and not (as_code and placed.phrase == "on top of"):
-        pair = (found[0].edges, found[1].edges)
+    if detected[0] is not None and detected[1] is not None and not (as_code and placed.phrase == "on top of"):
+        pair = (detected[0].edges, detected[1].edges)
         orders = (pair, pair[::-1]) if same else (pair,)
         position = max(position_score(placed.relation, *order, as_code=as_code) for order in orders)
     objects = [
@@ -182,14 +182,14 @@ def _spatial_verdict(
             f"{word}?",
             OBJECT,
             (word,),
-            one.score if one else 0.0,
+            box.score if box else 0.0,
             0.25,
-            "" if one else f"{label} wanted, {'one of two' if same and any(found) else 'none'} found",
+            "" if box else f"{label} wanted, {'one of two' if same and any(detected) else 'none'} found",
         )
-        for word, label, one in zip((placed.first, placed.second), labels, found, strict=True)
+        for word, label, box in zip((placed.first, placed.second), labels, detected, strict=True)
     ]
-    why = "" if position == 1 else f"{' '.join(placed)} wanted, position score {position:.2f}"
-    relation = ScoredCheck(f"{' '.join(placed)}?", RELATION, tuple(placed), position, 0.5, why)
+    reason = "" if position == 1 else f"{' '.join(placed)} wanted, position score {position:.2f}"
+    relation = ScoredCheck(f"{' '.join(placed)}?", RELATION, tuple(placed), position, 0.5, reason)
     checks = (*objects, relation)
     score = sum(check.score * check.weight for check in checks)
     return CompositionVerdict(position == 1, 0.0 if score < _LEAST_SCORE else score, checks)
@@ -198,73 +198,75 @@ def _spatial_verdict(
 def _numeracy_verdict(
     spec: QuestionSpec, boxes: Mapping[str, Sequence[_ScaledBox]], as_code: bool
 ) -> CompositionVerdict:
-    counted = counted_objects(spec)
-    names = iter(one.question for one in spec.questions if one.category in (OBJECT, COUNT))
-    numbers = {label: len(_distinct(found)) for label, found in boxes.items()}
+    counted = find_counted_objects(spec)
+    names = iter(question.question for question in spec.questions if question.category in (OBJECT, COUNT))
+    numbers = {label: len(_drop_duplicates(detected)) for label, detected in boxes.items()}
     numbers = {label: number for label, number in numbers.items() if number}
     weight = 0.5 / len(counted)
     checks = []
     for word, count in counted:
-        label = detected_class(word, counting=True, as_code=as_code)
+        label = find_class(word, counting=True, as_code=as_code)
         if as_code and label not in numbers:
-            _rename(numbers, label)
+            _merge_matching_classes(numbers, label)
         number = numbers.get(label, 0)
-        there, right = number > 0, number == count
-        missing = "" if there else f"{label} wanted, none found"
-        wrong = f"{count} {label} wanted, {number} found" if there and not right else ""
-        checks.append(ScoredCheck(next(names), OBJECT, (word,), float(there), weight, missing))
+        is_present, right = number > 0, number == count
+        missing = "" if is_present else f"{label} wanted, none found"
+        wrong = f"{count} {label} wanted, {number} found" if is_present and not right else ""
+        checks.append(ScoredCheck(next(names), OBJECT, (word,), float(is_present), weight, missing))
         checks.append(ScoredCheck(next(names), COUNT, (word,), float(right), weight, wrong))
     score = sum(check.score * check.weight for check in checks)
     return CompositionVerdict(all(check.score == 1 for check in checks), score, tuple(checks))
 
 
-def _rename(numbers: dict[str, int], label: str) -> None:
+def _merge_matching_classes(numbers: dict[str, int], label: str) -> None:
     """Call boxes so whose class contains the name, as the published code does: a carrot becomes a car."""
-    renamed = [other for other in numbers if label in other]
-    total = sum(numbers.pop(other) for other in renamed)
+    renamed = [name for name in numbers if label in name]
+    total = sum(numbers.pop(name) for name in renamed)
     if total:
         numbers[label] = total
 
 
-def _distinct(found: Sequence[_ScaledBox]) -> list[_ScaledBox]:
+def _drop_duplicates(boxes: Sequence[_ScaledBox]) -> list[_ScaledBox]:
     """Return the boxes without those that cover, or are covered by, one of higher confidence almost entirely."""
-    kept: list[_ScaledBox] = []
-    for one in found:
-        if not any(_is_same(one.edges, other.edges) for other in kept):
-            kept.append(one)
-    return kept
+    distinct: list[_ScaledBox] = []
+    for box in boxes:
+        if not any(_is_same(box.edges, better.edges) for better in distinct):
+            distinct.append(box)
+    return distinct
 
 
 def _is_same(first: Sequence[float], second: Sequence[float]) -> bool:
     # Here edges are pixels that belong to the box, so that a side is one longer.
-    shared = _overlap(first, second, 1)
+    shared = _overlap_area(first, second, 1)
     areas = [(box[2] - box[0] + 1) * (box[3] - box[1] + 1) for box in (first, second)]
     return any(area > 0 and shared / area > _SAME_BOX for area in (sum(areas) - shared, *areas))
 
 
-def _iou(first: Sequence[float], second: Sequence[float]) -> float:
-    shared = _overlap(first, second, 0)
+def _intersection_over_union(first: Sequence[float], second: Sequence[float]) -> float:
+    shared = _overlap_area(first, second, 0)
     union = sum((box[2] - box[0]) * (box[3] - box[1]) for box in (first, second)) - shared
     return shared / union if union > 0 else 0.0
 
 
-def _overlap(first: Sequence[float], second: Sequence[float], more: int) -> float:
+def _overlap_area(first: Sequence[float], second: Sequence[float], more: int) -> float:
     sides = (max(0.0, min(first[n + 2], second[n + 2]) - max(first[n], second[n]) + more) for n in (0, 1))
     return math.prod(sides)
 
 
-def _confident(label: str, detections: Sequence[Mapping[str, Any]], scale: float, threshold: float) -> list[_ScaledBox]:
+def _confident_boxes(
+    label: str, detections: Sequence[Mapping[str, Any]], scale: float, threshold: float
+) -> list[_ScaledBox]:
     """Return the boxes that count, the most confident first; of equal ones, in the order in which they came."""
-    read = [_read_detection(label, one, scale) for one in detections]
-    return sorted((one for one in read if one.score > threshold), key=lambda one: -one.score)
+    read = [_read_detection(label, detection, scale) for detection in detections]
+    return sorted((box for box in read if box.score > threshold), key=lambda box: -box.score)
 
 
 def _read_detection(label: str, detection: Mapping[str, Any], scale: float) -> _ScaledBox:
     try:
-        left, top, right, bottom = (float(number) * scale for number in detection["box"])
+        x0, top, right, bottom = (float(number) * scale for number in detection["box"])
         score = float(detection.get("score", 1.0))
     except (KeyError, TypeError, ValueError, AttributeError):
-        left = top = right = bottom = score = math.nan
-    if not all(map(math.isfinite, (left, top, right, bottom, score))):
+        x0 = top = right = bottom = score = math.nan
+    if not all(map(math.isfinite, (x0, top, right, bottom, score))):
         raise FormalimgError(f"{label}: a detection must have a box of four numbers, in pixels, and a score")
-    return _ScaledBox((left, top, right, bottom), score)
+    return _ScaledBox((x0, top, right, bottom), score)

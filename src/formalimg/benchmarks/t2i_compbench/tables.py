@@ -24,15 +24,17 @@ class _ImageScores(NamedTuple):
     scores: Mapping[str, float] | None
 
 
-def composition_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
+def composition_tables(suite: Benchmark, runs: Sequence[SeenRun], rules: HowCounted) -> tuple[Table, ...]:
     """Return the table of mean scores; without rows where runs have none."""
-    read = {run.name: _read(run, how) for run in runs}
-    levels = sorted({one.level for images, _ in read.values() for one in images})
+    read = {run.name: _read_run(run, rules) for run in runs}
+    levels = sorted({image.level for images, _ in read.values() for image in images})
     rows = [
-        TableRow((*run_cell(run.name, runs), profile, *_means(suite, read[run.name][0], profile, levels)), run.name)
+        TableRow(
+            (*run_cell(run.name, runs), profile, *_mean_cells(suite, read[run.name][0], profile, levels)), run.name
+        )
         for run in runs
         for profile in COMPOSITION_PROFILES
-        if any(profile in (one.scores or ()) for one in read[run.name][0])
+        if any(profile in (image.scores or ()) for image in read[run.name][0])
     ]
     columns = (
         *run_column(runs),
@@ -46,7 +48,7 @@ def composition_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounte
     notes = [
         "official: the published rules; official-code: the published code with its slips; logic: 1 if the formula of "
         f"the prompt holds, and else 0. {_OVERALL} is the mean of all tasks, where each has a score; the paper has "
-        f"none. {rule_text(how.missing, of_scores=True)}."
+        f"none. {rule_text(rules.missing, of_scores=True)}."
     ]
     if any(_HARD in made_of for _, made_of in read.values()):
         notes.append(
@@ -59,7 +61,7 @@ def composition_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounte
     return (Table("compositions", "Mean scores, by profile", columns, tuple(rows), tuple(notes)),)
 
 
-def _read(run: SeenRun, how: HowCounted) -> tuple[list[_ImageScores], set[str]]:
+def _read_run(run: SeenRun, rules: HowCounted) -> tuple[list[_ImageScores], set[str]]:
     """Return the scores of the images of a run, and what those of noun phrases are made of."""
     images = []
     made_of: set[str] = set()
@@ -70,20 +72,20 @@ def _read(run: SeenRun, how: HowCounted) -> tuple[list[_ImageScores], set[str]]:
             if isinstance(source := verdict.evidence.get("score_from"), str):
                 made_of.add(source)
         else:
-            is_zero = isinstance(verdict, Unscored) and how.missing == "fail"
+            is_zero = isinstance(verdict, Unscored) and rules.missing == "fail"
             images.append(_ImageScores(level, dict.fromkeys(COMPOSITION_PROFILES, 0.0) if is_zero else None))
     return images, made_of
 
 
-def _means(suite: Benchmark, images: Sequence[_ImageScores], profile: str, levels: Sequence[int]) -> list[Cell]:
+def _mean_cells(suite: Benchmark, images: Sequence[_ImageScores], profile: str, levels: Sequence[int]) -> list[Cell]:
     means: list[Cell] = []
     by_level: dict[int, float] = {}
     for level in levels:
-        those = [one for one in images if one.level == level]
-        scores = [one.scores[profile] for one in those if one.scores is not None and profile in one.scores]
+        group = [image for image in images if image.level == level]
+        scores = [image.scores[profile] for image in group if image.scores is not None and profile in image.scores]
         if scores:
             by_level[level] = fmean(scores)
-        means.append(Number(by_level.get(level), scored=len(scores), expected=len(those)) if scores else Number(None))
+        means.append(Number(by_level.get(level), scored=len(scores), expected=len(group)) if scores else Number(None))
     whole = suite.bands.get(_OVERALL, ())
     overall = [by_level[level] for level in whole if level in by_level]
     return [*means, Number(fmean(overall) if whole and len(overall) == len(whole) else None)]
@@ -93,7 +95,7 @@ def _share_note(suite: Benchmark, runs: Sequence[SeenRun]) -> str:
     """Return how many items of each task were translated into formulas."""
     items = {item.id: item for run in runs for item in run.record.suite_items()}
     shares = translated_shares(items.values())
-    counts = [f"{one.translated:,} of {one.items:,} {level_head(suite, one.level)}" for one in shares]
-    translated, total = sum(one.translated for one in shares), sum(one.items for one in shares)
+    counts = [f"{share.translated:,} of {share.items:,} {level_head(suite, share.level)}" for share in shares]
+    translated, total = sum(share.translated for share in shares), sum(share.items for share in shares)
     share = f" ({100 * translated / total:.1f} %)" if total else ""
     return f"Our reader translated {translated:,} of {total:,} prompts{share} into formulas: {', '.join(counts)}."

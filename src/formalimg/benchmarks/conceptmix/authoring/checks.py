@@ -14,19 +14,27 @@ from typing import Any
 from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.outcomes import Rejection
 from formalimg.benchmarks.authoring.task import clean_prompt
-from formalimg.benchmarks.conceptmix.authoring.answers import (
+from formalimg.benchmarks.conceptmix.authoring.templates import (
     BindingAnswer,
     CaptionAnswer,
+    ConceptMixture,
     RepeatedAnswer,
     ValidityAnswer,
 )
-from formalimg.benchmarks.conceptmix.authoring.templates import ConceptMixture
-from formalimg.benchmarks.conceptmix.binding import binding_changes
 from formalimg.benchmarks.conceptmix.completion import lacks_size_reference
 from formalimg.benchmarks.conceptmix.pools import Pools
 from formalimg.benchmarks.conceptmix.prompt_check import extra_concepts, missing_concepts
 from formalimg.benchmarks.conceptmix.questions import template_questions
-from formalimg.benchmarks.conceptmix.spec import ATTRIBUTES, Binding, BindingError, BoundConcept, BoundObject, Concept
+from formalimg.benchmarks.conceptmix.spec import (
+    ATTRIBUTES,
+    OPEN,
+    Binding,
+    BindingError,
+    BoundConcept,
+    BoundObject,
+    Concept,
+    SpatialRelation,
+)
 
 _WRONG = re.compile(r"\W*wrong\b", re.IGNORECASE)
 """How chat models begin who would rather say no in the place of the caption, as the paper lets them."""
@@ -38,7 +46,7 @@ def check_caption(answer: CaptionAnswer, mix: ConceptMixture, pools: Pools) -> s
         return Rejection("called impossible", _in_one_line(answer.why))
     if _WRONG.match(answer.caption):
         return Rejection("called impossible", _in_one_line(answer.caption))
-    return _sound(answer.caption, mix, pools)
+    return _check_words(answer.caption, mix, pools)
 
 
 def caption_after_check(
@@ -51,23 +59,23 @@ def caption_after_check(
         return caption
     if _WRONG.match(answer.caption):
         return Rejection("check: invalid", _in_one_line(answer.caption))
-    return _sound(answer.caption, mix, pools)
+    return _check_words(answer.caption, mix, pools)
 
 
-def _sound(caption: str, mix: ConceptMixture, pools: Pools) -> str | Rejection:
+def _check_words(caption: str, mix: ConceptMixture, pools: Pools) -> str | Rejection:
     words = clean_prompt(caption)
     if isinstance(words, Rejection):
         return words
     missing = missing_concepts(words, mix.concepts, mix.binding)
     if missing:
-        return Rejection("concept not said", f"{_named(missing)}: {truncate(words, 200, 50)}")
+        return Rejection("concept not said", f"{_format_concepts(missing)}: {truncate(words, 200, 50)}")
     added = extra_concepts(words, mix.concepts, mix.binding, pools)
     if added:
-        return Rejection("something added", f"{_named(added)}: {truncate(words, 200, 50)}")
+        return Rejection("something added", f"{_format_concepts(added)}: {truncate(words, 200, 50)}")
     return words
 
 
-def _named(concepts: tuple[Concept, ...]) -> str:
+def _format_concepts(concepts: tuple[Concept, ...]) -> str:
     return ", ".join(f"{category} {value}" for category, value in concepts)
 
 
@@ -83,7 +91,7 @@ def is_incomplete(binding: Binding) -> bool:
     return binding.is_open or lacks_size_reference(binding)
 
 
-def complete_binding_from(given: Binding, answer: BindingAnswer, pools: Pools) -> Binding | Rejection:
+def complete_binding_from(before: Binding, answer: BindingAnswer, pools: Pools) -> Binding | Rejection:
     """Return the binding of an answer, if it only fills what was open."""
     try:
         after = Binding.from_json(answer.model_dump(by_alias=True, exclude_none=True))
@@ -91,14 +99,91 @@ def complete_binding_from(given: Binding, answer: BindingAnswer, pools: Pools) -
         return Rejection("binding unfit", truncate(str(error), 250, 50))
     if is_incomplete(after):
         return open_relations()
-    changes = binding_changes(given, after) or _needless(given, after)
+    changes = binding_changes(before, after) or _find_needless_object(before, after)
     if changes:
         return Rejection("binding changed", truncate(changes, 250, 50))
-    for thing in after.objects[len(given.objects) :]:
-        objection = _objection_to(thing, given, pools)
+    for thing in after.objects[len(before.objects) :]:
+        objection = _objection_to(thing, before, pools)
         if objection is not None:
             return objection
     return after
+
+
+def binding_changes(before: Binding, after: Binding) -> str | None:
+    """Describe how a completed binding changes what was given.
+
+    To complete a binding is to fill in the open ids of its relations, each with two different objects, and to add
+    objects that have an item and nothing else. Anything more is a change, and so is anything left open.
+    """
+    changes = (
+        _object_list_changes(before, after),
+        _style_changes(before, after),
+        _relation_list_changes(before, after),
+    )
+    return "; ".join(change for group in changes for change in group) or None
+
+
+def _object_list_changes(before: Binding, after: Binding) -> Iterator[str]:
+    for number, obj in enumerate(before.objects, 1):
+        if number > len(after.objects):
+            yield f"object {number} ({obj.item}) is missing"
+        else:
+            yield from _object_changes(f"object {number}", obj, after.objects[number - 1])
+    for number, obj in enumerate(after.objects[len(before.objects) :], len(before.objects) + 1):
+        if obj.attributes:
+            listed = ", ".join(f"{category} {value}" for category, value in obj.attributes.items())
+            yield f"object {number} ({obj.item}) was added and may have an item only, but it has {listed}"
+
+
+def _object_changes(name: str, before: BoundObject, after: BoundObject) -> Iterator[str]:
+    if before.item != after.item:
+        yield f"the item of {name} was {before.item!r} and is now {after.item!r}"
+    for category in {**before.attributes, **after.attributes}:
+        old, new = before.attributes.get(category), after.attributes.get(category)
+        if old is None:
+            yield f"{name} ({before.item}) had no {category} and is now given {new!r}"
+        elif new is None:
+            yield f"{name} ({before.item}) has lost its {category} {old!r}"
+        elif old != new:
+            yield f"the {category} of {name} ({before.item}) was {old!r} and is now {new!r}"
+
+
+def _style_changes(before: Binding, after: Binding) -> Iterator[str]:
+    if before.style is None and after.style is not None:
+        yield f"there was no style and now there is {after.style!r}"
+    elif before.style is not None and after.style is None:
+        yield f"the style {before.style!r} is missing"
+    elif before.style != after.style:
+        yield f"the style was {before.style!r} and is now {after.style!r}"
+
+
+def _relation_list_changes(before: Binding, after: Binding) -> Iterator[str]:
+    for number, relation in enumerate(before.relations, 1):
+        if number > len(after.relations):
+            yield f"relation {number} ({relation.name}) is missing"
+        else:
+            yield from _relation_changes(
+                f"relation {number}", relation, after.relations[number - 1], len(after.objects)
+            )
+    for number, relation in enumerate(after.relations[len(before.relations) :], len(before.relations) + 1):
+        yield f"relation {number} ({relation.name}) was added, but only objects may be"
+
+
+def _relation_changes(name: str, before: SpatialRelation, after: SpatialRelation, objects: int) -> Iterator[str]:
+    if before.name != after.name:
+        yield f"{name} was {before.name!r} and is now {after.name!r}; names and order must stay"
+    elif before.description != after.description:
+        yield f"the description of {name} ({before.name}) was {before.description!r} and is now {after.description!r}"
+    ends = (("ObjectA_id", before.first, after.first), ("ObjectB_id", before.second, after.second))
+    for key, old, new in ends:
+        if old is not None and old != new:
+            yield f"{key} of {name} ({before.name}) was {old} and is now {OPEN if new is None else new}"
+        elif new is None:
+            yield f"{key} of {name} ({before.name}) is still {OPEN!r}; fill in the id of an object"
+        elif not 1 <= new <= objects:
+            yield f"{key} of {name} ({before.name}) is {new}, but objects are 1 to {objects}"
+    if after.first is not None and after.first == after.second:
+        yield f"{name} ({before.name}) is between object {after.first} and itself; it needs two objects"
 
 
 def open_relations() -> Rejection:
@@ -106,11 +191,11 @@ def open_relations() -> Rejection:
     return Rejection("binding left open", "a relation whose objects are not said, or a size with nothing beside it")
 
 
-def _needless(given: Binding, after: Binding) -> str | None:
+def _find_needless_object(before: Binding, after: Binding) -> str | None:
     """Return an added object that neither a relation nor a size needs."""
     related = {end for relation in after.relations for end in (relation.first, relation.second)}
-    spared = 1 if lacks_size_reference(given) else 0
-    for number in range(len(given.objects) + 1, len(after.objects) + 1):
+    spared = 1 if lacks_size_reference(before) else 0
+    for number in range(len(before.objects) + 1, len(after.objects) + 1):
         if number in related:
             continue
         if spared == 0:
@@ -119,13 +204,13 @@ def _needless(given: Binding, after: Binding) -> str | None:
     return None
 
 
-def _objection_to(added: BoundObject, given: Binding, pools: Pools) -> Rejection | None:
+def _objection_to(added: BoundObject, before: Binding, pools: Pools) -> Rejection | None:
     item = added.item
     if not item.isprintable() or item.strip() != item or len(item) > _LONGEST_ITEM:
         return Rejection("binding unfit", f"an added object must be one or two words: {truncate(item, 50, 20)}")
-    if any(thing.item == item and "number" in thing.attributes for thing in given.objects):
+    if any(thing.item == item and "number" in thing.attributes for thing in before.objects):
         return Rejection("binding changed", f"another {item} was added to a given number of them")
-    more = [concept for concept in extra_concepts(item, (), given, pools) if concept.category != "object"]
+    more = [concept for concept in extra_concepts(item, (), before, pools) if concept.category != "object"]
     if more:
         return Rejection("binding changed", f"the added {item} brings the {more[0].category} {more[0].value}")
     return None
@@ -136,7 +221,7 @@ _WORD = re.compile(r"[^\W_]+")
 _INDEFINITE = ("a", "an", "one", "another")
 
 
-def ordered_questions(questions: Sequence[str], mix: ConceptMixture, pools: Pools) -> tuple[str, ...] | Rejection:
+def check_questions(questions: Sequence[str], mix: ConceptMixture, pools: Pools) -> tuple[str, ...] | Rejection:
     """Return the questions in the order of the concepts, if there is one for each.
 
     A question says its concept, of the right object and in the right direction, names all objects that the concept is
@@ -152,31 +237,40 @@ def ordered_questions(questions: Sequence[str], mix: ConceptMixture, pools: Pool
     ours = template_questions(mix.concepts, mix.binding)
     for number, (line, bound) in enumerate(zip(lines, mix.concepts, strict=True)):
         repeated = line in lines[:number] and mix.statements[number] not in mix.statements[:number]
-        own = _pairs(f"{mix.statements[number]} . {ours[number]}")
-        if repeated or not _asks_for(line, bound, mix.binding, own, pools):
+        own_pairs = frozenset(pairwise(_split_words(f"{mix.statements[number]} . {ours[number]}")))
+        if repeated or not _asks_for(line, bound, mix.binding, own_pairs, pools):
             category, value = bound.concept
             return Rejection("question out of order", f"not for {category} {value}: {truncate(line, 200, 50)}")
     return lines
 
 
-def _asks_for(line: str, bound: BoundConcept, binding: Binding, own: Collection[tuple[str, str]], pools: Pools) -> bool:
+def _asks_for(
+    line: str, bound: BoundConcept, binding: Binding, own_pairs: Collection[tuple[str, str]], pools: Pools
+) -> bool:
     """Return whether a question asks for exactly this concept."""
-    words = _words(line)
-    if words[:1] not in ([beginning] for beginning in _data()["beginnings"]) or line.count("?") > 1:
+    words = _split_words(line)
+    if words[:1] not in ([beginning] for beginning in _load_words()["beginnings"]) or line.count("?") > 1:
         return False
     category = bound.concept.category
-    if any(not _is_own(words, place, own) for place in _turning(words, _data()["fitting"].get(category, ()))):
+    if any(
+        not _is_own(words, index, own_pairs)
+        for index in _find_turning_words(words, _load_words()["fitting"].get(category, ()))
+    ):
         return False
-    if _asks_for_one_of_several(words, bound, binding, own):
+    if _asks_for_one_of_several(words, bound, binding, own_pairs):
         return False
-    alone, about = _alone(bound, binding)
-    objects = [BoundConcept(Concept("object", thing.item), (number,)) for number, thing in enumerate(about.objects, 1)]
-    asked = (alone, *(one for one in objects if set(one.objects) & set(alone.objects)))
+    alone, alone_binding = _isolate_concept(bound, binding)
+    objects = [
+        BoundConcept(Concept("object", thing.item), (number,)) for number, thing in enumerate(alone_binding.objects, 1)
+    ]
+    requested = (alone, *(obj for obj in objects if set(obj.objects) & set(alone.objects)))
     plain = line if category in ("object", "number") else _without_descriptions(line, bound, binding)
-    return not missing_concepts(plain, asked, about) and not extra_concepts(plain, asked, about, pools)
+    return not missing_concepts(plain, requested, alone_binding) and not extra_concepts(
+        plain, requested, alone_binding, pools
+    )
 
 
-def _alone(bound: BoundConcept, binding: Binding) -> tuple[BoundConcept, Binding]:
+def _isolate_concept(bound: BoundConcept, binding: Binding) -> tuple[BoundConcept, Binding]:
     """A concept, and a binding of nothing but that concept and its objects; a style may be that of any object."""
     category, value = bound.concept
     numbers = bound.objects or tuple(range(1, len(binding.objects) + 1))
@@ -196,7 +290,7 @@ def _alone(bound: BoundConcept, binding: Binding) -> tuple[BoundConcept, Binding
 
 def _without_descriptions(line: str, bound: BoundConcept, binding: Binding) -> str:
     """The question without words that only tell which object is meant: "the three red cats" are "the cats"."""
-    naming = set(_data()["naming"]["numbers"]) - {bound.concept.value}
+    naming = set(_load_words()["naming"]["numbers"]) - {bound.concept.value}
     for number in bound.objects:
         naming |= {value for value in binding.objects[number - 1].attributes.values() if value != bound.concept.value}
     names = "|".join(re.escape(word) for word in sorted(naming))
@@ -204,42 +298,38 @@ def _without_descriptions(line: str, bound: BoundConcept, binding: Binding) -> s
 
 
 def _asks_for_one_of_several(
-    words: Sequence[str], bound: BoundConcept, binding: Binding, own: Collection[tuple[str, str]]
+    words: Sequence[str], bound: BoundConcept, binding: Binding, own_pairs: Collection[tuple[str, str]]
 ) -> bool:
     """Is it about one of several objects, though all should have the attribute: "is a cat red"?"""
     if bound.concept.category not in ATTRIBUTES or bound.concept.category == "number":
         return False
     thing = binding.objects[bound.objects[0] - 1]
-    item = tuple(_words(thing.item))
+    item = tuple(_split_words(thing.item))
     return thing.attributes.get("number", "1") != "1" and any(
-        words[place] in _INDEFINITE and item[0] in words[place + 1 : place + 4] and not _is_own(words, place, own)
-        for place in range(len(words))
+        words[index] in _INDEFINITE and item[0] in words[index + 1 : index + 4] and not _is_own(words, index, own_pairs)
+        for index in range(len(words))
     )
 
 
-def _turning(words: Sequence[str], fitting: Collection[str]) -> Iterator[int]:
+def _find_turning_words(words: Sequence[str], fitting: Collection[str]) -> Iterator[int]:
     """Where words stand that turn a question into another one."""
-    for phrase in _data()["turning"]:
+    for phrase in _load_words()["turning"]:
         parts = phrase.split()
         if phrase not in fitting:
-            yield from (place for place in range(len(words)) if list(words[place : place + len(parts)]) == parts)
+            yield from (index for index in range(len(words)) if list(words[index : index + len(parts)]) == parts)
 
 
-def _is_own(words: Sequence[str], place: int, own: Collection[tuple[str, str]]) -> bool:
+def _is_own(words: Sequence[str], index: int, own_pairs: Collection[tuple[str, str]]) -> bool:
     """Does a word stand beside the same word as in the concept's own statement or question?"""
-    return any(pair in own for pair in pairwise(words[max(place - 1, 0) : place + 2]))
+    return any(pair in own_pairs for pair in pairwise(words[max(index - 1, 0) : index + 2]))
 
 
-def _pairs(text: str) -> frozenset[tuple[str, str]]:
-    return frozenset(pairwise(_words(text)))
-
-
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
 @cache
-def _data() -> dict[str, Any]:
+def _load_words() -> dict[str, Any]:
     return tomllib.loads(
         (files("formalimg.benchmarks.conceptmix.authoring") / "question_words.toml").read_text(encoding="utf-8")
     )

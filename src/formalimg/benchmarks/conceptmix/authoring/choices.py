@@ -37,16 +37,16 @@ class ConceptChoices(WritingChoices):
     questions: QuestionSource = "model"  # where the questions come from
 
     def __post_init__(self) -> None:
-        for name, known in (
+        for name, choices in (
             ("profile", get_args(PoolProfile)),
             ("only", (None, *CATEGORIES)),
             ("difficulty", (None, *get_args(Difficulty))),
             ("binder", get_args(Binder)),
             ("questions", get_args(QuestionSource)),
         ):
-            given = getattr(self, name)
-            if given not in known:
-                raise FormalimgError(f"unknown {name} {given!r}: known are {', '.join(filter(None, known))}")
+            value = getattr(self, name)
+            if value not in choices:
+                raise FormalimgError(f"unknown {name} {value!r}: known are {', '.join(filter(None, choices))}")
 
     @property
     def made(self) -> tuple[str, ...]:

@@ -1,21 +1,98 @@
-"""Drawn and bound concepts, and the prompt templates filled with them."""
+"""What chat models are sent and answer: drawn concepts in prompt templates, forms of answers, the published talk."""
 
 from __future__ import annotations
 
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, Self
 
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from formalimg.benchmarks.authoring.conversation import Conversation
+from formalimg.benchmarks.authoring.outcomes import Rejection
 from formalimg.benchmarks.authoring.writing_plan import VERSION, AuthoringPlan, Slot
-from formalimg.benchmarks.conceptmix.binding import bind_attributes, bound_concepts
 from formalimg.benchmarks.conceptmix.pools import Pools
 from formalimg.benchmarks.conceptmix.questions import concept_statements
-from formalimg.benchmarks.conceptmix.sampling import draw_concepts
-from formalimg.benchmarks.conceptmix.spec import Binding, BoundConcept, Concept, ConceptSpec, RequestedConcept
+from formalimg.benchmarks.conceptmix.sampling import bind_attributes, draw_concepts
+from formalimg.benchmarks.conceptmix.spec import (
+    Binding,
+    BoundConcept,
+    Concept,
+    ConceptSpec,
+    bound_concepts,
+)
+from formalimg.judges.published_protocol import WordAnswer, parse_json
+from formalimg.models.base import Message
+from formalimg.models.text_answer import TextAnswer
 from formalimg.prompts import load_prompts, read_prompt
+
+
+class ObjectAnswer(BaseModel):
+    """An object of a binding, as published; null for attributes that it has not. Numbers may come as numbers."""
+
+    model_config = ConfigDict(extra="forbid")
+    id: int | str
+    item: str
+    color: str | None = None
+    number: Annotated[int | str, AfterValidator(str)] | None = None
+    shape: str | None = None
+    size: str | None = None
+    texture: str | None = None
+
+
+class RelationAnswer(BaseModel):
+    """A relation of a binding, as published."""
+
+    model_config = ConfigDict(extra="forbid")
+    name: str
+    description: str
+    first: int | str = Field(alias="ObjectA_id")
+    second: int | str = Field(alias="ObjectB_id")
+
+
+class BindingAnswer(BaseModel):
+    """A binding in the published form; whether it makes sense is for others to say."""
+
+    model_config = ConfigDict(extra="forbid")
+    objects: list[ObjectAnswer]
+    style: str | None = None
+    relation: list[RelationAnswer] | None = None
+
+
+class CaptionAnswer(BaseModel):
+    """A caption, or why there can be none."""
+
+    model_config = ConfigDict(extra="forbid")
+    possible: bool
+    why: str
+    caption: str
+
+
+class ValidityAnswer(BaseModel):
+    """Whether a caption makes sense and says what it should."""
+
+    model_config = ConfigDict(extra="forbid")
+    valid: bool
+    why: str
+
+
+class RepeatedAnswer(BaseModel):
+    """The same, and the caption once more: in the published code, what is repeated becomes the prompt."""
+
+    model_config = ConfigDict(extra="forbid")
+    valid: bool
+    why: str
+    caption: str
+
+
+class QuestionsAnswer(BaseModel):
+    """A question for each statement, in their order."""
+
+    model_config = ConfigDict(extra="forbid")
+    questions: list[str]
 
 
 class DrawnConcepts(NamedTuple):
@@ -23,7 +100,7 @@ class DrawnConcepts(NamedTuple):
 
     concepts: tuple[Concept, ...]
     binding: Binding
-    chance: random.Random
+    rng: random.Random
 
 
 @dataclass(frozen=True)
@@ -36,21 +113,15 @@ class ConceptMixture:
 
     def spec(self, questions: Sequence[str]) -> ConceptSpec:
         """Return the spec of an item with these questions."""
-        return ConceptSpec(
-            tuple(
-                RequestedConcept(bound.concept.category, bound.concept.value, statement, question, bound.objects)
-                for bound, statement, question in zip(self.concepts, self.statements, questions, strict=True)
-            ),
-            self.binding,
-        )
+        return ConceptSpec.of(self.concepts, self.statements, questions, self.binding)
 
 
 def draw_mixture(plan: AuthoringPlan, pools: Pools, slot: Slot, attempt: int) -> DrawnConcepts:
     """The concepts of an item's n-th attempt: others for each attempt, and always the same for the same plan."""
-    chance = random.Random(f"write {VERSION} {plan.suite} {plan.seed} {slot.level} {slot.id} {attempt}")
+    rng = random.Random(f"write {VERSION} {plan.suite} {plan.seed} {slot.level} {slot.id} {attempt}")
     choices = plan.choices
-    concepts = draw_concepts(slot.level, pools, chance, profile=choices.profile, only=choices.only)
-    return DrawnConcepts(concepts, bind_attributes(concepts, pools, chance), chance)
+    concepts = draw_concepts(slot.level, pools, rng, profile=choices.profile, only=choices.only)
+    return DrawnConcepts(concepts, bind_attributes(concepts, pools, rng), rng)
 
 
 def make_mixture(concepts: Sequence[Concept], binding: Binding, pools: Pools) -> ConceptMixture:
@@ -59,30 +130,26 @@ def make_mixture(concepts: Sequence[Concept], binding: Binding, pools: Pools) ->
     return ConceptMixture(bound, binding, concept_statements(bound, binding, pools))
 
 
-_OURS = Path(__file__).parent / "prompts"
+_PROMPTS = Path(__file__).parent / "prompts"
 
 
 class ConceptTemplates:
-    """Prompt templates for ConceptMix.
-
-    Attributes:
-        versions: of the texts, by name.
-        is_published: whether the texts are those of the authors.
-    """
+    """Prompt templates for ConceptMix."""
 
     def __init__(self, folder: Path | None = None) -> None:
         """Read the texts."""
-        self._texts = load_prompts(_OURS, folder)
+        self._texts = load_prompts(_PROMPTS, folder)
+        # whether the texts are those of the authors
         self.is_published = bool(self._texts["write-caption"].origin)
         if folder is not None and self.is_published:
             self._texts |= {name: read_prompt(folder / f"{name}.txt") for name in ("binding-again", "caption-again")}
         self.versions = {name: text.version for name, text in self._texts.items()}
 
-    def asking_to_bind(self, binding: Binding) -> str:
+    def binding_request(self, binding: Binding) -> str:
         """Return the prompt for completing a binding."""
-        return self._texts["write-binding"].fill({"binding": _json(binding)})
+        return self._texts["write-binding"].fill({"binding": _format_binding(binding)})
 
-    def asking_for_caption(self, mix: ConceptMixture) -> str:
+    def caption_request(self, mix: ConceptMixture) -> str:
         """Return the prompt for the caption."""
         values = _statement_list(mix)
         if self.is_published:
@@ -93,17 +160,17 @@ class ConceptTemplates:
         """Return a text of the authors that is none of ours."""
         return self._texts[name].fill({})
 
-    def asking_to_check(self, mix: ConceptMixture, caption: str, *, repeat: bool) -> str:
+    def check_request(self, mix: ConceptMixture, caption: str, *, repeat: bool) -> str:
         """Return the prompt for the checker, which may have to repeat the caption as in the published code."""
         return self._texts["repeat-caption" if repeat else "check-caption"].fill(
             {**_statement_list(mix), "caption": caption}
         )
 
-    def asking_for_questions(self, mix: ConceptMixture, caption: str) -> str:
+    def questions_request(self, mix: ConceptMixture, caption: str) -> str:
         """Return the prompt for the questions."""
         return self._texts["write-questions"].fill(
             {
-                "statements": _listed(mix.statements),
+                "statements": _number_lines(mix.statements),
                 "caption": caption,
                 "count": str(len(mix.statements)),
                 "first": mix.concepts[0].concept.value,
@@ -112,12 +179,111 @@ class ConceptTemplates:
 
 
 def _statement_list(mix: ConceptMixture) -> dict[str, str]:
-    return {"statements": _listed(mix.statements), "binding": _json(mix.binding)}
+    return {"statements": _number_lines(mix.statements), "binding": _format_binding(mix.binding)}
 
 
-def _listed(statements: Sequence[str]) -> str:
+def _number_lines(statements: Sequence[str]) -> str:
     return "\n".join(f"{number}. {statement}" for number, statement in enumerate(statements, 1))
 
 
-def _json(binding: Binding) -> str:
+def _format_binding(binding: Binding) -> str:
     return json.dumps(binding.to_json(), ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class ItemTalk:
+    """The conversation about one item: each request stands alone, and is answered in the form of a schema."""
+
+    talk: Conversation  # asks the models
+    texts: ConceptTemplates
+
+    async def bind(self, binding: Binding) -> BindingAnswer | Rejection:
+        """Return the binding with what was open filled in."""
+        return await self.talk.ask("writer", self.texts.binding_request(binding), BindingAnswer)
+
+    async def write(self, mix: ConceptMixture) -> CaptionAnswer | Rejection:
+        """Return the caption."""
+        return await self.talk.ask("writer", self.texts.caption_request(mix), CaptionAnswer)
+
+    async def check(
+        self, mix: ConceptMixture, caption: str, *, repeat: bool
+    ) -> ValidityAnswer | RepeatedAnswer | Rejection:
+        """Return what the checker says of the caption; with `repeat`, it has to repeat it."""
+        form: type[ValidityAnswer | RepeatedAnswer] = RepeatedAnswer if repeat else ValidityAnswer
+        return await self.talk.ask("checker", self.texts.check_request(mix, caption, repeat=repeat), form)
+
+    async def ask_questions(self, mix: ConceptMixture, caption: str) -> QuestionsAnswer | Rejection:
+        """Return a question for each statement."""
+        return await self.talk.ask("writer", self.texts.questions_request(mix, caption), QuestionsAnswer)
+
+
+_NO = "WRONG"
+
+
+class WrittenBinding(TextAnswer):
+    """A binding as JSON, perhaps in a code fence."""
+
+    binding: BindingAnswer
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Read the JSON."""
+        try:
+            return cls(
+                binding=BindingAnswer.model_validate(parse_json(text.removeprefix("```json").removesuffix("```")))
+            )
+        except ValidationError as error:
+            raise ValueError("it is not a binding") from error
+
+
+@dataclass(frozen=True)
+class PublishedTalk(ItemTalk):
+    """The conversation by which the published code writes an item, with the authors' texts; answers are plain words.
+
+    Binding: the JSON is asked for once more by itself. Caption: the checker reads on where the writer ended, and so
+    does who writes the questions, without the check in between. Whoever begins with WRONG says no.
+    """
+
+    # the request for the caption and its answer, on which checker and questions follow
+    turns: list[Message] = field(default_factory=list)
+
+    async def bind(self, binding: Binding) -> BindingAnswer | Rejection:
+        """Return the binding with what was open filled in."""
+        request = self.texts.binding_request(binding)
+        first = await self.talk.ask("writer", request, WordAnswer)
+        if isinstance(first, Rejection):
+            return first
+        before = (Message("user", (request,)), Message("assistant", (first.text,)))
+        answer = await self.talk.ask("writer", self.texts.published("binding-again"), WrittenBinding, before=before)
+        return answer if isinstance(answer, Rejection) else answer.binding
+
+    async def write(self, mix: ConceptMixture) -> CaptionAnswer | Rejection:
+        """Return the caption."""
+        request = self.texts.caption_request(mix)
+        answer = await self.talk.ask("writer", request, WordAnswer)
+        if isinstance(answer, Rejection):
+            return answer
+        self.turns[:] = (Message("user", (request,)), Message("assistant", (answer.text,)))
+        is_no = answer.text.startswith(_NO)
+        return CaptionAnswer(possible=not is_no, why=answer.text if is_no else "", caption=answer.text)
+
+    async def check(
+        self, mix: ConceptMixture, caption: str, *, repeat: bool
+    ) -> ValidityAnswer | RepeatedAnswer | Rejection:
+        """Return what the checker says of the caption; with `repeat`, its words are the caption."""
+        answer = await self.talk.ask("checker", self.texts.published("caption-again"), WordAnswer, before=self.turns)
+        if isinstance(answer, Rejection):
+            return answer
+        is_no = answer.text.startswith(_NO)
+        reason = answer.text if is_no else ""
+        if repeat:
+            return RepeatedAnswer(valid=not is_no, why=reason, caption=answer.text)
+        return ValidityAnswer(valid=not is_no, why=reason)
+
+    async def ask_questions(self, mix: ConceptMixture, caption: str) -> QuestionsAnswer | Rejection:
+        """Return the questions, one on each line that is not blank."""
+        request = self.texts.questions_request(mix, "")
+        answer = await self.talk.ask("writer", request, WordAnswer, before=self.turns)
+        if isinstance(answer, Rejection):
+            return answer
+        return QuestionsAnswer(questions=[line for line in answer.text.split("\n") if line.strip()])

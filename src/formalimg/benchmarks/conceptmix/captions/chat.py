@@ -18,8 +18,14 @@ from pydantic import BaseModel, ConfigDict
 from formalimg._util.aio import run_sync
 from formalimg._util.databases import has_no_schema, open_untrusted, require_our_schema
 from formalimg._util.strict_json import StoredValueError, stored_integer
-from formalimg.benchmarks.conceptmix.captions.categories import MASKS, Category, categories_to_mask
-from formalimg.benchmarks.conceptmix.captions.files import Caption, CaptionResult, read_captions
+from formalimg.benchmarks.conceptmix.captions.files import (
+    MASKS,
+    Caption,
+    CaptionResult,
+    categories_to_mask,
+    read_captions,
+)
+from formalimg.benchmarks.conceptmix.spec import Category
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Message, Unanswered, Usage
 from formalimg.models.pricing import price_of
@@ -72,15 +78,19 @@ class CaptionAnswerCache:
     def get(self, caption: str) -> int | None:
         """Return the mask of the categories of a caption; None if it is not cached."""
         try:
-            row = self._database.execute("select found from answers where caption = ?", (_key(caption),)).fetchone()
+            row = self._database.execute(
+                "select found from answers where caption = ?", (_hash_caption(caption),)
+            ).fetchone()
             return None if row is None else stored_integer(row[0], "found", 0, MASKS - 1)
         except (sqlite3.Error, StoredValueError) as error:
             raise FormalimgError(f"{self._path} cannot be used: {error}; choose another folder") from error
 
-    def put(self, caption: str, found: int, raw: str) -> None:
+    def put(self, caption: str, mask: int, raw: str) -> None:
         """Store an answer."""
         try:
-            self._database.execute("insert or ignore into answers values (?, ?, ?)", (_key(caption), found, raw))
+            self._database.execute(
+                "insert or ignore into answers values (?, ?, ?)", (_hash_caption(caption), mask, raw)
+            )
         except sqlite3.Error as error:
             raise FormalimgError(f"cannot write {self._path}: {error}; the same command goes on from here") from error
 
@@ -101,7 +111,7 @@ class CaptionAnswerCache:
                 )
 
 
-def _key(caption: str) -> str:
+def _hash_caption(caption: str) -> str:
     return hashlib.sha256(caption.encode()).hexdigest()
 
 
@@ -109,9 +119,9 @@ _QUEUED_PER_CALL = 4
 """How many captions are queued for each concurrent call: one slow answer must not hold up the others."""
 
 
-def load_question(own: Path | None = None) -> Prompt:
+def load_question(folder: Path | None = None) -> Prompt:
     """Return the prompt for the categories of a caption: built in, or `find-categories.txt` of the user's folder."""
-    return load_prompts(Path(__file__).parent / "prompts", own)["find-categories"]
+    return load_prompts(Path(__file__).parent / "prompts", folder)["find-categories"]
 
 
 def render_question(caption: str, question: Prompt) -> str:
@@ -151,9 +161,9 @@ class CaptionClassifier:
             for caption in captions:
                 queue.append((caption, self._task(caption.text, limit)))
                 if len(queue) >= _QUEUED_PER_CALL * self.model.concurrency:
-                    yield await _result(*queue.popleft())
+                    yield await _await_result(*queue.popleft())
             while queue:
-                yield await _result(*queue.popleft())
+                yield await _await_result(*queue.popleft())
         finally:
             for _, task in queue:
                 task.cancel()
@@ -167,25 +177,25 @@ class CaptionClassifier:
         return self._in_flight[text]
 
     async def _mask(self, text: str, limit: asyncio.Semaphore) -> int | Unanswered:
-        known = self.cache.get(text)
-        if known is not None:
-            return known
+        cached = self.cache.get(text)
+        if cached is not None:
+            return cached
         async with limit:
             prompt = render_question(text, self.question)
             reply = await self.model.ask([Message("user", (prompt,))], CategoriesFound)
         self.cost = None if self.cost is None or reply.cost is None else self.cost + reply.cost
         if isinstance(reply, Unanswered):
             return reply
-        found = categories_to_mask(reply.value.categories)
-        self.cache.put(text, found, reply.raw)
-        return found
+        mask = categories_to_mask(reply.value.categories)
+        self.cache.put(text, mask, reply.raw)
+        return mask
 
 
-async def _result(caption: Caption, task: asyncio.Task[int | Unanswered]) -> CaptionResult:
-    found = await task
-    if isinstance(found, Unanswered):
-        return CaptionResult(caption, None, unanswered=found.kind, reason=found.reason)
-    return CaptionResult(caption, found)
+async def _await_result(caption: Caption, task: asyncio.Task[int | Unanswered]) -> CaptionResult:
+    outcome = await task
+    if isinstance(outcome, Unanswered):
+        return CaptionResult(caption, None, unanswered=outcome.kind, reason=outcome.reason)
+    return CaptionResult(caption, outcome)
 
 
 _CHARACTERS_PER_TOKEN = 4
@@ -217,16 +227,16 @@ def estimate_caption_study(
     question = load_question(prompts)
     folder = Path(out) if out is not None and (Path(out) / ANSWERS_FILE).exists() else None
     captions, tokens, first = 0, 0, ""
-    seen: set[str] = set()
+    texts: set[str] = set()
     with closing(CaptionAnswerCache(folder, classifier_settings(model, question))) as cache:
         for caption in read_captions(Path(path), column=column, limit=limit):
             captions += bool(caption.text)
-            if caption.text and caption.text not in seen and cache.get(caption.text) is None:
-                seen.add(caption.text)
+            if caption.text and caption.text not in texts and cache.get(caption.text) is None:
+                texts.add(caption.text)
                 prompt = render_question(caption.text, question)
                 tokens += len(prompt) // _CHARACTERS_PER_TOKEN + _SCHEMA_TOKENS
                 first = first or prompt
     if not captions:
         raise FormalimgError(f"there are no captions in {path}: give a file with at least one")
-    usage = Usage(input_tokens=tokens, output_tokens=_ANSWER_TOKENS * len(seen))
-    return CaptionEstimate(captions, len(seen), price_of(model).cost(usage) if seen else 0.0, first)
+    usage = Usage(input_tokens=tokens, output_tokens=_ANSWER_TOKENS * len(texts))
+    return CaptionEstimate(captions, len(texts), price_of(model).cost(usage) if texts else 0.0, first)

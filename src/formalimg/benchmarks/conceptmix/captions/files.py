@@ -1,19 +1,100 @@
-"""Read captions from text, JSONL, CSV and TSV files, and write the result of each caption; both as a stream."""
+"""Captions of files, the categories that they mention as bit masks and in counts, and files of results.
+
+Text, JSONL, CSV and TSV files are read, and results written, as a stream.
+"""
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, TextIO
 
+from formalimg._util.strict_json import is_utf8
 from formalimg._util.text import csv_table
-from formalimg.benchmarks.conceptmix.captions.categories import CATEGORIES, Category, mask_to_categories
 from formalimg.benchmarks.conceptmix.captions.mentions import CategoryMention
+from formalimg.benchmarks.conceptmix.spec import CATEGORIES, Category
 from formalimg.errors import FormalimgError
+
+BITS: dict[Category, int] = {category: 1 << index for index, category in enumerate(CATEGORIES)}
+"""The bit of each category in a mask, which stands for a set of categories."""
+
+MASKS = 1 << len(CATEGORIES)
+"""The number of different sets of categories."""
+
+
+def categories_to_mask(categories: Iterable[Category]) -> int:
+    """Return the mask of a set of categories."""
+    return sum(BITS[category] for category in set(categories))
+
+
+def mask_to_categories(mask: int) -> tuple[Category, ...]:
+    """Return the categories of a mask, in their order."""
+    return tuple(category for category, bit in BITS.items() if mask & bit)
+
+
+@dataclass(frozen=True)
+class CategoryCounts:
+    """How many captions mention exactly which categories."""
+
+    by_set: tuple[int, ...]  # for each mask, how many captions mention just these categories
+
+    @property
+    def captions(self) -> int:
+        """The number of captions."""
+        return sum(self.by_set)
+
+    @property
+    def histogram(self) -> tuple[int, ...]:
+        """The number of captions that mention no category, one, and so on up to all eight."""
+        counts = [0] * (len(CATEGORIES) + 1)
+        for mask, count in enumerate(self.by_set):
+            counts[mask.bit_count()] += count
+        return tuple(counts)
+
+    @property
+    def captions_with(self) -> Mapping[Category, int]:
+        """The number of captions that mention each category."""
+        return {category: self.together(category, category) for category in CATEGORIES}
+
+    def together(self, first: Category, second: Category) -> int:
+        """Return how many captions mention both categories."""
+        bits = BITS[first] | BITS[second]
+        return sum(count for mask, count in enumerate(self.by_set) if mask & bits == bits)
+
+    def share(self, count: int) -> float | None:
+        """Return a count as a share of all captions; None if there are none."""
+        return count / self.captions if self.captions else None
+
+    @property
+    def mean(self) -> float | None:
+        """The mean number of categories per caption; None without captions."""
+        total = sum(size * count for size, count in enumerate(self.histogram))
+        return total / self.captions if self.captions else None
+
+    @property
+    def deviation(self) -> float | None:
+        """The standard deviation of that number; None with less than two captions."""
+        if self.captions < 2 or self.mean is None:
+            return None
+        squares = sum(count * (size - self.mean) ** 2 for size, count in enumerate(self.histogram))
+        return math.sqrt(squares / (self.captions - 1))
+
+    @property
+    def maximum(self) -> int | None:
+        """The largest number of categories in one caption; None without captions."""
+        return max((size for size, count in enumerate(self.histogram) if count), default=None)
+
+    def having(self, category: Category) -> CategoryCounts:
+        """Return the counts of the captions alone that mention a category."""
+        bit = BITS[category]
+        return CategoryCounts(tuple(count if mask & bit else 0 for mask, count in enumerate(self.by_set)))
+
 
 DEFAULT_COLUMNS = ("caption", "prompt", "text")
 """The columns of captions in tables, in this order, unless the user names one."""
@@ -34,13 +115,13 @@ def read_captions(path: Path, *, column: str | None = None, limit: int | None = 
         )
     if limit is not None and limit <= 0:
         return
-    found = 0
+    count = 0
     try:
         with path.open(encoding="utf-8-sig", newline="\n" if path.suffix not in (".csv", ".tsv") else "") as file:
-            for caption in _READERS.get(path.suffix, _lines)(file, path, column):
+            for caption in _READERS.get(path.suffix, _read_lines)(file, path, column):
                 yield caption
-                found += bool(caption.text)
-                if found == limit:
+                count += bool(caption.text)
+                if count == limit:
                     return
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}; give a file with captions") from error
@@ -50,12 +131,12 @@ def read_captions(path: Path, *, column: str | None = None, limit: int | None = 
         raise FormalimgError(f"{path} cannot be read as a table: {error}") from error
 
 
-def _lines(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
+def _read_lines(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
     for number, line in enumerate(file, 1):
         yield Caption(number, line.strip())
 
 
-def _records(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
+def _read_records(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
     field = column
     for number, line in enumerate(file, 1):
         if not line.strip():
@@ -67,23 +148,23 @@ def _records(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
             raise FormalimgError(f"line {number} of {path} is not JSON: {error}") from error
         if not isinstance(record, dict):
             raise FormalimgError(f"line {number} of {path} is not a JSON object: give one with a field for the caption")
-        field = field or _column(list(record), path, None)
+        field = field or _find_column(list(record), path, None)
         text = record.get(field, 0)
         if text is not None and not isinstance(text, str):
             raise FormalimgError(
                 f"line {number} of {path} has no text in the field {field}: fix it or name another one"
             )
-        if not _can_be_written(text or ""):
+        if not is_utf8(text or ""):
             raise FormalimgError(f"line {number} of {path} has half a character (a lone surrogate): fix it")
         yield Caption(number, (text or "").strip())
 
 
-def _rows(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
+def _read_rows(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
     rows = csv.reader(file, delimiter="\t" if path.suffix == ".tsv" else ",", strict=True)
     header = next(rows, None)
     if header is None:
         return
-    index = header.index(_column(header, path, column))
+    index = header.index(_find_column(header, path, column))
     line = rows.line_num + 1
     for row in rows:
         if row and len(row) <= index:
@@ -92,15 +173,7 @@ def _rows(file: TextIO, path: Path, column: str | None) -> Iterator[Caption]:
         line = rows.line_num + 1
 
 
-def _can_be_written(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _column(columns: list[str], path: Path, chosen: str | None) -> str:
+def _find_column(columns: list[str], path: Path, chosen: str | None) -> str:
     for name in DEFAULT_COLUMNS if chosen is None else (chosen,):
         if name in columns:
             return name
@@ -110,9 +183,9 @@ def _column(columns: list[str], path: Path, chosen: str | None) -> str:
 
 
 _READERS: dict[str, Callable[[TextIO, Path, str | None], Iterator[Caption]]] = {
-    ".jsonl": _records,
-    ".csv": _rows,
-    ".tsv": _rows,
+    ".jsonl": _read_records,
+    ".csv": _read_rows,
+    ".tsv": _read_rows,
 }
 
 
@@ -151,16 +224,21 @@ class CaptionResultWriter:
     def add(self, result: CaptionResult) -> None:
         """Write the result of the next caption."""
         line, text = result.caption
-        found = None if result.found is None else mask_to_categories(result.found)
-        record: dict[str, object] = {"line": line, "caption": text, "categories": found}
+        categories = None if result.found is None else mask_to_categories(result.found)
+        record: dict[str, object] = {"line": line, "caption": text, "categories": categories}
         if result.mentions:
-            record["words"] = _words_by_category(result)
-        if found is None:
+            words: dict[Category, list[str]] = {}
+            for category, text_part in result.mentions:
+                words.setdefault(category, []).append(text_part)
+            record["words"] = words
+        if categories is None:
             record |= {"unanswered": result.unanswered, "reason": result.reason}
-        marks = [""] * len(CATEGORIES) if found is None else [int(category in found) for category in CATEGORIES]
+        marks = (
+            [""] * len(CATEGORIES) if categories is None else [int(category in categories) for category in CATEGORIES]
+        )
         try:
             self._lines.write(f"{json.dumps(record, ensure_ascii=False)}\n")
-            cells = [line, text, *marks, "" if found is None else len(found), result.unanswered]
+            cells = [line, text, *marks, "" if categories is None else len(categories), result.unanswered]
             self._table.write(csv_table([cells]))
         except OSError as error:
             raise FormalimgError(
@@ -187,10 +265,3 @@ class CaptionResultWriter:
 
     def _part(self, name: str) -> Path:
         return self._folder / f".{name}.part"
-
-
-def _words_by_category(result: CaptionResult) -> Mapping[Category, list[str]]:
-    found: dict[Category, list[str]] = {}
-    for mention in result.mentions:
-        found.setdefault(mention.category, []).append(mention.words)
-    return found

@@ -12,16 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from formalimg._util.io import atomic_write
 from formalimg._util.text import json_text, visible
-from formalimg.benchmarks.conceptmix.captions.categories import CATEGORIES, MASKS, CategoryCounts, categories_to_mask
 from formalimg.benchmarks.conceptmix.captions.files import (
     LINES_FILE,
+    MASKS,
     TABLE_FILE,
     Caption,
     CaptionResult,
     CaptionResultWriter,
+    CategoryCounts,
+    categories_to_mask,
     read_captions,
 )
 from formalimg.benchmarks.conceptmix.captions.mentions import VERSION, find_mentions
+from formalimg.benchmarks.conceptmix.spec import CATEGORIES
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.study_tables import OwnStudy
 from formalimg.reports.tables.format import count_noun
@@ -92,7 +95,7 @@ def caption_study_json(study: CaptionStudy) -> str:
 
 
 def _counts_data(counts: CategoryCounts) -> dict[str, object]:
-    together = {one: {other: counts.together(one, other) for other in CATEGORIES} for one in CATEGORIES}
+    together = {first: {second: counts.together(first, second) for second in CATEGORIES} for first in CATEGORIES}
     return {
         "captions": counts.captions,
         "mean": counts.mean,
@@ -102,7 +105,7 @@ def _counts_data(counts: CategoryCounts) -> dict[str, object]:
         "share_with": {category: counts.share(count) for category, count in counts.captions_with.items()},
         "together": together,
         "share_together": {
-            one: {other: counts.share(count) for other, count in row.items()} for one, row in together.items()
+            first: {second: counts.share(count) for second, count in row.items()} for first, row in together.items()
         },
     }
 
@@ -112,8 +115,8 @@ def caption_study_csv(study: CaptionStudy) -> str:
     lines = ["captions,table,row,column,count,share"]
     for scope, counts in (("all", study.counts), ("with_object", study.with_object)):
         rows = [("histogram", str(size), "", count) for size, count in enumerate(counts.histogram)]
-        for one in CATEGORIES:
-            rows += [("together", one, other, counts.together(one, other)) for other in CATEGORIES]
+        for first in CATEGORIES:
+            rows += [("together", first, second, counts.together(first, second)) for second in CATEGORIES]
         for table, row, column, count in rows:
             share = counts.share(count)
             lines.append(f"{scope},{table},{row},{column},{count},{'' if share is None else format(share, '.6f')}")
@@ -160,7 +163,9 @@ def study_captions(
             settings: dict[str, object] = {"lexicon": f"version {VERSION}"}
             tally.files = stack.enter_context(CaptionResultWriter(folder)) if folder else None
             for caption in captions:
-                tally.add(_look_up(caption))
+                mentions = tuple(find_mentions(caption.text))
+                mask = categories_to_mask(mention.category for mention in mentions)
+                tally.add(CaptionResult(caption, mask, mentions))
         else:
             from formalimg.benchmarks.conceptmix.captions.chat import (  # takes asyncio and pydantic
                 CaptionAnswerCache,
@@ -207,11 +212,6 @@ class _CaptionTally:
         self.on_progress(self.done)
 
 
-def _look_up(caption: Caption) -> CaptionResult:
-    mentions = tuple(find_mentions(caption.text))
-    return CaptionResult(caption, categories_to_mask(mention.category for mention in mentions), mentions)
-
-
 def _not_empty(captions: Iterator[Caption], tally: _CaptionTally) -> Iterator[Caption]:
     for caption in captions:
         if caption.text:
@@ -245,25 +245,25 @@ def caption_study_table(study: CaptionStudy) -> ConsoleRenderable:
 
     lines = [
         Text(visible(line, one_line=True), style="" if number else "bold")
-        for number, line in enumerate(_summary(study))
+        for number, line in enumerate(_summary_lines(study))
     ]
-    return Group(*lines, Text(), render_terminal(_tables(study)))
+    return Group(*lines, Text(), render_terminal(_build_tables(study)))
 
 
-def _summary(study: CaptionStudy) -> Iterator[str]:
+def _summary_lines(study: CaptionStudy) -> Iterator[str]:
     finder = study.asked.get("model") or f"the lexicon, {study.asked['lexicon']}"
     yield f"{count_noun(study.captions, 'caption')} of {study.source}, by {finder}"
-    for counts, whose in ((study.counts, "a caption"), (study.with_object, "a caption that names an object")):
+    for counts, subject in ((study.counts, "a caption"), (study.with_object, "a caption that names an object")):
         if counts.mean is not None:
             spread = "" if counts.deviation is None else f" ± {counts.deviation:.2f}"
-            yield f"{counts.mean:.2f}{spread} categories in {whose}, {counts.maximum} at most ({counts.captions:,})"
+            yield f"{counts.mean:.2f}{spread} categories in {subject}, {counts.maximum} at most ({counts.captions:,})"
     if study.empty:
         yield f"{count_noun(study.empty, 'empty line')} skipped"
     for kind, count in sorted(study.unanswered.items()):
         yield f"{count_noun(count, 'caption')} without an answer ({kind}): in none of the figures below"
 
 
-def _tables(study: CaptionStudy) -> Iterator[Table]:
+def _build_tables(study: CaptionStudy) -> Iterator[Table]:
     counts, with_object = study.counts, study.with_object
     captions, longest = Column("captions", "count"), max(counts.histogram) or 1
     yield Table(
@@ -288,20 +288,20 @@ def _tables(study: CaptionStudy) -> Iterator[Table]:
     yield Table(
         "together",
         "Captions with both categories",
-        (Column("together"), *(Column(other, "count") for other in CATEGORIES)),
-        tuple(TableRow((one, *(counts.together(one, other) for other in CATEGORIES))) for one in CATEGORIES),
+        (Column("together"), *(Column(second, "count") for second in CATEGORIES)),
+        tuple(TableRow((first, *(counts.together(first, second) for second in CATEGORIES))) for first in CATEGORIES),
     )
 
 
-def _count(path: Path, *, column: str | None, limit: int | None) -> int:
+def _count_captions(path: Path, *, column: str | None, limit: int | None) -> int:
     return sum(bool(caption.text) for caption in read_captions(path, column=column, limit=limit))
 
 
-def _estimate(path: Path, model: ChatModel, **options: Any) -> CaptionEstimate:
+def _estimate_study(path: Path, model: ChatModel, **options: Any) -> CaptionEstimate:
     from formalimg.benchmarks.conceptmix.captions.chat import estimate_caption_study  # takes asyncio and pydantic
 
     return estimate_caption_study(path, model, **options)
 
 
-CAPTIONS = OwnStudy(study_captions, caption_study_text, caption_study_table, _count, _estimate)
+CAPTIONS = OwnStudy(study_captions, caption_study_text, caption_study_table, _count_captions, _estimate_study)
 """The study behind `formalimg items captions`."""
