@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from random import SystemRandom
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from formalimg._util.images import png_bytes
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.errors import FormalimgError
 from formalimg.scenes.scene import Scene
@@ -35,15 +37,27 @@ MAX_OBJECTS = 1000
 
 @dataclass(frozen=True)
 class LoadedImage:
-    """An image to be judged.
+    """An image to be judged."""
 
-    Attributes:
-        data: the file as the image model returned it: PNG, JPEG or WebP.
-        pil: the decoded image, upright, in RGB.
-    """
+    data: bytes  # the file as the image model returned it: PNG, JPEG or WebP
+    pil: Image  # the decoded image, upright, in RGB
 
-    data: bytes
-    pil: Image
+
+def load_image(image: Image) -> LoadedImage:
+    """Return an image that was made here, as a PNG file."""
+    return LoadedImage(png_bytes(image), image)
+
+
+def load_uncached(image: Image) -> LoadedImage:
+    """Return an image with other corner pixels, which nobody sees: no cache knows what a judge says of it."""
+    image = image.convert("RGB")
+    rng = SystemRandom()
+    right, bottom = image.width - 1, image.height - 1
+    for corner in ((0, 0), (right, 0), (0, bottom), (right, bottom)):
+        color = image.getpixel(corner)
+        assert isinstance(color, tuple), "it is RGB"
+        image.putpixel(corner, tuple(max(0, value - rng.randrange(8)) for value in color))
+    return load_image(image)
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
-"""Intersection over union (IoU) of boxes, and the matching of detected objects with true ones."""
+"""Intersection over union (IoU) of boxes, the matching of detected objects with true ones, and boxes that are free."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.errors import FormalimgError
-from formalimg.scenes.objects import Box, SceneObject
+from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.scene import Scene
 
 if TYPE_CHECKING:
@@ -28,10 +30,10 @@ def match(truth: Scene, found: Scene, min_overlap: float = MIN_OVERLAP) -> list[
     if not 0 < min_overlap <= 1:  # also refuses NaN
         raise FormalimgError(f"boxes cannot be asked to overlap by {min_overlap:g}: take more than 0, and 1 at most")
     pairs = [
-        (overlap(one.box, other.box), true_index, found_index)
-        for true_index, one in enumerate(truth.objects)
-        for found_index, other in enumerate(found.objects)
-        if one.label == other.label
+        (overlap(obj.box, detected.box), true_index, found_index)
+        for true_index, obj in enumerate(truth.objects)
+        for found_index, detected in enumerate(found.objects)
+        if obj.label == detected.label
     ]
     matched_truth: set[int] = set()
     matched_found: set[int] = set()
@@ -44,13 +46,32 @@ def match(truth: Scene, found: Scene, min_overlap: float = MIN_OVERLAP) -> list[
     return matches
 
 
-def overlap(one: Box, other: Box) -> float:
+def overlap(first: Box, second: Box) -> float:
     """Return the intersection over union of two boxes."""
-    across = min(one.xmax, other.xmax) - max(one.xmin, other.xmin)
-    down = min(one.ymax, other.ymax) - max(one.ymin, other.ymin)
+    across = min(first.xmax, second.xmax) - max(first.xmin, second.xmin)
+    down = min(first.ymax, second.ymax) - max(first.ymin, second.ymin)
     if across <= 0 or down <= 0:
         return 0.0
-    return across * down / (one.area + other.area - across * down)
+    return across * down / (first.area + second.area - across * down)
+
+
+def are_apart(first: Box, second: Box, gap: float) -> bool:
+    """Return whether there is such a gap between two boxes, across or down."""
+    across = max(first.xmin, second.xmin) - min(first.xmax, second.xmax)
+    down = max(first.ymin, second.ymin) - min(first.ymax, second.ymax)
+    return max(across, down) >= gap
+
+
+def find_free_box(
+    width: int, height: int, boxes: Sequence[Box], rng: Random, *, border: int, gap: int, tries: int
+) -> Box | None:
+    """Return a box in a random place on the canvas that keeps a gap from others; None if none is found."""
+    for _ in range(tries):
+        left, top = rng.randint(border, CANVAS - border - width), rng.randint(border, CANVAS - border - height)
+        free = Box(left, top, left + width, top + height)
+        if all(are_apart(free, box, gap) for box in boxes):
+            return free
+    return None
 
 
 _FEW = 16
@@ -83,9 +104,9 @@ class KeptBoxes:
             self._columns[:, count - 1] = (*box, box.area)
 
     def overlapping(self, box: Box, min_overlap: float) -> list[int]:
-        """Return the places of the boxes with this IoU or more, in the order in which they were added."""
+        """Return the numbers of the boxes with this IoU or more, in the order in which they were added."""
         if self._columns is None:
-            return [place for place, kept in enumerate(self._boxes) if overlap(box, kept) >= min_overlap]
+            return [number for number, kept in enumerate(self._boxes) if overlap(box, kept) >= min_overlap]
         import numpy as np
 
         xmin, ymin, xmax, ymax, area = self._columns[:, : len(self._boxes)]
@@ -93,5 +114,5 @@ class KeptBoxes:
         down = np.minimum(ymax, box.ymax) - np.maximum(ymin, box.ymin)
         both = np.maximum(across, 0) * down
         enough = (area + box.area) * (min_overlap * _SLACK / (1 + min_overlap))
-        found: list[int] = np.flatnonzero(both >= enough).tolist()
-        return [place for place in found if overlap(box, self._boxes[place]) >= min_overlap]
+        near: list[int] = np.flatnonzero(both >= enough).tolist()
+        return [number for number in near if overlap(box, self._boxes[number]) >= min_overlap]

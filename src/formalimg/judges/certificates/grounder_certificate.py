@@ -1,4 +1,4 @@
-"""Certification: measure precision and recall of a grounder on drawings whose content is known.
+"""The certificate of a grounder: its precision and recall on drawings of random scenes whose content is known.
 
 A grounder for drawings must also refuse images that are not drawings.
 """
@@ -13,13 +13,13 @@ from typing import NamedTuple
 from PIL import Image
 
 from formalimg._util.aio import run_sync
-from formalimg._util.images import png_bytes
 from formalimg.drawing.icon_scene import draw, drawable_classes
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import Grounding, LoadedImage
-from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
+from formalimg.judges.base import Grounding, load_image
+from formalimg.judges.certificates.certificate import align_columns
+from formalimg.judges.certificates.measurement import MeteredCalls, map_concurrently
+from formalimg.judges.certificates.random_images import CONDITIONS, impostors, random_scenes
 from formalimg.judges.iou import match
-from formalimg.judges.metered_calls import MeteredCalls, map_concurrently
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.spending import Spending
 from formalimg.scenes.objects import NO_WORD
@@ -27,6 +27,17 @@ from formalimg.scenes.scene import Scene
 from formalimg.stats.observations import Interval
 from formalimg.stats.precision_recall import DetectionCounts, detection
 from formalimg.types import Grounder, Unscored
+
+_STORED_NAMES = {
+    "condition": "condition",
+    "images": "pictures",
+    "refused": "refused",
+    "objects": "things",
+    "found": "found",
+    "matched": "matched",
+    "colored": "colored",
+}
+"""The counts of a result, by field, as they are stored: two have the names of earlier certificates."""
 
 
 @dataclass(frozen=True)
@@ -45,45 +56,29 @@ class ConditionResult:
     intervals: Mapping[str, Interval] = field(default_factory=dict)
 
     @property
-    def precision(self) -> float:
-        """The share of the found objects that are right; 0 if nothing was found."""
-        return _share(self.matched, self.found)
-
-    @property
-    def recall(self) -> float:
-        """The share of the true objects that were found."""
-        return _share(self.matched, self.objects)
-
-    @property
-    def f1(self) -> float:
-        """The harmonic mean of precision and recall."""
-        return _share(2 * self.matched, self.found + self.objects)
-
-    @property
-    def color_accuracy(self) -> float:
-        """The share of the matched objects whose colour is right."""
-        return _share(self.colored, self.matched)
+    def shares(self) -> dict[str, float]:
+        """The shares by name; 0 of nothing."""
+        return {
+            "precision": _divide(self.matched, self.found),
+            "recall": _divide(self.matched, self.objects),
+            "f1": _divide(2 * self.matched, self.found + self.objects),
+            "color_accuracy": _divide(self.colored, self.matched),
+        }
 
     def to_json(self) -> dict[str, object]:
         """Return counts and shares as plain data."""
-        return {
-            # The exported names of two counts are those of earlier certificates.
-            **{{"images": "pictures", "objects": "things"}.get(name, name): getattr(self, name) for name in _COUNTED},
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
-            "color_accuracy": self.color_accuracy,
-            "intervals": {name: list(interval) for name, interval in self.intervals.items()},
-        }
+        counts = {stored: getattr(self, name) for name, stored in _STORED_NAMES.items()}
+        intervals = {name: list(interval) for name, interval in self.intervals.items()}
+        return {**counts, **self.shares, "intervals": intervals}
 
-    def share(self, name: str) -> str:
+    def format_share(self, name: str) -> str:
         """Return a share as text, with its interval."""
         interval = self.intervals.get(name)
-        return f"{getattr(self, name):.4f}" + (f" ({interval.low:.3f}–{interval.high:.3f})" if interval else "")
+        return f"{self.shares[name]:.4f}" + (f" ({interval.low:.3f}–{interval.high:.3f})" if interval else "")
 
 
-_COUNTED = ("condition", "images", "refused", "objects", "found", "matched", "colored")
-_SHARES = ("precision", "recall", "f1", "color_accuracy")
+def _divide(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
 
 
 class PublishedShares(NamedTuple):
@@ -113,8 +108,9 @@ class Certificate:
 
     def reaches(self, threshold: float) -> bool:
         """Return whether the first condition reaches this precision, recall and F1, and all impostors were refused."""
-        first = self.results[0]
-        return min(first.precision, first.recall, first.f1) >= threshold and self.impostors == self.impostors_refused
+        shares = self.results[0].shares
+        lowest = min(shares[name] for name in ("precision", "recall", "f1"))
+        return lowest >= threshold and self.impostors == self.impostors_refused
 
     def to_json(self) -> dict[str, object]:
         """Return the certificate as plain data."""
@@ -131,35 +127,21 @@ class Certificate:
 
     def __str__(self) -> str:
         """Return the certificate as a text table."""
-        heads = ("condition", "precision", "recall", "F1", "colour", "refused")
         rows = [
-            (
-                one.condition,
-                *map(one.share, _SHARES),
-                f"{one.refused} of {one.images}",
-            )
-            for one in self.results
+            (row.condition, *map(row.format_share, PublishedShares._fields), f"{row.refused} of {row.images}")
+            for row in self.results
         ]
-        rows.append(("published parser", *(f"{share:.3f} " for share in PUBLISHED_PARSER), "–"))
-        widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-            for row in (heads, *rows)
-        ]
+        published = ("published parser", *(f"{share:.3f} " for share in PUBLISHED_PARSER), "–")
         objects = self.results[0].objects
-        shown = f"{self.scenes} scene{'s' * (self.scenes != 1)} of {objects} object{'s' * (objects != 1)}"
+        sizes = f"{self.scenes} scene{'s' * (self.scenes != 1)} of {objects} object{'s' * (objects != 1)}"
         return "\n".join(
             [
-                f"{self.grounder}: {shown}, seed {self.seed}, boxes at IoU 0.9",
-                *lines,
+                f"{self.grounder}: {sizes}, seed {self.seed}, boxes at IoU 0.9",
+                *align_columns(("condition", "precision", "recall", "F1", "colour", "refused"), *rows, published),
                 f"images that are no drawings: {self.impostors_refused} of {self.impostors} refused",
                 *([f"classes it does not know, not counted: {', '.join(self.unknown)}"] if self.unknown else []),
             ]
         )
-
-
-def _share(part: int, whole: int) -> float:
-    return part / whole if whole else 0.0
 
 
 def certify(
@@ -180,8 +162,8 @@ def certify(
         )
     if scenes < 1 or others < 0:
         raise FormalimgError("certification needs one scene at least")
-    metered_grounder = _MeteredGrounder(grounder, spending or Spending(), on_progress)
-    return run_sync(lambda: _certify(metered_grounder, scenes, seed, conditions, others))
+    calls = MeteredCalls(grounder, spending or Spending(), on_progress)
+    return run_sync(lambda: _certify(grounder, calls, scenes, seed, conditions, others))
 
 
 def images_to_certify(scenes: int, others: int, conditions: Sequence[str] = tuple(CONDITIONS)) -> int:
@@ -189,47 +171,40 @@ def images_to_certify(scenes: int, others: int, conditions: Sequence[str] = tupl
     return scenes * len(conditions) + others
 
 
-class _MeteredGrounder:
-    """A grounder whose calls are counted against a budget, and reported one by one."""
-
-    def __init__(self, grounder: Grounder, spending: Spending, on_progress: Callable[[int], None]) -> None:
-        self.name, self.concurrency = grounder.name, grounder.concurrency
-        self.unknown = tuple(getattr(grounder, "unknown_classes", lambda classes: ())(drawable_classes()))
-        self.classes = tuple(name for name in drawable_classes() if name not in self.unknown)
-        self._grounder = grounder
-        self._calls = MeteredCalls(grounder, spending, on_progress)
-
-    async def ground(self, image: LoadedImage) -> Grounding | Unscored:
-        """Find all objects that can be drawn, of the classes that the grounder knows."""
-        return await self._calls.answer(lambda: self._grounder.ground(image, self.classes))
-
-
 async def _certify(
-    grounder: _MeteredGrounder, scenes: int, seed: int, conditions: Sequence[str], others: int
+    grounder: Grounder, calls: MeteredCalls, scenes: int, seed: int, conditions: Sequence[str], others: int
 ) -> Certificate:
+    unknown = tuple(getattr(grounder, "unknown_classes", lambda classes: ())(drawable_classes()))
+    classes = tuple(name for name in drawable_classes() if name not in unknown)
+
+    async def ground(image: Image.Image) -> Grounding | Unscored:
+        loaded = await asyncio.to_thread(load_image, image)
+        return await calls.answer(lambda: grounder.ground(loaded, classes))
+
     async def read(numbered: tuple[int, Scene]) -> list[ConditionResult]:
         number, scene = numbered
         drawing = await asyncio.to_thread(draw, scene)
-        known = Scene.of(obj for obj in scene.objects if obj.label in grounder.classes) if grounder.unknown else scene
-        return [await _read(grounder, known, drawing, name, number) for name in conditions]
+        truth = Scene.of(obj for obj in scene.objects if obj.label in classes) if unknown else scene
+        results = []
+        for name in conditions:
+            image = await asyncio.to_thread(CONDITIONS[name], drawing, number)
+            results.append(_compare(name, truth, await ground(image)))
+        return results
 
-    async def refused(image: Image.Image) -> bool:
-        loaded = await asyncio.to_thread(_load, image)
-        answer = await grounder.ground(loaded)
+    async def refuses(image: Image.Image) -> bool:
+        answer = await ground(image)
         return isinstance(answer, Unscored) and answer.reason != "judge failed"  # no answer is not a refusal
 
     by_scene = await map_concurrently(read, enumerate(random_scenes(scenes, seed)), grounder.concurrency)
-    refusals = await map_concurrently(refused, (each.image for each in impostors(others, seed)), grounder.concurrency)
+    refusals = await map_concurrently(
+        refuses, (impostor.image for impostor in impostors(others, seed)), grounder.concurrency
+    )
     results = tuple(_sum(column) for column in zip(*by_scene, strict=True))
-    return Certificate(grounder.name, scenes, seed, results, others, sum(refusals), grounder.unknown)
+    return Certificate(grounder.name, scenes, seed, results, others, sum(refusals), unknown)
 
 
-async def _read(
-    grounder: _MeteredGrounder, scene: Scene, drawing: Image.Image, condition: str, number: int
-) -> ConditionResult:
-    image = await asyncio.to_thread(lambda: _load(CONDITIONS[condition](drawing, number)))
-    answer = await grounder.ground(image)
-    if not isinstance(answer, Grounding):
+def _compare(condition: str, scene: Scene, answer: Grounding | Unscored) -> ConditionResult:
+    if isinstance(answer, Unscored):
         return ConditionResult(condition, 1, 1, len(scene), 0, 0, 0)
     matches = match(scene, answer.scene)
     colors = vocabulary("knolling").words["color"]  # what has another colour is drawn as "other"
@@ -237,16 +212,14 @@ async def _read(
     return ConditionResult(condition, 1, 0, len(scene), len(answer.scene), len(matches), colored)
 
 
-def _load(image: Image.Image) -> LoadedImage:
-    return LoadedImage(png_bytes(image), image)
-
-
 def _sum(results: Sequence[ConditionResult]) -> ConditionResult:
-    images, refused, objects, found_objects, matched, colored = (
-        sum(getattr(result, count) for result in results) for count in _COUNTED[1:]
-    )
-    found = detection(DetectionCounts(result.matched, result.found, result.objects) for result in results)
+    totals = [sum(getattr(result, name) for result in results) for name in list(_STORED_NAMES)[1:]]
+    objects = detection(DetectionCounts(result.matched, result.found, result.objects) for result in results)
     colors = detection(DetectionCounts(result.colored, result.matched, result.matched) for result in results)
-    known = (found.precision.interval, found.recall.interval, found.f1.interval, colors.precision.interval)
-    intervals = {name: interval for name, interval in zip(_SHARES, known, strict=True) if interval is not None}
-    return ConditionResult(results[0].condition, images, refused, objects, found_objects, matched, colored, intervals)
+    shares = (objects.precision, objects.recall, objects.f1, colors.precision)
+    intervals = {
+        name: share.interval
+        for name, share in zip(PublishedShares._fields, shares, strict=True)
+        if share.interval is not None
+    }
+    return ConditionResult(results[0].condition, *totals, intervals)
