@@ -21,8 +21,8 @@ from formalimg.benchmarks.odd_records import odd_tags
 from formalimg.benchmarks.questions.spec import COUNT_WORDS
 from formalimg.errors import FormalimgError
 from formalimg.judges.factory import open_grounder, open_judge
-from formalimg.judges.question_graph_judge import QuestionGraphJudge
-from formalimg.judges.word_judge import expected_probability
+from formalimg.judges.published_protocol import expected_probability
+from formalimg.judges.question_judge import QuestionGraphJudge
 from formalimg.runs.reader import open_run
 from formalimg.types import Unscored, Verdict
 from tests.support.command import formalimg

@@ -1,17 +1,18 @@
-"""Contracts of judges and grounders: `Judge`, `Grounder`, `LoadedImage`, `Verdict`, `Part`, `Unscored`."""
+"""Contracts of judges, grounders and text readers: images, what was found in them, parts of verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import SystemRandom
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
 from formalimg._util.images import png_bytes
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.errors import FormalimgError
+from formalimg.scenes.objects import Box
 from formalimg.scenes.scene import Scene
-from formalimg.types import Item, Part, Unscored, Verdict
+from formalimg.types import Concurrent, Item, Part, Unscored, Verdict
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -70,6 +71,33 @@ class Grounding:
     # anything else worth keeping, as plain data, such as raw answers
     evidence: Mapping[str, object] = field(default_factory=dict)
     cost: float | None = 0.0  # the cost of grounding in US dollars; None if the price is unknown
+
+
+@dataclass(frozen=True)
+class TextLine:
+    """A line of text in an image."""
+
+    text: str  # what it says
+    box: Box  # where it is, on a canvas of 1000 by 1000 whatever the size of the image
+    confidence: float = 1.0  # 0 to 1
+
+
+@dataclass(frozen=True)
+class TextReading:
+    """The text in an image."""
+
+    lines: tuple[TextLine, ...]  # the lines, in any order; none if the image shows no text
+    evidence: Mapping[str, object] = field(default_factory=dict)  # anything else worth keeping, as plain data
+    cost: float | None = 0.0  # the cost of reading in US dollars; None if the price is unknown
+
+
+@runtime_checkable
+class TextReader(Concurrent, Protocol):
+    """Image in, text out."""
+
+    async def read(self, image: LoadedImage) -> TextReading | Unscored:
+        """Return the text in an image, or why it cannot be read."""
+        ...
 
 
 def judged_formula(item: Item[object]) -> FormulaSpec | Unscored:

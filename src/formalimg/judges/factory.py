@@ -13,10 +13,10 @@ from formalimg.judges.scene_judge import LayoutJudge, PublishedLayoutJudge, Scen
 from formalimg.types import Grounder, Judge
 
 if TYPE_CHECKING:
+    from formalimg.judges.base import TextReader
     from formalimg.judges.published_protocol import Followed
     from formalimg.judges.text_judge import TextJudge
     from formalimg.judges.text_match import Comparison
-    from formalimg.judges.text_readers.text_reader import TextReader
     from formalimg.types import ChatModel
 
 Protocol: TypeAlias = Literal["default", "published", "paper", "official-code"]
@@ -126,7 +126,7 @@ def open_text_reader(name: str, options: Mapping[str, str] | None = None) -> Tex
     """Return the text reader of this name: `ocr/rapidocr`."""
     if name != TEXT_READER:
         raise FormalimgError(f"there is no text reader {name}: known is {TEXT_READER}")
-    from formalimg.judges.text_readers.rapidocr import open_rapidocr
+    from formalimg.judges.rapidocr import open_rapidocr
 
     return open_rapidocr(options or {})
 
@@ -181,7 +181,7 @@ def open_prompt_judge(
 
     if isinstance(judge, Grounder):
         return PromptJudge(SceneJudge(judge, "boxes"), by_text)
-    from formalimg.judges.text_readers.text_reader import TextReader
+    from formalimg.judges.base import TextReader
 
     if isinstance(judge, TextReader):
         from formalimg.judges.text_judge import TextJudge
@@ -189,7 +189,7 @@ def open_prompt_judge(
         text_judge = TextJudge(judge)
         return PromptJudge(text_judge, text_judge)
     from formalimg.judges.clause_judge import ClauseJudge
-    from formalimg.judges.question_graph_judge import QuestionGraphJudge
+    from formalimg.judges.question_judge import QuestionGraphJudge
 
     own = {key: options[key] for key in ("prompts",) if key in options}
     # An image passes if all its parts do, whichever way the prompt is judged.

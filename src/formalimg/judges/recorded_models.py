@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.drawing.scene import DrawnScene
-from formalimg.judges.base import Grounding, LoadedImage
+from formalimg.judges.base import Grounding, LoadedImage, TextLine, TextReader, TextReading
 from formalimg.judges.scene_judge import judge_written_layout
-from formalimg.judges.text_readers.text_reader import TextLine, TextReader, TextReading
 from formalimg.models.chat import Answered, Message, Reply, Unanswered
 from formalimg.models.structured_output import ParseFailure, parse_answer
 from formalimg.scenes.objects import Box, SceneError

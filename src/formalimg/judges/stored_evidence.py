@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.errors import FormalimgError
+from formalimg.judges.base import TextReading
 from formalimg.judges.factory import COCO, DETECTORS, DRAWN, ICONS, OCR, open_judge
 from formalimg.judges.recorded_models import (
     EvidenceError,
@@ -28,7 +29,6 @@ from formalimg.judges.recorded_models import (
     unseen_image,
 )
 from formalimg.judges.scene_judge import LayoutJudge, SceneJudge
-from formalimg.judges.text_readers.text_reader import TextReading
 from formalimg.models.registry import chat_model_providers
 from formalimg.types import Grounder, Item, Judge, Setting, Unscored, Verdict
 

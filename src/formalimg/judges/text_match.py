@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from formalimg._util.edit_distance import edit_distance
-from formalimg.judges.text_readers.text_reader import TextLine
+from formalimg.judges.base import TextLine
 from formalimg.scenes.objects import Box
 
 Comparison: TypeAlias = Literal["loose", "strict"]
@@ -74,7 +74,7 @@ def normalize_text(text: str, comparison: Comparison = "loose") -> str:
     Loose: without case, accents of Latin letters, and punctuation at the ends.
     """
     plain = unicodedata.normalize("NFKC", text.translate(_SIGNS)).translate(_SIGNS)
-    visible = "".join(one for one in plain if not one.isspace() and unicodedata.category(one) not in ("Cc", "Cf"))
+    visible = "".join(char for char in plain if not char.isspace() and unicodedata.category(char) not in ("Cc", "Cf"))
     if comparison == "strict":
         return visible
     folded = _without_accents(visible).casefold()
@@ -85,26 +85,25 @@ def match_texts(wanted: Sequence[str], lines: Sequence[TextLine], comparison: Co
     """Find the words of an image that come closest to each wanted string."""
     ordered = reading_order(lines)
     page = _Page(ordered, comparison)
-    found = [page.find(one) for one in wanted]
-    covered = {word for match, words in found if match.is_near for word in words}
+    results = [page.find(text) for text in wanted]
+    covered = {word for match, words in results if match.is_near for word in words}
     extra = (
         _join_words(word for index, word in enumerate(words) if _Word(number, index) not in covered)
         for number, words in enumerate(page.words)
     )
     texts = " ".join(line.text for line in ordered)
-    return TextMatches(tuple(match for match, _ in found), tuple(filter(None, extra)), texts)
+    return TextMatches(tuple(match for match, _ in results), tuple(filter(None, extra)), texts)
 
 
 def reading_order(lines: Sequence[TextLine]) -> list[TextLine]:
     """Return lines in reading order: rows from the top, each from the left."""
     rows: list[list[TextLine]] = []
-    for line in sorted(lines, key=lambda one: one.box.center_y):
+    for line in sorted(lines, key=lambda line: line.box.center_y):
         row = next((row for row in rows if _share_a_row(row[0].box, line.box)), None)
         if row is None:
-            rows.append([line])
-        else:
-            row.append(line)
-    return [line for row in rows for line in sorted(row, key=lambda one: one.box.xmin)]
+            rows.append(row := [])
+        row.append(line)
+    return [line for row in rows for line in sorted(row, key=lambda line: line.box.xmin)]
 
 
 class _Page:
@@ -121,14 +120,14 @@ class _Page:
         target = normalize_text(wanted, self._comparison)
         best = TextMatch(wanted, "", 1.0)
         words: tuple[_Word, ...] = ()
-        seen: set[str] = set()
+        tried: set[str] = set()
         for run in self._runs(2 * max(len(target), 1)):
-            text = self._join(run)
+            text = _join_words(self.words[word.line][word.position] for word in run)
             compared = normalize_text(text, self._comparison)
             longest = max(len(target), len(compared))
-            if compared in seen or abs(len(target) - len(compared)) >= best.distance * longest:
+            if compared in tried or abs(len(target) - len(compared)) >= best.distance * longest:
                 continue
-            seen.add(compared)
+            tried.add(compared)
             distance = edit_distance(target, compared) / longest
             if distance < best.distance:
                 best = TextMatch(wanted, text, distance, tuple(dict.fromkeys(word.line for word in run)))
@@ -155,22 +154,19 @@ class _Page:
                 if following not in visited:
                     yield from self._extend(run, length, following, 0, (*visited, following), longest)
 
-    def _join(self, run: Sequence[_Word]) -> str:
-        return _join_words(self.words[line][position] for line, position in run)
-
 
 def _successors(lines: Sequence[TextLine], number: int) -> tuple[int, ...]:
     """Return the lines that may go on from a line: the next in reading order, the nearest below and on the right."""
     box = lines[number].box
-    others = [(other, line.box) for other, line in enumerate(lines) if other != number]
-    right = [(at.xmin - box.xmax, other) for other, at in others if _share_a_row(box, at) and at.center_x > box.xmax]
+    rest = [(index, line.box) for index, line in enumerate(lines) if index != number]
+    right = [(at.xmin - box.xmax, index) for index, at in rest if _share_a_row(box, at) and at.center_x > box.xmax]
     below = [
-        (at.center_y - box.center_y, other)
-        for other, at in others
+        (at.center_y - box.center_y, index)
+        for index, at in rest
         if at.center_y > box.ymax and _overlap(box.xmin, box.xmax, at.xmin, at.xmax) >= 0.5
     ]
     following = [number + 1] if number + 1 < len(lines) else []
-    nearest = [min(found)[1] for found in (below, right) if found]
+    nearest = [min(distances)[1] for distances in (below, right) if distances]
     return tuple(dict.fromkeys(following + nearest))
 
 
@@ -190,8 +186,5 @@ def _overlap(low: float, high: float, other_low: float, other_high: float) -> fl
 
 def _without_accents(text: str) -> str:
     """Return a text whose Latin letters have no accents; other scripts keep their marks, which are letters there."""
-    kept = []
-    for character in text:
-        base = unicodedata.normalize("NFD", character)[0]
-        kept.append(base if base.isascii() else character)
-    return "".join(kept)
+    bases = [(character, unicodedata.normalize("NFD", character)[0]) for character in text]
+    return "".join(base if base.isascii() else character for character, base in bases)

@@ -60,7 +60,7 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
     """Return the judge of recorded settings that goes by what is on record."""
     from formalimg.judges.chat_judge import check_option
     from formalimg.judges.clause_judge import ClauseJudge
-    from formalimg.judges.question_graph_judge import QuestionGraphJudge
+    from formalimg.judges.question_judge import QuestionGraphJudge
 
     settings = recorded.settings
     if "protocol" in settings:

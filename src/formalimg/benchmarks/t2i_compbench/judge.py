@@ -30,9 +30,9 @@ from formalimg.judges.box_rules import (
 )
 from formalimg.judges.chat_judge import check_option
 from formalimg.judges.factory import DETECTORS, GROUNDER_OPTIONS, ICONS
-from formalimg.judges.published_protocol import PublishedReply, WordAnswer
-from formalimg.judges.word_judge import WordJudge, open_word_chat
+from formalimg.judges.published_protocol import WordAnswer, WordJudge, open_word_chat
 from formalimg.logic.errors import FormulaError
+from formalimg.models.chat import Answered
 from formalimg.models.options import Options
 from formalimg.models.pricing import Price, price_of
 from formalimg.scenes.scene import Scene
@@ -67,7 +67,7 @@ class PublishedPhraseJudge(WordJudge):
     prompt_folder = Path(__file__).parent / "prompts"
     prompt = "published-phrase-judge"
 
-    def _chance(self, question: GraphQuestion, reply: PublishedReply[WordAnswer]) -> float | None:
+    def _chance(self, question: GraphQuestion, reply: Answered[WordAnswer]) -> float | None:
         return reply.p_yes
 
 

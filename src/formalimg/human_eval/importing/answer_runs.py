@@ -16,7 +16,7 @@ from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec, Zer
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.importing.answer_files import AnswerTable, OtherAnswers, find_item, read_reply
 from formalimg.human_eval.importing.file_source import describe_source, file_mark
-from formalimg.judges.question_graph_judge import graph_verdict
+from formalimg.judges.question_judge import graph_verdict
 from formalimg.runs.config import run_name
 from formalimg.runs.imported import ImportedImage, write_imported_run
 from formalimg.runs.manifest import Identity

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from formalimg.judges.grounders.detector import open_detector
 from formalimg.judges.grounders.detector_files import find_installed_networks, missing_parts
-from formalimg.judges.text_readers.rapidocr import NAME as TEXT_READER
-from formalimg.judges.text_readers.rapidocr import open_rapidocr
+from formalimg.judges.rapidocr import NAME as TEXT_READER
+from formalimg.judges.rapidocr import open_rapidocr
 from formalimg.models.registry import Provider, requirements_of
 
 _PACKAGE = "formalimg"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
-from formalimg.judges.text_readers.text_reader import TextLine, TextReading
+from formalimg.judges.base import TextLine, TextReading
 from formalimg.models.options import Options
 from formalimg.models.registry import require_modules, requires
 from formalimg.scenes.objects import CANVAS, Box
@@ -35,9 +35,6 @@ class RapidOcrReader:
     """Read text with PP-OCR: lines are detected, turned upright and recognized. Latin letters, digits and Chinese.
 
     Evidence: `served`, the version of the package.
-
-    Attributes:
-        name, concurrency: as for every reader.
     """
 
     name = NAME
