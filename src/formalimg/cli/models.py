@@ -19,7 +19,7 @@ def models_command(
     preset stands for an open model on a server of yours, with its options. No provider is called, and keys are never
     printed.
     """
-    from formalimg.judges.grounders.installed import installed_grounders  # these here, so that others start faster
+    from formalimg.judges.factory import installed_grounders  # these here, so that others start faster
     from formalimg.models.registry import installed_presets, installed_providers
 
     found = [*installed_providers(), *installed_grounders(), *installed_presets()]

@@ -20,7 +20,7 @@ from formalimg.types import Grounder, Part
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from formalimg.judges.grounders.clip_colors import ClipColors
+    from formalimg.judges.grounders.colors import ClipColors
 
 ColorReading: TypeAlias = Literal["grounder", "pixels", "clip"]
 
@@ -55,7 +55,7 @@ def colored_objects(
             for label in {one.label for one in objects}
         }
         return [SceneObject(one.label, one.box, next(named[one.label])) for one in objects]
-    from formalimg.judges.grounders.pixel_colors import color_in
+    from formalimg.judges.grounders.colors import color_in
 
     return [SceneObject(one.label, one.box, color_in(image, one.box).name) for one in objects]
 
@@ -119,7 +119,7 @@ def read_color_options(reader: Options, name: str) -> dict[str, Any]:
     """Read who says which colour an object has: of a detector the pixels, unless an option says otherwise."""
     colors = reader.choice("colors", COLOR_READINGS, "pixels" if name.startswith(DETECTORS) else "grounder")
     if colors == "clip":
-        from formalimg.judges.grounders.clip_colors import DEFAULT_CLIP, open_clip_colors
+        from formalimg.judges.grounders.colors import DEFAULT_CLIP, open_clip_colors
 
         return {"colors": colors, "clip": open_clip_colors(reader.text("clip", DEFAULT_CLIP), OBJECT_COLORS)}
     if reader.text("clip", None) is not None:

@@ -6,7 +6,7 @@ from formalimg.benchmarks.conceptmix.spec import ConceptSpec, RequestedConcept
 from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.truth import DrawnConcept, concept_holds, concept_is_clear, size_items
 from formalimg.errors import FormalimgError
-from formalimg.judges.known_drawings import BOTTLE, BOTTLE_AND_FORK, FORK, KnownDrawing, bottle_and_fork
+from formalimg.judges.preflight import BOTTLE, BOTTLE_AND_FORK, FORK, KnownDrawing, bottle_and_fork
 from formalimg.types import Item, Part, Unscored, Verdict
 
 

@@ -12,7 +12,7 @@ from formalimg.judges.question_judge import REQUESTS, AskedQuestion, YesNoJudge,
 from formalimg.types import Item, Judge, Unscored, Verdict
 
 if TYPE_CHECKING:
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.recorded_judge import RecordedModels
 
 _OPTIONS = ("requests", "prompts")
 _PEOPLE = (

@@ -9,7 +9,7 @@ from formalimg.benchmarks.geneval.arrangement import arrange_objects, unarrangea
 from formalimg.benchmarks.geneval.judge import RuleProfile, judge_by_profiles
 from formalimg.benchmarks.object_spec import IncludedObjects, ObjectSpec
 from formalimg.drawing.scene import DrawnScene
-from formalimg.judges.known_drawings import BOTTLE, RED_BOTTLE, KnownDrawing, two_things
+from formalimg.judges.preflight import BOTTLE, RED_BOTTLE, KnownDrawing, two_things
 from formalimg.logic.errors import FormulaError
 from formalimg.scenes.scene import Scene
 from formalimg.types import Item, Unscored, Verdict

@@ -36,8 +36,8 @@ from formalimg.types import Grounder, Item, Judge, Part, Setting, Unscored, Verd
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from formalimg.judges.grounders.clip_colors import ClipColors
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.grounders.colors import ClipColors
+    from formalimg.judges.recorded_judge import RecordedModels
 
 RuleProfile: TypeAlias = Literal["official", "strict", "logic"]
 RULE_PROFILES: tuple[RuleProfile, ...] = get_args(RuleProfile)

@@ -23,7 +23,7 @@ from formalimg.scenes.scene import Scene
 from formalimg.types import ChatModel, Grounder, Item, Judge, Part, Setting, Unscored, Verdict
 
 if TYPE_CHECKING:
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.recorded_judge import RecordedModels
 
 _BOX_RULES = 1
 """The version of the rules from boxes to answers: raise it whenever one may come out differently."""
@@ -92,7 +92,7 @@ class PublishedWordJudge(WordJudge):
             return {"by_boxes": {**found, "unscored": grounding.detail or grounding.reason}}, grounding.cost
         scene = grounding.scene
         if self._pixels:
-            from formalimg.judges.grounders.pixel_colors import color_in
+            from formalimg.judges.grounders.colors import color_in
 
             named = [color_in(image.pil, one.box).name for one in scene.objects]
             scene = Scene.of(

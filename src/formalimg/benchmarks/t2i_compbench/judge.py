@@ -41,9 +41,9 @@ from formalimg.types import Grounder, Item, Judge, Part, Setting, Unscored, Verd
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from formalimg.judges.grounders.clip_colors import ClipColors
-    from formalimg.judges.known_drawings import KnownDrawing
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.grounders.colors import ClipColors
+    from formalimg.judges.preflight import KnownDrawing
+    from formalimg.judges.recorded_judge import RecordedModels
 
 CompositionProfile: TypeAlias = Literal["official", "official-code", "logic"]
 COMPOSITION_PROFILES: tuple[CompositionProfile, ...] = get_args(CompositionProfile)
@@ -303,7 +303,7 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
 
 def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
     """Return two drawings about which is asked whether there is a bottle, and how many."""
-    from formalimg.judges import known_drawings as known
+    from formalimg.judges import preflight as known
 
     there = GraphQuestion("1", f"{known.BOTTLE}?", category="object", weight=0.5)
     number = GraphQuestion("2", f"How many {known.BOTTLE}s?", ("1",), "one", "count", 0.5)

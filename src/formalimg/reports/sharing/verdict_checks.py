@@ -10,8 +10,7 @@ from typing import Any
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import DECLINED
-from formalimg.judges.recorded_models import EvidenceError
-from formalimg.judges.stored_evidence import RecordedJudge
+from formalimg.judges.recorded_judge import EvidenceError, RecordedJudge
 from formalimg.reports.sharing.value_differences import is_same, value_differences, value_text
 from formalimg.runs.inspection import failed_by_rule, image_size, inspect
 from formalimg.types import Item, Judge, Part, Unscored, Verdict

@@ -8,8 +8,7 @@ from contextlib import closing
 from typing import NamedTuple
 
 from formalimg._util.text import truncate
-from formalimg.judges.recorded_models import EvidenceError
-from formalimg.judges.stored_evidence import RecordedJudge, UnknownJudgeError, open_local_judge
+from formalimg.judges.recorded_judge import EvidenceError, RecordedJudge, UnknownJudgeError, open_local_judge
 from formalimg.reports.sharing.bundle_checks import CheckTally
 from formalimg.reports.sharing.bundle_format import image_path, run_path
 from formalimg.reports.sharing.run_checks import count_unjudged, look_problems
