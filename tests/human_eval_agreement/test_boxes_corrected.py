@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.boxes import BoxCorrection, BoxStudy, study_boxes
 from formalimg.human_eval.agreement.studies import human_study_text
-from formalimg.judges.iou import match, overlap
+from formalimg.judges.boxes import match, overlap
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.stats.intervals import clopper_pearson

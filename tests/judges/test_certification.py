@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from formalimg.drawing.icon_scene import draw
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
+from formalimg.judges.boxes import MIN_OVERLAP, match, overlap
 from formalimg.judges.certificates.grounder_certificate import Certificate, ConditionResult, certify
 from formalimg.judges.certificates.random_images import CONDITIONS, impostors, random_scenes
 from formalimg.judges.grounders.icons import IconGrounder, ground_icons
-from formalimg.judges.iou import MIN_OVERLAP, match, overlap
 from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.types import Setting, Unscored

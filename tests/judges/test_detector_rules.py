@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
+from formalimg.judges.boxes import overlap
 from formalimg.judges.factory import open_grounder
 from formalimg.judges.grounders.detections import MIN_SIDE, DetectedBox, suppress_overlaps
 from formalimg.judges.grounders.detector import detector_family
-from formalimg.judges.iou import overlap
 from formalimg.scenes.objects import CANVAS, Box
 
 NUMBERS = st.floats(-300, 1300)

@@ -9,10 +9,10 @@ from PIL import Image
 
 from formalimg.drawing.icon_scene import draw, drawable_classes, layout_image
 from formalimg.judges.base import Grounding
+from formalimg.judges.boxes import match
 from formalimg.judges.certificates.random_images import impostors, random_scenes
 from formalimg.judges.grounders.icon_segmentation import drawing_background
 from formalimg.judges.grounders.icons import ground_icons
-from formalimg.judges.iou import match
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.types import Unscored

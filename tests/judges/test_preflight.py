@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.benchmarks.registry import suite as benchmark
+from formalimg.judges.boxes import BoxConvention, box_conventions
 from formalimg.judges.factory import open_judge
-from formalimg.judges.grounders.boxes import BoxConvention, box_conventions
 from formalimg.judges.preflight import SIZE, KnownDrawing, check_judge, needs_preflight, other_convention
 from formalimg.scenes.objects import Box
 from tests.support.loopback import Asked, Loopback

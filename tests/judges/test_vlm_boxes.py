@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from formalimg.judges.base import MAX_OBJECTS, LoadedImage
+from formalimg.judges.boxes import KeptBoxes, box_convention, overlap
 from formalimg.judges.chat_judge import MAX_PIXELS, MAX_SIDE, encode_image, size_on_grid
-from formalimg.judges.grounders.boxes import box_convention
 from formalimg.judges.grounders.vlm import (
     SAME_OBJECT,
     BoxFrame,
@@ -22,7 +22,6 @@ from formalimg.judges.grounders.vlm import (
     find_problem,
     resolve_objects,
 )
-from formalimg.judges.iou import KeptBoxes, overlap
 from formalimg.scenes.objects import Box
 from tests.support.scripted_chat import numbered
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
+from formalimg.judges.boxes import box_convention
 from formalimg.judges.factory import PROTOCOLS, open_judge
-from formalimg.judges.grounders.boxes import box_convention
 from formalimg.models.presets import Preset, expand_preset, presets
 from formalimg.models.registry import installed_presets, open_chat_model
 from tests.support.loopback import Loopback

@@ -20,10 +20,9 @@ from formalimg.drawing.icon_scene import draw
 from formalimg.drawing.render import draw_scene
 from formalimg.drawing.scene import DrawnScene
 from formalimg.judges.base import DECLINED, LoadedImage, load_uncached
+from formalimg.judges.boxes import BoxConvention, box_convention, box_conventions, overlap
 from formalimg.judges.chat_judge import total_cost
 from formalimg.judges.factory import DETECTORS
-from formalimg.judges.grounders.boxes import BoxConvention, box_convention, box_conventions
-from formalimg.judges.iou import overlap
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.types import Item, Judge, Unscored, Verdict

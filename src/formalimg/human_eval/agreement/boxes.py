@@ -11,7 +11,7 @@ from typing import NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.attention import RaterAttentionSummary
 from formalimg.human_eval.agreement.rater_agreement import natural_sort
-from formalimg.judges.iou import MIN_OVERLAP, Match, match
+from formalimg.judges.boxes import MIN_OVERLAP, Match, match
 from formalimg.scenes.objects import SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.stats.agreement import consistency

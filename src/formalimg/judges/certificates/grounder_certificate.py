@@ -16,10 +16,10 @@ from formalimg._util.aio import run_sync
 from formalimg.drawing.icon_scene import draw, drawable_classes
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, load_image
+from formalimg.judges.boxes import match
 from formalimg.judges.certificates.certificate import align_columns
 from formalimg.judges.certificates.measurement import MeteredCalls, map_concurrently
 from formalimg.judges.certificates.random_images import CONDITIONS, impostors, random_scenes
-from formalimg.judges.iou import match
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.spending import Spending
 from formalimg.scenes.objects import NO_WORD

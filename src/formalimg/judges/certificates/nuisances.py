@@ -14,8 +14,8 @@ from random import Random
 from PIL import Image, ImageDraw, ImageEnhance, ImageFont, ImageOps
 
 from formalimg.drawing.scene import DrawnScene
+from formalimg.judges.boxes import find_free_box
 from formalimg.judges.drawn_judge import judge_drawn_scene
-from formalimg.judges.iou import find_free_box
 from formalimg.scenes.objects import CANVAS, Box
 from formalimg.types import Item, Verdict
 

@@ -12,9 +12,9 @@ import numpy as np
 from PIL import Image, ImageFilter
 
 from formalimg.drawing.icon_scene import draw, drawable_classes, natural_aspect
+from formalimg.judges.boxes import find_free_box
 from formalimg.judges.certificates.nuisances import compress_jpeg
 from formalimg.judges.grounders.icon_segmentation import drawing_background
-from formalimg.judges.iou import find_free_box
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box, SceneObject
 from formalimg.scenes.scene import Scene

@@ -15,7 +15,7 @@ from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.drawability import why_not_drawable
 from formalimg.drawing.icon_scene import drawable_classes, natural_aspect
 from formalimg.drawing.scene import DrawnScene
-from formalimg.judges.iou import are_apart, find_free_box
+from formalimg.judges.boxes import are_apart, find_free_box
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box, SceneObject
 from formalimg.scenes.scene import Scene, SceneRelation

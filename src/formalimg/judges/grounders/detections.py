@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.judges.base import Grounding
-from formalimg.judges.iou import KeptBoxes, overlap
+from formalimg.judges.boxes import KeptBoxes, overlap
 from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.scene import Scene
 

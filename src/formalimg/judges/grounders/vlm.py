@@ -10,9 +10,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 from pydantic import BaseModel, ConfigDict
 
 from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage
+from formalimg.judges.boxes import BoxConvention, KeptBoxes, box_convention
 from formalimg.judges.chat_judge import PROMPTS, ChatJudge, NoValidAnswer, check_option, total_cost
-from formalimg.judges.grounders.boxes import BoxConvention, box_convention
-from formalimg.judges.iou import KeptBoxes
 from formalimg.judges.observations import all_dropped_detail
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.structured_output import read_aside
