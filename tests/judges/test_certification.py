@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from formalimg.drawing.icon_scene import draw
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
-from formalimg.judges.boxes import MIN_OVERLAP, match, overlap
+from formalimg.judges.boxes import MIN_OVERLAP, box_overlap, match_objects
 from formalimg.judges.certificates.grounder_certificate import Certificate, ConditionResult, certify
-from formalimg.judges.certificates.random_images import CONDITIONS, impostors, random_scenes
+from formalimg.judges.certificates.random_images import CONDITIONS, draw_impostors, random_scenes
 from formalimg.judges.grounders.icons import IconGrounder, ground_icons
 from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box, SceneObject
 from formalimg.scenes.scene import Scene
@@ -136,7 +136,7 @@ def test_the_same_seed_gives_the_same_scenes_and_impostors() -> None:
     assert list(random_scenes(5, seed=1)) == list(random_scenes(5, seed=1))
     assert list(random_scenes(5, seed=1)) != list(random_scenes(5, seed=2))
     assert list(random_scenes(3, seed=1)) == list(random_scenes(5, seed=1))[:3]
-    one, other = ([each.image.tobytes() for each in impostors(tries(4, 10), seed=1)] for _ in range(2))
+    one, other = ([each.image.tobytes() for each in draw_impostors(tries(4, 10), seed=1)] for _ in range(2))
     assert one == other
 
 
@@ -175,7 +175,7 @@ SCENES = st.lists(st.builds(SceneObject, st.sampled_from(["cup", "pen"]), BOXES)
 
 @given(SCENES, SCENES)
 def test_matches_are_pairs_of_the_same_class_that_overlap(truth: Scene, found: Scene) -> None:
-    matches = match(truth, found)
+    matches = match_objects(truth, found)
     assert len(matches) <= min(len(truth), len(found))
     assert all(one.label == other.label and _overlap_by_counting(one.box, other.box) >= 0.9 for one, other in matches)
     unmatched = list(truth.objects)
@@ -184,15 +184,17 @@ def test_matches_are_pairs_of_the_same_class_that_overlap(truth: Scene, found: S
         unmatched.remove(one)
         left.remove(other)
     assert not any(
-        one.label == other.label and overlap(one.box, other.box) >= MIN_OVERLAP for one in unmatched for other in left
+        one.label == other.label and box_overlap(one.box, other.box) >= MIN_OVERLAP
+        for one in unmatched
+        for other in left
     )
 
 
 def test_boxes_may_be_asked_to_be_the_same() -> None:
     (scene,) = random_scenes(1, seed=1)
-    assert len(match(scene, scene, 1)) == len(scene)
+    assert len(match_objects(scene, scene, 1)) == len(scene)
     moved = Scene.of([replace(obj, box=Box(*(edge + 0.01 for edge in obj.box))) for obj in scene.objects])
-    assert match(scene, moved, 1) == []
+    assert match_objects(scene, moved, 1) == []
 
 
 def _overlap_by_counting(one: Box, other: Box) -> float:

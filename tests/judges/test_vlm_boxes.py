@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from formalimg.judges.base import MAX_OBJECTS, LoadedImage
-from formalimg.judges.boxes import KeptBoxes, box_convention, overlap
+from formalimg.judges.boxes import KeptBoxes, box_convention, box_overlap
 from formalimg.judges.chat_judge import MAX_PIXELS, MAX_SIDE, encode_image, size_on_grid
 from formalimg.judges.grounders.vlm import (
     SAME_OBJECT,
@@ -158,7 +158,7 @@ def test_resolving_objects_loses_nothing_without_saying_so(seen: list[SeenThing]
     objects, changes = resolve_objects([ClassAnswer(("cup", "pen"), answer)], FRAME, ["red"])
     assert len(objects) + len(changes.get("dropped", ())) + len(changes.get("merged", ())) == len(seen)
     assert not any(
-        one.label == other.label and overlap(one.box, other.box) >= SAME_OBJECT
+        one.label == other.label and box_overlap(one.box, other.box) >= SAME_OBJECT
         for one, other in permutations(objects, 2)
     )
     again = SeenThings(objects=[SeenThing(label=t.label, color=t.color or "", box_2d=list(t.box)) for t in objects])
@@ -185,7 +185,7 @@ def test_boxes_compared_all_at_once_are_those_compared_one_by_one(kept: list[Box
     collection = KeptBoxes()
     for one in kept:
         collection.add(one)
-    assert collection.overlapping(box, least) == [n for n, one in enumerate(kept) if overlap(box, one) >= least]
+    assert collection.overlapping(box, least) == [n for n, one in enumerate(kept) if box_overlap(box, one) >= least]
 
 
 def test_reading_stops_at_more_objects_than_an_image_shows() -> None:

@@ -100,7 +100,7 @@ class TextReader(Concurrent, Protocol):
         ...
 
 
-def judged_formula(item: Item[object]) -> FormulaSpec | Unscored:
+def find_formula(item: Item[object]) -> FormulaSpec | Unscored:
     """Return the spec of an item that has a formula to judge by, or why nobody can judge it."""
     spec = item.spec
     if not isinstance(spec, FormulaSpec):

@@ -39,7 +39,7 @@ class ProfileVerdict(NamedTuple):
     evidence: Mapping[str, object]
 
 
-def colored_objects(
+def name_colors(
     spec: ObjectSpec,
     objects: Sequence[SceneObject],
     image: Image,
@@ -47,7 +47,7 @@ def colored_objects(
     clip: ClipColors | None = None,
 ) -> list[SceneObject]:
     """Return the objects with the colours to go by; pixels are read only if the item names a colour."""
-    if colors == "grounder" or not any(wanted.color for wanted in spec.include):
+    if colors == "grounder" or not any(requirement.color for requirement in spec.include):
         return list(objects)
     if clip is not None:
         names = {
@@ -72,7 +72,7 @@ def pixel_detections(
     return detections
 
 
-def confidences(grounding: Grounding) -> list[float]:
+def read_confidences(grounding: Grounding) -> list[float]:
     """Return the confidence of each object; empty if the grounder gives none, or not one for each."""
     entries = grounding.evidence.get("found")
     if not isinstance(entries, list) or len(entries) != len(grounding.scene):

@@ -57,7 +57,7 @@ class BoxConvention:
             return self._objection(numbers, f"is not {self._form}")
         if self.span != 1 and min(numbers) >= 0 and max(numbers) <= 1:
             return self._objection(numbers, f"looks like unit coordinates: {self._range(width, height)}")
-        left, top, right, bottom = numbers if self.order[0] == "xmin" else (numbers[place] for place in (1, 0, 3, 2))
+        left, top, right, bottom = numbers if self.order[0] == "xmin" else (numbers[index] for index in (1, 0, 3, 2))
         across, down = self.span or width, self.span or height
         if not (0 <= left <= across and 0 <= right <= across and 0 <= top <= down and 0 <= bottom <= down):
             return self._objection(numbers, f"leaves the image: {self._range(width, height)}")
@@ -102,10 +102,12 @@ def box_convention(model: str, convention: str = "auto") -> BoxConvention:
     Raises:
         FormalimgError: if there is no such convention.
     """
-    table = _table()
+    table = _read_table()
     name = convention
     if convention == "auto":
-        name = next(one["boxes"] for one in table["families"] if re.search(one["pattern"], model, re.IGNORECASE))
+        name = next(
+            family["boxes"] for family in table["families"] if re.search(family["pattern"], model, re.IGNORECASE)
+        )
     entry = table["conventions"].get(name)
     if entry is None:
         raise FormalimgError(f"unknown boxes {convention!r}: known are auto, {', '.join(table['conventions'])}")
@@ -114,11 +116,11 @@ def box_convention(model: str, convention: str = "auto") -> BoxConvention:
 
 def box_conventions() -> tuple[BoxConvention, ...]:
     """Return all conventions that `-J boxes=` knows."""
-    return tuple(box_convention("", name) for name in _table()["conventions"])
+    return tuple(box_convention("", name) for name in _read_table()["conventions"])
 
 
 @cache
-def _table() -> Mapping[str, Any]:
+def _read_table() -> Mapping[str, Any]:
     return tomllib.loads((files("formalimg.judges.grounders") / "boxes.toml").read_text(encoding="utf-8"))
 
 
@@ -135,12 +137,12 @@ class Match(NamedTuple):
     found: SceneObject
 
 
-def match(truth: Scene, found: Scene, min_overlap: float = MIN_OVERLAP) -> list[Match]:
+def match_objects(truth: Scene, found: Scene, min_overlap: float = MIN_OVERLAP) -> list[Match]:
     """Return pairs of the same class with a high enough IoU, the closest first; no object is in two of them."""
     if not 0 < min_overlap <= 1:  # also refuses NaN
         raise FormalimgError(f"boxes cannot be asked to overlap by {min_overlap:g}: take more than 0, and 1 at most")
     pairs = [
-        (overlap(obj.box, detected.box), true_index, found_index)
+        (box_overlap(obj.box, detected.box), true_index, found_index)
         for true_index, obj in enumerate(truth.objects)
         for found_index, detected in enumerate(found.objects)
         if obj.label == detected.label
@@ -156,7 +158,7 @@ def match(truth: Scene, found: Scene, min_overlap: float = MIN_OVERLAP) -> list[
     return matches
 
 
-def overlap(first: Box, second: Box) -> float:
+def box_overlap(first: Box, second: Box) -> float:
     """Return the intersection over union of two boxes."""
     across = min(first.xmax, second.xmax) - max(first.xmin, second.xmin)
     down = min(first.ymax, second.ymax) - max(first.ymin, second.ymin)
@@ -194,7 +196,6 @@ class KeptBoxes:
     """Boxes that are kept one after the other, and compared with a new one all at once."""
 
     def __init__(self) -> None:
-        """Create an empty collection."""
         self._boxes: list[Box] = []
         self._columns: NDArray[np.float64] | None = None
 
@@ -208,7 +209,7 @@ class KeptBoxes:
 
         if self._columns is None or count > self._columns.shape[1]:
             grown = np.empty((5, 2 * count))
-            grown[:, :count] = np.array([(*kept, kept.area) for kept in self._boxes], dtype=np.float64).T
+            grown[:, :count] = np.array([(*earlier, earlier.area) for earlier in self._boxes], dtype=np.float64).T
             self._columns = grown
         else:
             self._columns[:, count - 1] = (*box, box.area)
@@ -216,13 +217,13 @@ class KeptBoxes:
     def overlapping(self, box: Box, min_overlap: float) -> list[int]:
         """Return the numbers of the boxes with this IoU or more, in the order in which they were added."""
         if self._columns is None:
-            return [number for number, kept in enumerate(self._boxes) if overlap(box, kept) >= min_overlap]
+            return [number for number, earlier in enumerate(self._boxes) if box_overlap(box, earlier) >= min_overlap]
         import numpy as np
 
         xmin, ymin, xmax, ymax, area = self._columns[:, : len(self._boxes)]
         across = np.minimum(xmax, box.xmax) - np.maximum(xmin, box.xmin)
         down = np.minimum(ymax, box.ymax) - np.maximum(ymin, box.ymin)
-        both = np.maximum(across, 0) * down
+        intersection = np.maximum(across, 0) * down
         enough = (area + box.area) * (min_overlap * _SLACK / (1 + min_overlap))
-        near: list[int] = np.flatnonzero(both >= enough).tolist()
-        return [number for number in near if overlap(box, self._boxes[number]) >= min_overlap]
+        near: list[int] = np.flatnonzero(intersection >= enough).tolist()
+        return [number for number in near if box_overlap(box, self._boxes[number]) >= min_overlap]

@@ -96,7 +96,7 @@ class CallableJudge:
             raise ValueError(f"returned {', '.join(strange)} beside passed and parts: put it into parts")
         scores = answer.get("parts") or {}
         if not isinstance(scores, Mapping):
-            raise ValueError(f"returned parts that are {_describe(scores)}: give a dict by name")
+            raise ValueError(f"returned parts that are {_describe_value(scores)}: give a dict by name")
         if not scores and "passed" not in answer:
             raise ValueError(f"returned an empty dict: {_EXPECTED}")
         parts = tuple(Part(str(name), "part", _read_score(value, repr(name))) for name, value in scores.items())
@@ -149,7 +149,7 @@ def _is_bool(value: object) -> bool:
     return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")  # numpy has its own
 
 
-def _read_score(value: object, what: str) -> float:
+def _read_score(value: object, name: str) -> float:
     """Return a truth value or a number from 0 to 1 as a score."""
     if _is_bool(value):
         return float(bool(value))
@@ -157,8 +157,8 @@ def _read_score(value: object, what: str) -> float:
         value = value.item()  # type: ignore[attr-defined]  # a scalar of torch or numpy
     if isinstance(value, Real) and 0 <= float(value) <= 1:
         return float(value)
-    raise ValueError(f"returned {what} that is {_describe(value)}: {_EXPECTED}")
+    raise ValueError(f"returned {name} that is {_describe_value(value)}: {_EXPECTED}")
 
 
-def _describe(value: object) -> str:
+def _describe_value(value: object) -> str:
     return f"{value!r:.40}" if value is None or isinstance(value, Real) else f"a {type(value).__name__}"

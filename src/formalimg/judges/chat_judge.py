@@ -76,10 +76,9 @@ class PromptedChat:
         self,
         chat: ChatModel,
         options: Mapping[str, Setting],
-        prompts: Mapping[str, str],
+        prompts: Mapping[str, str],  # the names of the texts, by the settings that record them
         own_prompts: Path | None = None,
     ) -> None:
-        """Load the prompts, which are named by the settings that record them."""
         self._texts = load_prompts(self.prompt_folder, own_prompts)
         self._chat = chat
         self._options = dict(options)
@@ -164,10 +163,10 @@ class ChatJudge(PromptedChat):
         return NoValidAnswer("not understood", detail, tuple(raw), cost)
 
 
-def check_option(option: str, value: str, known: Sequence[str]) -> None:
+def check_option(option: str, value: str, values: Sequence[str]) -> None:
     """Refuse a value that an option does not have."""
-    if value not in known:
-        raise FormalimgError(f"unknown {option} {value!r}: known are {', '.join(known)}")
+    if value not in values:
+        raise FormalimgError(f"unknown {option} {value!r}: known are {', '.join(values)}")
 
 
 def total_cost(costs: Iterable[float | None]) -> float | None:

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias, get_args
 from pydantic import BaseModel, ConfigDict
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import LoadedImage, judged_formula
+from formalimg.judges.base import LoadedImage, find_formula
 from formalimg.judges.chat_judge import PROMPTS, ChatJudge, NoValidAnswer, check_option
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.prenex import to_prenex
@@ -88,7 +88,6 @@ class ClauseJudge(ChatJudge):
         answers: ClauseAnswerForm = "each clause",
         prompts: Path | None = None,
     ) -> None:
-        """Create a judge that asks this chat model."""
         if decide not in DECIDERS:
             raise FormalimgError(f"cannot decide by {decide!r}: known are {', '.join(DECIDERS)}")
         check_option("answers", answers, ANSWERS)
@@ -102,11 +101,11 @@ class ClauseJudge(ChatJudge):
 
     def questions(self, item: Item[object]) -> int:
         """Return how many requests are sent per image of this item."""
-        return 0 if isinstance(judged_formula(item), Unscored) else 1
+        return 0 if isinstance(find_formula(item), Unscored) else 1
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge whether the image satisfies the formula of the item."""
-        spec = judged_formula(item)
+        spec = find_formula(item)
         if isinstance(spec, Unscored):
             return spec
         try:
@@ -139,9 +138,11 @@ class ClauseJudge(ChatJudge):
                 del evidence[name]
         parts = []
         for clause in prenex.clauses:
-            about = tuple(sorted({atom.predicate for atom in atoms(clause.formula)}))
+            predicates = tuple(sorted({atom.predicate for atom in atoms(clause.formula)}))
             reason = findings.because.get(clause.text, "")
-            parts.append(Part(clause.text, clause.kind, float(findings.holds[clause.text]), about=about, reason=reason))
+            parts.append(
+                Part(clause.text, clause.kind, float(findings.holds[clause.text]), about=predicates, reason=reason)
+            )
         return Verdict(passed, tuple(parts), evidence, answer.cost)
 
 

@@ -48,7 +48,7 @@ class ParsedClause(NamedTuple):
 
     def atoms(self) -> Iterator[Atom]:
         """Yield the atoms that a scene decides."""
-        claims = _conjuncts(self.claim) or () if isinstance(self.claim, Count) else (self.claim,)
+        claims = _list_conjuncts(self.claim) or () if isinstance(self.claim, Count) else (self.claim,)
         yield from (atom for atom in (*self.conditions, *claims) if atom.predicate not in (DISTINCT, STYLE_PREDICATE))
 
 
@@ -97,8 +97,8 @@ class JudgedScene:
         if self._holds(clause, self._binding):
             # It holds of an object of the right class: what fails is something else about that object.
             rebound = {name for name in clause.variables if self._binding[name] != self.judge_binding.get(name)}
-            about = [readable for readable in self._readable if rebound & {*readable.variables}]
-            failed = [readable for readable in about if self._holds(readable, self._binding) is False]
+            clauses = [readable for readable in self._readable if rebound & {*readable.variables}]
+            failed = [readable for readable in clauses if self._holds(readable, self._binding) is False]
         sentences = [self._sentence(clause) for clause in failed]
         return tuple(dict.fromkeys(filter(None, sentences)))
 
@@ -146,12 +146,12 @@ class JudgedScene:
             if not candidates:
                 binding.pop(name, None)
             elif binding.get(name) not in candidates:
-                about = [clause for clause in self._readable if name in clause.variables]
-                held = {
-                    obj: sum(self._holds(clause, {**binding, name: obj}) is True for clause in about)
+                clauses = [clause for clause in self._readable if name in clause.variables]
+                counts = {
+                    obj: sum(self._holds(clause, {**binding, name: obj}) is True for clause in clauses)
                     for obj in candidates
                 }
-                binding[name] = max(candidates, key=held.__getitem__)
+                binding[name] = max(candidates, key=counts.__getitem__)
         return binding
 
     def _candidates(self, name: str) -> list[int]:
@@ -159,7 +159,7 @@ class JudgedScene:
         objects = self.phrases.scene.having("Is", self._classes[name])
         for atom in self._rules.get(name, ()):
             if len(atom.variables) == 1 and not self.phrases.scene.objection(atom):
-                objects &= self.phrases.scene.having(atom.predicate, _word(atom))
+                objects &= self.phrases.scene.having(atom.predicate, _get_word(atom))
         return list(members(objects))
 
     # --- truth
@@ -168,7 +168,7 @@ class JudgedScene:
         if atom.predicate == DISTINCT:
             return len({*objects}) == len(objects)
         if len(objects) == 1:
-            return bool(self.phrases.scene.having(atom.predicate, _word(atom)) >> objects[0] & 1)
+            return bool(self.phrases.scene.having(atom.predicate, _get_word(atom)) >> objects[0] & 1)
         return bool(self.phrases.scene.seconds(atom.predicate, 1 << objects[0], 1 << objects[1]))
 
     def _holds(self, clause: ParsedClause, binding: Binding) -> bool | None:
@@ -178,14 +178,14 @@ class JudgedScene:
             counted = self._count(claim, binding)
             return None if counted is None else claim.allows(len(counted)) is clause.positive
         if claim.predicate == STYLE_PREDICATE:
-            return (_word(claim) == self.style) is clause.positive if self.style else None
+            return (_get_word(claim) == self.style) is clause.positive if self.style else None
         if not all(name in binding for name in claim.variables):
             return None
         return self._is_true(claim, [binding[name] for name in claim.variables]) is clause.positive
 
     def _count(self, count: Count, binding: Binding) -> list[int] | None:
         """Return the objects that a count is about; None if its body is no plain conjunction."""
-        conjuncts = _conjuncts(count)
+        conjuncts = _list_conjuncts(count)
         bound = {*binding, count.variable.name}
         if conjuncts is None or any(name not in bound for atom in conjuncts for name in atom.variables):
             return None
@@ -202,9 +202,9 @@ class JudgedScene:
 
     def _absent(self, name: str) -> SceneSentence:
         """Return that no object of a class was found; of a `forall` with attributes, none that it is about."""
-        others = list(members(self.phrases.scene.having("Is", self._classes[name])))
-        adjectives = self._rules.get(name, ()) if others else ()
-        return SceneSentence(f"no {self.phrases.bare(self._classes[name], adjectives)} found", frozenset(others))
+        objects = list(members(self.phrases.scene.having("Is", self._classes[name])))
+        adjectives = self._rules.get(name, ()) if objects else ()
+        return SceneSentence(f"no {self.phrases.bare(self._classes[name], adjectives)} found", frozenset(objects))
 
     def _sentence(self, clause: ParsedClause) -> SceneSentence | None:
         claim, positive = clause.claim, clause.positive
@@ -215,7 +215,7 @@ class JudgedScene:
             text = self.phrases.counted(claim, len(counted), self._binding)
             return SceneSentence(text, frozenset(counted)) if text else None
         if claim.predicate == STYLE_PREDICATE:
-            text = f"the image is {self.phrases.style(self.style)}, not {self.phrases.style(_word(claim) or '')}"
+            text = f"the image is {self.phrases.style(self.style)}, not {self.phrases.style(_get_word(claim) or '')}"
             return SceneSentence(text) if self.style and positive else None
         if any(name not in self._binding or name not in self._classes for name in claim.variables):
             return None
@@ -255,7 +255,7 @@ class JudgedScene:
         """Return a sentence on an attribute or a place."""
         (name,) = claim.variables
         candidates, obj, phrase = self._candidates(name), self._binding[name], self.phrases.predicate(claim)
-        wrong = [other for other in candidates if not self._is_true(claim, [other])]
+        wrong = [candidate for candidate in candidates if not self._is_true(claim, [candidate])]
         if len(candidates) > 1:
             if len(wrong) == len(candidates):
                 return SceneSentence(f"no {self._noun(name)} is {phrase}", frozenset(candidates))
@@ -318,14 +318,14 @@ class JudgedScene:
         return SceneSentence(f"{subject.text} {subject.verb} not {phrase} {target.text}", frozenset(objects))
 
 
-def _conjuncts(count: Count) -> tuple[Atom, ...] | None:
+def _list_conjuncts(count: Count) -> tuple[Atom, ...] | None:
     """Return the atoms of a count's body; None if it is no conjunction of atoms."""
     parts = count.body.parts if isinstance(count.body, And) else (count.body,)
     conjuncts = tuple(part for part in parts if isinstance(part, Atom))
     return conjuncts if len(conjuncts) == len(parts) else None
 
 
-def _word(atom: Atom) -> str | None:
+def _get_word(atom: Atom) -> str | None:
     """Return the word of an atom such as `(Has ?x 'red')`; None if it has none."""
     last = atom.arguments[-1]
     return last.text if isinstance(last, Value) else None

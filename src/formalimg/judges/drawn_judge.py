@@ -15,7 +15,7 @@ from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.signed_png import NotDrawnError, read_signed_png
 from formalimg.drawing.truth import verify_drawn
-from formalimg.judges.base import Grounding, LoadedImage, judged_formula
+from formalimg.judges.base import Grounding, LoadedImage, find_formula
 from formalimg.judges.scene_judge import RULES, clause_parts, formula_part, judge_grounding
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.prenex import to_prenex
@@ -72,7 +72,7 @@ def judge_drawn_scene(item: Item[object], drawn: DrawnScene, profile: str = "off
     suite = get_suite(item.suite)
     verdict = suite.judge_drawn(item, drawn, profile)
     if verdict is None:
-        spec = judged_formula(item)
+        spec = find_formula(item)
         if isinstance(spec, Unscored):
             verdict = spec
         elif suite.world == "icons":

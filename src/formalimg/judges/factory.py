@@ -123,7 +123,7 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
     return VlmGrounder(chat, **judge_options)
 
 
-def installed_grounders() -> list[Provider]:
+def list_grounders() -> list[Provider]:
     """Return the grounders and text readers that are no chat models, and what is missing to use each."""
     # Only what says whether they can be used is loaded.
     from formalimg.judges.grounders.detector import open_detector

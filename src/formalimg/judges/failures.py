@@ -48,9 +48,9 @@ def failure_sentences(verdict: Verdict | Unscored, suite: Benchmark, formula: st
     explained = explanation if isinstance(explanation, str) else ""
     if "rule" in verdict.evidence:  # no judge looked at it, as at a blank image
         return (FailureSentence(explained or f"failed by rule: {verdict.evidence['rule']}"),)
-    scene = _judged_scene(verdict, suite, formula) if formula else None
+    scene = _read_judged_scene(verdict, suite, formula) if formula else None
     sentences: dict[str, FailureSentence] = {}
-    for number in failed_parts(verdict):
+    for number in find_failed_parts(verdict):
         for text, objects in _explain_part(verdict, number, suite, formula, scene):
             earlier = sentences.get(text, FailureSentence(text))
             sentences[text] = FailureSentence(text, (*earlier.parts, number), earlier.objects | objects)
@@ -64,7 +64,7 @@ def failure_text(verdict: Verdict | Unscored, suite: Benchmark, formula: str = "
     return "; ".join(sentence.text for sentence in failure_sentences(verdict, suite, formula))
 
 
-def failed_parts(verdict: Verdict) -> list[int]:
+def find_failed_parts(verdict: Verdict) -> list[int]:
     """Return the numbers of the parts that failed; of answers with probabilities, those that are wrong."""
     below = [number for number, part in enumerate(verdict.parts) if part.score < 1]
     if all(part.p_yes is None for part in verdict.parts):
@@ -88,10 +88,10 @@ def _explain_part(
 # --- formulas
 
 
-def _judged_scene(verdict: Verdict, suite: Benchmark, formula: str) -> JudgedScene | None:
+def _read_judged_scene(verdict: Verdict, suite: Benchmark, formula: str) -> JudgedScene | None:
     """Return the clauses in the scene that the judge stored; None if there is none, or it cannot be read."""
     bindings, style = verdict.evidence.get("bindings"), verdict.evidence.get("style")
-    scene = stored_scene(verdict, suite)
+    scene = read_stored_scene(verdict, suite)
     parsed, _ = try_parse(formula)
     if scene is None or parsed is None or not isinstance(bindings, Mapping):
         return None
@@ -118,7 +118,7 @@ def _judged_scene(verdict: Verdict, suite: Benchmark, formula: str) -> JudgedSce
     return JudgedScene(clauses, binding, phrases, style if isinstance(style, str) else "")
 
 
-def stored_scene(verdict: Verdict | Unscored, suite: Benchmark) -> Scene | None:
+def read_stored_scene(verdict: Verdict | Unscored, suite: Benchmark) -> Scene | None:
     """Return the scene that a judge stored, as it decided by it; None if there is none, or it cannot be read."""
     try:
         scene = Scene.from_json(verdict.evidence["scene"]) if "scene" in verdict.evidence else None
@@ -140,8 +140,8 @@ def stored_scene(verdict: Verdict | Unscored, suite: Benchmark) -> Scene | None:
 
 def _vocabulary_of(formula: str) -> str:
     """Return the vocabulary of a formula that a prompt was read as: one of them has a predicate for all attributes."""
-    *others, last = vocabulary_names()
-    return next((name for name in others if "(Has " in formula and "Has" in vocabulary(name).predicates), last)
+    *rest, last = vocabulary_names()
+    return next((name for name in rest if "(Has " in formula and "Has" in vocabulary(name).predicates), last)
 
 
 def _explain_clause(part: Part, formula: str, suite: Benchmark, scene: JudgedScene | None) -> SceneSentence:

@@ -52,31 +52,31 @@ class GroundingFolder:
         """A digest of all files: with other groundings, verdicts are others."""
         total = hashlib.sha256()
         for name, path in self.files.items():
-            total.update(name.encode("utf-8", "surrogateescape") + b"\0" + hashlib.sha256(_read(path)).digest())
+            total.update(name.encode("utf-8", "surrogateescape") + b"\0" + hashlib.sha256(_read_file(path)).digest())
         return total.hexdigest()[:16]
 
     def samples(self, items: Sequence[str]) -> int:
         """Return how many images each of these items has at most."""
-        ids, most = frozenset(items), 1
+        ids, largest = frozenset(items), 1
         for name in self.files:
             match = _SAMPLE.fullmatch(name)
             if match and name not in ids and match[1] in ids and match[2]:
-                most = max(most, int(match[2]) + 1)
-        return most
+                largest = max(largest, int(match[2]) + 1)
+        return largest
 
     def unknown_files(self, items: Sequence[str], samples: int) -> list[str]:
         """Return the names of files that belong to none of these items."""
-        names = {name for item in items for sample in range(samples) for name in _names(item, sample)}
+        names = {name for item in items for sample in range(samples) for name in _file_names(item, sample)}
         return [path.name for name, path in self.files.items() if name not in names]
 
     def file(self, item: str, sample: int) -> Path | None:
         """Return the grounding file of an image; None if there is none."""
-        return next((self.files[name] for name in _names(item, sample) if name in self.files), None)
+        return next((self.files[name] for name in _file_names(item, sample) if name in self.files), None)
 
     def picture(self, item: str, sample: int) -> Path | None:
         """Return the image itself, in `imgs` beside the groundings; None if it is not there."""
         images = self.path.resolve().parent.parent / "imgs"
-        names = (f"{name}{suffix}" for name in _names(item, sample) for suffix in _IMAGE_SUFFIXES)
+        names = (f"{name}{suffix}" for name in _file_names(item, sample) for suffix in _IMAGE_SUFFIXES)
         return next((path for name in names if (path := images / name).is_file()), None)
 
 
@@ -164,7 +164,7 @@ class GroundingFileJudge:
             return Unscored("judge failed", f"there is no grounding file for item {item.id}: give one")
         if self.is_published:
             try:
-                data = json.loads(_read(path).decode("utf-8"))
+                data = json.loads(_read_file(path).decode("utf-8"))
             except (ValueError, RecursionError) as error:
                 return Unscored("not understood", f"{path.name}: it is not JSON: {error}")
             return await judge_written_layout(item, data.get("objects", []) if isinstance(data, dict) else None)
@@ -184,7 +184,7 @@ class GroundingFileJudge:
         sample = 0
         while (path := self.folder.file(item, sample)) is not None:
             picture = self.folder.picture(item, sample)
-            if image.data == (_draw_file(path) if picture is None else _read(picture, _MAX_IMAGE_BYTES)):
+            if image.data == (_draw_file(path) if picture is None else _read_file(picture, _MAX_IMAGE_BYTES)):
                 return path
             sample += 1
         return None
@@ -193,7 +193,7 @@ class GroundingFileJudge:
 def read_grounding_file(path: Path) -> Scene:
     """Return the scene in a grounding file."""
     try:
-        return Scene.from_json(loads_strict(_read(path)))
+        return Scene.from_json(loads_strict(_read_file(path)))
     except SceneError:
         raise
     except (ValueError, RecursionError) as error:
@@ -207,14 +207,14 @@ def _draw_file(path: Path) -> bytes:
         return failed_layout_png(" ".join(str(error).split()))
 
 
-def _read(path: Path, limit: int = _MAX_GROUNDING_BYTES) -> bytes:
+def _read_file(path: Path, limit: int = _MAX_GROUNDING_BYTES) -> bytes:
     try:
         return read_plain_bytes(path, limit)
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _names(item: str, sample: int) -> tuple[str, ...]:
+def _file_names(item: str, sample: int) -> tuple[str, ...]:
     """Return the names that the file of an image may have."""
     return (f"{item}_{sample}",) if sample else (item, f"{item}_0")
 

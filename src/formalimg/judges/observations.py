@@ -37,25 +37,29 @@ def count_boxes(verdict: Verdict | Unscored) -> BoxCount | None:
     """Return the boxes that a chat model gave for an image; None if it was not asked for boxes, or gave no answer."""
     evidence = verdict.evidence
     grounder = evidence.get("grounder", evidence)  # without a verdict, there is only what the grounder tells
-    classes = tuple(dict.fromkeys(label for answer in _entries(grounder, "answers") for label in _classes(answer)))
+    classes = tuple(
+        dict.fromkeys(label for answer in _list_entries(grounder, "answers") for label in _list_classes(answer))
+    )
     if not classes:
         return None
-    dropped = [DroppedBox(str(box.get("label", "")), _classes(box)) for box in _entries(grounder, "dropped")]
+    dropped = [DroppedBox(str(box.get("label", "")), _list_classes(box)) for box in _list_entries(grounder, "dropped")]
     scene = evidence.get("scene")
-    kept = _entries(scene if isinstance(scene, Mapping) else evidence, "objects")
+    objects = _list_entries(scene if isinstance(scene, Mapping) else evidence, "objects")
     if grounder is evidence and isinstance(verdict, Verdict):  # the published protocol, which drops nothing
-        dropped += [DroppedBox(str(box.get("label", "")), classes) for box in kept if box.get("label") not in classes]
-        return BoxCount(len(kept), tuple(dropped), left_in=True)
-    return BoxCount(len(kept) + len(_entries(grounder, "merged")) + len(dropped), tuple(dropped))
+        dropped += [
+            DroppedBox(str(box.get("label", "")), classes) for box in objects if box.get("label") not in classes
+        ]
+        return BoxCount(len(objects), tuple(dropped), left_in=True)
+    return BoxCount(len(objects) + len(_list_entries(grounder, "merged")) + len(dropped), tuple(dropped))
 
 
-def _entries(data: Any, name: str) -> Sequence[Mapping[str, Any]]:
+def _list_entries(data: Any, name: str) -> Sequence[Mapping[str, Any]]:
     """Return the objects in a list of stored data; whatever else is stored there does not count."""
     entries = data.get(name) if isinstance(data, Mapping) else None
     return [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
 
 
-def _classes(entry: Mapping[str, Any]) -> tuple[str, ...]:
+def _list_classes(entry: Mapping[str, Any]) -> tuple[str, ...]:
     classes = entry.get("asked_for")
     return tuple(map(str, classes)) if isinstance(classes, list) else ()
 

@@ -20,7 +20,7 @@ from formalimg.drawing.icon_scene import draw
 from formalimg.drawing.render import draw_scene
 from formalimg.drawing.scene import DrawnScene
 from formalimg.judges.base import DECLINED, LoadedImage, load_uncached
-from formalimg.judges.boxes import BoxConvention, box_convention, box_conventions, overlap
+from formalimg.judges.boxes import BoxConvention, box_convention, box_conventions, box_overlap
 from formalimg.judges.chat_judge import total_cost
 from formalimg.judges.factory import DETECTORS
 from formalimg.scenes.objects import Box, SceneObject
@@ -92,10 +92,10 @@ class KnownDrawing:
 
 def two_places(item: Item[object]) -> tuple[KnownDrawing, KnownDrawing]:
     """Return two drawings of a bottle, in different places: a judge is asked where it is."""
-    asked = "where the bottle is"
+    question = "where the bottle is"
     return (
-        KnownDrawing("a red bottle at the lower left", asked, item, _BOTTLE_SCENE),
-        KnownDrawing("a red bottle at the upper right", asked, item, _OTHER_BOTTLE_SCENE),
+        KnownDrawing("a red bottle at the lower left", question, item, _BOTTLE_SCENE),
+        KnownDrawing("a red bottle at the upper right", question, item, _OTHER_BOTTLE_SCENE),
     )
 
 
@@ -103,10 +103,10 @@ def two_texts(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
     """Return a drawing of a text that is asked for, and one of another text, for what reads text."""
     right, wrong = "Cafe 24", "BOOK SHOP"
     item = Item(suite, "preflight", 1, f"A sign that says '{right}'.", QuestionSpec(text_questions((right,))))
-    asked, nothing = f"for the text {right}", Scene.of([])
+    question, nothing = f"for the text {right}", Scene.of([])
     return (
-        KnownDrawing(f"the text {right}", asked, item, nothing, (True,), text=right),
-        KnownDrawing(f"the text {wrong}", asked, item, nothing, (False,), text=wrong),
+        KnownDrawing(f"the text {right}", question, item, nothing, (True,), text=right),
+        KnownDrawing(f"the text {wrong}", question, item, nothing, (False,), text=wrong),
     )
 
 
@@ -127,8 +127,8 @@ def two_things(
 
 def bottle_and_fork(item: Item[object]) -> tuple[KnownDrawing, KnownDrawing]:
     """Return a drawing of a bottle and one of a fork, for an item that asks about the one, then about the other."""
-    asked = "whether there is a bottle, and whether there is a fork"
-    return two_things(item, asked, (True, False), (False, True))
+    question = "whether there is a bottle, and whether there is a fork"
+    return two_things(item, question, (True, False), (False, True))
 
 
 # --- checks
@@ -185,8 +185,8 @@ async def check_judge(judge: Judge, suite: str) -> PreflightResult:
         finding = _Finding(True, (), "") if is_enough else _check_answer(judge, drawing, answer)
         findings.append(finding)
         if finding.problem:
-            shown = f"shown a drawing of {drawing.shows} and asked {drawing.asked}, {judge.name} {finding.text}"
-            return PreflightResult(f"{shown}: {finding.problem}", cost=total_cost(costs), drawings=len(findings))
+            prefix = f"shown a drawing of {drawing.shows} and asked {drawing.asked}, {judge.name} {finding.text}"
+            return PreflightResult(f"{prefix}: {finding.problem}", cost=total_cost(costs), drawings=len(findings))
         if finding.right and len(findings) == 1:
             return PreflightResult(cost=total_cost(costs), drawings=1)
     first, second = findings
@@ -223,7 +223,7 @@ def _check_answer(judge: Judge, drawing: KnownDrawing, answer: Verdict | Unscore
         holds = tuple(part.score >= 0.5 for part in answer.parts)
         text = f"says {', '.join('yes' if yes else 'no' for yes in holds) or 'nothing'}"
         return _Finding(holds == drawing.answers, holds, text)
-    if any(overlap(box, drawing.box) >= _SAME_PLACE for box in boxes):
+    if any(box_overlap(box, drawing.box) >= _SAME_PLACE for box in boxes):
         return _Finding(True, tuple(boxes), "found it")
     text = f"found it at {_format_box(boxes[0])}, not at {_format_box(drawing.box)}" if boxes else "found nothing"
     return _check_convention(judge, drawing, numbers) or _Finding(False, tuple(boxes), text)
@@ -231,11 +231,11 @@ def _check_answer(judge: Judge, drawing: KnownDrawing, answer: Verdict | Unscore
 
 def _check_convention(judge: Judge, drawing: KnownDrawing, written: Sequence[Sequence[float]]) -> _Finding | None:
     """Return the finding of an answer whose boxes are written in another way than asked for; None if they are not."""
-    asked = judge.settings.get("boxes")
-    if not isinstance(asked, str):  # no boxes, or as published, where the way is part of the protocol
+    convention = judge.settings.get("boxes")
+    if not isinstance(convention, str):  # no boxes, or as published, where the way is part of the protocol
         return None
-    other = other_convention(box_convention(judge.name, asked), drawing.box, written)
-    return None if other is None else _Finding(False, (), *other)
+    mismatch = other_convention(box_convention(judge.name, convention), drawing.box, written)
+    return None if mismatch is None else _Finding(False, (), *mismatch)
 
 
 def other_convention(asked: BoxConvention, true: Box, written: Sequence[Sequence[float]]) -> tuple[str, str] | None:

@@ -99,7 +99,7 @@ class PromptJudge:
         if self.by_questions is None or self.reads_text:
             return replace(verdict, evidence={**verdict.evidence, "not_checked": spec.left_over})
         answered = await self.by_questions.judge(item, image)
-        return answered if isinstance(answered, Unscored) else _combine(verdict, answered)
+        return answered if isinstance(answered, Unscored) else _combine_verdicts(verdict, answered)
 
     async def _judge_questions(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         spec = item.spec if isinstance(item.spec, QuestionSpec) else QuestionSpec()
@@ -116,7 +116,7 @@ class PromptJudge:
         return Unscored("not understood", f"{self.name} {why_not} name a chat model as the judge")
 
 
-def _combine(formula: Verdict, questions: Verdict) -> Verdict:
+def _combine_verdicts(formula: Verdict, questions: Verdict) -> Verdict:
     """Return the verdict on a formula and the questions for what it leaves out: both pass, or neither."""
     lists = {
         key: [*value, *more]

@@ -49,7 +49,6 @@ class PublishedJudge(PromptedChat):
         own_prompts: Path | None = None,
         options: Mapping[str, Setting] | None = None,
     ) -> None:
-        """Create a judge that asks this chat model."""
         super().__init__(chat, options or {}, prompts, own_prompts)
         self._protocol: Followed = protocol
 
@@ -87,7 +86,7 @@ class PublishedJudge(PromptedChat):
         return NoValidAnswer(reason, f"{self.name} {detail}", tuple(filter(None, (reply.raw,))), reply.cost)
 
 
-async def attach(image: LoadedImage, label: str | None = None) -> Attachment:
+async def attach_image(image: LoadedImage, label: str | None = None) -> Attachment:
     """Return the image as it is sent, encoded in a thread, so that other images do not wait for it."""
     if label is not None and image.data.startswith(_PUBLISHED_FORMATS):
         return Attachment(image.data, label)
@@ -154,7 +153,6 @@ class WordJudge(PublishedJudge):
     def __init__(
         self, chat: ChatModel, prompts: Path | None = None, options: Mapping[str, Setting] | None = None
     ) -> None:
-        """Create a judge that asks this chat model."""
         super().__init__(chat, "published", {"prompt": self.prompt}, prompts, options)
 
     def questions(self, item: Item[object]) -> int:
@@ -166,7 +164,7 @@ class WordJudge(PublishedJudge):
         spec = item.spec
         if not isinstance(spec, QuestionSpec) or not spec.questions:
             return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
-        attachment = await attach(image)
+        attachment = await attach_image(image)
         parts: list[Part] = []
         answers: list[dict[str, object]] = []
         cost: float | None = 0.0
@@ -191,23 +189,23 @@ class WordJudge(PublishedJudge):
 
     def _chance(self, question: GraphQuestion, reply: Answered[WordAnswer]) -> float | None:
         """Return the probability of the expected answer; None if the server does not tell."""
-        return expected_probability(reply.first_tokens, question.expected)
+        return probability_of(reply.first_tokens, question.expected)
 
 
-def spellings(expected: str) -> tuple[str, ...]:
+def list_spellings(expected: str) -> tuple[str, ...]:
     """Return how an expected answer may be written: the word, capitalised, and a number in digits."""
     digits = (str(COUNT_WORDS.index(expected)),) if expected in COUNT_WORDS else ()
     return (expected, expected.capitalize(), *digits)
 
 
-def expected_probability(chances: Mapping[str, float], expected: str) -> float | None:
+def probability_of(chances: Mapping[str, float], expected: str) -> float | None:
     """Return the probability of an expected answer, given those of the first tokens; None if nothing is known."""
-    return min(1.0, sum(chances.get(word, 0.0) for word in spellings(expected))) if chances else None
+    return min(1.0, sum(chances.get(word, 0.0) for word in list_spellings(expected))) if chances else None
 
 
 def _word_part(question: GraphQuestion, raw: str, chance: float | None) -> Part:
     word = _FIRST_WORD.search(raw.rpartition(_THOUGHTS_END)[2])
-    is_right = word is not None and word[0].lower() in map(str.lower, spellings(question.expected))
+    is_right = word is not None and word[0].lower() in map(str.lower, list_spellings(question.expected))
     reason = f"{raw.strip()[:80]}, {question.expected} is expected"
     return Part(question.question, question.category, float(is_right), question.weight, reason=reason, p_yes=chance)
 

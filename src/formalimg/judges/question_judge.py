@@ -94,18 +94,18 @@ class QuestionRequest(NamedTuple):
         if isinstance(self.answer, NoValidAnswer):
             return []
         value = self.answer.value
-        answers = [value] if isinstance(value, YesNoAnswer) else value.answers
+        answers: Sequence[YesNoAnswer | NumberedAnswer] = [value] if isinstance(value, YesNoAnswer) else value.answers
         p_yes = self.answer.p_yes if isinstance(value, YesNoAnswer) else None
         return [
             Part(
-                asked.question,
-                asked.category,
+                question.question,
+                question.category,
                 float(parse_yes_no(answer.answer) is True),
-                about=asked.about,
+                about=question.about,
                 reason=answer.observation,
                 p_yes=p_yes,
             )
-            for asked, answer in zip(self.questions, answers, strict=True)
+            for question, answer in zip(self.questions, answers, strict=True)
         ]
 
 
@@ -126,7 +126,6 @@ class YesNoJudge(ChatJudge):
     def __init__(
         self, chat: ChatModel, *, requests: QuestionRequests = "each question", prompts: Path | None = None
     ) -> None:
-        """Create a judge that asks this chat model."""
         check_option("requests", requests, REQUESTS)
         self._one_by_one = requests == "each question"
         prompt = "question-judge" if self._one_by_one else "question-judge-all"
@@ -146,7 +145,7 @@ class YesNoJudge(ChatJudge):
         return [task.result() for task in sent]
 
     async def _request(self, image: ChatImage, questions: Sequence[AskedQuestion]) -> QuestionRequest:
-        lines = [" ".join(asked.question.split()) for asked in questions]
+        lines = [" ".join(question.question.split()) for question in questions]
         listed = "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
         values = {"question": lines[0], "questions": listed}
         # The requests of all images together keep to the concurrency of the model, in each event loop.
@@ -165,17 +164,19 @@ def parse_yes_no(answer: str) -> bool | None:
 def find_problem(answer: YesNoAnswer | NumberedAnswers, count: int) -> str | None:
     """Return why an answer to so many questions is not valid, as a message to the model; None if it is."""
     if isinstance(answer, YesNoAnswer):
-        return None if parse_yes_no(answer.answer) is not None else f"{_quote(answer.answer)} is neither yes nor no"
+        return (
+            None if parse_yes_no(answer.answer) is not None else f"{_quote_answer(answer.answer)} is neither yes nor no"
+        )
     numbers = [numbered.number for numbered in answer.answers]
     if numbers != list(range(1, count + 1)):
         return numbering_problem(count, ", ".join(map(str, numbers[:20])) + (" …" if len(numbers) > 20 else ""))
     neither = next((numbered for numbered in answer.answers if parse_yes_no(numbered.answer) is None), None)
     if neither is None:
         return None
-    return f"the answer to question {neither.number} is {_quote(neither.answer)}, which is neither yes nor no"
+    return f"the answer to question {neither.number} is {_quote_answer(neither.answer)}, which is neither yes nor no"
 
 
-def _quote(answer: str) -> str:
+def _quote_answer(answer: str) -> str:
     return f'"{truncate(" ".join(answer.split()), 80, 20)}"'
 
 
@@ -189,7 +190,7 @@ def combine_answers(requests: Sequence[QuestionRequest]) -> Verdict | Unscored:
                 served[name].append(value)
     evidence: dict[str, object] = {
         "answers": [
-            {"asked": [asked.question for asked in request.questions], "raw": list(request.answer.raw)}
+            {"asked": [question.question for question in request.questions], "raw": list(request.answer.raw)}
             for request in requests
         ],
         "served": {name: values[0] if len(values) == 1 else values for name, values in served.items()},
@@ -234,7 +235,6 @@ class QuestionGraphJudge(YesNoJudge):
         prompts: Path | None = None,
         by_text: TextJudge | None = None,
     ) -> None:
-        """Create a judge that asks this chat model."""
         super().__init__(chat, requests=requests, prompts=prompts)
         if zeroing is not None:
             check_option("zeroing", zeroing, get_args(Zeroing))
@@ -273,18 +273,19 @@ class QuestionGraphJudge(YesNoJudge):
         encoded = await self._encode(image)
         requests: list[QuestionRequest] = []
         parts: dict[str, Part] = {}
-        answered: Verdict | Unscored = Verdict(False)
+        verdict = Verdict(False)
         while wave := [question for question in spec.questions if self._is_next(question, parts, spec)]:
             questions = [AskedQuestion(question.question, question.category) for question in wave]
             if self._one_by_one:
-                requests += await self._request_all(encoded, [(asked,) for asked in questions])
+                requests += await self._request_all(encoded, [(question,) for question in questions])
             else:
                 requests.append(await self._request(encoded, questions))
             answered = combine_answers(requests)
             if isinstance(answered, Unscored):
                 return answered
+            verdict = answered
             parts |= dict(zip((question.id for question in wave), answered.parts[-len(wave) :], strict=True))
-        return graph_verdict(spec, parts, answered)
+        return graph_verdict(spec, parts, verdict)
 
     def _is_next(self, question: GraphQuestion, parts: Mapping[str, Part], spec: QuestionSpec) -> bool:
         """Return whether a question is asked now: before its parents only where all are asked."""

@@ -33,6 +33,7 @@ CONFIDENCE = 0.5
 
 class RapidOcrReader:
     """Read text with PP-OCR: lines are detected, turned upright and recognized. Latin letters, digits and Chinese.
+    The weights are loaded with the first image.
 
     Evidence: `served`, the version of the package.
     """
@@ -42,7 +43,6 @@ class RapidOcrReader:
     """One image is prepared while another is read: the networks have a single thread."""
 
     def __init__(self, confidence: float = CONFIDENCE, enlarge: float = 1.0) -> None:
-        """Create a reader that loads its weights with the first image."""
         self._confidence = confidence
         self._enlarge = enlarge
         self._thread = ThreadPoolExecutor(1, "ocr")
@@ -89,8 +89,8 @@ def _load_engine(confidence: float) -> Any:
     try:
         return RapidOCR(params={"Global.log_level": "critical", "Global.text_score": confidence})
     except Exception as error:
-        why = " ".join(str(error).split())[:200]
-        raise FormalimgError(f"{NAME} cannot load its weights ({why}): {install_line('ocr')}") from None
+        reason = " ".join(str(error).split())[:200]
+        raise FormalimgError(f"{NAME} cannot load its weights ({reason}): {install_line('ocr')}") from None
 
 
 def _weights_digest() -> str:

@@ -181,14 +181,14 @@ class _UnseenPixels:
     size: tuple[int, int]
 
     def resize(self, size: tuple[int, int], resample: int | None = None) -> Image:
-        return _pixel()
+        return _create_pixel()
 
     def convert(self, mode: str) -> Image:
-        return _pixel()
+        return _create_pixel()
 
 
 @cache
-def _pixel() -> Image:
+def _create_pixel() -> Image:
     from PIL import Image as PilImage
 
     return PilImage.new("RGB", (1, 1))
@@ -201,7 +201,6 @@ class RecordedJudge:
     """A judge that makes its verdicts again from its own records."""
 
     def __init__(self, suite: str, task: str, name: str, settings: Mapping[str, Setting]) -> None:
-        """Open the judge."""
         self._task, self._name, self._settings = task, name, settings
         # It is always asked in some version of the way.
         prompts = ("prompt", "prompt_again", "prompt_factual")
@@ -251,7 +250,7 @@ class RecordedJudge:
         judge = self._open(chat, grounder, stored.evidence)
         depends_on_size = bool(self._benchmark.judge_profiles) or self._settings.get("boxes") == "pixels"
         pixels = cast("Image", _UnseenPixels(size if depends_on_size else _ANY_SIZE))
-        verdict = await judge.judge(item, LoadedImage(png_bytes(_pixel()), pixels))
+        verdict = await judge.judge(item, LoadedImage(png_bytes(_create_pixel()), pixels))
         if goes_by_answers and isinstance(verdict, Verdict) and chat.left_over:
             raise EvidenceError(
                 f"{chat.left_over} of its {len(chat.requests)} raw answers are to no question of the item"

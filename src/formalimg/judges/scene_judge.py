@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.drawing.icon_scene import FailedLayoutError, read_layout, read_written_layout
-from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage, judged_formula
+from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage, find_formula
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.soft_score.best_binding import BestBinding, ClauseResult, prepare_formula
 from formalimg.logic.syntax import Formula, atoms
@@ -73,18 +73,18 @@ class SceneJudge:
     def questions(self, item: Item[object]) -> int:
         """Return how many requests to a chat model are sent per image of this item."""
         count = getattr(self.grounder, "questions", None)
-        spec = judged_formula(item) if count else None
+        spec = find_formula(item) if count else None
         return count(spec.object_classes) if count and isinstance(spec, FormulaSpec) else 0
 
     def unknown_classes(self, item: Item[object]) -> tuple[str, ...]:
         """Return the classes of this item that the grounder cannot look for; its images will be unscored."""
         unknown = getattr(self.grounder, "unknown_classes", None)
-        spec = judged_formula(item) if unknown else None
+        spec = find_formula(item) if unknown else None
         return unknown(spec.object_classes) if unknown and isinstance(spec, FormulaSpec) else ()
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge whether the image satisfies the formula of the item."""
-        spec = judged_formula(item)
+        spec = find_formula(item)
         if isinstance(spec, Unscored):
             return spec
         grounding = await self.grounder.ground(image, spec.object_classes)
@@ -132,9 +132,9 @@ def clause_parts(best: BestBinding, weights: Mapping[str, float] | None = None) 
 
 
 def _clause_part(judged: ClauseResult, weight: float) -> Part:
-    clause, kind, _, why, bindings, *_ = judged
+    clause, kind, _, explanation, bindings, *_ = judged
     objects = ", ".join([f"?{variable} = {description}" for variable, _, description in bindings])
-    reason = f"{objects}: {why}" if objects and why else objects or why
+    reason = f"{objects}: {explanation}" if objects and explanation else objects or explanation
     return Part(clause.text, kind, judged.score, weight, clause.predicates, reason)
 
 
@@ -159,7 +159,7 @@ class LayoutJudge:
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge whether the layout satisfies the formula of the item."""
-        spec = judged_formula(item)
+        spec = find_formula(item)
         if isinstance(spec, Unscored):
             return spec
         try:

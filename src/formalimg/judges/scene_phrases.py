@@ -47,7 +47,7 @@ class ScenePhrases:
         if obj.label not in self.lexicon.nouns:
             return None
         noun, verb = self.bare(obj.label), "are" if self.lexicon.nouns[obj.label].many else "is"
-        colors = [other.color for other in self.scene.objects if other.label == obj.label]
+        colors = [same.color for same in self.scene.objects if same.label == obj.label]
         if len(colors) == 1:
             return DefiniteObject(f"the {noun}", verb)
         if obj.color in (None, NO_WORD) or colors.count(obj.color) > 1:
@@ -118,11 +118,11 @@ class ScenePhrases:
                     return ""
         if len(labels) != 1:
             return ""
-        least, most = count.range
-        allowed = "none" if most == 0 else f"at most {most}"
-        needed = f"{'at least ' if most is None else ''}{least} needed" if least else f"{allowed} allowed"
-        where = f" {' and '.join(places)}" if places else ""
-        return f"{self._amount(number, labels[0], adjectives)} found{where}, {needed}"
+        least, maximum = count.range
+        allowed = "none" if maximum == 0 else f"at most {maximum}"
+        needed = f"{'at least ' if maximum is None else ''}{least} needed" if least else f"{allowed} allowed"
+        location = f" {' and '.join(places)}" if places else ""
+        return f"{self._amount(number, labels[0], adjectives)} found{location}, {needed}"
 
     def _amount(self, number: int, label: str, adjectives: Sequence[Atom]) -> str:
         noun = self.lexicon.nouns[label]

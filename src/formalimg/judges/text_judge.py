@@ -45,7 +45,6 @@ class TextJudge:
     reads_text = True
 
     def __init__(self, reader: TextReader, *, compare: Comparison = "loose", tolerance: float = 0.0) -> None:
-        """Create a judge that reads with this reader."""
         check_option("compare", compare, get_args(Comparison))
         self.reader = reader
         self.name = reader.name
@@ -79,9 +78,14 @@ class TextJudge:
             return reading
         matches = self.match([text for question in questions for text in question.wanted], reading)
         remaining = iter(matches.matches)
-        answers = {asked.question.id: [next(remaining) for _ in asked.wanted] for asked in questions}
+        answers = {
+            text_question.question.id: [next(remaining) for _ in text_question.wanted] for text_question in questions
+        }
         failed_by = spec.failed_parents(
-            {asked.question.id: self._score(asked, answers[asked.question.id]) == 1 for asked in questions}
+            {
+                text_question.question.id: self._score(text_question, answers[text_question.question.id]) == 1
+                for text_question in questions
+            }
         )
         by_id = {question.id: question for question in spec.questions}
         parts = []
@@ -97,9 +101,9 @@ class TextJudge:
         evidence = {**self.evidence(matches, reading), **not_checked}
         return Verdict(all(part.score == 1 for part in parts), tuple(parts), evidence, reading.cost)
 
-    def match(self, wanted: Sequence[str], reading: TextReading) -> TextMatches:
+    def match(self, texts: Sequence[str], reading: TextReading) -> TextMatches:
         """Compare wanted strings with what was read."""
-        return match_texts(wanted, reading.lines, self._compare)
+        return match_texts(texts, reading.lines, self._compare)
 
     def shows(self, match: TextMatch) -> bool:
         """Return whether a wanted string counts as shown."""
@@ -115,10 +119,10 @@ class TextJudge:
         more = {"extra": list(matches.extra)} if matches.extra else {}
         return {**reading.evidence, "reader": self.name, "text": text, "matches": listed, **more}
 
-    def _score(self, asked: TextQuestion, matches: Sequence[TextMatch]) -> float:
+    def _score(self, text_question: TextQuestion, matches: Sequence[TextMatch]) -> float:
         """Return the score of a question, as if no other had failed it."""
         is_shown = all(map(self.shows, matches))
-        if asked.question.expected == "no":
+        if text_question.question.expected == "no":
             return float(not is_shown)
         return 1.0 if is_shown else sum(match.score for match in matches) / len(matches)
 
@@ -128,7 +132,11 @@ def find_text_questions(spec: object) -> list[TextQuestion] | str:
     if not isinstance(spec, QuestionSpec) or not spec.questions:
         return "the item asks for none"
     questions = [TextQuestion(question, find_wanted_texts(question.question)) for question in spec.questions]
-    rest = [asked.question for asked in questions if not asked.wanted or asked.question.expected not in ("yes", "no")]
+    rest = [
+        text_question.question
+        for text_question in questions
+        if not text_question.wanted or text_question.question.expected not in ("yes", "no")
+    ]
     if not rest:
         return questions
     if [question.category for question in rest] == ["whole"]:
@@ -153,18 +161,18 @@ async def put_text_beside(
     The evidence `by_reader` has the name of the reader, what it read, and for each question whether by it the image
     shows the text; None where the question asks for more.
     """
-    wanted = [find_wanted_texts(question.question) for question in questions]
-    if not any(wanted):
+    texts_of_questions = [find_wanted_texts(question.question) for question in questions]
+    if not any(texts_of_questions):
         return verdict
     reading = await judge.reader.read(image)
     cost = total_cost((verdict.cost, reading.cost))
     if isinstance(reading, Unscored):
         by_reader: dict[str, object] = {"reader": judge.name, "unscored": reading.detail or reading.reason}
         return replace(verdict, evidence={**verdict.evidence, "by_reader": by_reader}, cost=cost)
-    result = judge.match([text for texts in wanted for text in texts], reading)
+    result = judge.match([text for texts in texts_of_questions for text in texts], reading)
     remaining = iter(result.matches)
     parts, answers = [], []
-    for part, texts in zip(verdict.parts, wanted, strict=True):
+    for part, texts in zip(verdict.parts, texts_of_questions, strict=True):
         matches = [next(remaining) for _ in texts]
         answers.append(all(map(judge.shows, matches)) if matches else None)
         reason = "; ".join([part.reason, *(f"{judge.name} {describe_match(match, result)}" for match in matches)])

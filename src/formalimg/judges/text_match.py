@@ -81,11 +81,11 @@ def normalize_text(text: str, comparison: Comparison = "loose") -> str:
     return folded.strip(_ENDS) or folded
 
 
-def match_texts(wanted: Sequence[str], lines: Sequence[TextLine], comparison: Comparison = "loose") -> TextMatches:
+def match_texts(string: Sequence[str], lines: Sequence[TextLine], comparison: Comparison = "loose") -> TextMatches:
     """Find the words of an image that come closest to each wanted string."""
     ordered = reading_order(lines)
     page = _Page(ordered, comparison)
-    results = [page.find(text) for text in wanted]
+    results = [page.find(text) for text in string]
     covered = {word for match, words in results if match.is_near for word in words}
     extra = (
         _join_words(word for index, word in enumerate(words) if _Word(number, index) not in covered)
@@ -113,12 +113,12 @@ class _Page:
         self.words = [_WORDS.findall(line.text) for line in lines]
         self._comparison = comparison
         self._lengths = [[len(normalize_text(word, "strict")) for word in words] for words in self.words]
-        self._next = [_successors(lines, number) for number in range(len(lines))]
+        self._next = [_find_successors(lines, number) for number in range(len(lines))]
 
-    def find(self, wanted: str) -> tuple[TextMatch, tuple[_Word, ...]]:
+    def find(self, string: str) -> tuple[TextMatch, tuple[_Word, ...]]:
         """Return the run of words that comes closest to a string; of equally close ones the first."""
-        target = normalize_text(wanted, self._comparison)
-        best = TextMatch(wanted, "", 1.0)
+        target = normalize_text(string, self._comparison)
+        best = TextMatch(string, "", 1.0)
         words: tuple[_Word, ...] = ()
         tried: set[str] = set()
         for run in self._runs(2 * max(len(target), 1)):
@@ -130,7 +130,7 @@ class _Page:
             tried.add(compared)
             distance = edit_distance(target, compared) / longest
             if distance < best.distance:
-                best = TextMatch(wanted, text, distance, tuple(dict.fromkeys(word.line for word in run)))
+                best = TextMatch(string, text, distance, tuple(dict.fromkeys(word.line for word in run)))
                 words = run
             if distance == 0:
                 break
@@ -155,7 +155,7 @@ class _Page:
                     yield from self._extend(run, length, following, 0, (*visited, following), longest)
 
 
-def _successors(lines: Sequence[TextLine], number: int) -> tuple[int, ...]:
+def _find_successors(lines: Sequence[TextLine], number: int) -> tuple[int, ...]:
     """Return the lines that may go on from a line: the next in reading order, the nearest below and on the right."""
     box = lines[number].box
     rest = [(index, line.box) for index, line in enumerate(lines) if index != number]
@@ -163,7 +163,7 @@ def _successors(lines: Sequence[TextLine], number: int) -> tuple[int, ...]:
     below = [
         (at.center_y - box.center_y, index)
         for index, at in rest
-        if at.center_y > box.ymax and _overlap(box.xmin, box.xmax, at.xmin, at.xmax) >= 0.5
+        if at.center_y > box.ymax and _overlap_share(box.xmin, box.xmax, at.xmin, at.xmax) >= 0.5
     ]
     following = [number + 1] if number + 1 < len(lines) else []
     nearest = [min(distances)[1] for distances in (below, right) if distances]
@@ -175,10 +175,10 @@ def _join_words(words: Iterable[str]) -> str:
 
 
 def _share_a_row(first: Box, second: Box) -> bool:
-    return _overlap(first.ymin, first.ymax, second.ymin, second.ymax) >= 0.5
+    return _overlap_share(first.ymin, first.ymax, second.ymin, second.ymax) >= 0.5
 
 
-def _overlap(low: float, high: float, other_low: float, other_high: float) -> float:
+def _overlap_share(low: float, high: float, other_low: float, other_high: float) -> float:
     """Return how much of the shorter of two intervals the other one covers."""
     shorter = min(high - low, other_high - other_low)
     return (min(high, other_high) - max(low, other_low)) / shorter if shorter > 0 else 0.0

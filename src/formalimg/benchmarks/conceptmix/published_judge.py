@@ -8,7 +8,7 @@ from pathlib import Path
 from formalimg.benchmarks.conceptmix.spec import ConceptSpec
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import NoValidAnswer, total_cost
-from formalimg.judges.published_protocol import Followed, PublishedJudge, WordAnswer, attach
+from formalimg.judges.published_protocol import Followed, PublishedJudge, WordAnswer, attach_image
 from formalimg.models.chat import Message
 from formalimg.types import ChatModel, Item, Part, Setting, Unscored, Verdict
 
@@ -42,7 +42,7 @@ class PublishedQuestionJudge(PublishedJudge):
         if not all(concept.question.strip() for concept in spec.concepts):
             return Unscored("not understood", f"item {item.id} of {item.suite} has a concept without a question")
         prompt = self._prompts["prompt"]
-        attachment = await attach(image, self._label(prompt, "image/jpeg"))
+        attachment = await attach_image(image, self._label(prompt, "image/jpeg"))
         parts: list[Part] = []
         answers: list[dict[str, object]] = []
         cost: float | None = 0.0

@@ -17,12 +17,12 @@ from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage
 from formalimg.judges.box_rules import (
     ColorReading,
     ProfileVerdict,
-    colored_objects,
-    confidences,
     logic_verdict,
+    name_colors,
     open_rule_grounder,
     pixel_detections,
     read_color_options,
+    read_confidences,
 )
 from formalimg.judges.chat_judge import check_option
 from formalimg.judges.factory import ICONS
@@ -127,8 +127,8 @@ class ObjectJudge:
         if len(grounding.scene) > MAX_OBJECTS:
             detail = f"{len(grounding.scene):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"
             return Unscored("not understood", detail, {}, grounding.cost)
-        objects = colored_objects(spec, grounding.scene.objects, image, self.colors, self.clip)
-        scores = confidences(grounding)
+        objects = name_colors(spec, grounding.scene.objects, image, self.colors, self.clip)
+        scores = read_confidences(grounding)
         evidence: dict[str, object] = {
             "scene": Scene.of(objects).to_json(),
             "confidence": grounding.confidence,

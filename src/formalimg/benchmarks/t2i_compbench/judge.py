@@ -21,12 +21,12 @@ from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage
 from formalimg.judges.box_rules import (
     ColorReading,
     ProfileVerdict,
-    colored_objects,
-    confidences,
     logic_verdict,
+    name_colors,
     open_rule_grounder,
     pixel_detections,
     read_color_options,
+    read_confidences,
 )
 from formalimg.judges.chat_judge import check_option
 from formalimg.judges.factory import DETECTORS, GROUNDER_OPTIONS, ICONS
@@ -207,8 +207,8 @@ class CompositionJudge:
             detail = f"{len(grounding.scene):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"
             return Unscored("not understood", detail, {}, grounding.cost)
         found = grounding.scene.objects
-        objects = found if asked is None else colored_objects(asked, found, image, self.colors, self.clip)
-        scores = confidences(grounding)
+        objects = found if asked is None else name_colors(asked, found, image, self.colors, self.clip)
+        scores = read_confidences(grounding)
         evidence: dict[str, object] = {"scene": Scene.of(objects).to_json(), "confidence": grounding.confidence}
         if scores:
             evidence["scores"] = scores

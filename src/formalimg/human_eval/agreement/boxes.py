@@ -11,7 +11,7 @@ from typing import NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.attention import RaterAttentionSummary
 from formalimg.human_eval.agreement.rater_agreement import natural_sort
-from formalimg.judges.boxes import MIN_OVERLAP, Match, match
+from formalimg.judges.boxes import MIN_OVERLAP, Match, match_objects
 from formalimg.scenes.objects import SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.stats.agreement import consistency
@@ -193,7 +193,7 @@ def study_boxes(
 
 def _compared(correction: BoxCorrection, iou: float) -> _ComparedBoxes:
     found = _EMPTY if correction.found is None else correction.found
-    return _ComparedBoxes(correction, found, match(correction.corrected, found, iou))
+    return _ComparedBoxes(correction, found, match_objects(correction.corrected, found, iou))
 
 
 def _boxes(compared: Sequence[_ComparedBoxes], confidence: float) -> BoxAccuracy:
@@ -238,7 +238,7 @@ def _pairwise(
     for first, second in combinations(raters, 2):
         both = [(scene, scenes[second][it]) for it, scene in scenes[first].items() if it in scenes[second]]
         one, other = (sum(map(len, side)) for side in zip(*both, strict=True)) if both else (0, 0)
-        matched = sum(len(match(mine, yours, iou)) for mine, yours in both)
+        matched = sum(len(match_objects(mine, yours, iou)) for mine, yours in both)
         f1 = 2 * matched / (one + other) if one + other else None
         found[first][second] = RaterBoxAgreement(len(both), one, other, matched, f1)
         found[second][first] = RaterBoxAgreement(len(both), other, one, matched, f1)

@@ -147,7 +147,7 @@ def look_again(
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> AnchorSet:
     """Ask a judge again about a random part of its anchor set, and store how many answers changed."""
-    with _locked(folder):
+    with _lock_folder(folder):
         anchor = read_anchor(folder)
         if (anchor.judge, dict(anchor.settings)) != (judge.name, dict(judge.settings)):
             different = sorted(
@@ -174,7 +174,7 @@ def look_again(
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock_folder(folder: Path) -> Iterator[None]:
     """Keep others from looking at the same time: one of the looks would be lost."""
     read_anchor(folder)  # nothing is written to a folder that is none
     with ExitStack() as stack:
@@ -252,8 +252,8 @@ async def _ask_all(
         served.update(dict.fromkeys(served_models(answer)))
         if isinstance(answer, Unscored):
             return _FAILED if answer.reason == "judge failed" else "unscored"
-        said = read_answer(answer, part)
-        return f"{_ANSWERS[said.part]} {_ANSWERS[said.passed]}"
+        parts = read_answer(answer, part)
+        return f"{_ANSWERS[parts.part]} {_ANSWERS[parts.passed]}"
 
     return await map_concurrently(ask, questions, max(1, judge.concurrency)), served
 

@@ -57,11 +57,11 @@ class CountedShare(NamedTuple):
         """Return the Clopper-Pearson interval; of nothing, everything is possible."""
         return clopper_pearson(self.part, self.whole, confidence) if self.whole else Interval(0.0, 1.0)
 
-    def is_lower(self, other: CountedShare, level: float) -> bool:
+    def is_lower(self, rest: CountedShare, level: float) -> bool:
         """Return whether the share is bad, and lower than another one by more than chance."""
-        if self.value is None or other.value is None or self.value > HIGH or self.value >= other.value:
+        if self.value is None or rest.value is None or self.value > HIGH or self.value >= rest.value:
             return False
-        return fisher_lower(self.part, self.whole, other.part, other.whole) <= level
+        return fisher_lower(self.part, self.whole, rest.part, rest.whole) <= level
 
     def __str__(self) -> str:
         if self.value is None:
@@ -229,8 +229,8 @@ class JudgeCertificate:
             certificate = TypeAdapter(cls).validate_json(json.dumps(data), strict=True)
         except ValidationError as error:
             first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise ValueError(f"a field is missing or has the wrong type ({where}: {first['msg']})") from None
+            location = ".".join(map(str, first["loc"]))
+            raise ValueError(f"a field is missing or has the wrong type ({location}: {first['msg']})") from None
         certificate._check_counts()
         if data["version"] == VERSION:
             return certificate
@@ -241,9 +241,9 @@ class JudgeCertificate:
     def _check_counts(self) -> None:
         """Refuse counts that cannot be."""
         pairs = [share for counts in self.counts for share in (counts.sensitivity, counts.specificity)]
-        changes = [count for each in self.nuisances for count in (each.to_yes, each.to_no, each.unscored)]
-        shown = [*(share.whole for share in pairs), *(counts.asked for counts in self.nuisances)]
-        numbers = [self.scenes, self.seed, self.images, *self.unscored.values(), *changes, *shown]
+        changes = [count for row in self.nuisances for count in (row.to_yes, row.to_no, row.unscored)]
+        totals = [*(share.whole for share in pairs), *(counts.asked for counts in self.nuisances)]
+        numbers = [self.scenes, self.seed, self.images, *self.unscored.values(), *changes, *totals]
         if min(*numbers, *(share.part for share in pairs)) < 0:
             raise ValueError("it has a negative count")
         if any(share.part > share.whole for share in pairs):
@@ -252,7 +252,7 @@ class JudgeCertificate:
             raise ValueError("it has more changed answers than answers")
         if sum(self.unscored.values()) > 2 * self.scenes:
             raise ValueError("it has more drawings without a verdict than drawings")
-        if max(shown, default=0) > self.scenes:
+        if max(totals, default=0) > self.scenes:
             raise ValueError("it has more answers than scenes")
         if self.scenes > MAX_SCENES:
             raise ValueError(f"it has more than {MAX_SCENES:,} scenes")

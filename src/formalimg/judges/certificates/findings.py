@@ -70,7 +70,7 @@ def find_faults(certificate: JudgeCertificate) -> tuple[str, ...]:
     """
     level = significance_level(certificate)
     general = list(_general_faults(certificate))
-    faults = [*_unscored_faults(certificate, level), *general]
+    faults = [*_find_unscored_faults(certificate, level), *general]
     if not general:
         faults += _rate_faults(certificate, level)
         faults += _group_faults(certificate, level) or _place_faults(certificate, level)
@@ -107,16 +107,16 @@ def _group_name(certificate: JudgeCertificate, counts: AnswerCounts) -> str:
 # --- faults
 
 
-def _unscored_faults(certificate: JudgeCertificate, level: float) -> Iterator[str]:
+def _find_unscored_faults(certificate: JudgeCertificate, level: float) -> Iterator[str]:
     share = certificate.unscored_share
     if share.whole and share.part == share.whole:
         yield f"gives no verdict at all: {share.part} of {share.whole} drawings are unscored"
-    elif share.interval(_confidence(level)).low > _MUCH_UNSCORED:
+    elif share.interval(_interval_confidence(level)).low > _MUCH_UNSCORED:
         percent = f"{100 * (share.value or 0.0):.0f} %"
         yield f"unscored {percent}: {share.part} of {share.whole} drawings have no verdict"
 
 
-def _confidence(level: float) -> float:
+def _interval_confidence(level: float) -> float:
     """Return the confidence of an interval of which each end is a one-sided test of this level."""
     return 1 - 2 * level
 
@@ -150,7 +150,7 @@ def _is_at_chance(counts: AnswerCounts) -> bool:
 
 def _rate_faults(certificate: JudgeCertificate, level: float) -> Iterator[str]:
     """Yield whether a judge errs often, one way or the other."""
-    whole, confidence = certificate.whole, _confidence(level)
+    whole, confidence = certificate.whole, _interval_confidence(level)
     if whole.sensitivity.interval(confidence).high < HIGH:
         yield f"often fails images that show everything: sensitivity {whole.sensitivity}"
     if whole.specificity.interval(confidence).high < HIGH:
@@ -166,15 +166,15 @@ def _group_faults(certificate: JudgeCertificate, level: float) -> list[str]:
     for groups, rivals in ((certificate.by("kind"), certificate.by("kind")), (words, certificate.by("word"))):
         by_phrase: dict[_Phrase, list[AnswerCounts]] = {}
         for counts in groups:
-            rest = _sum(rival for rival in rivals if rival is not counts)
+            rest = _sum_counts(rival for rival in rivals if rival is not counts)
             if counts.is_measured and _group_name(certificate, counts) not in named and _is_weak(counts, rest, level):
                 by_phrase.setdefault(_choose_phrase(counts), []).append(counts)
         for phrase, weak in by_phrase.items():
-            rest = _sum(rival for rival in rivals if rival not in weak)
+            rest = _sum_counts(rival for rival in rivals if rival not in weak)
             # Predicates of one fault share a line, unless it would say of all what was said of their kind.
             for alike in [weak] if groups is words else [[counts] for counts in weak]:
                 names = list(dict.fromkeys(_group_name(certificate, counts) for counts in alike))
-                total = _sum(alike)
+                total = _sum_counts(alike)
                 if total not in reported:
                     faults.append(phrase(_join_names(names), total, rest))
                 reported.append(total)
@@ -241,14 +241,14 @@ def _place_faults(certificate: JudgeCertificate, level: float) -> list[str]:
     for by, phrase in phrases.items():
         groups = certificate.by(by)
         for counts in groups:
-            rest = _sum(group for group in groups if group is not counts)
+            rest = _sum_counts(group for group in groups if group is not counts)
             if counts.is_measured and _is_weak(counts, rest, level):
                 value = level_label(get_suite(certificate.suite), counts.value) if by == "level" else counts.value
                 faults.append(_format_weak(f"{phrase.format(value)},", counts, rest))
     return faults
 
 
-def _sum(groups: Iterable[AnswerCounts]) -> AnswerCounts:
+def _sum_counts(groups: Iterable[AnswerCounts]) -> AnswerCounts:
     rows = [(counts.true, counts.yes_to_true, counts.false, counts.no_to_false) for counts in groups]
     return AnswerCounts("", "", *map(sum, zip(*rows, strict=True))) if rows else AnswerCounts("", "", 0, 0, 0, 0)
 
@@ -268,13 +268,13 @@ def _invariance_faults(certificate: JudgeCertificate, level: float) -> Iterator[
     repeats = [counts for counts in by_name.pop(AGAIN, []) if counts.asked]
     noise = max((counts.changed.interval().high for counts in repeats), default=0.0)
     worst = _most_changed(repeats)
-    if worst is not None and worst.changed.interval(_confidence(level)).low > _MUCH_CHANGED:
+    if worst is not None and worst.changed.interval(_interval_confidence(level)).low > _MUCH_CHANGED:
         yield f"noisy: {worst.changed.part} of {worst.asked} answers changed when asked again"
     for name, group in by_name.items():
         worst = _most_changed([counts for counts in group if counts.is_measured])
         if worst is None or (name == TEXT and _is_two_way(worst, level)):
             continue
-        if worst.changed.interval(_confidence(level)).low > max(noise, _MUCH_CHANGED):
+        if worst.changed.interval(_interval_confidence(level)).low > max(noise, _MUCH_CHANGED):
             yield _format_invariance_fault(worst)
 
 
@@ -286,7 +286,7 @@ def _is_two_way(counts: InvarianceCounts, level: float) -> bool:
     """Return whether chance explains that answers change to yes more often than to no, or the other way round."""
     changed = counts.to_yes + counts.to_no
     ways = [CountedShare(count, changed) for count in (counts.to_yes, counts.to_no)]
-    return counts.unscored <= changed and all(share.interval(_confidence(level)).low <= 0.5 for share in ways)
+    return counts.unscored <= changed and all(share.interval(_interval_confidence(level)).low <= 0.5 for share in ways)
 
 
 def _format_invariance_fault(counts: InvarianceCounts) -> str:

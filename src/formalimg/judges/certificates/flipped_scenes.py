@@ -27,7 +27,7 @@ from formalimg.drawing.scene import DrawnScene
 from formalimg.errors import FormalimgError
 from formalimg.judges.certificates.certificate import MIN_ANSWERS
 from formalimg.judges.certificates.nuisances import applicable_nuisances
-from formalimg.judges.certificates.scene_changes import DrawnVocabulary, changed_scenes, drawn_vocabulary
+from formalimg.judges.certificates.scene_changes import DrawnVocabulary, find_vocabulary, generate_changes
 from formalimg.judges.drawn_judge import judge_drawn_scene
 from formalimg.scenes.objects import Box
 from formalimg.scenes.scene import Scene
@@ -126,7 +126,7 @@ def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None
         raise FormalimgError(f"{suite} has no drawn world to certify a judge by: use one of {', '.join(suites)}")
     rng = Random(f"certificate {suite} {seed}")
     unknown_to = getattr(judge, "unknown_classes", None)
-    words = drawn_vocabulary(benchmark, _unknown_classes(judge, benchmark))
+    words = find_vocabulary(benchmark, _find_unknown_classes(judge, benchmark))
     groups = _groups_of_items(suite)
     quota = _FlipQuota(suite_groups(suite))
     items = [item for item in drawn_items(suite) if unknown_to is None or not unknown_to(item)]
@@ -136,8 +136,8 @@ def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None
     for item in _order_items(items, groups, quota, rng):
         if flips == count:
             return
-        shown = _FIND_SCENE[benchmark.world](item, seed)
-        example = None if shown is None else _flip_part(item, shown, words, quota, rng, profile)
+        drawn = _FIND_SCENE[benchmark.world](item, seed)
+        example = None if drawn is None else _flip_part(item, drawn, words, quota, rng, profile)
         quota.count_miss(groups[item.id], () if example is None else example.groups)
         if example is not None:
             quota.count_flip(example.groups)
@@ -233,7 +233,7 @@ def _order_items(
 # --- scenes
 
 
-def _unknown_classes(judge: Judge | None, suite: Benchmark) -> Sequence[str]:
+def _find_unknown_classes(judge: Judge | None, suite: Benchmark) -> Sequence[str]:
     """Return the classes of the world that the grounder of a judge cannot look for."""
     unknown = getattr(getattr(judge, "grounder", None), "unknown_classes", None)
     if unknown is None:
@@ -252,7 +252,7 @@ def _find_icon_scene(item: Item[Any], seed: int) -> DrawnScene | None:
         if scene is None:
             continue
         drawn = DrawnScene(scene)
-        truth = judge_drawn_scene(item, _jitter(drawn, rng))
+        truth = judge_drawn_scene(item, _jitter_boxes(drawn, rng))
         if isinstance(truth, Verdict) and truth.passed:  # it stays right if boxes move a little
             return drawn
     return None
@@ -277,10 +277,10 @@ _FIND_SCENE: dict[str, Callable[[Item[Any], int], DrawnScene | None]] = {
 
 
 def _flip_part(
-    item: Item[Any], shown: DrawnScene, words: DrawnVocabulary, quota: _FlipQuota, rng: Random, profile: str
+    item: Item[Any], drawn: DrawnScene, words: DrawnVocabulary, quota: _FlipQuota, rng: Random, profile: str
 ) -> FlippedScene | None:
     """Return the item with one part flipped, of the groups that need a flip most; None if none can be."""
-    truth = judge_drawn_scene(item, shown, profile)
+    truth = judge_drawn_scene(item, drawn, profile)
     if not isinstance(truth, Verdict) or not truth.passed or any(part.score != 1 for part in truth.parts):
         return None
     parts = {part.name: part for part in truth.parts}
@@ -288,10 +288,14 @@ def _flip_part(
     # Where rules for boxes decide, parts are few. Elsewhere the search goes on, so that scenes stay those of earlier
     # certificates.
     limit = min(_MAX_CANDIDATES, len(parts)) if get_suite(item.suite).judge_profiles else _MAX_CANDIDATES
-    for changed in islice(changed_scenes(shown, words, rng), _MAX_CHANGES):
+    for changed in islice(generate_changes(drawn, words, rng), _MAX_CHANGES):
         name = _find_false_part(item, changed, profile)
-        if name in parts and name not in candidates and _find_false_part(item, _jitter(changed, rng), profile) == name:
-            candidates[name] = FlippedScene(item, shown, changed, parts[name])
+        if (
+            name in parts
+            and name not in candidates
+            and _find_false_part(item, _jitter_boxes(changed, rng), profile) == name
+        ):
+            candidates[name] = FlippedScene(item, drawn, changed, parts[name])
             if len(candidates) == limit:
                 break
     return min(candidates.values(), key=lambda flipped: quota.rank_all(flipped.groups), default=None)
@@ -306,7 +310,7 @@ def _find_false_part(item: Item[Any], drawn: DrawnScene, profile: str) -> str | 
     return wrong[0] if len(wrong) == 1 else None
 
 
-def _jitter(drawn: DrawnScene, rng: Random) -> DrawnScene:
+def _jitter_boxes(drawn: DrawnScene, rng: Random) -> DrawnScene:
     """Return the scene with slightly other boxes, besides those that touch something that carries them."""
     fixed = {end for relation in drawn.scene.relations or () for end in (relation.first, relation.second)}
     objects = [

@@ -16,10 +16,10 @@ from formalimg._util.aio import run_sync
 from formalimg.drawing.icon_scene import draw, drawable_classes
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, load_image
-from formalimg.judges.boxes import match
+from formalimg.judges.boxes import match_objects
 from formalimg.judges.certificates.certificate import align_columns
 from formalimg.judges.certificates.measurement import MeteredCalls, map_concurrently
-from formalimg.judges.certificates.random_images import CONDITIONS, impostors, random_scenes
+from formalimg.judges.certificates.random_images import CONDITIONS, draw_impostors, random_scenes
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.spending import Spending
 from formalimg.scenes.objects import NO_WORD
@@ -59,10 +59,10 @@ class ConditionResult:
     def shares(self) -> dict[str, float]:
         """The shares by name; 0 of nothing."""
         return {
-            "precision": _divide(self.matched, self.found),
-            "recall": _divide(self.matched, self.objects),
-            "f1": _divide(2 * self.matched, self.found + self.objects),
-            "color_accuracy": _divide(self.colored, self.matched),
+            "precision": _ratio_or_zero(self.matched, self.found),
+            "recall": _ratio_or_zero(self.matched, self.objects),
+            "f1": _ratio_or_zero(2 * self.matched, self.found + self.objects),
+            "color_accuracy": _ratio_or_zero(self.colored, self.matched),
         }
 
     def to_json(self) -> dict[str, object]:
@@ -77,7 +77,7 @@ class ConditionResult:
         return f"{self.shares[name]:.4f}" + (f" ({interval.low:.3f}–{interval.high:.3f})" if interval else "")
 
 
-def _divide(part: int, whole: int) -> float:
+def _ratio_or_zero(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
@@ -163,7 +163,7 @@ def certify(
     if scenes < 1 or others < 0:
         raise FormalimgError("certification needs one scene at least")
     calls = MeteredCalls(grounder, spending or Spending(), on_progress)
-    return run_sync(lambda: _certify(grounder, calls, scenes, seed, conditions, others))
+    return run_sync(lambda: _certify_grounder(grounder, calls, scenes, seed, conditions, others))
 
 
 def images_to_certify(scenes: int, others: int, conditions: Sequence[str] = tuple(CONDITIONS)) -> int:
@@ -171,7 +171,7 @@ def images_to_certify(scenes: int, others: int, conditions: Sequence[str] = tupl
     return scenes * len(conditions) + others
 
 
-async def _certify(
+async def _certify_grounder(
     grounder: Grounder, calls: MeteredCalls, scenes: int, seed: int, conditions: Sequence[str], others: int
 ) -> Certificate:
     unknown = tuple(getattr(grounder, "unknown_classes", lambda classes: ())(drawable_classes()))
@@ -188,7 +188,7 @@ async def _certify(
         results = []
         for name in conditions:
             image = await asyncio.to_thread(CONDITIONS[name], drawing, number)
-            results.append(_compare(name, truth, await ground(image)))
+            results.append(_compare_scenes(name, truth, await ground(image)))
         return results
 
     async def refuses(image: Image.Image) -> bool:
@@ -197,22 +197,24 @@ async def _certify(
 
     by_scene = await map_concurrently(read, enumerate(random_scenes(scenes, seed)), grounder.concurrency)
     refusals = await map_concurrently(
-        refuses, (impostor.image for impostor in impostors(others, seed)), grounder.concurrency
+        refuses, (impostor.image for impostor in draw_impostors(others, seed)), grounder.concurrency
     )
-    results = tuple(_sum(column) for column in zip(*by_scene, strict=True))
+    results = tuple(_sum_results(column) for column in zip(*by_scene, strict=True))
     return Certificate(grounder.name, scenes, seed, results, others, sum(refusals), unknown)
 
 
-def _compare(condition: str, scene: Scene, answer: Grounding | Unscored) -> ConditionResult:
+def _compare_scenes(condition: str, scene: Scene, answer: Grounding | Unscored) -> ConditionResult:
     if isinstance(answer, Unscored):
         return ConditionResult(condition, 1, 1, len(scene), 0, 0, 0)
-    matches = match(scene, answer.scene)
+    matches = match_objects(scene, answer.scene)
     colors = vocabulary("knolling").words["color"]  # what has another colour is drawn as "other"
-    colored = sum(truth.color == (found.color if found.color in colors else NO_WORD) for truth, found in matches)
+    colored = sum(
+        truth.color == (detected.color if detected.color in colors else NO_WORD) for truth, detected in matches
+    )
     return ConditionResult(condition, 1, 0, len(scene), len(answer.scene), len(matches), colored)
 
 
-def _sum(results: Sequence[ConditionResult]) -> ConditionResult:
+def _sum_results(results: Sequence[ConditionResult]) -> ConditionResult:
     totals = [sum(getattr(result, name) for result in results) for name in list(_STORED_NAMES)[1:]]
     objects = detection(DetectionCounts(result.matched, result.found, result.objects) for result in results)
     colors = detection(DetectionCounts(result.colored, result.matched, result.matched) for result in results)

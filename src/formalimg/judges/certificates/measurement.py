@@ -122,7 +122,7 @@ def certify_judge(
     calls = MeteredCalls(judge, spending or Spending(), on_progress)
     numbered = enumerate(flipped_scenes(suite, scenes, seed, judge) if examples is None else examples)
     answers = run_sync(
-        lambda: map_concurrently(lambda pair: _ask(judge, calls, *pair), numbered, max(1, judge.concurrency))
+        lambda: map_concurrently(lambda pair: _ask_example(judge, calls, *pair), numbered, max(1, judge.concurrency))
     )
     return replace(build_certificate(judge, suite, seed, answers), protocol=protocol, made_with=made_with)
 
@@ -196,7 +196,7 @@ def plan_views(example: FlippedScene, number: int) -> Iterator[View]:
             yield View(name, base, scenes[base])
 
 
-async def _ask(judge: Judge, calls: MeteredCalls, number: int, example: FlippedScene) -> ExampleAnswers:
+async def _ask_example(judge: Judge, calls: MeteredCalls, number: int, example: FlippedScene) -> ExampleAnswers:
     """Show a judge the drawings of an item, one after the other."""
     result = ExampleAnswers(example)
     item = example.item
@@ -220,7 +220,6 @@ class MeteredCalls:
     """Calls of a judge or grounder that are counted against a budget, and reported one by one."""
 
     def __init__(self, party: Grounder | Judge, spending: Spending, on_progress: Callable[[int], None]) -> None:
-        """Begin to count."""
         self._party = party
         self._spending = spending
         self._on_progress = on_progress
@@ -288,10 +287,10 @@ def count_answers(suite: str, answers: Sequence[ExampleAnswers]) -> tuple[Answer
         "kind": (lambda example: example.part.kind, lambda value: ranks.get(value, len(ranks))),
         "word": (lambda example: example.word, str),
         "level": (lambda example: str(example.item.level), int),
-        "size": (lambda example: _bin(_SIZES, example.smallest_side), list(_SIZES.values()).index),
-        "objects": (lambda example: _bin(_OBJECTS, len(example.shown.scene)), list(_OBJECTS.values()).index),
+        "size": (lambda example: _bin_number(_SIZES, example.smallest_side), list(_SIZES.values()).index),
+        "objects": (lambda example: _bin_number(_OBJECTS, len(example.shown.scene)), list(_OBJECTS.values()).index),
     }
-    counts = [_count("image", "", [(row.answers[SHOWN].passed, row.answers[FLIPPED].passed) for row in answers])]
+    counts = [_count_pairs("image", "", [(row.answers[SHOWN].passed, row.answers[FLIPPED].passed) for row in answers])]
     for by, (value_of, order) in dimensions.items():
         groups: dict[str, list[tuple[bool | None, bool | None]]] = {
             group.value: [] for group in suite_groups(suite) if group.by == by
@@ -299,17 +298,17 @@ def count_answers(suite: str, answers: Sequence[ExampleAnswers]) -> tuple[Answer
         for row in answers:
             pair = (row.answers[SHOWN].part, row.answers[FLIPPED].part)
             groups.setdefault(value_of(row.example), []).append(pair)
-        counts += [_count(by, value, groups[value]) for value in sorted(groups, key=order)]  # type: ignore[arg-type]
+        counts += [_count_pairs(by, value, groups[value]) for value in sorted(groups, key=order)]  # type: ignore[arg-type]
     return tuple(counts)
 
 
-def _count(by: str, value: str, pairs: Sequence[tuple[bool | None, bool | None]]) -> AnswerCounts:
+def _count_pairs(by: str, value: str, pairs: Sequence[tuple[bool | None, bool | None]]) -> AnswerCounts:
     of_true = [yes for yes, _ in pairs if yes is not None]
     of_false = [yes for _, yes in pairs if yes is not None]
     return AnswerCounts(by, value, len(of_true), sum(of_true), len(of_false), of_false.count(False))
 
 
-def _bin(names: Mapping[int, str], number: float) -> str:
+def _bin_number(names: Mapping[int, str], number: float) -> str:
     return list(names.values())[min(bisect_right(list(names), number), len(names) - 1)]
 
 
@@ -318,10 +317,10 @@ def count_nuisances(answers: Sequence[ExampleAnswers]) -> tuple[InvarianceCounts
     counts = []
     for name in NUISANCES:
         changes = [(row.answers[row.changed[name]], row.answers[name]) for row in answers if name in row.changed]
-        for about, field_number in (("image", 1), ("clause", 0)):
+        for subject, field_number in (("image", 1), ("clause", 0)):
             pairs = [(before[field_number], after[field_number]) for before, after in changes]
             pairs = [(before, after) for before, after in pairs if before is not None]
             to_yes, to_no = pairs.count((False, True)), pairs.count((True, False))
             unscored = sum(after is None for _, after in pairs)
-            counts.append(InvarianceCounts(name, about, len(pairs), to_yes, to_no, unscored))
+            counts.append(InvarianceCounts(name, subject, len(pairs), to_yes, to_no, unscored))
     return tuple(counts)

@@ -93,7 +93,7 @@ class Impostor(NamedTuple):
     image: Image.Image
 
 
-def impostors(count: int, seed: int) -> Iterator[Impostor]:
+def draw_impostors(count: int, seed: int) -> Iterator[Impostor]:
     """Yield images that are not drawings, of all kinds in turn, the same for the same seed."""
     kinds = list(_KINDS.items())
     # If objects are few, all of them could look the same after rotation, as a plate does.
@@ -110,7 +110,7 @@ def _draw_gradient(rng: Generator, scene: Scene) -> Image.Image:
 
 def _draw_clouds_on_background(rng: Generator, scene: Scene) -> Image.Image:
     """Draw clouds with holes that show the background of drawings."""
-    clouds, layers = _paint(_draw_clouds(rng)), _draw_clouds(rng)[..., 0]
+    clouds, layers = _paint_layers(_draw_clouds(rng)), _draw_clouds(rng)[..., 0]
     mask = Image.fromarray((layers > np.median(layers)).astype(np.uint8) * 255)
     return Image.composite(clouds, _draw_background(), mask)
 
@@ -136,7 +136,7 @@ def _draw_patches(rng: Generator, scene: Scene) -> Image.Image:
     return image
 
 
-def _rotate(rng: Generator, scene: Scene) -> Image.Image:
+def _rotate_drawing(rng: Generator, scene: Scene) -> Image.Image:
     angle = float(rng.uniform(15, 75) + 90 * rng.integers(0, 4))
     return draw(scene).rotate(angle, Image.Resampling.BICUBIC, fillcolor=drawing_background())
 
@@ -153,11 +153,11 @@ def _replace_background(rng: Generator, scene: Scene) -> Image.Image:
 _KINDS: dict[str, Callable[[Generator, Scene], Image.Image]] = {
     "gradient": _draw_gradient,
     "noise": lambda rng, scene: Image.fromarray(rng.integers(0, 256, (_SIZE, _SIZE, 3), np.uint8)),
-    "clouds": lambda rng, scene: _paint(_draw_clouds(rng)),
+    "clouds": lambda rng, scene: _paint_layers(_draw_clouds(rng)),
     "clouds on the background of drawings": _draw_clouds_on_background,
     "blobs on the background of drawings": _draw_blobs,
     "patches on the background of drawings": _draw_patches,
-    "drawing, rotated": _rotate,
+    "drawing, rotated": _rotate_drawing,
     "drawing, upside down": lambda rng, scene: draw(scene).transpose(Image.Transpose.ROTATE_180),
     "drawing on another background": _replace_background,
     "drawing, inverted": lambda rng, scene: Image.fromarray(255 - np.asarray(draw(scene))),
@@ -178,6 +178,6 @@ def _draw_clouds(rng: Generator) -> NDArray[np.float64]:
     return total
 
 
-def _paint(layers: NDArray[np.float64]) -> Image.Image:
+def _paint_layers(layers: NDArray[np.float64]) -> Image.Image:
     low, high = layers.min(), layers.max()
     return Image.fromarray(((layers - low) / (high - low) * 255).astype(np.uint8))

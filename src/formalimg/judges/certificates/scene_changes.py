@@ -39,7 +39,7 @@ class DrawnVocabulary:
     can_draw: Callable[[SceneObject, str | None], bool]  # whether an object can be drawn in a style
 
 
-def drawn_vocabulary(suite: Benchmark, unknown: Sequence[str] = ()) -> DrawnVocabulary:
+def find_vocabulary(suite: Benchmark, unknown: Sequence[str] = ()) -> DrawnVocabulary:
     """Return the words of the drawn world of a suite."""
     if suite.world == "icons":
         aspects = {label: natural_aspect(label) for label in drawable_classes() if label not in unknown}
@@ -56,18 +56,22 @@ def _is_drawable(obj: SceneObject, style: str | None) -> bool:
     return why_not_drawable(SceneBrief((brief,), (), style)) is None
 
 
-def changed_scenes(drawn: DrawnScene, words: DrawnVocabulary, rng: Random) -> Iterator[DrawnScene]:
+def generate_changes(drawn: DrawnScene, words: DrawnVocabulary, rng: Random) -> Iterator[DrawnScene]:
     """Yield the scene with one small change, in random order; every kind of change comes early."""
     numbers = list(range(len(drawn.scene)))
     kinds: list[list[Callable[[], DrawnScene | None]]] = [
-        [partial(_recolor, drawn, n, words, rng) for n in numbers],
-        [partial(_exchange, drawn, n, words, rng) for n in numbers],
-        [partial(_simplify, drawn, n, words, word) for n in numbers for word in _attributes(drawn.scene.objects[n])],
-        [partial(_remove, drawn, n) for n in numbers if len(numbers) > 1],
-        [partial(_duplicate, drawn, n, rng) for n in numbers],
-        [partial(_move, drawn, n, rng) for n in numbers for _ in range(_MOVES)],
-        [partial(_resize, drawn, n, scale) for n in numbers for scale in _SCALES],
-        [partial(_swap, drawn, a, b) for a in numbers for b in numbers if a < b],
+        [partial(_recolor_object, drawn, n, words, rng) for n in numbers],
+        [partial(_exchange_object, drawn, n, words, rng) for n in numbers],
+        [
+            partial(_simplify_object, drawn, n, words, word)
+            for n in numbers
+            for word in _list_attributes(drawn.scene.objects[n])
+        ],
+        [partial(_remove_object, drawn, n) for n in numbers if len(numbers) > 1],
+        [partial(_duplicate_object, drawn, n, rng) for n in numbers],
+        [partial(_move_object, drawn, n, rng) for n in numbers for _ in range(_MOVES)],
+        [partial(_resize_object, drawn, n, scale) for n in numbers for scale in _SCALES],
+        [partial(_swap_objects, drawn, a, b) for a in numbers for b in numbers if a < b],
         [lambda: None if drawn.style is None else replace(drawn, style=None)],
     ]
     for changes in kinds:
@@ -90,15 +94,15 @@ def _set_if_drawable(drawn: DrawnScene, number: int, obj: SceneObject, words: Dr
     return _set_object(drawn, number, obj) if words.can_draw(obj, drawn.style) else None
 
 
-def _recolor(drawn: DrawnScene, number: int, words: DrawnVocabulary, rng: Random) -> DrawnScene | None:
+def _recolor_object(drawn: DrawnScene, number: int, words: DrawnVocabulary, rng: Random) -> DrawnScene | None:
     obj = drawn.scene.objects[number]
     color = rng.choice([color for color in words.colors if color != obj.color])
     return _set_if_drawable(drawn, number, replace(obj, color=color), words)
 
 
-def _exchange(drawn: DrawnScene, number: int, words: DrawnVocabulary, rng: Random) -> DrawnScene | None:
+def _exchange_object(drawn: DrawnScene, number: int, words: DrawnVocabulary, rng: Random) -> DrawnScene | None:
     obj = drawn.scene.objects[number]
-    if any(number in (relation.first, relation.second) for relation in _relations(drawn)):
+    if any(number in (relation.first, relation.second) for relation in _get_relations(drawn)):
         return None
     labels = {obj.label for obj in drawn.scene.objects}
     aspect = words.aspects.get(obj.label, 1.0)
@@ -110,12 +114,12 @@ def _exchange(drawn: DrawnScene, number: int, words: DrawnVocabulary, rng: Rando
     return _set_if_drawable(drawn, number, replace(obj, label=rng.choice(similar[:_SIMILAR])), words)
 
 
-def _attributes(obj: SceneObject) -> list[str]:
+def _list_attributes(obj: SceneObject) -> list[str]:
     """Return the attributes of an object besides its colour, one of which it can lose."""
     return [*(["material"] if obj.material else []), *(["shape"] if obj.shape else []), *obj.states]
 
 
-def _simplify(drawn: DrawnScene, number: int, words: DrawnVocabulary, word: str) -> DrawnScene | None:
+def _simplify_object(drawn: DrawnScene, number: int, words: DrawnVocabulary, word: str) -> DrawnScene | None:
     obj = drawn.scene.objects[number]
     if word == "material":
         plain = replace(obj, material=None)
@@ -129,35 +133,35 @@ def _simplify(drawn: DrawnScene, number: int, words: DrawnVocabulary, word: str)
 # --- objects and boxes
 
 
-def _remove(drawn: DrawnScene, number: int) -> DrawnScene | None:
-    if any(relation.second == number for relation in _relations(drawn)):
+def _remove_object(drawn: DrawnScene, number: int) -> DrawnScene | None:
+    if any(relation.second == number for relation in _get_relations(drawn)):
         return None  # what it carries would float
-    rest = [other for other in range(len(drawn.scene)) if other != number]
+    rest = [index for index in range(len(drawn.scene)) if index != number]
     renumbered = {old: new for new, old in enumerate(rest)}
     relations = [
         relation._replace(first=renumbered[relation.first], second=renumbered[relation.second])
-        for relation in _relations(drawn)
+        for relation in _get_relations(drawn)
         if number not in (relation.first, relation.second)
     ]
-    scene = _build_scene(drawn, [drawn.scene.objects[other] for other in rest], relations)
-    return replace(drawn, scene=scene, depth=tuple(renumbered[other] for other in drawn.order if other != number))
+    scene = _build_scene(drawn, [drawn.scene.objects[index] for index in rest], relations)
+    return replace(drawn, scene=scene, depth=tuple(renumbered[index] for index in drawn.order if index != number))
 
 
-def _duplicate(drawn: DrawnScene, number: int, rng: Random) -> DrawnScene | None:
+def _duplicate_object(drawn: DrawnScene, number: int, rng: Random) -> DrawnScene | None:
     obj = drawn.scene.objects[number]
-    box = _find_free_box(obj.box, [other.box for other in drawn.scene.objects], rng)
+    box = _find_free_box(obj.box, [existing.box for existing in drawn.scene.objects], rng)
     if box is None:
         return None
-    scene = _build_scene(drawn, [*drawn.scene.objects, replace(obj, box=box)], _relations(drawn))
+    scene = _build_scene(drawn, [*drawn.scene.objects, replace(obj, box=box)], _get_relations(drawn))
     return replace(drawn, scene=scene, depth=(*drawn.order, len(drawn.scene)))
 
 
-def _move(drawn: DrawnScene, number: int, rng: Random) -> DrawnScene | None:
+def _move_object(drawn: DrawnScene, number: int, rng: Random) -> DrawnScene | None:
     box = _find_free_box(drawn.scene.objects[number].box, _boxes_except(drawn, number), rng)
     return None if box is None else _set_box(drawn, number, box)
 
 
-def _resize(drawn: DrawnScene, number: int, scale: float) -> DrawnScene | None:
+def _resize_object(drawn: DrawnScene, number: int, scale: float) -> DrawnScene | None:
     box = drawn.scene.objects[number].box
     width, height = (scale * side for side in (box.xmax - box.xmin, box.ymax - box.ymin))
     if not 2 * MIN_SIDE <= min(width, height) <= max(width, height) <= CANVAS - 2 * _BORDER:
@@ -165,26 +169,26 @@ def _resize(drawn: DrawnScene, number: int, scale: float) -> DrawnScene | None:
     left = min(max(_BORDER, box.center_x - width / 2), CANVAS - _BORDER - width)
     top = min(max(_BORDER, box.center_y - height / 2), CANVAS - _BORDER - height)
     resized = Box(round(left), round(top), round(left + width), round(top + height))
-    is_free = all(are_apart(resized, other, _GAP) for other in _boxes_except(drawn, number))
+    is_free = all(are_apart(resized, existing, _GAP) for existing in _boxes_except(drawn, number))
     return _set_box(drawn, number, resized) if is_free else None
 
 
 def _set_box(drawn: DrawnScene, number: int, box: Box) -> DrawnScene | None:
     """Return the scene with an object in another place, where nothing carries it; None if it carries something."""
-    if any(relation.second == number for relation in _relations(drawn)):
+    if any(relation.second == number for relation in _get_relations(drawn)):
         return None
     moved = _set_object(drawn, number, replace(drawn.scene.objects[number], box=box))
-    rest = [relation for relation in _relations(drawn) if relation.first != number]
+    rest = [relation for relation in _get_relations(drawn) if relation.first != number]
     return replace(moved, scene=_build_scene(drawn, moved.scene.objects, rest))
 
 
-def _swap(drawn: DrawnScene, first: int, second: int) -> DrawnScene | None:
-    if any({relation.first, relation.second} & {first, second} for relation in _relations(drawn)):
+def _swap_objects(drawn: DrawnScene, first: int, second: int) -> DrawnScene | None:
+    if any({relation.first, relation.second} & {first, second} for relation in _get_relations(drawn)):
         return None
     objects = [drawn.scene.objects[number] for number in (first, second)]
-    boxes = [_center_box(obj.box, other.box) for obj, other in zip(objects, reversed(objects), strict=True)]
-    rest = _boxes_except(drawn, first, second)
-    if not all(are_apart(box, other, _GAP) for box in boxes for other in rest) or not are_apart(*boxes, _GAP):
+    boxes = [_center_box(obj.box, partner.box) for obj, partner in zip(objects, reversed(objects), strict=True)]
+    pairs = [(box, existing) for box in boxes for existing in _boxes_except(drawn, first, second)]
+    if not all(are_apart(*pair, _GAP) for pair in [*pairs, (boxes[0], boxes[1])]):
         return None
     swapped = _set_object(drawn, first, replace(objects[0], box=boxes[0]))
     return _set_object(swapped, second, replace(objects[1], box=boxes[1]))
@@ -202,15 +206,15 @@ def _boxes_except(drawn: DrawnScene, *numbers: int) -> list[Box]:
     return [obj.box for number, obj in enumerate(drawn.scene.objects) if number not in numbers]
 
 
-def _find_free_box(box: Box, others: Sequence[Box], rng: Random) -> Box | None:
+def _find_free_box(box: Box, boxes: Sequence[Box], rng: Random) -> Box | None:
     """Return a box of this size in a random place that keeps a gap from others; None if none is found."""
     width, height = round(box.xmax - box.xmin), round(box.ymax - box.ymin)
     if max(width, height) > CANVAS - 2 * _BORDER:
         return None
-    return find_free_box(width, height, others, rng, border=_BORDER, gap=_GAP, tries=_PLACES)
+    return find_free_box(width, height, boxes, rng, border=_BORDER, gap=_GAP, tries=_PLACES)
 
 
-def _relations(drawn: DrawnScene) -> frozenset[SceneRelation]:
+def _get_relations(drawn: DrawnScene) -> frozenset[SceneRelation]:
     return drawn.scene.relations or frozenset()
 
 

@@ -25,9 +25,9 @@ from formalimg.judges.grounders.detector_files import (
     DetectorFiles,
     DetectorParameters,
     coco_classes,
+    explain_unknown_classes,
     find_detector_files,
     read_classes,
-    unknown_classes_text,
 )
 from formalimg.models.options import Options
 from formalimg.types import Setting, Unscored
@@ -43,7 +43,8 @@ class CocoGrounder:
 
     All classes compete for a box, so that what is surely a sheep is no horse; only the requested ones become objects of
     the scene. With several networks, each looks for the requested classes of which those before found nothing. Items
-    with a class that the detector does not know are `Unscored` before anything is detected. Evidence:
+    with a class that the detector does not know are `Unscored` before anything is detected. Weights are loaded with the
+    first image. Evidence:
 
     - `found`: the objects with their scores, and the share of each that has its colour;
     - `others`: what was found besides, of classes that were not requested, if any;
@@ -61,7 +62,6 @@ class CocoGrounder:
         classes: DetectorClasses,
         parameters: DetectorParameters | None = None,
     ) -> None:
-        """Create a grounder that loads its weights with the first image."""
         self._files = files
         self._classes = classes
         self._parameters = [parameters or files[0].defaults, *(network.defaults for network in files[1:])]
@@ -99,7 +99,7 @@ class CocoGrounder:
             return Unscored("not understood", "no class is named that could be looked for")
         unknown = self.unknown_classes(classes)
         if unknown:
-            return Unscored("not understood", unknown_classes_text(self.name, unknown))
+            return Unscored("not understood", explain_unknown_classes(self.name, unknown))
         in_the_thread = partial(asyncio.get_running_loop().run_in_executor, self._thread)
         names = {self._classes.find(word): word for word in classes}
         result = SuppressionResult((), ())

@@ -59,10 +59,10 @@ class PixelColor(NamedTuple):
 def color_in(image: Image, box: Box) -> PixelColor:
     """Return the colour of the object in a box: that of most of its pixels, those in the middle counting most."""
     names, tones, name_of_tone = _read_tones()
-    pixels = lab(np.asarray(_crop(image, box)))
-    around = np.median(_surroundings(image, box), axis=0)
+    pixels = lab(np.asarray(_crop_box(image, box)))
+    around = np.median(_find_surroundings(image, box), axis=0)
     height, width, _ = pixels.shape
-    weights = np.outer(_gaussian(height), _gaussian(width))
+    weights = np.outer(_gaussian_weights(height), _gaussian_weights(width))
     differs = np.linalg.norm(pixels - around, axis=2) > _MIN_DIFFERENCE
     if weights[differs].sum() >= _MIN_SHARE * weights.sum():
         weights = weights * differs
@@ -109,15 +109,15 @@ def _read_table(name: str = "pixel_colors.toml") -> Mapping[str, Any]:
     return tomllib.loads((files("formalimg.judges.grounders") / name).read_text(encoding="utf-8"))
 
 
-def _crop(image: Image, box: Box) -> Image:
+def _crop_box(image: Image, box: Box) -> Image:
     from PIL.Image import Resampling
 
-    crop = image.crop(_touched_pixels(image, box))
+    crop = image.crop(_find_touched_pixels(image, box))
     # Pixels are skipped rather than blended: outlines on a white object would make it gray.
     return crop.resize((min(crop.width, _SIDE), min(crop.height, _SIDE)), Resampling.NEAREST)
 
 
-def _surroundings(image: Image, box: Box) -> Numbers:
+def _find_surroundings(image: Image, box: Box) -> Numbers:
     """Return the pixels right around the box; where that is beyond the image, those along the inside of the box."""
     width, height = (box.xmax - box.xmin) * _RING, (box.ymax - box.ymin) * _RING
     grown = Box(
@@ -126,7 +126,7 @@ def _surroundings(image: Image, box: Box) -> Numbers:
         min(box.xmax + width, CANVAS),
         min(box.ymax + height, CANVAS),
     )
-    outer, inner = _touched_pixels(image, grown), _touched_pixels(image, box)
+    outer, inner = _find_touched_pixels(image, grown), _find_touched_pixels(image, box)
     pixels = np.asarray(image.crop(outer))
     ring = np.ones(pixels.shape[:2], dtype=bool)
     ring[inner[1] - outer[1] : inner[3] - outer[1], inner[0] - outer[0] : inner[2] - outer[0]] = False
@@ -136,7 +136,7 @@ def _surroundings(image: Image, box: Box) -> Numbers:
     return lab(pixels[ring])
 
 
-def _touched_pixels(image: Image, box: Box) -> tuple[int, int, int, int]:
+def _find_touched_pixels(image: Image, box: Box) -> tuple[int, int, int, int]:
     """Return the whole pixels that a box touches; at least one."""
     across, down = image.width / CANVAS, image.height / CANVAS
     left, top = min(int(box.xmin * across), image.width - 1), min(int(box.ymin * down), image.height - 1)
@@ -144,7 +144,7 @@ def _touched_pixels(image: Image, box: Box) -> tuple[int, int, int, int]:
     return left, top, max(min(right, image.width), left + 1), max(min(bottom, image.height), top + 1)
 
 
-def _gaussian(length: int) -> Numbers:
+def _gaussian_weights(length: int) -> Numbers:
     offsets = (np.arange(length) + 0.5) / length - 0.5
     weights: Numbers = np.exp(-0.5 * (offsets / _SPREAD) ** 2)
     return weights
@@ -157,7 +157,6 @@ class ClipColors:
     """Names the colours of objects with a CLIP model, which is loaded with the first object. Thread-safe."""
 
     def __init__(self, checkpoint: Checkpoint, colors: Sequence[str]) -> None:
-        """Create a reader of colours."""
         self._checkpoint = checkpoint
         self._colors = tuple(colors)
         self._lock = Lock()
@@ -177,7 +176,7 @@ class ClipColors:
         import torch
 
         across, down = image.width / CANVAS, image.height / CANVAS
-        crops = [image.crop(_rounded_pixels(box, across, down)) for box in boxes]
+        crops = [image.crop(_round_to_pixels(box, across, down)) for box in boxes]
         with self._lock, torch.inference_mode():
             model, processor = self._load()
             is_new = label not in self._described
@@ -213,6 +212,6 @@ def open_clip_colors(model: str, colors: Sequence[str]) -> ClipColors:
     return ClipColors(read_checkpoint(model, Options("clip", {}), "float32"), colors)
 
 
-def _rounded_pixels(box: Box, across: float, down: float) -> tuple[int, int, int, int]:
+def _round_to_pixels(box: Box, across: float, down: float) -> tuple[int, int, int, int]:
     left, top = int(box.xmin * across), int(box.ymin * down)
     return left, top, max(round(box.xmax * across), left + 1), max(round(box.ymax * down), top + 1)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.judges.base import Grounding
-from formalimg.judges.boxes import KeptBoxes, overlap
+from formalimg.judges.boxes import KeptBoxes, box_overlap
 from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.scene import Scene
 
@@ -80,13 +80,13 @@ def drop_uncertain(result: SuppressionResult, threshold: float) -> SuppressionRe
     best: dict[str, DetectedBox] = {}
     for box in result.kept:  # the highest score first
         best.setdefault(box.label, box)
-    kept = tuple(box for box in result.kept if box.score >= threshold or best[box.label] is box)
-    dropped = tuple(box for box in result.kept if box not in kept)
-    return SuppressionResult(kept, (*result.dropped, *dropped))
+    boxes = tuple(box for box in result.kept if box.score >= threshold or best[box.label] is box)
+    dropped = tuple(box for box in result.kept if box not in boxes)
+    return SuppressionResult(boxes, (*result.dropped, *dropped))
 
 
 def add_missing_classes(
-    result: SuppressionResult, other: SuppressionResult, classes: Collection[str]
+    result: SuppressionResult, addition: SuppressionResult, classes: Collection[str]
 ) -> SuppressionResult:
     """Add the boxes that another detector found of requested classes, of which nothing was found.
 
@@ -94,8 +94,8 @@ def add_missing_classes(
     """
     requested = [box for box in result.kept if box.label in classes]
     missing = set(classes) - {box.label for box in requested}
-    added = [box for box in other.kept if box.label in missing]
-    apart = [box for box in added if all(overlap(box.box, rival.box) < SAME_PLACE for rival in requested)]
+    added = [box for box in addition.kept if box.label in missing]
+    apart = [box for box in added if all(box_overlap(box.box, rival.box) < SAME_PLACE for rival in requested)]
     return SuppressionResult((*result.kept, *apart), (*result.dropped, *(box for box in added if box not in apart)))
 
 
@@ -109,18 +109,18 @@ def ground_detections(
     """
     from formalimg.judges.grounders.colors import color_in
 
-    kept = [box for box in result.kept if classes is None or box.label in classes]
-    colors = [color_in(image, box.box) for box in kept]
-    objects = [SceneObject(box.label, box.box, color.name) for box, color in zip(kept, colors, strict=True)]
+    boxes = [box for box in result.kept if classes is None or box.label in classes]
+    colors = [color_in(image, box.box) for box in boxes]
+    objects = [SceneObject(box.label, box.box, color.name) for box, color in zip(boxes, colors, strict=True)]
     evidence: dict[str, object] = {
         "found": [
             {**box.to_json(), "color": color.name, "color_share": color.share}
-            for box, color in zip(kept, colors, strict=True)
+            for box, color in zip(boxes, colors, strict=True)
         ],
         "served": dict(served),
     }
-    if len(kept) < len(result.kept):
-        evidence["others"] = [box.to_json() for box in result.kept if box not in kept]
+    if len(boxes) < len(result.kept):
+        evidence["others"] = [box.to_json() for box in result.kept if box not in boxes]
     if result.dropped:
         evidence["dropped"] = [box.to_json() for box in result.dropped]
     return Grounding(Scene.of(objects), evidence=evidence)

@@ -27,7 +27,7 @@ from formalimg.judges.grounders.detections import (
     ground_detections,
     suppress_overlaps,
 )
-from formalimg.judges.grounders.detector_files import DetectorClasses, coco_classes, unknown_classes_text
+from formalimg.judges.grounders.detector_files import DetectorClasses, coco_classes, explain_unknown_classes
 from formalimg.models.local.checkpoint import (
     CHECKPOINT_OPTIONS,
     INSTALL_LOCAL,
@@ -199,7 +199,7 @@ class DetectorGrounder:
     """Find objects with a detector, and their colours in the pixels of their boxes.
 
     Open-vocabulary detectors look for the requested classes; those with fixed classes (DETR, Mask2Former) find all of
-    theirs, and items that name another are `Unscored`. Evidence, all plain data:
+    theirs, and items that name another are `Unscored`. Weights are loaded with the first image. Evidence, plain data:
 
     - `found`: the objects with their scores, and the share of each that has its colour;
     - `dropped`: boxes that the rules dropped, if any;
@@ -212,7 +212,6 @@ class DetectorGrounder:
     def __init__(
         self, name: str, checkpoint: Checkpoint, family: DetectorFamily, threshold: float, max_overlap: float
     ) -> None:
-        """Create a grounder that loads its detector with the first image."""
         self.name = name
         self._checkpoint = checkpoint
         self._family = family
@@ -253,12 +252,12 @@ class DetectorGrounder:
         if self._detector is None:
             self._detector = _load_detector(self.name, self._checkpoint, self._family)
         if isinstance(self._detector, ClassDetector) and (unknown := self._detector.classes.unknown(classes)):
-            return Unscored("not understood", unknown_classes_text(self.name, unknown))
+            return Unscored("not understood", explain_unknown_classes(self.name, unknown))
         try:
             return self._detector.find(image, classes, self._threshold)
         except ImportError as error:  # some processors find out late which library they need
-            why = truncate(" ".join(str(error).split()), 200, 0)
-            raise FormalimgError(f"{self.name} needs what is not installed ({why}): {INSTALL_LOCAL}") from None
+            reason = truncate(" ".join(str(error).split()), 200, 0)
+            raise FormalimgError(f"{self.name} needs what is not installed ({reason}): {INSTALL_LOCAL}") from None
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise

@@ -58,7 +58,7 @@ class DetectorClasses:
 
     def find(self, word: str) -> str | None:
         """Return the class that is asked for; case, blanks, hyphens and underscores do not matter. None if unknown."""
-        return self._by_word.get(_normalize(word))
+        return self._by_word.get(_normalize_word(word))
 
     def unknown(self, words: Sequence[str]) -> tuple[str, ...]:
         """Return the words among those asked for that the detector cannot look for.
@@ -76,8 +76,8 @@ class DetectorClasses:
 
     @cached_property
     def _by_word(self) -> Mapping[str, str]:
-        synonyms = {_normalize(word): name for name, words in self.synonyms.items() for word in words}
-        return synonyms | {_normalize(name): name for name in self.ids}
+        synonyms = {_normalize_word(word): name for name, words in self.synonyms.items() for word in words}
+        return synonyms | {_normalize_word(name): name for name in self.ids}
 
 
 @cache
@@ -95,8 +95,8 @@ def read_classes(path: Path) -> DetectorClasses:
     try:
         lines = read_plain_bytes(path, _MAX_CLASSES_BYTES).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise FormalimgError(f"cannot read classes={path} ({why}): give a text file with a class per line") from None
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise FormalimgError(f"cannot read classes={path} ({reason}): give a text file with a class per line") from None
     numbered = [(name.strip(), number) for number, name in enumerate(lines, 1) if name.strip()]
     ids = dict(numbered)
     if not ids or len(ids) < len(numbered):
@@ -105,13 +105,13 @@ def read_classes(path: Path) -> DetectorClasses:
     return DetectorClasses(ids)
 
 
-def unknown_classes_text(name: str, unknown: Sequence[str]) -> str:
+def explain_unknown_classes(name: str, unknown: Sequence[str]) -> str:
     """Return why a detector cannot score an item that names these classes."""
     listed = ", ".join(unknown[:_MAX_SHOWN]) + ", …" * (len(unknown) > _MAX_SHOWN)
     return f"{name} cannot look for {listed}: judge this item with a chat model that can see, or leave it out"
 
 
-def _normalize(word: str) -> str:
+def _normalize_word(word: str) -> str:
     return re.sub(r"[\s_-]+", " ", word).strip().casefold()
 
 
@@ -214,17 +214,17 @@ def find_detector_files(
         raise FormalimgError(f"detector/coco has a config without weights: give {OWN_WEIGHTS}")
     if weights is not None and network is not None:
         raise FormalimgError(f"detector/coco takes weights={weights} or network={network}: give one of them")
-    chosen = _installed_files(network) if weights is None else (_own_files(weights, config),)
+    chosen = _find_installed_files(network) if weights is None else (_check_own_files(weights, config),)
     if find_spec("cv2") is None:
         raise FormalimgError(f"detector/coco needs OpenCV: {INSTALL_OPENCV}")
     for detector in chosen:
         if not _is_readable(detector):
             import cv2
 
-            other = ", or use another network: -J network=ssd" if detector.network else ""
+            advice = ", or use another network: -J network=ssd" if detector.network else ""
             raise FormalimgError(
                 f"OpenCV {cv2.__version__} does not read {detector.weights.name}, OpenCV 4 does: {INSTALL_OPENCV}"
-                + other
+                + advice
             )
     return chosen
 
@@ -242,7 +242,7 @@ def missing_parts() -> tuple[str, ...]:
     return tuple(line for line, is_missing in lines.items() if is_missing)
 
 
-def _own_files(weights: str, config: str | None) -> DetectorFiles:
+def _check_own_files(weights: str, config: str | None) -> DetectorFiles:
     files = DetectorFiles(Path(weights), None if config is None else Path(config))
     suffix = _CONFIG_SUFFIXES.get(files.weights.suffix.lower())
     if suffix is None or suffix != ("" if files.config is None else files.config.suffix.lower()):
@@ -253,21 +253,21 @@ def _own_files(weights: str, config: str | None) -> DetectorFiles:
     return files
 
 
-def _installed_files(names: str | None) -> tuple[DetectorFiles, ...]:
+def _find_installed_files(names: str | None) -> tuple[DetectorFiles, ...]:
     networks, installed = read_networks(), find_installed_networks()
     if names is None and installed:
         return installed
     chosen = [next(iter(networks))] if names is None else names.split("+")
     if not set(chosen) <= set(networks) or len(set(chosen)) < len(chosen):
-        known = ", ".join([*networks, "+".join(networks)])
-        raise FormalimgError(f"network={names} of detector/coco is unknown: give one of {known}")
+        names_known = ", ".join([*networks, "+".join(networks)])
+        raise FormalimgError(f"network={names} of detector/coco is unknown: give one of {names_known}")
     by_name = {files.network.name: files for files in installed if files.network is not None}
     lines = [networks[name].install for name in chosen if name not in by_name]
     if not lines:
         return tuple(by_name[name] for name in chosen)
     rest = [network for network in networks.values() if names is None and network.name not in chosen]
-    others = ", ".join(f"{network.name} by {network.install}" for network in rest)
-    smaller = f"; smaller and less exact: {others}" if others else ""
+    listed = ", ".join(f"{network.name} by {network.install}" for network in rest)
+    smaller = f"; smaller and less exact: {listed}" if listed else ""
     if find_spec("cv2") is None:
         lines.insert(0, INSTALL_OPENCV)
     raise FormalimgError(

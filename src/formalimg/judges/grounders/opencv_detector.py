@@ -50,7 +50,6 @@ class OpenCvDetector:
     """A detector that OpenCV's dnn runs. `prepare` may be called in any thread, `find` in one at a time."""
 
     def __init__(self, files: DetectorFiles, classes: DetectorClasses, size: int) -> None:
-        """Load the weights, about a tenth of a second."""
         import cv2
 
         self._files, self._classes, self._size = files, classes, size
@@ -81,12 +80,12 @@ class OpenCvDetector:
 
         across = down = 1.0
         if self._files.format == "tensorflow":
-            square = _resize(image, (self._size, self._size))
+            square = _resize_image(image, (self._size, self._size))
         else:
             side = max(image.size)
             across, down = side / image.width, side / image.height
             square = PilImage.new("RGB", (self._size, self._size), _GRAY)
-            square.paste(_resize(image, (max(round(self._size / across), 1), max(round(self._size / down), 1))))
+            square.paste(_resize_image(image, (max(round(self._size / across), 1), max(round(self._size / down), 1))))
         pixels = np.asarray(square.convert("RGB"), dtype=np.float32)
         is_signed = self._files.format == "tensorflow"
         scaled = (pixels - np.float32(127.5)) / np.float32(127.5) if is_signed else pixels / np.float32(255)
@@ -133,7 +132,7 @@ def _read_network(files: DetectorFiles) -> Any:
             return dnn.readNetFromTensorflow(weights, config)
 
 
-def _resize(image: Image, size: tuple[int, int]) -> Image:
+def _resize_image(image: Image, size: tuple[int, int]) -> Image:
     """Scale an image: down by the mean of the pixels, up smoothly."""
     from PIL.Image import Resampling
 
@@ -177,16 +176,16 @@ def decode_output(output: NDArray[Any], classes: DetectorClasses, size: int, thr
     if fits[0] == "darknet":
         rows = output.astype(np.float64)
         by_class = rows[:, 5:]
-        names = [classes.in_order[place] for place in by_class.argmax(axis=1)]
-        return _select_best(names, by_class.max(axis=1), _corners(rows[:, :4]), threshold)
+        names = [classes.in_order[number] for number in by_class.argmax(axis=1)]
+        return _select_best(names, by_class.max(axis=1), _find_corners(rows[:, :4]), threshold)
     rows = (output[0].T if fits[0] == "yolo across" else output[0]).astype(np.float64)
     if fits[0] == "end-to-end":
         places, scores, boxes = rows[:, 5], rows[:, 4], rows[:, :4]
     else:
         by_class = rows[:, 5:] * rows[:, 4:5] if fits[0] == "yolo with objectness" else rows[:, 4:]
-        places, scores, boxes = by_class.argmax(axis=1), by_class.max(axis=1), _corners(rows[:, :4])
+        places, scores, boxes = by_class.argmax(axis=1), by_class.max(axis=1), _find_corners(rows[:, :4])
     order = classes.in_order
-    names = [order[int(place)] if 0 <= place < len(order) else None for place in places]
+    names = [order[int(number)] if 0 <= number < len(order) else None for number in places]
     return _select_best(names, scores, boxes / size, threshold)
 
 
@@ -207,7 +206,7 @@ def _find_layouts(shape: tuple[int, ...], classes: int) -> list[str]:
     return [layout for layout, fits in layouts.items() if fits]
 
 
-def _corners(rows: _Numbers) -> _Numbers:
+def _find_corners(rows: _Numbers) -> _Numbers:
     half = rows[:, 2:] / 2
     return np.concatenate([rows[:, :2] - half, rows[:, :2] + half], axis=1)
 

@@ -76,7 +76,6 @@ class VlmGrounder(ChatJudge):
         colors: Sequence[str] | None = None,
         prompts: Path | None = None,
     ) -> None:
-        """Create a grounder that asks this chat model."""
         check_option("requests", requests, REQUESTS)
         self._per_class = requests == "per class"
         self._boxes = box_convention(chat.name, boxes)
@@ -138,9 +137,9 @@ class BoxFrame(NamedTuple):
     width: int
     height: int
 
-    def box(self, seen: SeenThing) -> Box | str:
+    def box(self, entry: SeenThing) -> Box | str:
         """Return the box of an object on the canvas, or what is wrong with it."""
-        return self.convention.on_canvas(seen.box_2d, self.width, self.height)
+        return self.convention.on_canvas(entry.box_2d, self.width, self.height)
 
 
 class ClassAnswer(NamedTuple):
@@ -173,13 +172,13 @@ def resolve_objects(
     """
     objects: list[SceneObject] = []
     changes: dict[str, list[Any]] = {name: [] for name in ("dropped", "recolored", "merged", "two_labels")}
-    vocabulary_colors = {_normalize(color): color for color in (*colors, NO_COLOR)}
+    vocabulary_colors = {_normalize_name(color): color for color in (*colors, NO_COLOR)}
     boxes = KeptBoxes()
     pairs: list[tuple[int, int]] = []
     for classes, answer in answers:
-        labels = {_normalize(label): label for label in classes}
+        labels = {_normalize_name(label): label for label in classes}
         for entry in answer.objects:
-            label, color = labels.get(_normalize(entry.label)), _find_color(entry.color, vocabulary_colors)
+            label, color = labels.get(_normalize_name(entry.label)), _find_color(entry.color, vocabulary_colors)
             if label is None:
                 changes["dropped"].append({**entry.model_dump(), "asked_for": list(classes)})
                 continue
@@ -203,9 +202,9 @@ def resolve_objects(
 
 def _find_color(name: str, vocabulary_colors: Mapping[str, str]) -> str | None:
     """Return the colour of the vocabulary that is meant, or "other" if it says so; None for any other word."""
-    normalized = _normalize(name)
+    normalized = _normalize_name(name)
     return vocabulary_colors.get(_SPELLINGS.get(normalized, normalized))
 
 
-def _normalize(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return " ".join(name.casefold().replace("_", " ").replace("-", " ").split())
