@@ -33,9 +33,8 @@ CONFIDENCE = 0.5
 
 class RapidOcrReader:
     """Read text with PP-OCR: lines are detected, turned upright and recognized. Latin letters, digits and Chinese.
-    The weights are loaded with the first image.
 
-    Evidence: `served`, the version of the package.
+    The weights are loaded with the first image. Evidence: `served`, the version of the package.
     """
 
     name = NAME
