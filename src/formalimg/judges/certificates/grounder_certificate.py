@@ -215,13 +215,12 @@ def _compare_scenes(condition: str, scene: Scene, answer: Grounding | Unscored) 
 
 
 def _sum_results(results: Sequence[ConditionResult]) -> ConditionResult:
-    totals = [sum(getattr(result, name) for result in results) for name in list(_STORED_NAMES)[1:]]
+    images, refused, total, found, matched, colored = (
+        sum(getattr(result, name) for result in results) for name in list(_STORED_NAMES)[1:]
+    )
     objects = detection(DetectionCounts(result.matched, result.found, result.objects) for result in results)
     colors = detection(DetectionCounts(result.colored, result.matched, result.matched) for result in results)
-    shares = (objects.precision, objects.recall, objects.f1, colors.precision)
-    intervals = {
-        name: share.interval
-        for name, share in zip(PublishedShares._fields, shares, strict=True)
-        if share.interval is not None
-    }
-    return ConditionResult(results[0].condition, *totals, intervals)
+    ranges = (objects.precision.interval, objects.recall.interval, objects.f1.interval, colors.precision.interval)
+    names = PublishedShares._fields
+    intervals = {name: interval for name, interval in zip(names, ranges, strict=True) if interval is not None}
+    return ConditionResult(results[0].condition, images, refused, total, found, matched, colored, intervals)
