@@ -16,7 +16,7 @@ from formalimg._util.record_files import read_records
 from formalimg.benchmarks.prompt_formulas import read_formula
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.errors import FormalimgError
-from formalimg.judges.grounders.coco_classes import coco_classes
+from formalimg.judges.grounders.detector_files import coco_classes
 from formalimg.language.open_nouns import find_unknown_nouns
 from formalimg.language.parser import understand
 from formalimg.logic.vocabulary import vocabulary

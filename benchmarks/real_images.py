@@ -32,7 +32,7 @@ from decisions import Difference, World, by_both, by_judge, by_labels
 
 from formalimg import score
 from formalimg.errors import FormalimgError
-from formalimg.judges.grounders.coco_classes import coco_classes
+from formalimg.judges.grounders.detector_files import coco_classes
 from formalimg.runs.reader import open_run
 from formalimg.stats.corrected import corrected_rate
 from formalimg.stats.intervals import clopper_pearson

@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_names_are_of_the_list_and_do_not_depend_on_what_came_before(folder: Path) -> None:
-    from formalimg.judges.grounders.clip_colors import open_clip_colors
+    from formalimg.judges.grounders.colors import open_clip_colors
 
     image = Image.effect_noise((90, 60), 90).convert("RGB")
     boxes = [Box(0, 0, 500, 500), Box(400, 100, 1000, 1000), Box(999, 999, 1000, 1000)]

@@ -15,7 +15,7 @@ from tests.support.command import formalimg
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.factory import open_grounder
-from formalimg.judges.grounders.coco_classes import coco_classes
+from formalimg.judges.grounders.detector_files import coco_classes
 from formalimg.logic.parser import parse
 from formalimg.logic.prenex import complexity
 from formalimg.runs.reader import open_run

@@ -130,5 +130,5 @@ def answering(grounder: DetectorGrounder, logits: list[list[float]], box: tuple[
 
     asked: list[Any] = []
     assert grounder._detector is not None
-    grounder._detector._model = Answers()
+    grounder._detector.model = Answers()
     return asked

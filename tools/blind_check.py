@@ -30,7 +30,7 @@ from formalimg.drawing.render import draw_scene
 from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.sizes import is_ordinary
 from formalimg.drawing.space import DrawnSpace
-from formalimg.judges.certificates.scene_changes import changed_scenes, drawn_vocabulary
+from formalimg.judges.certificates.scene_changes import find_vocabulary, generate_changes
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.scene import SceneRelation
 from formalimg.scenes.solver.results import SolverLimitError
@@ -192,7 +192,7 @@ def _find_usual(drawing: Drawing, rng: Random) -> tuple[Drawing, Target] | None:
     (label,) = drawing.sizes
     labels = [obj.label for obj in drawing.drawn.scene.objects]
     references = sorted({*labels} - {label})
-    for changed in islice(changed_scenes(drawing.drawn, drawn_vocabulary(get_suite("conceptmix")), rng), 60):
+    for changed in islice(generate_changes(drawing.drawn, find_vocabulary(get_suite("conceptmix")), rng), 60):
         objects = [(obj.label, obj.box) for obj in changed.scene.objects]
         same = [name for name, _ in objects] == labels
         if same and all(is_ordinary(word, objects, label, references, drawn_catalog()) for word in ("tiny", "huge")):

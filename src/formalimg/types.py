@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from formalimg.human_eval.protocol import RatingRules
     from formalimg.judges.base import Grounding, LoadedImage, UnscoredReason
     from formalimg.judges.clause_sentences import SceneSentence
-    from formalimg.judges.known_drawings import KnownDrawing
+    from formalimg.judges.preflight import KnownDrawing
     from formalimg.models.base import ImageRequest, ImageResult, Message, Reply
     from formalimg.reports.comparison_model import HowCounted, SeenRun
     from formalimg.reports.run_export import ExportedRun

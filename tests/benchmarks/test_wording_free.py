@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from formalimg.benchmarks.prompt_formulas import read_formula
 from formalimg.benchmarks.questions.spec import QuestionSpec
-from formalimg.judges.grounders.coco_classes import coco_classes
+from formalimg.judges.grounders.detector_files import coco_classes
 from formalimg.language.equivalence import is_equivalent_as_written
 from formalimg.language.free_english import read_free_english
 from formalimg.language.lexicon import WordingError, plural_of

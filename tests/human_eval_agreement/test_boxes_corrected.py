@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.boxes import BoxCorrection, BoxStudy, study_boxes
 from formalimg.human_eval.agreement.studies import human_study_text
-from formalimg.judges.iou import match, overlap
+from formalimg.judges.boxes import box_overlap, match_objects
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.stats.intervals import clopper_pearson
@@ -30,7 +30,7 @@ def _scenes(draw: st.DrawFn) -> Scene:
 
 
 def _could_be(one: SceneObject, other: SceneObject, least: float) -> bool:
-    return one.label == other.label and overlap(one.box, other.box) >= least
+    return one.label == other.label and box_overlap(one.box, other.box) >= least
 
 
 def _most(truth: Scene, found: Scene, least: float) -> int:
@@ -44,7 +44,7 @@ def _most(truth: Scene, found: Scene, least: float) -> int:
 
 @given(_scenes(), _scenes(), st.sampled_from([0.1, 0.5, 0.75, 0.9, 1.0]))
 def test_matching_is_one_to_one_and_leaves_no_pair_behind(truth: Scene, found: Scene, least: float) -> None:
-    matches = match(truth, found, least)
+    matches = match_objects(truth, found, least)
     left_truth, left_found = list(truth.objects), list(found.objects)
     for pair in matches:
         assert _could_be(*pair, least)
@@ -53,14 +53,14 @@ def test_matching_is_one_to_one_and_leaves_no_pair_behind(truth: Scene, found: S
     assert not any(_could_be(one, other, least) for one in left_truth for other in left_found)
     most = _most(truth, found, least)
     assert most / 2 <= len(matches) <= most
-    assert matches == match(truth, found, 0.01)[: len(matches)]  # closest first, whatever the least
-    assert len(match(truth, truth, least)) == len(truth)
+    assert matches == match_objects(truth, found, 0.01)[: len(matches)]  # closest first, whatever the least
+    assert len(match_objects(truth, truth, least)) == len(truth)
 
 
 def test_what_is_no_overlap_is_refused() -> None:
     for wrong in (0.0, 1.1, -1.0, float("nan")):
         with pytest.raises(FormalimgError, match="more than 0, and 1 at most"):
-            match(Scene.of([]), Scene.of([]), wrong)
+            match_objects(Scene.of([]), Scene.of([]), wrong)
 
 
 def _obj(label: str, place: int, color: str | None = "red", width: int = 100) -> SceneObject:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from formalimg.drawing.icon_scene import draw
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
-from formalimg.judges.certification import Certificate, ConditionResult, certify
-from formalimg.judges.certification_images import CONDITIONS, impostors, random_scenes
+from formalimg.judges.boxes import MIN_OVERLAP, box_overlap, match_objects
+from formalimg.judges.certificates.grounder_certificate import Certificate, ConditionResult, certify
+from formalimg.judges.certificates.random_images import CONDITIONS, draw_impostors, random_scenes
 from formalimg.judges.grounders.icons import IconGrounder, ground_icons
-from formalimg.judges.iou import MIN_OVERLAP, match, overlap
 from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.types import Setting, Unscored
@@ -60,8 +60,8 @@ def test_the_grounder_for_drawings_passes() -> None:
     assert [reading.condition for reading in certificate.results] == list(CONDITIONS)
     for reading in certificate.results:
         assert (reading.images, reading.refused) == (scenes, 0)
-        assert reading.f1 >= 0.97
-        assert reading.color_accuracy >= 0.98
+        assert reading.shares["f1"] >= 0.97
+        assert reading.shares["color_accuracy"] >= 0.98
     assert certificate.results[0].matched == certificate.results[0].objects == certificate.results[0].found
     assert certificate.impostors_refused == certificate.impostors == tries(3, 10)
     assert certificate.reaches(0.97)
@@ -69,19 +69,19 @@ def test_the_grounder_for_drawings_passes() -> None:
 
 def test_flaws_are_found_where_they_are() -> None:
     fine = _reading("none")
-    assert (fine.precision, fine.recall, fine.f1, fine.color_accuracy) == (1, 1, 1, 1)
+    assert set(fine.shares.values()) == {1}
     blind = _reading("colour-blind")
-    assert (blind.precision, blind.recall, blind.color_accuracy) == (1, 1, 0)
+    assert blind.shares == {"precision": 1, "recall": 1, "f1": 1, "color_accuracy": 0}
     double = _reading("sees double")
-    assert (double.precision, double.recall) == (0.5, 1)
-    assert double.f1 == pytest.approx(2 / 3)
+    assert (double.shares["precision"], double.shares["recall"]) == (0.5, 1)
+    assert double.shares["f1"] == pytest.approx(2 / 3)
     careless = _reading("careless")
-    assert (careless.matched, careless.precision, careless.recall, careless.f1) == (0, 0, 0, 0)
+    assert (careless.matched, set(careless.shares.values())) == (0, {0})
 
 
 def test_what_is_refused_is_not_found() -> None:
     reading = _reading("refuses")
-    assert (reading.refused, reading.images, reading.found, reading.recall) == (2, 2, 0, 0)
+    assert (reading.refused, reading.images, reading.found, reading.shares["recall"]) == (2, 2, 0, 0)
     assert reading.objects > 0
 
 
@@ -101,7 +101,7 @@ class Narrow(Flawed):
 def test_classes_that_a_grounder_does_not_know_are_not_counted() -> None:
     certificate = certify(Narrow("none"), scenes=3, seed=3, conditions=["clean"], others=0)
     (reading,) = certificate.results
-    assert (reading.refused, reading.precision, reading.recall) == (0, 1, 1)
+    assert (reading.refused, reading.shares["precision"], reading.shares["recall"]) == (0, 1, 1)
     known = [obj for scene in random_scenes(3, 3) for obj in scene.objects if obj.label <= "h"]
     assert reading.objects == len(known) > 0
     assert "wrench" in certificate.unknown
@@ -136,7 +136,7 @@ def test_the_same_seed_gives_the_same_scenes_and_impostors() -> None:
     assert list(random_scenes(5, seed=1)) == list(random_scenes(5, seed=1))
     assert list(random_scenes(5, seed=1)) != list(random_scenes(5, seed=2))
     assert list(random_scenes(3, seed=1)) == list(random_scenes(5, seed=1))[:3]
-    one, other = ([each.image.tobytes() for each in impostors(tries(4, 10), seed=1)] for _ in range(2))
+    one, other = ([each.image.tobytes() for each in draw_impostors(tries(4, 10), seed=1)] for _ in range(2))
     assert one == other
 
 
@@ -175,7 +175,7 @@ SCENES = st.lists(st.builds(SceneObject, st.sampled_from(["cup", "pen"]), BOXES)
 
 @given(SCENES, SCENES)
 def test_matches_are_pairs_of_the_same_class_that_overlap(truth: Scene, found: Scene) -> None:
-    matches = match(truth, found)
+    matches = match_objects(truth, found)
     assert len(matches) <= min(len(truth), len(found))
     assert all(one.label == other.label and _overlap_by_counting(one.box, other.box) >= 0.9 for one, other in matches)
     unmatched = list(truth.objects)
@@ -184,15 +184,17 @@ def test_matches_are_pairs_of_the_same_class_that_overlap(truth: Scene, found: S
         unmatched.remove(one)
         left.remove(other)
     assert not any(
-        one.label == other.label and overlap(one.box, other.box) >= MIN_OVERLAP for one in unmatched for other in left
+        one.label == other.label and box_overlap(one.box, other.box) >= MIN_OVERLAP
+        for one in unmatched
+        for other in left
     )
 
 
 def test_boxes_may_be_asked_to_be_the_same() -> None:
     (scene,) = random_scenes(1, seed=1)
-    assert len(match(scene, scene, 1)) == len(scene)
+    assert len(match_objects(scene, scene, 1)) == len(scene)
     moved = Scene.of([replace(obj, box=Box(*(edge + 0.01 for edge in obj.box))) for obj in scene.objects])
-    assert match(scene, moved, 1) == []
+    assert match_objects(scene, moved, 1) == []
 
 
 def _overlap_by_counting(one: Box, other: Box) -> float:

@@ -86,7 +86,7 @@ def test_a_budget_needs_a_price(priced: Path) -> None:
 
 
 def test_a_grounder_that_never_answers_is_given_up(priced: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("formalimg.judges.metered_calls.MAX_FAILURES", 3)
+    monkeypatch.setattr("formalimg.judges.certificates.measurement.MAX_FAILURES", 3)
     with Loopback(faults=lambda number: Fault("400")) as server:
         done = _certify(server)
         assert len(server.requests) == 3

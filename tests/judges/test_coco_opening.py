@@ -17,7 +17,6 @@ from formalimg.judges.base import LoadedImage
 from formalimg.judges.factory import open_grounder, open_judge
 from formalimg.judges.grounders import detector_files
 from formalimg.judges.grounders.coco import CocoGrounder
-from formalimg.judges.grounders.coco_classes import DetectorClasses, coco_classes, read_classes
 from formalimg.judges.grounders.detections import (
     DetectedBox,
     SuppressionResult,
@@ -26,8 +25,15 @@ from formalimg.judges.grounders.detections import (
     ground_detections,
     suppress_overlaps,
 )
-from formalimg.judges.grounders.detector_files import DetectorFiles, find_detector_files, missing_parts
-from formalimg.judges.stored_evidence import open_local_judge
+from formalimg.judges.grounders.detector_files import (
+    DetectorClasses,
+    DetectorFiles,
+    coco_classes,
+    find_detector_files,
+    missing_parts,
+    read_classes,
+)
+from formalimg.judges.recorded_judge import open_local_judge
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import Box
 from formalimg.types import Unscored

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFilter
 
 from formalimg.drawing.icon_scene import draw, drawable_classes, natural_aspect
-from formalimg.judges.grounders.pixel_colors import color_in, lab
+from formalimg.judges.grounders.colors import color_in, lab
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.grounders.coco_classes import DetectorClasses, coco_classes
-from formalimg.judges.grounders.detector_outputs import MAX_BOXES, decode_output
+from formalimg.judges.grounders.detector_files import DetectorClasses, coco_classes
+from formalimg.judges.grounders.opencv_detector import MAX_BOXES, decode_output
 
 SIZE = 320
 COCO = coco_classes()

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
+from formalimg.judges.boxes import box_overlap
 from formalimg.judges.factory import open_grounder
 from formalimg.judges.grounders.detections import MIN_SIDE, DetectedBox, suppress_overlaps
 from formalimg.judges.grounders.detector import detector_family
-from formalimg.judges.iou import overlap
 from formalimg.scenes.objects import CANVAS, Box
 
 NUMBERS = st.floats(-300, 1300)
@@ -37,7 +37,7 @@ def test_what_is_kept_lies_on_the_canvas_and_does_not_overlap(found: list[Detect
     for place, one in enumerate(kept):
         assert 0 <= one.box.xmin <= one.box.xmax - MIN_SIDE <= CANVAS - MIN_SIDE
         assert 0 <= one.box.ymin <= one.box.ymax - MIN_SIDE <= CANVAS - MIN_SIDE
-        assert all(overlap(one.box, other.box) < most for other in kept[:place])
+        assert all(box_overlap(one.box, other.box) < most for other in kept[:place])
     assert [one.score for one in kept] == sorted((one.score for one in kept), reverse=True)
 
 
@@ -46,7 +46,9 @@ def test_what_is_dropped_was_no_object_or_stood_behind_a_surer_one(found: list[D
     kept, dropped = suppress_overlaps(found, most)
     for one in dropped:
         alone, _ = suppress_overlaps([one], most)
-        assert not alone or any(other.score >= one.score and overlap(other.box, alone[0].box) >= most for other in kept)
+        assert not alone or any(
+            other.score >= one.score and box_overlap(other.box, alone[0].box) >= most for other in kept
+        )
 
 
 def test_of_two_boxes_of_one_object_the_surer_is_kept_whatever_its_class() -> None:

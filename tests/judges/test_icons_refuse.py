@@ -9,10 +9,10 @@ from PIL import Image
 
 from formalimg.drawing.icon_scene import draw, drawable_classes, layout_image
 from formalimg.judges.base import Grounding
-from formalimg.judges.certification_images import impostors, random_scenes
+from formalimg.judges.boxes import match_objects
+from formalimg.judges.certificates.random_images import draw_impostors, random_scenes
 from formalimg.judges.grounders.icon_segmentation import drawing_background
 from formalimg.judges.grounders.icons import ground_icons
-from formalimg.judges.iou import match
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.types import Unscored
@@ -20,7 +20,7 @@ from tests.support.sizes import tries
 
 
 def test_images_that_are_no_drawings_are_refused() -> None:
-    for kind, image in impostors(tries(4, 20), seed=11):
+    for kind, image in draw_impostors(tries(4, 20), seed=11):
         answer = ground_icons(image)
         assert isinstance(answer, Unscored), kind
         assert answer.reason == "not understood"
@@ -56,7 +56,7 @@ def test_objects_on_top_of_one_another_are_read_right_or_not_at_all(
     above = SceneObject(labels[1], Box(400 + x, 400 + y, 600 + x, 600 + y), "blue")
     answer = ground_icons(draw(Scene.of([below, above])))
     if isinstance(answer, Grounding) and max(map(abs, moved)) > 20:
-        assert len(match(Scene.of([below, above]), answer.scene)) == 2
+        assert len(match_objects(Scene.of([below, above]), answer.scene)) == 2
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 2**32), st.floats(0, 0.5))

@@ -9,9 +9,9 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.typing import NDArray
 
 from formalimg.drawing.icon_scene import draw
-from formalimg.judges.certification_images import CONDITIONS, random_scenes
+from formalimg.judges.certificates.random_images import CONDITIONS, random_scenes
 from formalimg.judges.grounders import icon_segmentation
-from formalimg.judges.grounders.icon_segmentation import Cells, connected_components, drawing_background, outermost
+from formalimg.judges.grounders.icon_segmentation import Cells, drawing_background, find_components, find_outermost
 
 MASKS = arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.booleans())
 
@@ -35,26 +35,26 @@ def _flooded(mask: NDArray[np.bool_]) -> list[Cells]:
 
 @given(MASKS)
 def test_pieces_are_what_a_flood_fills(mask: NDArray[np.bool_]) -> None:
-    assert sorted(connected_components(mask)) == sorted(_flooded(mask))
+    assert sorted(find_components(mask)) == sorted(_flooded(mask))
 
 
 @given(MASKS)
 def test_the_outermost_pieces_lie_in_no_other(mask: NDArray[np.bool_]) -> None:
     flooded = set(_flooded(mask))
     outer = [cells for cells in flooded if not any(other.contains(cells) for other in flooded - {cells})]
-    assert sorted(outermost(flooded)) == sorted(outer)
+    assert sorted(find_outermost(flooded)) == sorted(outer)
 
 
 def test_what_lies_inside_an_outline_belongs_to_it() -> None:
     mask = np.ones((7, 7), np.bool_)
     mask[1:6, 1:6] = False
     mask[3, 3] = True
-    assert len(connected_components(mask)) == 2
-    assert outermost(connected_components(mask)) == [Cells(0, 0, 7, 7)]
+    assert len(find_components(mask)) == 2
+    assert find_outermost(find_components(mask)) == [Cells(0, 0, 7, 7)]
 
 
 def test_nothing_has_no_pieces() -> None:
-    assert connected_components(np.zeros((5, 9), np.bool_)) == []
+    assert find_components(np.zeros((5, 9), np.bool_)) == []
 
 
 def test_a_background_seen_to_be_flat_is_the_median_of_the_overview() -> None:
@@ -79,4 +79,4 @@ def test_cells_have_the_strongest_contrast_of_their_pixels(pixels: NDArray[np.ui
 
 
 def _pooled(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    return icon_segmentation._pooled(icon_segmentation._contrast(pixels, drawing_background()))
+    return icon_segmentation._pool_contrast(icon_segmentation._compute_contrast(pixels, drawing_background()))

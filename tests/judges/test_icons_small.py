@@ -14,7 +14,7 @@ from formalimg.drawing.icon_scene import natural_aspect
 from formalimg.judges.base import Grounding
 from formalimg.judges.grounders.icon_segmentation import PixelBox, reduce_blocks
 from formalimg.judges.grounders.icons import ground_icons
-from formalimg.judges.grounders.small_icons import SmallIcon, unexplained
+from formalimg.judges.grounders.small_icons import SmallIcon, find_unexplained
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.builtin.tiny.model import enlarge
 from formalimg.types import Unscored
@@ -93,9 +93,9 @@ def test_drawings_on_another_background_are_refused() -> None:
 def test_what_the_detector_does_not_name_is_not_passed_over() -> None:
     component = PixelBox(60, 60, 90, 70)
     cup = SmallIcon(PixelBox(10, 10, 30, 30), "cup", "red", 0.9, "bowl")
-    assert unexplained([PixelBox(10, 10, 30, 30)], [cup]) is None
-    assert unexplained([PixelBox(10, 10, 30, 30), component], [cup]) == component
-    assert unexplained([PixelBox(10, 10, 45, 30)], [cup]) == PixelBox(10, 10, 45, 30)
+    assert find_unexplained([PixelBox(10, 10, 30, 30)], [cup]) is None
+    assert find_unexplained([PixelBox(10, 10, 30, 30), component], [cup]) == component
+    assert find_unexplained([PixelBox(10, 10, 45, 30)], [cup]) == PixelBox(10, 10, 45, 30)
 
 
 def test_only_images_whose_pixels_are_squares_are_reduced() -> None:

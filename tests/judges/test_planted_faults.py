@@ -14,13 +14,14 @@ from formalimg.judges.certificates.certificate import (
     MIN_ANSWERS,
     AnswerCounts,
     JudgeCertificate,
+    certified_errors,
+    detectable_error,
     read_certificate,
+    significance_level,
 )
-from formalimg.judges.certificates.certified_errors import certified_errors
 from formalimg.judges.certificates.findings import find_faults
 from formalimg.judges.certificates.flipped_scenes import flipped_scenes, suite_groups
 from formalimg.judges.certificates.measurement import SCENES
-from formalimg.judges.certificates.significance import detectable_error, level_of_tests
 from formalimg.stats.intervals import clopper_pearson
 from formalimg.stats.tipping_point import ErrorRates, tipping_point
 from tests.support.planted_judges import ALWAYS_RIGHT, PLANTED, WRONG_IMAGES, KnownScenes, is_color, passes
@@ -87,7 +88,7 @@ def test_the_level_is_shared_by_all_tests() -> None:
         AnswerCounts("word", "LeftOf", 10, 10, 7, 7),  # too few
     )
     certificate = JudgeCertificate("j", "natural", 20, 7, 160, {}, groups, ())
-    assert level_of_tests(certificate) == pytest.approx(0.05 / (2 * 2 + 3))
+    assert significance_level(certificate) == pytest.approx(0.05 / (2 * 2 + 3))
 
 
 def test_the_stated_error_rate_is_found_as_often_as_stated(scenes: KnownScenes) -> None:

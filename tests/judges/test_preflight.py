@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.benchmarks.registry import suite as benchmark
+from formalimg.judges.boxes import BoxConvention, box_conventions
 from formalimg.judges.factory import open_judge
-from formalimg.judges.grounders.boxes import BoxConvention, box_conventions
-from formalimg.judges.known_drawings import SIZE, KnownDrawing
-from formalimg.judges.preflight import check_judge, needs_preflight, other_convention
+from formalimg.judges.preflight import SIZE, KnownDrawing, check_judge, needs_preflight, other_convention
 from formalimg.scenes.objects import Box
 from tests.support.loopback import Asked, Loopback
 from tests.support.remote_models import stand_alone

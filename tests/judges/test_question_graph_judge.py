@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec
 from formalimg.errors import FormalimgError
 from formalimg.judges.factory import open_judge
-from formalimg.judges.question_graph_judge import QuestionGraphJudge, graph_verdict
+from formalimg.judges.question_judge import QuestionGraphJudge, graph_verdict
 from formalimg.types import Item, Part, Unscored, Verdict
 from tests.support.concept_items import NOTHING, answers_by, questions_in
 from tests.support.scripted_chat import ScriptedChat, numbered

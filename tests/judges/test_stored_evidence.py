@@ -19,8 +19,7 @@ from formalimg.benchmarks.t2i_compbench.composition import read_prompt
 from formalimg.drawing.icon_scene import draw
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.factory import open_judge
-from formalimg.judges.recorded_models import EvidenceError
-from formalimg.judges.stored_evidence import RecordedJudge, UnknownJudgeError
+from formalimg.judges.recorded_judge import EvidenceError, RecordedJudge, UnknownJudgeError
 from formalimg.models.base import Answered, Message, Reply, Unanswered
 from formalimg.models.structured_output import ParseFailure, parse_answer
 from formalimg.scenes.objects import Box, SceneObject

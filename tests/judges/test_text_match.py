@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg._util.edit_distance import edit_distance
+from formalimg.judges.base import TextLine
 from formalimg.judges.text_match import match_texts, normalize_text
-from formalimg.judges.text_readers.text_reader import TextLine
 from formalimg.scenes.objects import Box
 
 

@@ -11,18 +11,17 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from formalimg.judges.base import MAX_OBJECTS, LoadedImage
-from formalimg.judges.chat_images import MAX_PIXELS, MAX_SIDE, encode_image, size_on_grid
-from formalimg.judges.grounders.boxes import box_convention
+from formalimg.judges.boxes import KeptBoxes, box_convention, box_overlap
+from formalimg.judges.chat_judge import MAX_PIXELS, MAX_SIDE, encode_image, size_on_grid
 from formalimg.judges.grounders.vlm import (
+    SAME_OBJECT,
     BoxFrame,
     ClassAnswer,
     SeenThing,
     SeenThings,
     find_problem,
-    is_same_object,
     resolve_objects,
 )
-from formalimg.judges.iou import KeptBoxes, overlap
 from formalimg.scenes.objects import Box
 from tests.support.scripted_chat import numbered
 
@@ -156,13 +155,14 @@ FRAME = BoxFrame(box_convention(""), 1000, 1000)
 def test_resolving_objects_loses_nothing_without_saying_so(seen: list[SeenThing]) -> None:
     answer = SeenThings(objects=seen)
     assert find_problem(answer, FRAME) is None
-    result = resolve_objects([ClassAnswer(("cup", "pen"), answer)], FRAME, ["red"])
-    assert len(result.objects) + len(result.dropped) + len(result.merged) == len(seen)
-    assert not any(is_same_object(one, other) for one, other in permutations(result.objects, 2))
-    again = SeenThings(
-        objects=[SeenThing(label=t.label, color=t.color or "", box_2d=list(t.box)) for t in result.objects]
+    objects, changes = resolve_objects([ClassAnswer(("cup", "pen"), answer)], FRAME, ["red"])
+    assert len(objects) + len(changes.get("dropped", ())) + len(changes.get("merged", ())) == len(seen)
+    assert not any(
+        one.label == other.label and box_overlap(one.box, other.box) >= SAME_OBJECT
+        for one, other in permutations(objects, 2)
     )
-    assert resolve_objects([ClassAnswer(("cup", "pen"), again)], FRAME, ["red"]).objects == result.objects
+    again = SeenThings(objects=[SeenThing(label=t.label, color=t.color or "", box_2d=list(t.box)) for t in objects])
+    assert resolve_objects([ClassAnswer(("cup", "pen"), again)], FRAME, ["red"])[0] == objects
 
 
 def test_all_bad_boxes_of_an_answer_are_told_but_not_at_length() -> None:
@@ -185,7 +185,7 @@ def test_boxes_compared_all_at_once_are_those_compared_one_by_one(kept: list[Box
     collection = KeptBoxes()
     for one in kept:
         collection.add(one)
-    assert collection.overlapping(box, least) == [n for n, one in enumerate(kept) if overlap(box, one) >= least]
+    assert collection.overlapping(box, least) == [n for n, one in enumerate(kept) if box_overlap(box, one) >= least]
 
 
 def test_reading_stops_at_more_objects_than_an_image_shows() -> None:
@@ -194,5 +194,5 @@ def test_reading_stops_at_more_objects_than_an_image_shows() -> None:
         for n in range(3000)
     ]
     repeated = SeenThings(objects=things[:MAX_OBJECTS] * 5)
-    assert len(resolve_objects([ClassAnswer(("cup",), repeated)], FRAME, ["red"]).objects) == MAX_OBJECTS
-    assert len(resolve_objects([ClassAnswer(("cup",), SeenThings(objects=things))], FRAME, ["red"]).objects) == 1001
+    assert len(resolve_objects([ClassAnswer(("cup",), repeated)], FRAME, ["red"])[0]) == MAX_OBJECTS
+    assert len(resolve_objects([ClassAnswer(("cup",), SeenThings(objects=things))], FRAME, ["red"])[0]) == 1001

@@ -21,8 +21,8 @@ from formalimg.benchmarks.odd_records import odd_tags
 from formalimg.benchmarks.questions.spec import COUNT_WORDS
 from formalimg.errors import FormalimgError
 from formalimg.judges.factory import open_grounder, open_judge
-from formalimg.judges.question_graph_judge import QuestionGraphJudge
-from formalimg.judges.word_judge import expected_probability
+from formalimg.judges.published_protocol import probability_of
+from formalimg.judges.question_judge import QuestionGraphJudge
 from formalimg.runs.reader import open_run
 from formalimg.types import Unscored, Verdict
 from tests.support.command import formalimg
@@ -110,10 +110,10 @@ def test_the_published_sample_loads() -> None:
 
 def test_an_answer_is_as_likely_as_its_spellings_together() -> None:
     chances = {"Yes": 0.5, "yes": 0.25, "YES": 0.125, "3": 0.5, "three": 0.25, "Three": 0.125, "no": 0.1}
-    assert expected_probability(chances, "yes") == 0.75
-    assert expected_probability(chances, "three") == 0.875
-    assert expected_probability(chances, "four") == 0
-    assert expected_probability({}, "yes") is None
+    assert probability_of(chances, "yes") == 0.75
+    assert probability_of(chances, "three") == 0.875
+    assert probability_of(chances, "four") == 0
+    assert probability_of({}, "yes") is None
 
 
 def _reply(asked: Asked) -> str:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
+from formalimg.judges.boxes import box_convention
 from formalimg.judges.factory import PROTOCOLS, open_judge
-from formalimg.judges.grounders.boxes import box_convention
 from formalimg.models.registry import Preset, expand_preset, list_presets, open_chat_model, presets
 from tests.support.loopback import Loopback
 from tests.support.remote_models import stand_alone

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.benchmarks.loader import load
-from formalimg.judges.question_graph_judge import QuestionGraphJudge
+from formalimg.judges.question_judge import QuestionGraphJudge
 from formalimg.models.python_function import CallableModel
 from formalimg.reports.comparison import compare
 from formalimg.reports.tables.model import number_in

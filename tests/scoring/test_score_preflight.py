@@ -11,7 +11,7 @@ import pytest
 
 import formalimg
 from formalimg.judges.base import Grounding, LoadedImage
-from formalimg.judges.known_drawings import SIZE
+from formalimg.judges.preflight import SIZE
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.types import Unscored

@@ -10,7 +10,7 @@ import pytest
 
 import formalimg as package
 from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec, text_questions
-from formalimg.judges.question_graph_judge import QuestionGraphJudge
+from formalimg.judges.question_judge import QuestionGraphJudge
 from formalimg.judges.text_judge import TextJudge
 from formalimg.types import Item, Unscored, Verdict
 from tests.support.command import formalimg

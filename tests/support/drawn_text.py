@@ -6,8 +6,7 @@ import io
 
 from PIL import Image, ImageDraw, ImageFont
 
-from formalimg.judges.base import LoadedImage
-from formalimg.judges.text_readers.text_reader import TextLine, TextReading
+from formalimg.judges.base import LoadedImage, TextLine, TextReading
 from formalimg.scenes.objects import Box
 from formalimg.types import Unscored
 

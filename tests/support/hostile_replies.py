@@ -35,8 +35,8 @@ from formalimg.benchmarks.conceptmix.pools import load_pools
 from formalimg.benchmarks.formal.authoring.checks import check_formula
 from formalimg.benchmarks.formal.authoring.templates import Assignment
 from formalimg.judges import clause_judge, question_judge
+from formalimg.judges.boxes import box_convention
 from formalimg.judges.grounders import vlm
-from formalimg.judges.grounders.boxes import box_convention
 from formalimg.language.parser import parse_prompt
 from formalimg.models.base import ImageRequest
 from formalimg.models.builtin.baselines import compose_layout

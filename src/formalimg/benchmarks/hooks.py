@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from formalimg.benchmarks.synthesis import Synthesis
     from formalimg.drawing.scene import DrawnScene
     from formalimg.human_eval.agreement.study_tables import OwnStudy, StudyName
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.recorded_judge import RecordedModels
     from formalimg.models.base import Failed, ImageRequest, Refused
     from formalimg.models.builtin.drawn_world import DrawnWorld
     from formalimg.models.folder.layouts import ImageLayout

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from formalimg.judges.certificates.anchors import AnchorSet
     from formalimg.judges.certificates.certificate import JudgeCertificate
     from formalimg.judges.certificates.flipped_scenes import FlippedScene
-    from formalimg.judges.certification import Certificate
+    from formalimg.judges.certificates.grounder_certificate import Certificate
     from formalimg.types import Grounder, Item, Judge
 
 _READINGS, _ANCHORS = 300, 100
@@ -198,7 +198,7 @@ class _Measured(NamedTuple):
 
 def _grounder(name: str, options: Mapping[str, str], scenes: int, others: int, seed: int) -> _Measured:
     from formalimg.drawing.icon_scene import drawable_classes
-    from formalimg.judges.certification import certify, images_to_certify
+    from formalimg.judges.certificates.grounder_certificate import certify, images_to_certify
     from formalimg.judges.factory import open_grounder
 
     grounder = open_grounder(name, options)

@@ -102,7 +102,7 @@ def compare_with_ratings(
     from formalimg.human_eval.agreement.boxes import BoxStudy
     from formalimg.human_eval.agreement.studies import study_human_ratings
     from formalimg.human_eval.ratings import human_ratings
-    from formalimg.judges.iou import MIN_OVERLAP
+    from formalimg.judges.boxes import MIN_OVERLAP
 
     found = [
         study_human_ratings(

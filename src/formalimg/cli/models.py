@@ -19,10 +19,10 @@ def models_command(
     preset stands for an open model on a server of yours, with its options. No provider is called, and keys are never
     printed.
     """
-    from formalimg.judges.grounders.installed import installed_grounders  # these here, so that others start faster
+    from formalimg.judges.factory import list_grounders  # these here, so that others start faster
     from formalimg.models.registry import list_presets, list_providers
 
-    found = [*list_providers(), *installed_grounders(), *list_presets()]
+    found = [*list_providers(), *list_grounders(), *list_presets()]
     if as_json:
         print_data(f"{json.dumps([provider.to_json() for provider in found], indent=2, ensure_ascii=False)}\n")
         return

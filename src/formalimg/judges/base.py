@@ -1,15 +1,18 @@
-"""Contracts of judges and grounders: `Judge`, `Grounder`, `LoadedImage`, `Verdict`, `Part`, `Unscored`."""
+"""Contracts of judges, grounders and text readers: images, what was found in them, parts of verdicts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from random import SystemRandom
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
 
+from formalimg._util.images import png_bytes
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.errors import FormalimgError
+from formalimg.scenes.objects import Box
 from formalimg.scenes.scene import Scene
-from formalimg.types import Item, Part, Unscored, Verdict
+from formalimg.types import Concurrent, Item, Part, Unscored, Verdict
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -35,15 +38,27 @@ MAX_OBJECTS = 1000
 
 @dataclass(frozen=True)
 class LoadedImage:
-    """An image to be judged.
+    """An image to be judged."""
 
-    Attributes:
-        data: the file as the image model returned it: PNG, JPEG or WebP.
-        pil: the decoded image, upright, in RGB.
-    """
+    data: bytes  # the file as the image model returned it: PNG, JPEG or WebP
+    pil: Image  # the decoded image, upright, in RGB
 
-    data: bytes
-    pil: Image
+
+def load_image(image: Image) -> LoadedImage:
+    """Return an image that was made here, as a PNG file."""
+    return LoadedImage(png_bytes(image), image)
+
+
+def load_uncached(image: Image) -> LoadedImage:
+    """Return an image with other corner pixels, which nobody sees: no cache knows what a judge says of it."""
+    image = image.convert("RGB")
+    rng = SystemRandom()
+    right, bottom = image.width - 1, image.height - 1
+    for corner in ((0, 0), (right, 0), (0, bottom), (right, bottom)):
+        color = image.getpixel(corner)
+        assert isinstance(color, tuple), "it is RGB"
+        image.putpixel(corner, tuple(max(0, value - rng.randrange(8)) for value in color))
+    return load_image(image)
 
 
 @dataclass(frozen=True)
@@ -58,7 +73,34 @@ class Grounding:
     cost: float | None = 0.0  # the cost of grounding in US dollars; None if the price is unknown
 
 
-def judged_formula(item: Item[object]) -> FormulaSpec | Unscored:
+@dataclass(frozen=True)
+class TextLine:
+    """A line of text in an image."""
+
+    text: str  # what it says
+    box: Box  # where it is, on a canvas of 1000 by 1000 whatever the size of the image
+    confidence: float = 1.0  # 0 to 1
+
+
+@dataclass(frozen=True)
+class TextReading:
+    """The text in an image."""
+
+    lines: tuple[TextLine, ...]  # the lines, in any order; none if the image shows no text
+    evidence: Mapping[str, object] = field(default_factory=dict)  # anything else worth keeping, as plain data
+    cost: float | None = 0.0  # the cost of reading in US dollars; None if the price is unknown
+
+
+@runtime_checkable
+class TextReader(Concurrent, Protocol):
+    """Image in, text out."""
+
+    async def read(self, image: LoadedImage) -> TextReading | Unscored:
+        """Return the text in an image, or why it cannot be read."""
+        ...
+
+
+def find_formula(item: Item[object]) -> FormulaSpec | Unscored:
     """Return the spec of an item that has a formula to judge by, or why nobody can judge it."""
     spec = item.spec
     if not isinstance(spec, FormulaSpec):

@@ -20,7 +20,7 @@ from formalimg.types import Grounder, Part
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from formalimg.judges.grounders.clip_colors import ClipColors
+    from formalimg.judges.grounders.colors import ClipColors
 
 ColorReading: TypeAlias = Literal["grounder", "pixels", "clip"]
 
@@ -39,7 +39,7 @@ class ProfileVerdict(NamedTuple):
     evidence: Mapping[str, object]
 
 
-def colored_objects(
+def name_colors(
     spec: ObjectSpec,
     objects: Sequence[SceneObject],
     image: Image,
@@ -47,17 +47,17 @@ def colored_objects(
     clip: ClipColors | None = None,
 ) -> list[SceneObject]:
     """Return the objects with the colours to go by; pixels are read only if the item names a colour."""
-    if colors == "grounder" or not any(one.color for one in spec.include):
+    if colors == "grounder" or not any(requirement.color for requirement in spec.include):
         return list(objects)
     if clip is not None:
-        named = {
-            label: iter(clip.name_colors(image, [one.box for one in objects if one.label == label], label))
-            for label in {one.label for one in objects}
+        names = {
+            label: iter(clip.name_colors(image, [obj.box for obj in objects if obj.label == label], label))
+            for label in {obj.label for obj in objects}
         }
-        return [SceneObject(one.label, one.box, next(named[one.label])) for one in objects]
-    from formalimg.judges.grounders.pixel_colors import color_in
+        return [SceneObject(obj.label, obj.box, next(names[obj.label])) for obj in objects]
+    from formalimg.judges.grounders.colors import color_in
 
-    return [SceneObject(one.label, one.box, color_in(image, one.box).name) for one in objects]
+    return [SceneObject(obj.label, obj.box, color_in(image, obj.box).name) for obj in objects]
 
 
 def pixel_detections(
@@ -66,18 +66,18 @@ def pixel_detections(
     """Return objects on the canvas as detections by class, with boxes in pixels of an image of this size."""
     across, down = size[0] / CANVAS, size[1] / CANVAS
     detections: dict[str, list[dict[str, object]]] = {}
-    for one, score in zip(objects, scores, strict=True):
-        box = [one.box.xmin * across, one.box.ymin * down, one.box.xmax * across, one.box.ymax * down]
-        detections.setdefault(one.label, []).append({"box": box, "score": score, "color": one.color})
+    for obj, score in zip(objects, scores, strict=True):
+        box = [obj.box.xmin * across, obj.box.ymin * down, obj.box.xmax * across, obj.box.ymax * down]
+        detections.setdefault(obj.label, []).append({"box": box, "score": score, "color": obj.color})
     return detections
 
 
-def confidences(grounding: Grounding) -> list[float]:
+def read_confidences(grounding: Grounding) -> list[float]:
     """Return the confidence of each object; empty if the grounder gives none, or not one for each."""
-    found = grounding.evidence.get("found")
-    if not isinstance(found, list) or len(found) != len(grounding.scene):
+    entries = grounding.evidence.get("found")
+    if not isinstance(entries, list) or len(entries) != len(grounding.scene):
         return []
-    scores = [one.get("score") if isinstance(one, Mapping) else None for one in found]
+    scores = [entry.get("score") if isinstance(entry, Mapping) else None for entry in entries]
     return [float(score) for score in scores if isinstance(score, int | float)] if None not in scores else []
 
 
@@ -88,38 +88,35 @@ def logic_verdict(spec: ObjectSpec, objects: Sequence[SceneObject], counted: Seq
     for clause in translate(spec):
         prepared = prepare_formula(clause.formula)
         holds = prepared.verify(scene).passed
-        reason = "" if holds else _renumbered(_explained(clause, prepared, scene), counted)
+        reason = "" if holds else _explain_clause(clause, prepared, scene)
+        # the objects that count have their numbers among all objects
+        reason = _NUMBER.sub(lambda number: f"#{counted[int(number[1])]}", reason)
         parts.append(Part(clause.text, clause.kind, float(holds), about=clause.about, reason=reason))
     passed = all(part.score == 1 for part in parts)
     return ProfileVerdict(passed, tuple(parts), {"reasons": [part.reason for part in parts if part.reason]})
 
 
-def _explained(clause: TranslatedClause, prepared: PreparedFormula, scene: Scene) -> str:
+def _explain_clause(clause: TranslatedClause, prepared: PreparedFormula, scene: Scene) -> str:
     """Return why a clause does not hold: how many were needed and found, or what the closest objects lack."""
-    failed = [one for one in prepared.best_binding(scene).clauses if not one.holds]
-    lacks = "; ".join(dict.fromkeys(one.reason for one in failed))
+    failed = [judged for judged in prepared.best_binding(scene).clauses if not judged.holds]
+    reasons = "; ".join(dict.fromkeys(judged.reason for judged in failed))
     if not isinstance(clause.formula, Exists):
-        return lacks
+        return reasons
     relation = clause.kind == "relation"
     classes = clause.about[1:] if relation else clause.about[-1:]
-    missing = [label for label in classes if all(one.label != label for one in scene.objects)]
+    missing = [label for label in classes if all(obj.label != label for obj in scene.objects)]
     if missing:
         return "; ".join(f"1 {label} needed, none found" for label in missing)
-    wanted = f"{classes[0]} {clause.about[0]} {classes[1]}" if relation else " ".join(clause.about)
-    closest = dict.fromkeys(bound.description for one in failed for bound in one.bindings)
-    return f"{wanted} needed; closest {' and '.join(closest)}: {lacks}"
-
-
-def _renumbered(text: str, numbers: Sequence[int]) -> str:
-    """Return a text in which the objects that count have their numbers among all objects."""
-    return _NUMBER.sub(lambda found: f"#{numbers[int(found[1])]}", text)
+    needed = f"{classes[0]} {clause.about[0]} {classes[1]}" if relation else " ".join(clause.about)
+    closest = dict.fromkeys(bound.description for judged in failed for bound in judged.bindings)
+    return f"{needed} needed; closest {' and '.join(closest)}: {reasons}"
 
 
 def read_color_options(reader: Options, name: str) -> dict[str, Any]:
     """Read who says which colour an object has: of a detector the pixels, unless an option says otherwise."""
     colors = reader.choice("colors", COLOR_READINGS, "pixels" if name.startswith(DETECTORS) else "grounder")
     if colors == "clip":
-        from formalimg.judges.grounders.clip_colors import DEFAULT_CLIP, open_clip_colors
+        from formalimg.judges.grounders.colors import DEFAULT_CLIP, open_clip_colors
 
         return {"colors": colors, "clip": open_clip_colors(reader.text("clip", DEFAULT_CLIP), OBJECT_COLORS)}
     if reader.text("clip", None) is not None:
@@ -136,5 +133,5 @@ def open_rule_grounder(suite: str, name: str, options: Mapping[str, str], thresh
         return open_grounder(name, options)
     from formalimg.judges.grounders.vlm import REQUESTS, VlmGrounder
 
-    chat, asking = open_chat(name, options, GROUNDER_OPTIONS, suite, {"requests": REQUESTS})
-    return VlmGrounder(chat, colors=OBJECT_COLORS, **asking)
+    chat, judge_options = open_chat(name, options, GROUNDER_OPTIONS, suite, {"requests": REQUESTS})
+    return VlmGrounder(chat, colors=OBJECT_COLORS, **judge_options)

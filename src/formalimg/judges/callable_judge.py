@@ -17,7 +17,7 @@ from formalimg.models.secrets import redact
 from formalimg.types import Item, Part, Setting, Unscored, Verdict
 
 _RESERVED = ("passed", "parts", "reason")
-_WANTED = "give True or False, a number from 0 to 1, or a dict of such parts"
+_EXPECTED = "give True or False, a number from 0 to 1, or a dict of such parts"
 
 
 class CallableJudge:
@@ -62,10 +62,10 @@ class CallableJudge:
             raise FormalimgError(f"a threshold of {threshold} tells nothing apart: give one above 0, and at most 1")
         self._function = function
         self._threshold = threshold
-        self.name = name or f"python/{_name_of(function)}"
+        self.name = name or f"python/{_function_name(function)}"
         digest = _code_digest(function)
-        own: dict[str, Setting] = {"threshold": threshold, **({"code": digest} if digest else {})}
-        self.settings: Mapping[str, Setting] = mask_settings({**own, **(settings or {})})
+        defaults: dict[str, Setting] = {"threshold": threshold, **({"code": digest} if digest else {})}
+        self.settings: Mapping[str, Setting] = mask_settings({**defaults, **(settings or {})})
         self.concurrency = concurrency
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
@@ -87,21 +87,21 @@ class CallableJudge:
     def _verdict(self, answer: object) -> Verdict:
         """Return the verdict that an answer stands for."""
         if not isinstance(answer, Mapping):
-            score = _score(answer, "an answer")
+            score = _read_score(answer, "an answer")
             return Verdict(score >= self._threshold, () if _is_bool(answer) else (Part("score", "score", score),))
         if not answer.keys() & {"passed", "parts"}:
             answer = {"parts": answer}
         strange = [str(name) for name in answer if name not in _RESERVED]
         if strange:
             raise ValueError(f"returned {', '.join(strange)} beside passed and parts: put it into parts")
-        listed = answer.get("parts") or {}
-        if not isinstance(listed, Mapping):
-            raise ValueError(f"returned parts that are {_described(listed)}: give a dict by name")
-        if not listed and "passed" not in answer:
-            raise ValueError(f"returned an empty dict: {_WANTED}")
-        parts = tuple(Part(str(name), "part", _score(value, repr(name))) for name, value in listed.items())
+        scores = answer.get("parts") or {}
+        if not isinstance(scores, Mapping):
+            raise ValueError(f"returned parts that are {_describe_value(scores)}: give a dict by name")
+        if not scores and "passed" not in answer:
+            raise ValueError(f"returned an empty dict: {_EXPECTED}")
+        parts = tuple(Part(str(name), "part", _read_score(value, repr(name))) for name, value in scores.items())
         if "passed" in answer:
-            passed = _score(answer["passed"], "passed") >= self._threshold
+            passed = _read_score(answer["passed"], "passed") >= self._threshold
         else:
             passed = all(part.score >= self._threshold for part in parts)
         reason = answer.get("reason")
@@ -117,13 +117,13 @@ def _require_two_parameters(function: object) -> None:
         return
     except TypeError:
         raise FormalimgError(
-            f"{_name_of(function)} cannot be called with an image and an item: write it as def judge(image, item)"
+            f"{_function_name(function)} cannot be called with an image and an item: write it as def judge(image, item)"
         ) from None
 
 
-def _name_of(function: object) -> str:
+def _function_name(function: object) -> str:
     if isinstance(function, partial):
-        return _name_of(function.func)
+        return _function_name(function.func)
     return str(getattr(function, "__qualname__", type(function).__qualname__)).removeprefix("<locals>.")
 
 
@@ -140,7 +140,7 @@ def _code_digest(function: Any) -> str:
             return ""
         code = (
             compiled.co_code
-            + repr((compiled.co_names, [getattr(one, "co_code", one) for one in compiled.co_consts])).encode()
+            + repr((compiled.co_names, [getattr(const, "co_code", const) for const in compiled.co_consts])).encode()
         )
     return hashlib.sha256(code).hexdigest()[:16]
 
@@ -149,7 +149,7 @@ def _is_bool(value: object) -> bool:
     return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")  # numpy has its own
 
 
-def _score(value: object, what: str) -> float:
+def _read_score(value: object, name: str) -> float:
     """Return a truth value or a number from 0 to 1 as a score."""
     if _is_bool(value):
         return float(bool(value))
@@ -157,8 +157,8 @@ def _score(value: object, what: str) -> float:
         value = value.item()  # type: ignore[attr-defined]  # a scalar of torch or numpy
     if isinstance(value, Real) and 0 <= float(value) <= 1:
         return float(value)
-    raise ValueError(f"returned {what} that is {_described(value)}: {_WANTED}")
+    raise ValueError(f"returned {name} that is {_describe_value(value)}: {_EXPECTED}")
 
 
-def _described(value: object) -> str:
+def _describe_value(value: object) -> str:
     return f"{value!r:.40}" if value is None or isinstance(value, Real) else f"a {type(value).__name__}"

@@ -1,54 +1,59 @@
-"""The chat judge: ask a chat model about an image, validate the answer, retry once, and keep evidence and cost.
+"""Chat judges: send an image with a question to a chat model, validate the answer, ask once more, keep the evidence.
 
 Clause, question and score judges and the VLM grounder are chat judges. They differ in prompt, in answer type, and in
-how answers become parts of a verdict.
+how answers become parts of a verdict. The image file is sent as it is unless a model could see another image in it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
+from formalimg._util.images import png_bytes
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import DECLINED, LoadedImage, UnscoredReason
-from formalimg.judges.chat_images import ChatImage, ImagePosition, build_question, encode_image
-from formalimg.models.base import Message, Unanswered
+from formalimg.models.base import Attachment, Message, Unanswered
 from formalimg.models.pricing import Price, price_of
 from formalimg.models.spending import note_waste
 from formalimg.models.structured_output import read_aside
-from formalimg.prompts import load_prompts
+from formalimg.prompts import Prompt, load_prompts
 from formalimg.types import ChatModel, Setting
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 JudgeAnswer = TypeVar("JudgeAnswer", bound="BaseModel")
+ImagePosition: TypeAlias = Literal["first", "last"]
 
 PROMPTS = Path(__file__).parent / "prompts"
 """The folders of the prompts of judges that several benchmarks have."""
 _MAX_ATTEMPTS = 2
 
+GRID = 28
+"""Models that answer in pixels split images into patches of this size, and rescale what does not fit."""
+MAX_PIXELS = 1280 * GRID * GRID
+MAX_SIDE = 1512
+"""Some service would scale larger images down on the way, without a notice."""
+
+_PLACEHOLDER = "{picture}"
+_MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}
+_PNG_COMPRESSION = -1
+"""The default of Pillow: cached answers are found again by the bytes that were sent."""
+
 
 @dataclass(frozen=True)
 class ValidAnswer(Generic[JudgeAnswer]):
-    """An answer that passed validation.
-
-    Attributes:
-        value: the answer.
-        raw: the text of all attempts; the last one is this answer.
-        served: what was actually used, as far as the provider says.
-        cost: the cost of all attempts in US dollars; None if the price is unknown.
-        p_yes: the probability of yes, if the question was one of yes or no and the server reported it; else None.
-    """
+    """An answer that passed validation."""
 
     value: JudgeAnswer
-    raw: tuple[str, ...]
-    served: Mapping[str, Setting] = field(default_factory=dict)
-    cost: float | None = 0.0
-    p_yes: float | None = None
+    raw: tuple[str, ...]  # the text of all attempts; the last one is this answer
+    served: Mapping[str, Setting] = field(default_factory=dict)  # what was actually used, as far as the provider says
+    cost: float | None = 0.0  # the cost of all attempts in US dollars; None if the price is unknown
+    p_yes: float | None = None  # the probability of yes, if that was asked and the server reported it
 
 
 @dataclass(frozen=True)
@@ -61,47 +66,28 @@ class NoValidAnswer:
     cost: float | None = 0.0  # the cost of all attempts in US dollars; None if the price is unknown
 
 
-class ChatJudge:
-    """Base of everything that asks a chat model about an image."""
+class PromptedChat:
+    """A chat model with prompts, of which users may have texts of their own."""
 
     prompt_folder: ClassVar[Path]
     """The folder of its prompts."""
-    retry_prompt: ClassVar[str]
-    """The prompt that reports a `{problem}` with an answer and asks again."""
-    rules: ClassVar[Mapping[str, Setting]] = {"judging_rules": 1}
-    """The version of the rules from answers to verdicts: raise it whenever a verdict may come out differently."""
-    image_position: ClassVar[ImagePosition] = "first"
-    """Where the image goes in a prompt without a placeholder for it."""
 
     def __init__(
         self,
         chat: ChatModel,
         options: Mapping[str, Setting],
-        prompts: Mapping[str, str],
+        prompts: Mapping[str, str],  # the names of the texts, by the settings that record them
         own_prompts: Path | None = None,
     ) -> None:
-        """Create a judge that asks this chat model."""
-        texts = load_prompts(self.prompt_folder, own_prompts)
+        self._texts = load_prompts(self.prompt_folder, own_prompts)
         self._chat = chat
         self._options = dict(options)
-        self._prompts = {setting: texts[name] for setting, name in prompts.items()}
-        self._retry = texts[self.retry_prompt]
+        self._prompts = {setting: self._texts[name] for setting, name in prompts.items()}
 
     @property
     def name(self) -> str:
         """The name of the chat model."""
         return self._chat.name
-
-    @property
-    def settings(self) -> Mapping[str, Setting]:
-        """The settings of the chat model, how it is asked, with which prompts, and the version of the rules."""
-        return {
-            **self._chat.settings,
-            **self._options,
-            **{setting: str(prompt) for setting, prompt in self._prompts.items()},
-            "prompt_again": str(self._retry),
-            **self.rules,
-        }
 
     @property
     def price(self) -> Price:
@@ -112,6 +98,28 @@ class ChatJudge:
     def concurrency(self) -> int:
         """As many images at a time as the chat model takes requests."""
         return self._chat.concurrency
+
+
+class ChatJudge(PromptedChat):
+    """Base of everything that asks a chat model about an image, and asks again where an answer is not valid."""
+
+    retry_prompt: ClassVar[str]
+    """The prompt that reports a `{problem}` with an answer and asks again."""
+    rules: ClassVar[Mapping[str, Setting]] = {"judging_rules": 1}
+    """The version of the rules from answers to verdicts: raise it whenever a verdict may come out differently."""
+    image_position: ClassVar[ImagePosition] = "first"
+    """Where the image goes in a prompt without a placeholder for it."""
+
+    @property
+    def settings(self) -> Mapping[str, Setting]:
+        """The settings of the chat model, how it is asked, with which prompts, and the version of the rules."""
+        return {
+            **self._chat.settings,
+            **self._options,
+            **{setting: str(prompt) for setting, prompt in self._prompts.items()},
+            "prompt_again": str(self._texts[self.retry_prompt]),
+            **self.rules,
+        }
 
     async def _encode(self, image: LoadedImage, *, on_grid: bool = False) -> ChatImage:
         """Encode the image in a thread, so that other images do not wait for it."""
@@ -126,7 +134,7 @@ class ChatJudge:
         prompt: str = "prompt",
     ) -> ValidAnswer[JudgeAnswer] | NoValidAnswer:
         """Ask a question; if the answer parses but is not valid, report the problem and ask once more."""
-        question = build_question(image.attachment, self._prompts[prompt], values, self.image_position)
+        question = _build_question(image.attachment, self._prompts[prompt], values, self.image_position)
         messages = [Message("user", question)]
         raw: list[str] = []
         cost: float | None = 0.0
@@ -144,25 +152,21 @@ class ChatJudge:
             # The conversation goes on, which makes it a new request: a cached answer would be of no use here.
             messages += [
                 Message("assistant", (reply.raw,)),
-                Message("user", (self._retry.fill({"problem": problem}),)),
+                Message("user", (self._texts[self.retry_prompt].fill({"problem": problem}),)),
             ]
         note_waste()
-        await self._forget(messages, answer_type)
+        forget = getattr(self._chat, "forget", None)
+        if forget is not None:  # so that a resumed run asks anew
+            for end in range(1, len(messages), 2):
+                await forget(messages[:end], answer_type)
         detail = f"{self.name} answered twice what cannot be: {problem}"
         return NoValidAnswer("not understood", detail, tuple(raw), cost)
 
-    async def _forget(self, messages: Sequence[Message], answer_type: type[BaseModel]) -> None:
-        """Remove invalid answers from the cache of the chat model, so that a resumed run asks anew."""
-        forget = getattr(self._chat, "forget", None)
-        if forget is not None:
-            for end in range(1, len(messages), 2):
-                await forget(messages[:end], answer_type)
 
-
-def check_option(option: str, value: str, known: Sequence[str]) -> None:
+def check_option(option: str, value: str, values: Sequence[str]) -> None:
     """Refuse a value that an option does not have."""
-    if value not in known:
-        raise FormalimgError(f"unknown {option} {value!r}: known are {', '.join(known)}")
+    if value not in values:
+        raise FormalimgError(f"unknown {option} {value!r}: known are {', '.join(values)}")
 
 
 def total_cost(costs: Iterable[float | None]) -> float | None:
@@ -189,3 +193,70 @@ def explain_unanswered(reply: Unanswered) -> tuple[UnscoredReason, str]:
     }
     reason, action = explanations[reply.kind]
     return reason, f"{action}: {reply.reason}"
+
+
+# --- images
+
+
+class ChatImage(NamedTuple):
+    """An image as it is sent to a chat model, and its size in pixels there."""
+
+    attachment: Attachment
+    width: int
+    height: int
+
+
+def encode_image(image: LoadedImage, *, on_grid: bool = False) -> ChatImage:
+    """Return the image as it is sent.
+
+    The file is sent as is, except where a model might see another image in it than the one that is judged:
+    rotated (EXIF) and transparent images, animations, and files other than PNG, JPEG or WebP are sent as PNG.
+    """
+    size = size_on_grid(*image.pil.size) if on_grid else image.pil.size
+    media_type = _unambiguous_type(image.data)
+    if media_type is not None and size == image.pil.size:
+        return ChatImage(Attachment(image.data, media_type), *size)
+    from PIL.Image import Resampling
+
+    scaled = image.pil if image.pil.size == size else image.pil.resize(size, Resampling.LANCZOS)
+    return ChatImage(Attachment(png_bytes(scaled, compress_level=_PNG_COMPRESSION), "image/png"), *size)
+
+
+def size_on_grid(width: int, height: int) -> tuple[int, int]:
+    """Return the size nearest to this one that services with patches of 28 pixels leave unchanged."""
+    scale = min(1.0, (MAX_PIXELS / (width * height)) ** 0.5, MAX_SIDE / max(width, height))
+    if scale == 1.0:
+        across, down = (max(GRID, round(side / GRID) * GRID) for side in (width, height))
+        if across * down <= MAX_PIXELS and max(across, down) <= MAX_SIDE:
+            return across, down
+    return max(GRID, int(width * scale / GRID) * GRID), max(GRID, int(height * scale / GRID) * GRID)
+
+
+def _unambiguous_type(data: bytes) -> str | None:
+    """Return the media type of a file in which every decoder sees the same image; None for others."""
+    from PIL import ExifTags, Image
+
+    try:
+        with Image.open(io.BytesIO(data)) as opened:
+            rotated = opened.getexif().get(ExifTags.Base.Orientation, 1) != 1
+            odd = opened.mode not in ("RGB", "L") or "transparency" in opened.info or getattr(opened, "n_frames", 1) > 1
+            return None if rotated or odd else _MEDIA_TYPES.get(opened.format or "")
+    except (OSError, ValueError, SyntaxError):  # the caller decoded it in another way
+        return None
+
+
+def _build_question(
+    image: Attachment, prompt: Prompt, values: Mapping[str, str], default_position: ImagePosition
+) -> tuple[str | Attachment, ...]:
+    """Return the parts of a message: the text of the prompt, with the image at its placeholder.
+
+    Our prompts put what is the same for all questions first, then the image, then the question: servers with a prefix
+    cache read the instruction once for all images, and each image once for all questions.
+    """
+    before, placeholder, after = prompt.text.partition(_PLACEHOLDER)
+    if not placeholder:
+        text = prompt.fill(values)
+        return (image, text) if default_position == "first" else (text, image)
+    # Further placeholders refer to the same image.
+    texts = [replace(prompt, text=part.strip()).fill({**values, "picture": "the picture"}) for part in (before, after)]
+    return tuple(part for part in (texts[0], image, texts[1]) if part)

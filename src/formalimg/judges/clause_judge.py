@@ -6,7 +6,7 @@ Clauses in an answer are matched letter by letter, or not at all.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -14,10 +14,10 @@ from typing import Literal, TypeAlias, get_args
 from pydantic import BaseModel, ConfigDict
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import LoadedImage, judged_formula
-from formalimg.judges.chat_judge import PROMPTS, ChatJudge, NoValidAnswer, ValidAnswer, check_option
+from formalimg.judges.base import LoadedImage, find_formula
+from formalimg.judges.chat_judge import PROMPTS, ChatJudge, NoValidAnswer, check_option
 from formalimg.logic.errors import FormulaError
-from formalimg.logic.prenex import Clause, PrenexForm, to_prenex
+from formalimg.logic.prenex import to_prenex
 from formalimg.logic.syntax import atoms
 from formalimg.types import ChatModel, Item, Part, Unscored, Verdict
 
@@ -88,26 +88,24 @@ class ClauseJudge(ChatJudge):
         answers: ClauseAnswerForm = "each clause",
         prompts: Path | None = None,
     ) -> None:
-        """Create a judge that asks this chat model."""
         if decide not in DECIDERS:
             raise FormalimgError(f"cannot decide by {decide!r}: known are {', '.join(DECIDERS)}")
         check_option("answers", answers, ANSWERS)
-        prompt = "clause-judge" if answers == "each clause" else "clause-judge-published"
+        is_published = answers == "published"
+        prompt = "clause-judge-published" if is_published else "clause-judge"
         super().__init__(chat, {"decide": decide, "answers": answers}, {"prompt": prompt}, prompts)
         self._decide = decide
-        self._answer_type: type[ClauseAnswer | PublishedAnswer] = (
-            ClauseAnswer if answers == "each clause" else PublishedAnswer
-        )
+        self._answer_type: type[ClauseAnswer | PublishedAnswer] = PublishedAnswer if is_published else ClauseAnswer
         # In the published form a reworded clause goes missing without a trace; it must not decide anything.
-        self._allow_unknown = decide == "verdict" or answers == "each clause"
+        self._allow_unknown = decide == "verdict" or not is_published
 
     def questions(self, item: Item[object]) -> int:
         """Return how many requests are sent per image of this item."""
-        return 0 if isinstance(judged_formula(item), Unscored) else 1
+        return 0 if isinstance(find_formula(item), Unscored) else 1
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge whether the image satisfies the formula of the item."""
-        spec = judged_formula(item)
+        spec = find_formula(item)
         if isinstance(spec, Unscored):
             return spec
         try:
@@ -125,11 +123,7 @@ class ClauseJudge(ChatJudge):
         )
         if isinstance(answer, NoValidAnswer):
             return Unscored(answer.reason, answer.detail, {"answers": list(answer.raw)}, answer.cost)
-        return self._verdict(prenex, read_findings(answer.value, clauses), answer)
-
-    def _verdict(
-        self, prenex: PrenexForm, findings: ClauseFindings, answer: ValidAnswer[ClauseAnswer | PublishedAnswer]
-    ) -> Verdict:
+        findings = read_findings(answer.value, clauses)
         passed = findings.fulfilled if self._decide == "verdict" else all(findings.holds.values())
         evidence: dict[str, object] = {
             "explanation": " ".join(findings.observations),
@@ -142,20 +136,27 @@ class ClauseJudge(ChatJudge):
         for name in ("explanation", "contradiction", "unknown_clauses"):
             if not evidence[name]:
                 del evidence[name]
-        return Verdict(passed, tuple(_part(clause, findings) for clause in prenex.clauses), evidence, answer.cost)
+        parts = []
+        for clause in prenex.clauses:
+            predicates = tuple(sorted({atom.predicate for atom in atoms(clause.formula)}))
+            reason = findings.because.get(clause.text, "")
+            parts.append(
+                Part(clause.text, clause.kind, float(findings.holds[clause.text]), about=predicates, reason=reason)
+            )
+        return Verdict(passed, tuple(parts), evidence, answer.cost)
 
 
-@dataclass(frozen=True)
+@dataclass
 class ClauseFindings:
     """What an answer says about the clauses of a formula."""
 
     fulfilled: bool  # its verdict on the image as a whole
     # whether each clause holds, by the text of the clause; clauses that it left out are missing
-    holds: Mapping[str, bool]
-    because: Mapping[str, str] = field(default_factory=dict)  # its reasons, by the text of the clause
-    observations: tuple[str, ...] = ()  # what it saw
-    unknown: tuple[str, ...] = ()  # clauses that it judged without being asked, as it wrote them
-    torn: tuple[str, ...] = ()  # clauses of which it says both that they hold and that they do not
+    holds: dict[str, bool] = field(default_factory=dict)
+    because: dict[str, str] = field(default_factory=dict)  # its reasons, by the text of the clause
+    observations: Sequence[str] = ()  # what it saw
+    unknown: list[str] = field(default_factory=list)  # clauses that it judged without being asked, as it wrote them
+    torn: list[str] = field(default_factory=list)  # clauses of which it says both that they hold and that they do not
 
     def contradiction(self) -> str | None:
         """Return how the verdict contradicts the clauses, as text; None if it does not."""
@@ -169,30 +170,23 @@ class ClauseFindings:
 
 def read_findings(answer: ClauseAnswer | PublishedAnswer, clauses: Sequence[str]) -> ClauseFindings:
     """Return what an answer says about these clauses."""
-    known = {normalize_clause(clause): clause for clause in clauses}
-    if isinstance(answer, PublishedAnswer):
-        return _read_published(answer, known)
-    holds: dict[str, bool] = {}
-    because: dict[str, str] = {}
-    unknown: list[str] = []
-    torn: list[str] = []
+    by_text = {normalize_clause(clause): clause for clause in clauses}
+    if isinstance(answer, PublishedAnswer):  # it lists only clauses that hold: the others do not
+        listed = {normalize_clause(text): text for text in answer.satisfied_clauses}
+        findings = ClauseFindings(answer.satisfies_constraint)
+        findings.holds = {clause: text in listed for text, clause in by_text.items()}
+        findings.unknown = [text for normalized, text in listed.items() if normalized not in by_text]
+        return findings
+    findings = ClauseFindings(answer.fulfilled, observations=answer.observations)
     for judged in answer.clauses:
-        clause = known.get(normalize_clause(judged.clause))
+        clause = by_text.get(normalize_clause(judged.clause))
         if clause is None:
-            unknown.append(judged.clause)
-        elif holds.setdefault(clause, judged.holds) is not judged.holds:
-            torn.append(clause)
+            findings.unknown.append(judged.clause)
+        elif findings.holds.setdefault(clause, judged.holds) is not judged.holds:
+            findings.torn.append(clause)
         else:
-            because.setdefault(clause, judged.because)
-    return ClauseFindings(answer.fulfilled, holds, because, tuple(answer.observations), tuple(unknown), tuple(torn))
-
-
-def _read_published(answer: PublishedAnswer, known: Mapping[str, str]) -> ClauseFindings:
-    """Read the published form, which lists only clauses that hold: the others do not."""
-    listed = {normalize_clause(text): text for text in answer.satisfied_clauses}
-    holds = {clause: text in listed for text, clause in known.items()}
-    unknown = tuple(text for short, text in listed.items() if short not in known)
-    return ClauseFindings(answer.satisfies_constraint, holds, unknown=unknown)
+            findings.because.setdefault(clause, judged.because)
+    return findings
 
 
 def find_problem(findings: ClauseFindings, clauses: Sequence[str], *, allow_unknown: bool) -> str | None:
@@ -214,9 +208,3 @@ def normalize_clause(clause: str) -> str:
 def _list_clauses(clauses: Sequence[str]) -> str:
     more = f" and {len(clauses) - 3} more" if len(clauses) > 3 else ""
     return ", ".join(clause[:200] for clause in clauses[:3]) + more
-
-
-def _part(clause: Clause, findings: ClauseFindings) -> Part:
-    about = tuple(sorted({atom.predicate for atom in atoms(clause.formula)}))
-    reason = findings.because.get(clause.text, "")
-    return Part(clause.text, clause.kind, float(findings.holds[clause.text]), about=about, reason=reason)

@@ -46,6 +46,11 @@ class ParsedClause(NamedTuple):
         """The variables of its conditions."""
         return tuple(dict.fromkeys(name for atom in self.conditions for name in atom.variables))
 
+    def atoms(self) -> Iterator[Atom]:
+        """Yield the atoms that a scene decides."""
+        claims = _list_conjuncts(self.claim) or () if isinstance(self.claim, Count) else (self.claim,)
+        yield from (atom for atom in (*self.conditions, *claims) if atom.predicate not in (DISTINCT, STYLE_PREDICATE))
+
 
 @lru_cache(maxsize=20_000)
 def parse_clause(text: str) -> ParsedClause | None:
@@ -55,12 +60,12 @@ def parse_clause(text: str) -> ParsedClause | None:
     except FormulaError:
         return None
     literals = clause.parts if isinstance(clause, Or) else (clause,)
-    denied = [one.body for one in literals if isinstance(one, Not)]
-    claims: list[Formula] = [one for one in literals if not isinstance(one, Not)]
+    denied = [literal.body for literal in literals if isinstance(literal, Not)]
+    claims: list[Formula] = [literal for literal in literals if not isinstance(literal, Not)]
     positive = bool(claims)
     if not claims:  # the conditions of a rule, and then a claim that is denied: "no cup is red"
         claims = [denied.pop()]
-    (claim, *more), conditions = claims, tuple(one for one in denied if isinstance(one, Atom))
+    (claim, *more), conditions = claims, tuple(atom for atom in denied if isinstance(atom, Atom))
     if more or len(conditions) < len(denied) or not isinstance(claim, Atom | Count):
         return None
     return ParsedClause(conditions, claim, positive)
@@ -76,14 +81,14 @@ class JudgedScene:
 
     # all clauses of the verdict, also those that hold; None for one of another form
     clauses: Sequence[ParsedClause | None]
-    found: Binding  # the number of the object that each variable stands for
+    judge_binding: Binding  # the number of the object that each variable stands for
     phrases: ScenePhrases  # the scene, and the words for its objects
     style: str = ""  # the style of the image; empty if it is not known
 
     def sentences(self, number: int) -> tuple[SceneSentence, ...]:
         """Return what the scene shows in place of a failed clause; nothing where no sentence is certain."""
         clause = self.clauses[number]
-        if clause is None or any(self.phrases.scene.objection(atom) for atom in _atoms(clause)):
+        if clause is None or not self._is_readable(clause):
             return ()
         absent = [self._absent(name) for name in (*clause.rules, *clause.variables) if name in self._missing]
         if absent:
@@ -91,66 +96,70 @@ class JudgedScene:
         failed = [clause]
         if self._holds(clause, self._binding):
             # It holds of an object of the right class: what fails is something else about that object.
-            rebound = [name for name in clause.variables if self._binding[name] != self.found.get(name)]
-            about = [one for one in self._readable if {*rebound} & {*one.variables}]
-            failed = [one for one in about if self._holds(one, self._binding) is False]
-        said = [self._sentence(one) for one in failed]
-        return tuple(dict.fromkeys(filter(None, said)))
+            rebound = {name for name in clause.variables if self._binding[name] != self.judge_binding.get(name)}
+            clauses = [readable for readable in self._readable if rebound & {*readable.variables}]
+            failed = [readable for readable in clauses if self._holds(readable, self._binding) is False]
+        sentences = [self._sentence(clause) for clause in failed]
+        return tuple(dict.fromkeys(filter(None, sentences)))
+
+    def _is_readable(self, clause: ParsedClause) -> bool:
+        return not any(self.phrases.scene.objection(atom) for atom in clause.atoms())
 
     @cached_property
     def _readable(self) -> list[ParsedClause]:
-        readable = [one for one in self.clauses if one is not None]
-        return [one for one in readable if not any(self.phrases.scene.objection(atom) for atom in _atoms(one))]
+        return [clause for clause in self.clauses if clause is not None and self._is_readable(clause)]
 
     # --- variables
 
     @cached_property
     def _classes(self) -> dict[str, str]:
         """The class of each variable, as the clauses state it."""
-        found: dict[str, str] = {}
+        classes: dict[str, str] = {}
         for clause in filter(None, self.clauses):
             stated = [clause.claim] if clause.positive and isinstance(clause.claim, Atom) else []
             for atom in (*clause.conditions, *stated):
                 match atom:
                     case Atom("Is", (Variable(name), Value(word))):
-                        found.setdefault(name, word)
-        return found
+                        classes.setdefault(name, word)
+        return classes
 
     @cached_property
     def _rules(self) -> dict[str, tuple[Atom, ...]]:
         """The variables of each `forall`, with the conditions besides their class."""
-        clauses = [clause for clause in self.clauses if clause is not None and clause.conditions]
         return {
             name: tuple(atom for atom in clause.conditions if atom.predicate != "Is" and name in atom.variables)
-            for clause in clauses
+            for clause in filter(None, self.clauses)
             for name in clause.rules
         }
 
     @cached_property
     def _missing(self) -> set[str]:
         """The variables of whose class there is no object; of a `forall`, none that it is about."""
-        return {name for name in self._classes if not self._kind(name)}
+        return {name for name in self._classes if not self._candidates(name)}
 
     @cached_property
     def _binding(self) -> dict[str, int]:
         """What each variable stands for, if anything: an object of its class."""
-        binding = {name: obj for name, obj in self.found.items() if 0 <= obj < len(self.phrases.scene)}
+        binding = {name: obj for name, obj in self.judge_binding.items() if 0 <= obj < len(self.phrases.scene)}
         for name in self._classes:
-            known = self._kind(name)
-            if not known:
+            candidates = self._candidates(name)
+            if not candidates:
                 binding.pop(name, None)
-            elif binding.get(name) not in known:
-                about = [clause for clause in self._readable if name in clause.variables]
-                held = {obj: sum(self._holds(one, {**binding, name: obj}) is True for one in about) for obj in known}
-                binding[name] = max(known, key=held.__getitem__)
+            elif binding.get(name) not in candidates:
+                clauses = [clause for clause in self._readable if name in clause.variables]
+                counts = {
+                    obj: sum(self._holds(clause, {**binding, name: obj}) is True for clause in clauses)
+                    for obj in candidates
+                }
+                binding[name] = max(candidates, key=counts.__getitem__)
         return binding
 
-    def _kind(self, name: str) -> list[int]:
+    def _candidates(self, name: str) -> list[int]:
         """Return the objects of a variable's class; of a `forall`, those that it is about."""
         objects = self.phrases.scene.having("Is", self._classes[name])
         for atom in self._rules.get(name, ()):
             if len(atom.variables) == 1 and not self.phrases.scene.objection(atom):
-                objects &= self.phrases.scene.having(atom.predicate, _word(atom))
+                objects &= self.phrases.scene.having(atom.predicate, _get_word(atom))
         return list(members(objects))
 
     # --- truth
@@ -159,7 +168,7 @@ class JudgedScene:
         if atom.predicate == DISTINCT:
             return len({*objects}) == len(objects)
         if len(objects) == 1:
-            return bool(self.phrases.scene.having(atom.predicate, _word(atom)) >> objects[0] & 1)
+            return bool(self.phrases.scene.having(atom.predicate, _get_word(atom)) >> objects[0] & 1)
         return bool(self.phrases.scene.seconds(atom.predicate, 1 << objects[0], 1 << objects[1]))
 
     def _holds(self, clause: ParsedClause, binding: Binding) -> bool | None:
@@ -169,23 +178,23 @@ class JudgedScene:
             counted = self._count(claim, binding)
             return None if counted is None else claim.allows(len(counted)) is clause.positive
         if claim.predicate == STYLE_PREDICATE:
-            return (_word(claim) == self.style) is clause.positive if self.style else None
+            return (_get_word(claim) == self.style) is clause.positive if self.style else None
         if not all(name in binding for name in claim.variables):
             return None
         return self._is_true(claim, [binding[name] for name in claim.variables]) is clause.positive
 
     def _count(self, count: Count, binding: Binding) -> list[int] | None:
         """Return the objects that a count is about; None if its body is no plain conjunction."""
-        counted = _conjuncts(count)
+        conjuncts = _list_conjuncts(count)
         bound = {*binding, count.variable.name}
-        if counted is None or any(name not in bound for atom in counted for name in atom.variables):
+        if conjuncts is None or any(name not in bound for atom in conjuncts for name in atom.variables):
             return None
         return [
             obj
             for obj in range(len(self.phrases.scene))
             if all(
                 self._is_true(atom, [obj if name == count.variable.name else binding[name] for name in atom.variables])
-                for atom in counted
+                for atom in conjuncts
             )
         ]
 
@@ -193,129 +202,130 @@ class JudgedScene:
 
     def _absent(self, name: str) -> SceneSentence:
         """Return that no object of a class was found; of a `forall` with attributes, none that it is about."""
-        others = list(members(self.phrases.scene.having("Is", self._classes[name])))
-        adjectives = self._rules.get(name, ()) if others else ()
-        return SceneSentence(f"no {self.phrases.bare(self._classes[name], adjectives)} found", frozenset(others))
+        objects = list(members(self.phrases.scene.having("Is", self._classes[name])))
+        adjectives = self._rules.get(name, ()) if objects else ()
+        return SceneSentence(f"no {self.phrases.bare(self._classes[name], adjectives)} found", frozenset(objects))
 
     def _sentence(self, clause: ParsedClause) -> SceneSentence | None:
         claim, positive = clause.claim, clause.positive
         if isinstance(claim, Count):
-            found = self._count(claim, self._binding)
-            said = self.phrases.counted(claim, len(found), self._binding) if found is not None and positive else ""
-            return SceneSentence(said, frozenset(found or ())) if said else None
+            counted = self._count(claim, self._binding)
+            if counted is None or not positive:
+                return None
+            text = self.phrases.counted(claim, len(counted), self._binding)
+            return SceneSentence(text, frozenset(counted)) if text else None
         if claim.predicate == STYLE_PREDICATE:
-            said = f"the image is {self.phrases.style(self.style)}, not {self.phrases.style(_word(claim) or '')}"
-            return SceneSentence(said) if self.style and positive else None
+            text = f"the image is {self.phrases.style(self.style)}, not {self.phrases.style(_get_word(claim) or '')}"
+            return SceneSentence(text) if self.style and positive else None
         if any(name not in self._binding or name not in self._classes for name in claim.variables):
             return None
         if not all(self.phrases.before(atom) for name in claim.variables for atom in self._rules.get(name, ())):
             return None  # a rule about more than objects of a class with some attributes
-        if claim.predicate == DISTINCT or not self.phrases.can_say(claim):
-            return self._only_one(claim) if claim.predicate == DISTINCT else None
-        if len(claim.variables) == 1:
-            return self._property(claim) if positive else self._unwanted(claim)
-        return self._relation(claim) if positive else self._unwanted(claim)
+        if claim.predicate == DISTINCT:
+            return self._only_one(claim)
+        if not self.phrases.can_say(claim):
+            return None
+        if not positive:
+            return self._unwanted(claim)
+        return self._property(claim) if len(claim.variables) == 1 else self._relation(claim)
 
     def _only_one(self, claim: Atom) -> SceneSentence | None:
-        known = self._kind(claim.variables[0])
-        if len(known) != 1 or any(self._kind(name) != known for name in claim.variables):
+        candidates = self._candidates(claim.variables[0])
+        if len(candidates) != 1 or any(self._candidates(name) != candidates for name in claim.variables):
             return None
-        return SceneSentence(f"only one {self._one(claim.variables[0])} found", frozenset(known))
+        return SceneSentence(f"only one {self._noun(claim.variables[0])} found", frozenset(candidates))
 
-    def _one(self, name: str) -> str:
+    def _noun(self, name: str) -> str:
         """Return the noun for one of the objects that a variable may stand for."""
         return self.phrases.one(self._classes[name], self._rules.get(name, ()))
 
     def _unwanted(self, claim: Atom) -> SceneSentence | None:
         """Return that an object is what it should not be, where it is clear which object is meant."""
         objects = [self._binding[name] for name in claim.variables]
-        if not self._is_true(claim, objects) or any(len(self._kind(name)) > 1 for name in claim.variables):
+        if not self._is_true(claim, objects) or any(len(self._candidates(name)) > 1 for name in claim.variables):
             return None
-        who, *others = [self.phrases.definite(obj) for obj in objects]
-        if who is None or None in others:
+        subject, *targets = [self.phrases.definite(obj) for obj in objects]
+        if subject is None or None in targets:
             return None
-        whom = "".join(f" {other.text}" for other in others if other is not None)
-        return SceneSentence(
-            f"{who.text} {who.verb} {self.phrases.said(claim)}{whom}, and should not be", frozenset(objects)
-        )
+        target = "".join(f" {phrase.text}" for phrase in targets if phrase is not None)
+        text = f"{subject.text} {subject.verb} {self.phrases.predicate(claim)}{target}, and should not be"
+        return SceneSentence(text, frozenset(objects))
 
     def _property(self, claim: Atom) -> SceneSentence | None:
         """Return a sentence on an attribute or a place."""
         (name,) = claim.variables
-        known, obj, said = self._kind(name), self._binding[name], self.phrases.said(claim)
-        wrong = [one for one in known if not self._is_true(claim, [one])]
-        if len(known) > 1 and len(wrong) == len(known):
-            return SceneSentence(f"no {self._one(name)} is {said}", frozenset(known))
-        if len(known) > 1 and name in self._rules and wrong:
-            return SceneSentence(f"not every {self._one(name)} is {said}", frozenset(wrong))
-        if len(known) > 1 and (together := self._together(name)) is not None:
-            return together
-        who = self.phrases.definite(obj)
-        if who is None or obj not in wrong:
+        candidates, obj, phrase = self._candidates(name), self._binding[name], self.phrases.predicate(claim)
+        wrong = [candidate for candidate in candidates if not self._is_true(claim, [candidate])]
+        if len(candidates) > 1:
+            if len(wrong) == len(candidates):
+                return SceneSentence(f"no {self._noun(name)} is {phrase}", frozenset(candidates))
+            if name in self._rules and wrong:
+                return SceneSentence(f"not every {self._noun(name)} is {phrase}", frozenset(wrong))
+            if (together := self._together(name)) is not None:
+                return together
+        subject = self.phrases.definite(obj)
+        if subject is None or obj not in wrong:
             return None
-        return SceneSentence(
-            f"{who.text} {who.verb} {self.phrases.contrast(claim, obj) or f'not {said}'}", frozenset([obj])
-        )
+        text = f"{subject.text} {subject.verb} {self.phrases.contrast(claim, obj) or f'not {phrase}'}"
+        return SceneSentence(text, frozenset([obj]))
 
     def _together(self, name: str) -> SceneSentence | None:
         """Return that no object has all the attributes and places that are asked of it."""
-        claims = [one.claim for one in self._readable if one.positive and one.variables == (name,)]
-        asked = [claim for claim in dict.fromkeys(claims) if isinstance(claim, Atom) and claim.predicate != "Is"]
-        if len(asked) < 2 or not all(self.phrases.can_say(atom) for atom in asked):
+        claims = dict.fromkeys(
+            clause.claim for clause in self._readable if clause.positive and clause.variables == (name,)
+        )
+        atoms = [claim for claim in claims if isinstance(claim, Atom) and claim.predicate != "Is"]
+        if len(atoms) < 2 or not all(self.phrases.can_say(atom) for atom in atoms):
             return None
-        if any(all(self._is_true(atom, [obj]) for atom in asked) for obj in self._kind(name)):
+        if any(all(self._is_true(atom, [obj]) for atom in atoms) for obj in self._candidates(name)):
             return None
-        *said, last = [self.phrases.said(atom) for atom in asked]
-        text = f"no {self._one(name)} is {'' if len(said) > 1 else 'both '}{', '.join(said)} and {last}"
+        *phrases, last = [self.phrases.predicate(atom) for atom in atoms]
+        text = f"no {self._noun(name)} is {'' if len(phrases) > 1 else 'both '}{', '.join(phrases)} and {last}"
         return SceneSentence(text, frozenset([self._binding[name]]))
 
     def _relation(self, claim: Atom) -> SceneSentence | None:
         """Return a sentence on how two objects are related."""
         first, second = claim.variables
-        one, other, said = self._kind(first), self._kind(second), self.phrases.said(claim)
+        firsts, seconds, phrase = self._candidates(first), self._candidates(second), self.phrases.predicate(claim)
         objects = (self._binding[first], self._binding[second])
-        who, whom = map(self.phrases.definite, objects)
-        if one == other and len(one) == 1:
+        subject, target = map(self.phrases.definite, objects)
+        if firsts == seconds and len(firsts) == 1:
             return self._only_one(claim)
-        others = sum(1 << obj for obj in other)
+        mask = sum(1 << obj for obj in seconds)
         is_any = any(
-            self.phrases.scene.seconds(claim.predicate, 1 << obj, others & ~(1 << obj)) for obj in one
+            self.phrases.scene.seconds(claim.predicate, 1 << obj, mask & ~(1 << obj)) for obj in firsts
         )  # not pair by pair: there may be hundreds
-        if not is_any and len(one) + len(other) > 2:
-            several = frozenset((*one, *other))
-            if len(one) > 1:
-                what = "another" if one == other else "any"
-                target = f"{what} {self._one(second)}" if len(other) > 1 else whom.text if whom else ""
-                return SceneSentence(f"no {self._one(first)} is {said} {target}", several) if target else None
-            return who and SceneSentence(f"{who.text} {who.verb} not {said} any {self._one(second)}", several)
+        if not is_any and len(firsts) + len(seconds) > 2:
+            several = frozenset((*firsts, *seconds))
+            if len(firsts) > 1:
+                determiner = "another" if firsts == seconds else "any"
+                noun = f"{determiner} {self._noun(second)}" if len(seconds) > 1 else target.text if target else ""
+                return SceneSentence(f"no {self._noun(first)} is {phrase} {noun}", several) if noun else None
+            text = f"{subject.text} {subject.verb} not {phrase} any {self._noun(second)}" if subject else ""
+            return SceneSentence(text, several) if text else None
         if objects[0] == objects[1] or self._is_true(claim, objects):
             return None
-        if is_any and first in self._rules and len(other) == 1 and whom is not None:
-            wrong = [obj for obj in one if not self._is_true(claim, [obj, *other])]
-            return SceneSentence(f"not every {self._one(first)} is {said} {whom.text}", frozenset((*wrong, *other)))
-        if is_any and second in self._rules and len(one) == 1 and who is not None:
-            wrong = [obj for obj in other if not self._is_true(claim, [*one, obj])]
-            text = f"{who.text} {who.verb} not {said} every {self._one(second)}"
-            return SceneSentence(text, frozenset((*one, *wrong)))
-        if who is None or whom is None:
+        if is_any and first in self._rules and len(seconds) == 1 and target is not None:
+            wrong = [obj for obj in firsts if not self._is_true(claim, [obj, *seconds])]
+            text = f"not every {self._noun(first)} is {phrase} {target.text}"
+            return SceneSentence(text, frozenset((*wrong, *seconds)))
+        if is_any and second in self._rules and len(firsts) == 1 and subject is not None:
+            wrong = [obj for obj in seconds if not self._is_true(claim, [*firsts, obj])]
+            text = f"{subject.text} {subject.verb} not {phrase} every {self._noun(second)}"
+            return SceneSentence(text, frozenset((*firsts, *wrong)))
+        if subject is None or target is None:
             return None
-        return SceneSentence(f"{who.text} {who.verb} not {said} {whom.text}", frozenset(objects))
+        return SceneSentence(f"{subject.text} {subject.verb} not {phrase} {target.text}", frozenset(objects))
 
 
-def _atoms(clause: ParsedClause) -> Iterator[Atom]:
-    """Yield the atoms of a clause that a scene decides."""
-    claims = _conjuncts(clause.claim) or () if isinstance(clause.claim, Count) else (clause.claim,)
-    yield from (atom for atom in (*clause.conditions, *claims) if atom.predicate not in (DISTINCT, STYLE_PREDICATE))
-
-
-def _conjuncts(count: Count) -> tuple[Atom, ...] | None:
+def _list_conjuncts(count: Count) -> tuple[Atom, ...] | None:
     """Return the atoms of a count's body; None if it is no conjunction of atoms."""
     parts = count.body.parts if isinstance(count.body, And) else (count.body,)
-    found = tuple(part for part in parts if isinstance(part, Atom))
-    return found if len(found) == len(parts) else None
+    conjuncts = tuple(part for part in parts if isinstance(part, Atom))
+    return conjuncts if len(conjuncts) == len(parts) else None
 
 
-def _word(atom: Atom) -> str | None:
+def _get_word(atom: Atom) -> str | None:
     """Return the word of an atom such as `(Has ?x 'red')`; None if it has none."""
     last = atom.arguments[-1]
     return last.text if isinstance(last, Value) else None

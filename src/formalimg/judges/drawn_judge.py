@@ -11,11 +11,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 
-from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.signed_png import NotDrawnError, read_signed_png
 from formalimg.drawing.truth import verify_drawn
-from formalimg.judges.base import Grounding, LoadedImage, judged_formula
+from formalimg.judges.base import Grounding, LoadedImage, find_formula
 from formalimg.judges.scene_judge import RULES, clause_parts, formula_part, judge_grounding
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.prenex import to_prenex
@@ -68,52 +68,49 @@ def judge_drawing(item: Item[object], image: LoadedImage) -> Verdict | Unscored:
 
 def judge_drawn_scene(item: Item[object], drawn: DrawnScene, profile: str = "official") -> Verdict | Unscored:
     """Return the verdict on what a scene shows."""
-    evidence: dict[str, object] = {
-        "scene": drawn.scene.to_json(),
-        "style": drawn.style,
-        "depth": list(drawn.order),
-    }
-    suite = suite_of(item.suite)
-    judged = suite.judge_drawn(item, drawn, profile)
-    if judged is not None:
-        return replace(judged, evidence={**judged.evidence, **evidence})
-    spec = judged_formula(item)
-    if isinstance(spec, Unscored):
-        return replace(spec, evidence=evidence)
-    if suite.world == "icons":
-        found = judge_grounding(spec.formula, Grounding(drawn.scene))
-        return replace(found, evidence={**found.evidence, **evidence})
-    return _judge_formula(spec.formula, drawn, evidence)
+    evidence: dict[str, object] = {"scene": drawn.scene.to_json(), "style": drawn.style, "depth": list(drawn.order)}
+    suite = get_suite(item.suite)
+    verdict = suite.judge_drawn(item, drawn, profile)
+    if verdict is None:
+        spec = find_formula(item)
+        if isinstance(spec, Unscored):
+            verdict = spec
+        elif suite.world == "icons":
+            verdict = judge_grounding(spec.formula, Grounding(drawn.scene))
+        else:
+            return _judge_formula(spec.formula, drawn, evidence)
+    return replace(verdict, evidence={**verdict.evidence, **evidence})
 
 
 def _judge_formula(formula: Formula, drawn: DrawnScene, evidence: dict[str, object]) -> Verdict | Unscored:
     try:
         verification = verify_drawn(formula, drawn)
-        parts, bindings = _clauses(formula, verification)
+        parts, bindings = _judge_clauses(formula, verification)
     except FormulaError as error:
         return Unscored("not understood", error.problems[0].message, evidence)
     evidence |= {"explanation": verification.explain(), "bindings": bindings}
     return Verdict(verification.passed, parts, evidence)
 
 
-def _clauses(formula: Formula, verification: Verification) -> tuple[tuple[Part, ...], dict[str, int]]:
+def _judge_clauses(formula: Formula, verification: Verification) -> tuple[tuple[Part, ...], dict[str, int]]:
     """Return the clauses as the parts that `ClauseJudge` has, with their bindings; one part if they are too many."""
     try:
         best = prepare_formula(formula).best_binding(verification.scene, verification.style)
-        asked = to_prenex(formula).clauses
+        clauses = to_prenex(formula).clauses
     except FormulaError as error:
         if any(problem.kind != "size" for problem in error.problems):
             raise
         return (formula_part(verification),), {}
     parts = {part.name: part for part in clause_parts(best)}
-    if not all(clause.text in parts for clause in asked):  # a `forall` inside a disjunction
+    if not all(clause.text in parts for clause in clauses):  # a `forall` inside a disjunction
         return tuple(parts.values()), dict(best.bindings)
     # That there is one, as a strict `forall` says, is no clause of its own: without one, the clauses about all fail.
     instances = expand_strict_forall(formula).instances
     missing = {name for judged in best.clauses if not judged.holds for name in judged.clause.variables}
     empty = {rule for rule, instance in instances.items() if instance in missing}
-    folded = [
-        replace(part, score=0.0, reason="there is none") if clause.variables & empty else part
-        for clause, part in ((clause, parts[clause.text]) for clause in asked)
-    ]
-    return tuple(folded), dict(best.bindings)
+    return tuple(
+        replace(parts[clause.text], score=0.0, reason="there is none")
+        if clause.variables & empty
+        else parts[clause.text]
+        for clause in clauses
+    ), dict(best.bindings)

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast, get_args
 
-from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.benchmarks.registry import suite_names
 from formalimg.errors import FormalimgError
+from formalimg.judges.base import TextReader
 from formalimg.judges.scene_judge import LayoutJudge, PublishedLayoutJudge, SceneJudge
 from formalimg.types import Grounder, Judge
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from formalimg.judges.published_protocol import Followed
     from formalimg.judges.text_judge import TextJudge
     from formalimg.judges.text_match import Comparison
-    from formalimg.judges.text_readers.text_reader import TextReader
+    from formalimg.models.registry import Provider
     from formalimg.types import ChatModel
 
 Protocol: TypeAlias = Literal["default", "published", "paper", "official-code"]
@@ -75,14 +76,14 @@ def open_judge(
         from formalimg.models.registry import expand_preset  # here, because most runs of built-in models name no judge
 
         name, options = expand_preset(name, options)
-    about = suite_of(suite)
-    if about.judge_profiles and protocol != "default":
-        *profiles, last = about.judge_profiles
-        known = f"{', '.join(profiles)} or {last}"
-        raise FormalimgError(f"{suite} has profiles in place of protocols: give -J profile={known}")
+    benchmark = get_suite(suite)
+    if benchmark.judge_profiles and protocol != "default":
+        *profiles, last = benchmark.judge_profiles
+        choices = f"{', '.join(profiles)} or {last}"
+        raise FormalimgError(f"{suite} has profiles in place of protocols: give -J profile={choices}")
     if name == DRAWN and protocol == "default":
-        return _drawn_judge(suite, options)
-    return about.open_judge(name, options or {}, protocol)
+        return _open_drawn_judge(suite, options)
+    return benchmark.open_judge(name, options or {}, protocol)
 
 
 def check_protocol(protocol: str) -> None:
@@ -106,8 +107,8 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
 
         return IconGrounder()
     if name.startswith("builtin/"):
-        found = f"{DRAWN} is a judge, and finds no objects" if name == DRAWN else f"there is no grounder {name}"
-        raise FormalimgError(f"{found}: known is {ICONS}, for images that formalimg drew itself")
+        problem = f"{DRAWN} is a judge, and finds no objects" if name == DRAWN else f"there is no grounder {name}"
+        raise FormalimgError(f"{problem}: known is {ICONS}, for images that formalimg drew itself")
     if name == COCO:
         from formalimg.judges.grounders.coco import open_coco
 
@@ -118,15 +119,41 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
         return open_detector(name.removeprefix(DETECTORS), options or {})
     from formalimg.judges.grounders.vlm import REQUESTS, VlmGrounder
 
-    chat, own = open_chat(name, options, GROUNDER_OPTIONS, "a grounder", {"requests": REQUESTS})
-    return VlmGrounder(chat, **own)
+    chat, judge_options = open_chat(name, options, GROUNDER_OPTIONS, "a grounder", {"requests": REQUESTS})
+    return VlmGrounder(chat, **judge_options)
+
+
+def list_grounders() -> list[Provider]:
+    """Return the grounders and text readers that are no chat models, and what is missing to use each."""
+    # Only what says whether they can be used is loaded.
+    from formalimg.judges.grounders.detector import open_detector
+    from formalimg.judges.grounders.detector_files import find_installed_networks, missing_parts
+    from formalimg.judges.rapidocr import open_rapidocr
+    from formalimg.models.registry import Provider, requirements_of
+
+    networks = "+".join(files.network.name for files in find_installed_networks() if files.network)
+    by = f" by {networks}" if networks else ""
+    icons = "The icons that built-in models draw; what draws anything else needs another judge."
+    coco = f"The 80 classes of COCO in photographs{by}, on a CPU; -J network=NAME or weights=FILE takes others."
+    detectors = "An object detector in a folder or on the Hugging Face hub, run here: detector/FOLDER or …/OWNER/NAME."
+    text = "Text in images: Latin letters, digits and Chinese, on a CPU. Judges quoted text in prompts."
+    missing = {
+        "detector": tuple(requirements_of(open_detector).missing()),
+        TEXT_READER: tuple(requirements_of(open_rapidocr).missing()),
+    }
+    return [
+        Provider(ICONS, False, False, "formalimg", (icons,), (), finds=True),
+        Provider(COCO, False, False, "formalimg", (coco,), missing_parts(), finds=True),
+        Provider("detector", False, False, "formalimg", (detectors,), missing["detector"], finds=True),
+        Provider(TEXT_READER, False, False, "formalimg", (text,), missing[TEXT_READER], reads=True),
+    ]
 
 
 def open_text_reader(name: str, options: Mapping[str, str] | None = None) -> TextReader:
     """Return the text reader of this name: `ocr/rapidocr`."""
     if name != TEXT_READER:
         raise FormalimgError(f"there is no text reader {name}: known is {TEXT_READER}")
-    from formalimg.judges.text_readers.rapidocr import open_rapidocr
+    from formalimg.judges.rapidocr import open_rapidocr
 
     return open_rapidocr(options or {})
 
@@ -136,19 +163,21 @@ def open_text_judge(name: str, options: Mapping[str, str] | None = None) -> Text
     from formalimg.judges.text_judge import TextJudge
     from formalimg.models.options import Options
 
-    given = dict(options or {})
-    own = Options(name, {key: given.pop(key) for key in TEXT_OPTIONS[1:] if key in given})
-    compare, tolerance = own.text("compare", "loose"), own.number("tolerance", 0.0, minimum=0, maximum=1)
-    return TextJudge(open_text_reader(name, given), compare=cast("Comparison", compare), tolerance=tolerance)
+    reader_options = dict(options or {})
+    judge_options = {key: reader_options.pop(key) for key in TEXT_OPTIONS[1:] if key in reader_options}
+    values = Options(name, judge_options)
+    compare, tolerance = values.text("compare", "loose"), values.number("tolerance", 0.0, minimum=0, maximum=1)
+    return TextJudge(open_text_reader(name, reader_options), compare=cast("Comparison", compare), tolerance=tolerance)
 
 
 def take_text_judge(options: dict[str, Any]) -> TextJudge | None:
     """Return the judge of the reader that options name, and remove these options; None if they name none."""
-    own = {key: options.pop(key) for key in TEXT_OPTIONS if key in options}
-    name = own.pop("reader", None)
-    if name is None and own:
-        raise FormalimgError(f"{next(iter(own))} says how text is compared: name the reader, -J reader={TEXT_READER}")
-    return None if name is None else open_text_judge(name, own)
+    text_options = {key: options.pop(key) for key in TEXT_OPTIONS if key in options}
+    name = text_options.pop("reader", None)
+    if name is None and text_options:
+        option = next(iter(text_options))
+        raise FormalimgError(f"{option} says how text is compared: name the reader, -J reader={TEXT_READER}")
+    return None if name is None else open_text_judge(name, text_options)
 
 
 def _refuse_reader(name: str) -> None:
@@ -159,16 +188,17 @@ def _refuse_reader(name: str) -> None:
         )
 
 
-def _drawn_judge(suite: str, options: Mapping[str, str] | None) -> Judge:
+def _open_drawn_judge(suite: str, options: Mapping[str, str] | None) -> Judge:
     if options:
         raise FormalimgError(f"{DRAWN} has no options, but {', '.join(options)} was given")
     from formalimg.judges.drawn_judge import DrawnJudge
 
     drawn = DrawnJudge()
-    judge = suite_of(suite).adapt_drawn_judge(drawn)
+    judge = get_suite(suite).adapt_drawn_judge(drawn)
     if judge is None:
-        known = [name for name in suite_names() if suite_of(name).world and suite_of(name).adapt_drawn_judge(drawn)]
-        worlds = ", ".join(known)
+        worlds = ", ".join(
+            name for name in suite_names() if get_suite(name).world and get_suite(name).adapt_drawn_judge(drawn)
+        )
         raise FormalimgError(f"{DRAWN} knows what drawings show, and {suite} has none ({worlds} do): name a chat model")
     return judge
 
@@ -181,7 +211,7 @@ def open_prompt_judge(
 
     if isinstance(judge, Grounder):
         return PromptJudge(SceneJudge(judge, "boxes"), by_text)
-    from formalimg.judges.text_readers.text_reader import TextReader
+    from formalimg.judges.base import TextReader
 
     if isinstance(judge, TextReader):
         from formalimg.judges.text_judge import TextJudge
@@ -189,12 +219,11 @@ def open_prompt_judge(
         text_judge = TextJudge(judge)
         return PromptJudge(text_judge, text_judge)
     from formalimg.judges.clause_judge import ClauseJudge
-    from formalimg.judges.question_graph_judge import QuestionGraphJudge
+    from formalimg.judges.question_judge import QuestionGraphJudge
 
-    own = {key: options[key] for key in ("prompts",) if key in options}
     # An image passes if all its parts do, whichever way the prompt is judged.
     graph = QuestionGraphJudge(judge, by_text=by_text, **options)
-    return PromptJudge(ClauseJudge(judge, decide="clauses", **own), graph)
+    return PromptJudge(ClauseJudge(judge, decide="clauses", prompts=options.get("prompts")), graph)
 
 
 def require_chat(
@@ -234,19 +263,19 @@ def open_chat(
     model_options = dict(options or {})
     for key in JUDGE_OPTIONS:
         if key in model_options and key not in own_keys:
-            known = ", ".join(own_keys)
-            raise FormalimgError(f"{user} has no option {key!r}: it knows {known}, and those of the model")
-    own: dict[str, Any] = {key: model_options.pop(key) for key in own_keys if key in model_options}
+            keys = ", ".join(own_keys)
+            raise FormalimgError(f"{user} has no option {key!r}: it knows {keys}, and those of the model")
+    judge_options: dict[str, Any] = {key: model_options.pop(key) for key in own_keys if key in model_options}
     for key, values in choices.items():
-        if key in own:
+        if key in judge_options:
             by_slug = {value.replace(" ", "-"): value for value in values}
-            slug = own[key].replace(" ", "-")
+            slug = judge_options[key].replace(" ", "-")
             if slug not in by_slug:
-                raise FormalimgError(f"unknown {key} {own[key]!r}: known are {', '.join(by_slug)}")
-            own[key] = by_slug[slug]
-    if "prompts" in own:
-        own["prompts"] = Path(own["prompts"])
-    return open_chat_model(name, model_options), own
+                raise FormalimgError(f"unknown {key} {judge_options[key]!r}: known are {', '.join(by_slug)}")
+            judge_options[key] = by_slug[slug]
+    if "prompts" in judge_options:
+        judge_options["prompts"] = Path(judge_options["prompts"])
+    return open_chat_model(name, model_options), judge_options
 
 
 def open_published_chat(
@@ -269,8 +298,9 @@ def open_published_chat(
 
     name = require_chat(suite, name, f"and the protocol {protocol} asks a chat model")
     sampling = sampling_options(name, temperature=temperature, max_tokens=max_tokens, top_p=top_p)
-    chat, own = open_chat(name, {**sampling, **options}, own_keys, f"{suite} with the protocol {protocol}", {})
-    texts = pulled_texts(suite_of(suite).source)
+    user = f"{suite} with the protocol {protocol}"
+    chat, judge_options = open_chat(name, {**sampling, **options}, own_keys, user, {})
+    texts = pulled_texts(get_suite(suite).source)
     if texts is not None:
-        own.setdefault("prompts", texts)
-    return chat, "paper" if protocol == "paper" else "official-code", own
+        judge_options.setdefault("prompts", texts)
+    return chat, "paper" if protocol == "paper" else "official-code", judge_options

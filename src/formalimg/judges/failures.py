@@ -48,16 +48,15 @@ def failure_sentences(verdict: Verdict | Unscored, suite: Benchmark, formula: st
     explained = explanation if isinstance(explanation, str) else ""
     if "rule" in verdict.evidence:  # no judge looked at it, as at a blank image
         return (FailureSentence(explained or f"failed by rule: {verdict.evidence['rule']}"),)
-    failed = failed_parts(verdict)
-    scene = _judged_scene(verdict, suite, formula) if formula else None
-    found: dict[str, FailureSentence] = {}
-    for number in failed:
-        for text, objects in _said(verdict, number, suite, formula, scene):
-            known = found.get(text, FailureSentence(text))
-            found[text] = FailureSentence(text, (*known.parts, number), known.objects | objects)
-    if not found and not verdict.passed:
+    scene = _read_judged_scene(verdict, suite, formula) if formula else None
+    sentences: dict[str, FailureSentence] = {}
+    for number in find_failed_parts(verdict):
+        for text, objects in _explain_part(verdict, number, suite, formula, scene):
+            earlier = sentences.get(text, FailureSentence(text))
+            sentences[text] = FailureSentence(text, (*earlier.parts, number), earlier.objects | objects)
+    if not sentences and not verdict.passed:
         return (FailureSentence(explained or _NO),)
-    return tuple(found.values())
+    return tuple(sentences.values())
 
 
 def failure_text(verdict: Verdict | Unscored, suite: Benchmark, formula: str = "") -> str:
@@ -65,7 +64,7 @@ def failure_text(verdict: Verdict | Unscored, suite: Benchmark, formula: str = "
     return "; ".join(sentence.text for sentence in failure_sentences(verdict, suite, formula))
 
 
-def failed_parts(verdict: Verdict) -> list[int]:
+def find_failed_parts(verdict: Verdict) -> list[int]:
     """Return the numbers of the parts that failed; of answers with probabilities, those that are wrong."""
     below = [number for number, part in enumerate(verdict.parts) if part.score < 1]
     if all(part.p_yes is None for part in verdict.parts):
@@ -73,45 +72,53 @@ def failed_parts(verdict: Verdict) -> list[int]:
     return [number for number in below if verdict.parts[number].score < _ANSWERED] or ([] if verdict.passed else below)
 
 
-def _said(
+def _explain_part(
     verdict: Verdict, number: int, suite: Benchmark, formula: str, scene: JudgedScene | None
 ) -> Iterable[SceneSentence]:
     """Return the sentences on a failed part."""
     part = verdict.parts[number]
     if formula and part.name.startswith("("):
-        return (scene is not None and scene.sentences(number)) or [_clause(part, formula, suite, scene)]
+        return (scene is not None and scene.sentences(number)) or [_explain_clause(part, formula, suite, scene)]
     if "reader" in verdict.evidence:  # what was read says more than a question with its answer
         return [SceneSentence(part.reason)]
-    said = suite.explain_failure(part, verdict)
-    return _question(part, verdict) if said is None else said
+    sentences = suite.explain_failure(part, verdict)
+    return _explain_question(part, verdict) if sentences is None else sentences
 
 
 # --- formulas
 
 
-def _judged_scene(verdict: Verdict, suite: Benchmark, formula: str) -> JudgedScene | None:
+def _read_judged_scene(verdict: Verdict, suite: Benchmark, formula: str) -> JudgedScene | None:
     """Return the clauses in the scene that the judge stored; None if there is none, or it cannot be read."""
     bindings, style = verdict.evidence.get("bindings"), verdict.evidence.get("style")
-    scene = stored_scene(verdict, suite)
+    scene = read_stored_scene(verdict, suite)
     parsed, _ = try_parse(formula)
     if scene is None or parsed is None or not isinstance(bindings, Mapping):
         return None
     name = suite.vocabulary or _vocabulary_of(formula)
-    classes = [word for atom in atoms(parsed) for word in _class_words(atom)]
+    classes = [
+        value.text
+        for atom in atoms(parsed)
+        for value in atom.arguments
+        if atom.predicate == "Is" and isinstance(value, Value)
+    ]
     try:
         words = with_classes(lexicon_of(parsed, name), classes)
-        known = vocabulary(name)
+        phrases = ScenePhrases(scene, words, vocabulary(name))
     except (WordingError, VocabularyError):
         return None
     if not all(label in words.nouns for label in classes):  # two classes of one noun
         return None
-    bound = {str(name).removeprefix("?"): obj for name, obj in bindings.items() if isinstance(obj, int)}
-    drawn = (style or _plain_style()) if "style" in verdict.evidence else ""
+    binding = {str(name).removeprefix("?"): obj for name, obj in bindings.items() if isinstance(obj, int)}
+    if "style" in verdict.evidence and not style:
+        from formalimg.drawing.truth import PLAIN_STYLE
+
+        style = PLAIN_STYLE
     clauses = [parse_clause(part.name) for part in verdict.parts]
-    return JudgedScene(clauses, bound, ScenePhrases(scene, words, known), drawn if isinstance(drawn, str) else "")
+    return JudgedScene(clauses, binding, phrases, style if isinstance(style, str) else "")
 
 
-def stored_scene(verdict: Verdict | Unscored, suite: Benchmark) -> Scene | None:
+def read_stored_scene(verdict: Verdict | Unscored, suite: Benchmark) -> Scene | None:
     """Return the scene that a judge stored, as it decided by it; None if there is none, or it cannot be read."""
     try:
         scene = Scene.from_json(verdict.evidence["scene"]) if "scene" in verdict.evidence else None
@@ -131,46 +138,35 @@ def stored_scene(verdict: Verdict | Unscored, suite: Benchmark) -> Scene | None:
         return None
 
 
-def _plain_style() -> str:
-    from formalimg.drawing.truth import PLAIN_STYLE
-
-    return PLAIN_STYLE
-
-
-def _class_words(atom: Atom) -> list[str]:
-    return [one.text for one in atom.arguments if isinstance(one, Value)] if atom.predicate == "Is" else []
-
-
 def _vocabulary_of(formula: str) -> str:
     """Return the vocabulary of a formula that a prompt was read as: one of them has a predicate for all attributes."""
-    *others, last = vocabulary_names()
-    return next((name for name in others if "(Has " in formula and "Has" in vocabulary(name).predicates), last)
+    *rest, last = vocabulary_names()
+    return next((name for name in rest if "(Has " in formula and "Has" in vocabulary(name).predicates), last)
 
 
-def _clause(part: Part, formula: str, suite: Benchmark, scene: JudgedScene | None) -> SceneSentence:
+def _explain_clause(part: Part, formula: str, suite: Benchmark, scene: JudgedScene | None) -> SceneSentence:
     """Return the wording of a clause; of the whole formula, which has too many clauses, only that it fails."""
-    kind = part.kind
-    if kind == "formula":
+    if part.kind == "formula":
         return SceneSentence(_TOGETHER)
     clause = parse_clause(part.name)
     if scene is not None and clause is not None and isinstance(clause.claim, Atom) and clause.claim.predicate == "Is":
         return SceneSentence(_TOGETHER)  # there is such an object, so "there is a cup" would not be what failed
-    said = clause_words(part.name, formula, suite)
-    counted = _NEEDED.fullmatch(part.reason) if kind == "count" else None
-    if counted and not said:
+    words = clause_words(part.name, formula, suite)
+    counted = _NEEDED.fullmatch(part.reason) if part.kind == "count" else None
+    if counted and not words:
         return SceneSentence(reason_by_count(part.reason))
-    said = re.sub(r"^There (?:is|are) ", "", said or part.name)
-    said = said if said.startswith("(") else said[:1].lower() + said[1:]
-    return SceneSentence(f"not shown: {said}" + (f"; {counted[2]} found" if counted else ""))
+    words = re.sub(r"^There (?:is|are) ", "", words or part.name)
+    words = words if words.startswith("(") else words[:1].lower() + words[1:]
+    return SceneSentence(f"not shown: {words}" + (f"; {counted[2]} found" if counted else ""))
 
 
 def clause_words(clause: str, formula: str, suite: Benchmark) -> str:
     """Return a clause of a formula as English without a full stop; empty if there are no words for it."""
-    return _worded(clause, formula, suite.vocabulary or _vocabulary_of(formula))
+    return _word_clause(clause, formula, suite.vocabulary or _vocabulary_of(formula))
 
 
 @lru_cache(maxsize=4096)
-def _worded(clause: str, formula: str, vocabulary: str) -> str:
+def _word_clause(clause: str, formula: str, vocabulary: str) -> str:
     """Return a clause in words; empty if there are none. Finding them takes milliseconds, and pages show many."""
     from formalimg.language.clause_sentence import clause_in_words  # here, because scenes explain most failures
 
@@ -185,28 +181,27 @@ _NEEDED = re.compile(r"(?:.*: )?(.+ (?:needed|allowed)), (none|\d+) found(?:: .*
 
 def reason_by_count(reason: str) -> str:
     """Return a reason that counts with what was found first, without the numbers of objects; any other as it is."""
-    found = _NEEDED.fullmatch(reason)
-    if found is None:
+    counted = _NEEDED.fullmatch(reason)
+    if counted is None:
         return reason
-    if found[2] == "none" and (one := re.fullmatch(r"1 (.+) needed", found[1])):
-        return f"no {one[1]} found"
-    return f"{found[2]} found, {found[1]}"
+    if counted[2] == "none" and (single := re.fullmatch(r"1 (.+) needed", counted[1])):
+        return f"no {single[1]} found"
+    return f"{counted[2]} found, {counted[1]}"
 
 
 # --- questions
 
 
-def _question(part: Part, verdict: Verdict) -> Iterator[SceneSentence]:
+def _explain_question(part: Part, verdict: Verdict) -> Iterator[SceneSentence]:
     """Yield a question with the answer that was wrong; nothing of one that was not asked because of another."""
     if part.reason.startswith(("not asked", "counts as failed")):
         return
     if not part.name.endswith("?"):
-        score = "" if part.score == 0 else f" {part.score:.2f} of 1"
-        yield SceneSentence(f"{part.name}:{score}" if score else f"not shown: {part.name}")
+        yield SceneSentence(f"{part.name}: {part.score:.2f} of 1" if part.score else f"not shown: {part.name}")
         return
     answers = verdict.evidence.get("observations")
-    for one in answers if isinstance(answers, list) else ():
-        if isinstance(one, Mapping) and one.get("question") == part.name and one.get("answer") in ("yes", "no"):
-            yield SceneSentence(f"{part.name} {str(one['answer']).capitalize()}")
+    for entry in answers if isinstance(answers, list) else ():
+        if isinstance(entry, Mapping) and entry.get("question") == part.name and entry.get("answer") in ("yes", "no"):
+            yield SceneSentence(f"{part.name} {str(entry['answer']).capitalize()}")
             return
     yield SceneSentence(f"{part.name} Not as asked")

@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from formalimg.scenes.objects import SceneError
 from formalimg.scenes.scene import Scene
 from formalimg.types import Item, Setting, Unscored, Verdict
 
-_PLACES = ("grounding/json", "*/grounding/json", "*/*/grounding/json", "*/*/*/grounding/json", "json")
+_PATTERNS = ("grounding/json", "*/grounding/json", "*/*/grounding/json", "*/*/*/grounding/json", "json")
 """Where grounding files are below a folder that is given; it may also be the folder of the files itself."""
 _SAMPLE = re.compile(r"(.+?)(?:_(\d{1,4}))?")
 _IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp")
@@ -52,43 +52,40 @@ class GroundingFolder:
         """A digest of all files: with other groundings, verdicts are others."""
         total = hashlib.sha256()
         for name, path in self.files.items():
-            total.update(name.encode("utf-8", "surrogateescape") + b"\0" + hashlib.sha256(_read(path)).digest())
+            total.update(name.encode("utf-8", "surrogateescape") + b"\0" + hashlib.sha256(_read_file(path)).digest())
         return total.hexdigest()[:16]
 
     def samples(self, items: Sequence[str]) -> int:
         """Return how many images each of these items has at most."""
-        wanted, most = frozenset(items), 1
+        ids, largest = frozenset(items), 1
         for name in self.files:
-            found = _SAMPLE.fullmatch(name)
-            if found and name not in wanted and found[1] in wanted and found[2]:
-                most = max(most, int(found[2]) + 1)
-        return most
+            match = _SAMPLE.fullmatch(name)
+            if match and name not in ids and match[1] in ids and match[2]:
+                largest = max(largest, int(match[2]) + 1)
+        return largest
 
     def unknown_files(self, items: Sequence[str], samples: int) -> list[str]:
         """Return the names of files that belong to none of these items."""
-        known = {name for item in items for sample in range(samples) for name in _names(item, sample)}
-        return [path.name for name, path in self.files.items() if name not in known]
+        names = {name for item in items for sample in range(samples) for name in _file_names(item, sample)}
+        return [path.name for name, path in self.files.items() if name not in names]
 
     def file(self, item: str, sample: int) -> Path | None:
         """Return the grounding file of an image; None if there is none."""
-        return next((self.files[name] for name in _names(item, sample) if name in self.files), None)
+        return next((self.files[name] for name in _file_names(item, sample) if name in self.files), None)
 
     def picture(self, item: str, sample: int) -> Path | None:
         """Return the image itself, in `imgs` beside the groundings; None if it is not there."""
-        places = (f"{name}{suffix}" for name in _names(item, sample) for suffix in _IMAGE_SUFFIXES)
-        return next((path for name in places if (path := self._images / name).is_file()), None)
-
-    @property
-    def _images(self) -> Path:
-        return self.path.resolve().parent.parent / "imgs"
+        images = self.path.resolve().parent.parent / "imgs"
+        names = (f"{name}{suffix}" for name in _file_names(item, sample) for suffix in _IMAGE_SUFFIXES)
+        return next((path for name in names if (path := images / name).is_file()), None)
 
 
 def find_grounding_folders(path: Path) -> list[GroundingFolder]:
     """Return the folders with grounding files at or below a path, one for each model, by name."""
-    for places in (*(sorted(path.glob(place)) for place in _PLACES), [path]):
-        found = [folder for folder in places if folder.is_dir() and any(folder.glob("*.json"))]
-        if found:
-            return [GroundingFolder(folder, _model_name(folder)) for folder in found]
+    for candidates in (*(sorted(path.glob(pattern)) for pattern in _PATTERNS), [path]):
+        folders = [folder for folder in candidates if folder.is_dir() and any(folder.glob("*.json"))]
+        if folders:
+            return [GroundingFolder(folder, _model_name(folder)) for folder in folders]
     raise FormalimgError(
         f"{path} holds no grounding files: give a folder with files such as 0.json, or one above "
         "MODEL/grounding/json/0.json"
@@ -104,19 +101,15 @@ class GroundedImages:
     batch: int = 16  # as for every image model
     concurrency: int = 2
     sees_spec: bool = False
-
-    @property
-    def settings(self) -> Mapping[str, Setting]:
-        """That the images are not made here."""
-        return {"source": "grounding files"}
+    settings: Mapping[str, Setting] = field(default_factory=lambda: {"source": "grounding files"})
 
     def fingerprint(self, item: str, sample: int) -> str | None:
         """Return what tells whether the file that is shown was replaced; None if there is none."""
         path = self.folder.picture(item, sample) or self.folder.file(item, sample)
         if path is None:
             return None
-        found = path.stat()
-        return f"{path.suffix} {found.st_size} {found.st_mtime_ns}"
+        status = path.stat()
+        return f"{path.suffix} {status.st_size} {status.st_mtime_ns}"
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
         """Yield the image of each grounding file; those without a file are absent."""
@@ -128,15 +121,12 @@ class GroundedImages:
         if file is None:
             return Failed("there is no grounding file for it", absent=True)
         picture = self.folder.picture(item, sample)
-        if picture is not None:
-            try:
-                return Generated(read_plain_bytes(picture, _MAX_IMAGE_BYTES))
-            except OSError as error:
-                return Failed(f"cannot read {picture.name}: {error.strerror}")
+        if picture is None:
+            return Generated(_draw_file(file))
         try:
-            return Generated(layout_png(read_grounding_file(file)))
-        except SceneError as error:
-            return Generated(failed_layout_png(" ".join(str(error).split())))
+            return Generated(read_plain_bytes(picture, _MAX_IMAGE_BYTES))
+        except OSError as error:
+            return Failed(f"cannot read {picture.name}: {error.strerror}")
 
 
 @dataclass(frozen=True)
@@ -173,7 +163,11 @@ class GroundingFileJudge:
         if path is None:
             return Unscored("judge failed", f"there is no grounding file for item {item.id}: give one")
         if self.is_published:
-            return await self._judge_as_written(item, path)
+            try:
+                data = json.loads(_read_file(path).decode("utf-8"))
+            except (ValueError, RecursionError) as error:
+                return Unscored("not understood", f"{path.name}: it is not JSON: {error}")
+            return await judge_written_layout(item, data.get("objects", []) if isinstance(data, dict) else None)
         try:
             scene = read_grounding_file(path)
         except SceneError as error:
@@ -183,22 +177,14 @@ class GroundingFileJudge:
             return Unscored("not understood", problem)
         return await asyncio.to_thread(judge_grounding, item.spec.formula, Grounding(scene))
 
-    async def _judge_as_written(self, item: Item[object], path: Path) -> Verdict | Unscored:
-        try:
-            data = json.loads(_read(path).decode("utf-8"))
-        except (ValueError, RecursionError) as error:
-            return Unscored("not understood", f"{path.name}: it is not JSON: {error}")
-        return await judge_written_layout(item, data.get("objects", []) if isinstance(data, dict) else None)
-
     def _file(self, item: str, image: LoadedImage) -> Path | None:
         """Return the file about an image; of several images of an item, the one with the same picture."""
-        second = self.folder.file(item, 1)
-        if second is None:
+        if self.folder.file(item, 1) is None:
             return self.folder.file(item, 0)
         sample = 0
         while (path := self.folder.file(item, sample)) is not None:
             picture = self.folder.picture(item, sample)
-            if _shown(picture, path) == image.data:
+            if image.data == (_draw_file(path) if picture is None else _read_file(picture, _MAX_IMAGE_BYTES)):
                 return path
             sample += 1
         return None
@@ -207,30 +193,28 @@ class GroundingFileJudge:
 def read_grounding_file(path: Path) -> Scene:
     """Return the scene in a grounding file."""
     try:
-        return Scene.from_json(loads_strict(_read(path)))
+        return Scene.from_json(loads_strict(_read_file(path)))
     except SceneError:
         raise
     except (ValueError, RecursionError) as error:
         raise SceneError([f"it is not JSON: {error}"]) from error
 
 
-def _shown(picture: Path | None, path: Path) -> bytes:
-    if picture is not None:
-        return _read(picture, _MAX_IMAGE_BYTES)
+def _draw_file(path: Path) -> bytes:
     try:
         return layout_png(read_grounding_file(path))
     except SceneError as error:
         return failed_layout_png(" ".join(str(error).split()))
 
 
-def _read(path: Path, limit: int = _MAX_GROUNDING_BYTES) -> bytes:
+def _read_file(path: Path, limit: int = _MAX_GROUNDING_BYTES) -> bytes:
     try:
         return read_plain_bytes(path, limit)
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _names(item: str, sample: int) -> tuple[str, ...]:
+def _file_names(item: str, sample: int) -> tuple[str, ...]:
     """Return the names that the file of an image may have."""
     return (f"{item}_{sample}",) if sample else (item, f"{item}_0")
 

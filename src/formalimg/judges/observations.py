@@ -36,30 +36,32 @@ class BoxCount(NamedTuple):
 def count_boxes(verdict: Verdict | Unscored) -> BoxCount | None:
     """Return the boxes that a chat model gave for an image; None if it was not asked for boxes, or gave no answer."""
     evidence = verdict.evidence
-    found = evidence.get("grounder", evidence)  # without a verdict, there is only what the grounder tells
-    if not isinstance(found, Mapping):
+    grounder = evidence.get("grounder", evidence)  # without a verdict, there is only what the grounder tells
+    classes = tuple(
+        dict.fromkeys(label for answer in _list_entries(grounder, "answers") for label in _list_classes(answer))
+    )
+    if not classes:
         return None
-    asked = tuple(dict.fromkeys(label for entry in _entries(found, "answers") for label in _labels(entry)))
-    if not asked:
-        return None
-    dropped = [DroppedBox(str(box.get("label", "")), _labels(box)) for box in _entries(found, "dropped")]
+    dropped = [DroppedBox(str(box.get("label", "")), _list_classes(box)) for box in _list_entries(grounder, "dropped")]
     scene = evidence.get("scene")
-    kept = _entries(scene, "objects") if isinstance(scene, Mapping) else _entries(evidence, "objects")
-    if found is evidence and isinstance(verdict, Verdict):  # the published protocol, which drops nothing
-        dropped += [DroppedBox(str(box.get("label", "")), asked) for box in kept if box.get("label") not in asked]
-        return BoxCount(len(kept), tuple(dropped), left_in=True)
-    return BoxCount(len(kept) + len(_entries(found, "merged")) + len(dropped), tuple(dropped))
+    objects = _list_entries(scene if isinstance(scene, Mapping) else evidence, "objects")
+    if grounder is evidence and isinstance(verdict, Verdict):  # the published protocol, which drops nothing
+        dropped += [
+            DroppedBox(str(box.get("label", "")), classes) for box in objects if box.get("label") not in classes
+        ]
+        return BoxCount(len(objects), tuple(dropped), left_in=True)
+    return BoxCount(len(objects) + len(_list_entries(grounder, "merged")) + len(dropped), tuple(dropped))
 
 
-def _entries(data: Any, name: str) -> Sequence[Mapping[str, Any]]:
+def _list_entries(data: Any, name: str) -> Sequence[Mapping[str, Any]]:
     """Return the objects in a list of stored data; whatever else is stored there does not count."""
-    found = data.get(name) if isinstance(data, Mapping) else None
-    return [entry for entry in found if isinstance(entry, Mapping)] if isinstance(found, list) else []
+    entries = data.get(name) if isinstance(data, Mapping) else None
+    return [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
 
 
-def _labels(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    asked = entry.get("asked_for")
-    return tuple(map(str, asked)) if isinstance(asked, list) else ()
+def _list_classes(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    classes = entry.get("asked_for")
+    return tuple(map(str, classes)) if isinstance(classes, list) else ()
 
 
 def other_labels_text(labels: Iterable[str] | Mapping[str, int]) -> str:
@@ -68,9 +70,9 @@ def other_labels_text(labels: Iterable[str] | Mapping[str, int]) -> str:
     for label, count in Counter(labels).items():
         counts[truncate(" ".join(label.split()), _MAX_LABEL, 10) or "no label"] += count
     ordered = counts.most_common()
-    shown = [f"{label} ({count:,})" if count > 1 else label for label, count in ordered[:_SHOWN_LABELS]]
+    listed = [f"{label} ({count:,})" if count > 1 else label for label, count in ordered[:_SHOWN_LABELS]]
     more = len(ordered) - _SHOWN_LABELS
-    return ", ".join(shown) + (f" and {more:,} more labels" if more > 0 else "")
+    return ", ".join(listed) + (f" and {more:,} more labels" if more > 0 else "")
 
 
 def all_dropped_detail(labels: Iterable[str], classes: Sequence[str]) -> str:
@@ -81,16 +83,20 @@ def all_dropped_detail(labels: Iterable[str], classes: Sequence[str]) -> str:
 
 def clause_disagreement(verdict: Verdict | Unscored) -> str:
     """Return how a judge's verdict on the whole and its clauses disagree; empty if they agree, or it gave only one."""
-    fulfilled = verdict.evidence.get("fulfilled")
-    if not isinstance(fulfilled, bool) or not isinstance(verdict, Verdict) or not verdict.parts:
+    if not isinstance(verdict, Verdict) or not has_clause_verdicts(verdict):
         return ""
     failing = sum(part.score < 1 for part in verdict.parts)
-    if fulfilled and failing:
+    if verdict.evidence["fulfilled"] and failing:
         clauses = "a clause does" if failing == 1 else f"{failing:,} clauses do"
         return f"the judge says that the whole is fulfilled, but {clauses} not hold"
-    if not fulfilled and not failing:
+    if not verdict.evidence["fulfilled"] and not failing:
         return "the judge says that the whole is not fulfilled, but that every clause holds"
     return ""
+
+
+def has_clause_verdicts(verdict: Verdict | Unscored) -> bool:
+    """Return whether a judge gave both a verdict on the whole and one on each clause."""
+    return isinstance(verdict, Verdict) and isinstance(verdict.evidence.get("fulfilled"), bool) and bool(verdict.parts)
 
 
 def explanation_title(verdict: Verdict | Unscored) -> str:
@@ -103,16 +109,9 @@ def explanation_title(verdict: Verdict | Unscored) -> str:
     return "Judge's observation"
 
 
-def has_clause_verdicts(verdict: Verdict | Unscored) -> bool:
-    """Return whether a judge gave both a verdict on the whole and one on each clause."""
-    return isinstance(verdict, Verdict) and isinstance(verdict.evidence.get("fulfilled"), bool) and bool(verdict.parts)
-
-
 def served_models(answer: Verdict | Unscored) -> tuple[str, ...]:
     """Return the ids of the models that gave an answer, as far as the provider says."""
     grounder = answer.evidence.get("grounder")
     served = answer.evidence.get("served") or (grounder.get("served") if isinstance(grounder, Mapping) else None)
-    if not isinstance(served, Mapping):
-        return ()
-    found = served.get("model")
-    return tuple(name for name in (found if isinstance(found, list) else [found]) if isinstance(name, str) and name)
+    models = served.get("model") if isinstance(served, Mapping) else None
+    return tuple(name for name in (models if isinstance(models, list) else [models]) if isinstance(name, str) and name)

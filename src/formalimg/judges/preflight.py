@@ -9,19 +9,35 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+from PIL import ImageDraw, ImageFont
 
 from formalimg._util.text import truncate
-from formalimg.benchmarks.registry import suite as suite_of
-from formalimg.judges.base import DECLINED
+from formalimg.benchmarks.questions.spec import QuestionSpec, text_questions
+from formalimg.benchmarks.registry import suite as get_suite
+from formalimg.drawing.icon_scene import draw
+from formalimg.drawing.render import draw_scene
+from formalimg.drawing.scene import DrawnScene
+from formalimg.judges.base import DECLINED, LoadedImage, load_uncached
+from formalimg.judges.boxes import BoxConvention, box_convention, box_conventions, box_overlap
 from formalimg.judges.chat_judge import total_cost
 from formalimg.judges.factory import DETECTORS
-from formalimg.judges.grounders.boxes import BoxConvention, box_convention, box_conventions
-from formalimg.judges.iou import overlap
-from formalimg.judges.known_drawings import SIZE, KnownDrawing
-from formalimg.scenes.objects import Box
+from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
-from formalimg.types import Judge, Unscored, Verdict
+from formalimg.types import Item, Judge, Unscored, Verdict
+
+SIZE = 448
+"""Width and height of drawings: few tokens, a size that no service changes, and far from the 1000 of some boxes."""
+
+BOTTLE, FORK = "bottle", "fork"
+RED_BOTTLE, BOTTLE_AND_FORK = "There is a red bottle.", "There is a bottle, and there is a fork."
+"""What is asked for: classes that all suites have, and prompts."""
+
+# The boxes lie so that no two ways of writing them down have similar numbers.
+_BOTTLE_SCENE = Scene.of([SceneObject(BOTTLE, Box(100, 300, 300, 860), "red")])
+_OTHER_BOTTLE_SCENE = Scene.of([SceneObject(BOTTLE, Box(620, 60, 780, 500), "red")])
+_FORK_SCENE = Scene.of([SceneObject(FORK, Box(560, 120, 720, 800), "green")])
 
 _SAME_PLACE = 0.5
 """A box that overlaps the true one by so much (intersection over union) is in the right place."""
@@ -35,6 +51,87 @@ _READABLE = (
     "let the server answer in JSON (-J schema=none sends the form as text, -J max_tokens=… allows longer answers)"
 )
 _ANOTHER = "name another judge with --judge"
+_ADVICE = {
+    DECLINED: _ANOTHER,
+    "busy: ": "wait, or lower -J concurrency",
+    "unavailable: the connection": "start the server, or correct -J base_url",
+    "unavailable: ": "look into the log of the server, or try again later",
+}
+"""What to do about failures, by what their messages say; the first that fits."""
+
+
+# --- drawings
+
+
+@dataclass(frozen=True)
+class KnownDrawing:
+    """A drawing, what is asked about it, and what is right."""
+
+    shows: str  # what the drawing shows, in words
+    asked: str  # what the judge is asked, in words
+    item: Item[object]  # the question, as an item of the suite
+    scene: Scene  # what the drawing shows
+    answers: tuple[bool, ...] = ()  # the right answer to each question; empty where there are no yes/no questions
+    any_verdict: bool = False  # whether any verdict will do, as where a score is a matter of taste
+    text: str = ""  # the text that it shows in place of a scene
+
+    @property
+    def box(self) -> Box:
+        """The box of the one object."""
+        return self.scene.objects[0].box
+
+    def image(self) -> LoadedImage:
+        """Draw it as the built-in models draw the suite, without the scene: a judge must look, and no cache knows."""
+        is_drawn = get_suite(self.item.suite).world == "drawn"
+        drawing = draw_scene(DrawnScene(self.scene), SIZE) if is_drawn else draw(self.scene, SIZE)
+        if self.text:
+            pen = ImageDraw.Draw(drawing)
+            pen.text((SIZE / 2, SIZE / 2), self.text, "black", ImageFont.load_default(SIZE / 7), anchor="mm")
+        return load_uncached(drawing)
+
+
+def two_places(item: Item[object]) -> tuple[KnownDrawing, KnownDrawing]:
+    """Return two drawings of a bottle, in different places: a judge is asked where it is."""
+    question = "where the bottle is"
+    return (
+        KnownDrawing("a red bottle at the lower left", question, item, _BOTTLE_SCENE),
+        KnownDrawing("a red bottle at the upper right", question, item, _OTHER_BOTTLE_SCENE),
+    )
+
+
+def two_texts(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
+    """Return a drawing of a text that is asked for, and one of another text, for what reads text."""
+    right, wrong = "Cafe 24", "BOOK SHOP"
+    item = Item(suite, "preflight", 1, f"A sign that says '{right}'.", QuestionSpec(text_questions((right,))))
+    question, nothing = f"for the text {right}", Scene.of([])
+    return (
+        KnownDrawing(f"the text {right}", question, item, nothing, (True,), text=right),
+        KnownDrawing(f"the text {wrong}", question, item, nothing, (False,), text=wrong),
+    )
+
+
+def two_things(
+    item: Item[object],
+    asked: str,
+    of_bottle: tuple[bool, ...] = (),
+    of_fork: tuple[bool, ...] = (),
+    *,
+    any_verdict: bool = False,
+) -> tuple[KnownDrawing, KnownDrawing]:
+    """Return a drawing of a bottle and one of a fork."""
+    return (
+        KnownDrawing("a red bottle", asked, item, _BOTTLE_SCENE, of_bottle, any_verdict),
+        KnownDrawing("a green fork", asked, item, _FORK_SCENE, of_fork, any_verdict),
+    )
+
+
+def bottle_and_fork(item: Item[object]) -> tuple[KnownDrawing, KnownDrawing]:
+    """Return a drawing of a bottle and one of a fork, for an item that asks about the one, then about the other."""
+    question = "whether there is a bottle, and whether there is a fork"
+    return two_things(item, question, (True, False), (False, True))
+
+
+# --- checks
 
 
 @dataclass(frozen=True)
@@ -47,14 +144,13 @@ class PreflightResult:
     drawings: int = 0  # how many drawings it was shown
 
 
-@dataclass(frozen=True)
-class _Finding:
-    """What an answer says: `said`, comparable with another answer; `text` in words; `problem` if it is of no use."""
+class _Finding(NamedTuple):
+    """What an answer says."""
 
     right: bool
-    said: tuple[object, ...]
-    text: str
-    problem: str = ""
+    answer: tuple[object, ...]  # what it says, comparable with another answer
+    text: str  # the same in words
+    problem: str = ""  # why it is of no use, and what to do
 
 
 def needs_preflight(judge: Judge, suite: str) -> bool:
@@ -66,7 +162,7 @@ def needs_preflight(judge: Judge, suite: str) -> bool:
     reads_text = getattr(judge, "reads_text", False)
     if questions is None and not is_detector and not reads_text:
         return False
-    drawings = suite_of(suite).preflight_drawings(judge)
+    drawings = get_suite(suite).preflight_drawings(judge)
     if drawings is None:
         return False
     if reads_text:
@@ -82,63 +178,64 @@ async def check_judge(judge: Judge, suite: str) -> PreflightResult:
     is_detector = judge.name.startswith(DETECTORS)
     findings: list[_Finding] = []
     costs: list[float | None] = []
-    for drawing in suite_of(suite).preflight_drawings(judge) or ():
+    for drawing in get_suite(suite).preflight_drawings(judge) or ():
         answer = await judge.judge(drawing.item, drawing.image())
         costs.append(answer.cost)
         is_enough = isinstance(answer, Verdict) and (drawing.any_verdict or (is_detector and not drawing.text))
-        finding = _Finding(True, (), "") if is_enough else find(judge, drawing, answer)
+        finding = _Finding(True, (), "") if is_enough else _check_answer(judge, drawing, answer)
         findings.append(finding)
-        shown = f"shown a drawing of {drawing.shows} and asked {drawing.asked}, {judge.name} {finding.text}"
-        spent = total_cost(costs)
         if finding.problem:
-            return PreflightResult(f"{shown}: {finding.problem}", cost=spent, drawings=len(findings))
+            prefix = f"shown a drawing of {drawing.shows} and asked {drawing.asked}, {judge.name} {finding.text}"
+            return PreflightResult(f"{prefix}: {finding.problem}", cost=total_cost(costs), drawings=len(findings))
         if finding.right and len(findings) == 1:
-            return PreflightResult(cost=spent, drawings=1)
+            return PreflightResult(cost=total_cost(costs), drawings=1)
     first, second = findings
-    if first.said == second.said:
+    if first.answer == second.answer:
         problem = (
             f"asked {drawing.asked}, {judge.name} says the same of two drawings that differ (it {first.text}): it does "
             f"not see the images; use a model that takes images, and check that the server passes them on"
         )
-        return PreflightResult(problem, cost=spent, drawings=2)
+        return PreflightResult(problem, cost=total_cost(costs), drawings=2)
     warning = f"{judge.name} erred on a simple drawing: asked {drawing.asked}, it {first.text}; expect poor verdicts"
-    return PreflightResult(warning=warning, cost=spent, drawings=2)
+    return PreflightResult(warning=warning, cost=total_cost(costs), drawings=2)
 
 
-def find(judge: Judge, drawing: KnownDrawing, answer: Verdict | Unscored) -> _Finding:
+def _check_answer(judge: Judge, drawing: KnownDrawing, answer: Verdict | Unscored) -> _Finding:
     """Return what an answer says about a known drawing."""
-    dropped = _dropped(answer.evidence)
-    if dropped and not _boxes(answer):
-        labels = ", ".join(sorted({f'"{truncate(str(one.get("label")), 40, 10)}"' for one in dropped}))
+    scene = answer.evidence.get("scene")
+    boxes = [obj.box for obj in Scene.from_json(scene).objects] if isinstance(scene, Mapping) else []
+    dropped = [entry for entry in _grounder_list(answer, "dropped") if isinstance(entry, Mapping)]
+    if dropped and not boxes:
+        labels = ", ".join(sorted({f'"{truncate(str(entry.get("label")), 40, 10)}"' for entry in dropped}))
         problem = (
             "it must repeat the label it is asked for; tell it so in a prompt of your own (-J prompts=…), or "
             + _ANOTHER
         )
         return _Finding(False, (), f"answered with other labels: {labels}", problem)
+    numbers = list(_written_boxes(answer))
     if isinstance(answer, Unscored):
-        return _unusable(judge, drawing, answer)
-    if drawing.text:
-        return _read_text(drawing, answer)
+        return _check_convention(judge, drawing, numbers) or _explain_unscored(judge, answer, has_boxes=bool(numbers))
+    if drawing.text:  # a text reader is to read it without an error
+        holds = tuple(part.score == 1 for part in answer.parts)
+        problem = "" if holds == drawing.answers else f"install it again, or {_ANOTHER}"
+        return _Finding(holds == drawing.answers, holds, answer.parts[0].reason, problem)
     if drawing.answers:
-        said = tuple(part.score >= 0.5 for part in answer.parts)
-        text = f"says {', '.join('yes' if yes else 'no' for yes in said) or 'nothing'}"
-        return _Finding(said == drawing.answers, said, text)
-    boxes = _boxes(answer)
-    if any(overlap(box, drawing.box) >= _SAME_PLACE for box in boxes):
+        holds = tuple(part.score >= 0.5 for part in answer.parts)
+        text = f"says {', '.join('yes' if yes else 'no' for yes in holds) or 'nothing'}"
+        return _Finding(holds == drawing.answers, holds, text)
+    if any(box_overlap(box, drawing.box) >= _SAME_PLACE for box in boxes):
         return _Finding(True, tuple(boxes), "found it")
-    if (other := _other_way(judge, drawing, answer)) is not None:
-        return other
-    text = f"found it at {_list_box(boxes[0])}, not at {_list_box(drawing.box)}" if boxes else "found nothing"
-    return _Finding(False, tuple(boxes), text)
+    text = f"found it at {_format_box(boxes[0])}, not at {_format_box(drawing.box)}" if boxes else "found nothing"
+    return _check_convention(judge, drawing, numbers) or _Finding(False, tuple(boxes), text)
 
 
-def _read_text(drawing: KnownDrawing, answer: Verdict) -> _Finding:
-    """Return the finding of a text reader, which is to read the drawing without an error."""
-    said = tuple(part.score == 1 for part in answer.parts)
-    text = answer.parts[0].reason
-    return _Finding(
-        said == drawing.answers, said, text, "" if said == drawing.answers else f"install it again, or {_ANOTHER}"
-    )
+def _check_convention(judge: Judge, drawing: KnownDrawing, written: Sequence[Sequence[float]]) -> _Finding | None:
+    """Return the finding of an answer whose boxes are written in another way than asked for; None if they are not."""
+    convention = judge.settings.get("boxes")
+    if not isinstance(convention, str):  # no boxes, or as published, where the way is part of the protocol
+        return None
+    mismatch = other_convention(box_convention(judge.name, convention), drawing.box, written)
+    return None if mismatch is None else _Finding(False, (), *mismatch)
 
 
 def other_convention(asked: BoxConvention, true: Box, written: Sequence[Sequence[float]]) -> tuple[str, str] | None:
@@ -150,81 +247,50 @@ def other_convention(asked: BoxConvention, true: Box, written: Sequence[Sequence
         for box in written:
             if convention.name != asked.name and _is_near(box, numbers, span):
                 return (
-                    f"wrote the box {_list_box(box)} in {convention.name}, but was asked for {asked.name}",
+                    f"wrote the box {_format_box(box)} in {convention.name}, but was asked for {asked.name}",
                     f"give the judge the option -J boxes={convention.name}",
                 )
             if convention.order[0] == "xmin" and _is_near(box, (*numbers[:2], across, down), span):
                 return (
-                    f"wrote the box {_list_box(box)} as x, y, width, height, but was asked for {asked.name}",
+                    f"wrote the box {_format_box(box)} as x, y, width, height, but was asked for {asked.name}",
                     "formalimg reads corners only; ask for them in a prompt of your own (-J prompts=…), or " + _ANOTHER,
                 )
     return None
 
 
 def _is_near(box: Sequence[float], numbers: Sequence[float], span: float) -> bool:
-    return all(abs(one - other) <= _NEAR * span for one, other in zip(box, numbers, strict=True))
+    return all(abs(edge - number) <= _NEAR * span for edge, number in zip(box, numbers, strict=True))
 
 
-def _other_way(judge: Judge, drawing: KnownDrawing, answer: Verdict | Unscored) -> _Finding | None:
-    """Return the finding of an answer whose boxes are written in another way than asked for; None if they are not."""
-    asked = judge.settings.get("boxes")
-    if not isinstance(asked, str):  # no boxes, or as published, where the way is part of the protocol
-        return None
-    other = other_convention(box_convention(judge.name, asked), drawing.box, _numbers(answer.evidence))
-    return None if other is None else _Finding(False, (), *other)
-
-
-def _unusable(judge: Judge, drawing: KnownDrawing, answer: Unscored) -> _Finding:
+def _explain_unscored(judge: Judge, answer: Unscored, *, has_boxes: bool) -> _Finding:
     """Return the finding of an answer without a verdict: what came, and what to do about it."""
     # The judge names itself in the middle of its message, after what it was asked for.
-    came = truncate(" ".join(answer.detail.rpartition(f"{judge.name} ")[2].split()), 200, 60) or answer.reason
-    if (other := _other_way(judge, drawing, answer)) is not None:
-        return other
+    message = truncate(" ".join(answer.detail.rpartition(f"{judge.name} ")[2].split()), 200, 60) or answer.reason
     if judge.name.startswith(DETECTORS):
         advice = _ANOTHER
     elif answer.reason == "not understood":
-        boxes = _numbers(answer.evidence)
-        advice = "give its way of writing boxes with -J boxes=…, or " + _ANOTHER if boxes else _READABLE
-    elif DECLINED in came:
-        advice = _ANOTHER
-    elif "busy: " in came:
-        advice = "wait, or lower -J concurrency"
-    elif "unavailable: the connection" in came:
-        advice = "start the server, or correct -J base_url"
-    elif "unavailable: " in came:
-        advice = "look into the log of the server, or try again later"
+        advice = f"give its way of writing boxes with -J boxes=…, or {_ANOTHER}" if has_boxes else _READABLE
     else:
-        advice = "check -J base_url and the name of the model, or " + _ANOTHER
-    return _Finding(False, (), came.rstrip("."), advice)
+        default = f"check -J base_url and the name of the model, or {_ANOTHER}"
+        advice = next((text for words, text in _ADVICE.items() if words in message), default)
+    return _Finding(False, (), message.rstrip("."), advice)
 
 
-def _boxes(answer: Verdict | Unscored) -> list[Box]:
-    """Return the boxes that a scene judge accepted."""
-    scene = answer.evidence.get("scene")
-    return [obj.box for obj in Scene.from_json(scene).objects] if isinstance(scene, Mapping) else []
+def _grounder_list(answer: Verdict | Unscored, name: str) -> list[Any]:
+    """Return a list in the evidence of a grounder, or in that of a judge without one."""
+    grounder = answer.evidence.get("grounder")
+    entries = (grounder if isinstance(grounder, Mapping) else answer.evidence).get(name)
+    return entries if isinstance(entries, list) else []
 
 
-def _dropped(evidence: Mapping[str, object]) -> list[Mapping[str, Any]]:
-    """Return the entries that a grounder dropped, because their labels are none that it was asked for."""
-    grounder = evidence.get("grounder")
-    found = (grounder if isinstance(grounder, Mapping) else evidence).get("dropped")
-    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
-
-
-def _numbers(evidence: Mapping[str, object]) -> list[tuple[float, ...]]:
-    """Return all boxes in the answers of a model, as it wrote them."""
-    return [
-        tuple(map(float, found.groups())) for text in _raw_texts(evidence) for found in _FOUR_NUMBERS.finditer(text)
-    ]
-
-
-def _raw_texts(evidence: Mapping[str, object]) -> Iterator[str]:
-    grounder = evidence.get("grounder")
-    answers = (grounder if isinstance(grounder, Mapping) else evidence).get("answers")
-    for entry in answers if isinstance(answers, list) else []:
+def _written_boxes(answer: Verdict | Unscored) -> Iterator[tuple[float, ...]]:
+    """Yield all boxes in the answers of a model, as it wrote them."""
+    for entry in _grounder_list(answer, "answers"):
         raw = entry.get("raw") if isinstance(entry, Mapping) else entry
-        yield from (text for text in (raw if isinstance(raw, list) else [raw]) if isinstance(text, str))
+        for text in raw if isinstance(raw, list) else [raw]:
+            if isinstance(text, str):
+                yield from (tuple(map(float, numbers.groups())) for numbers in _FOUR_NUMBERS.finditer(text))
 
 
-def _list_box(numbers: Sequence[float]) -> str:
+def _format_box(numbers: Sequence[float]) -> str:
     return f"[{', '.join(f'{number:g}' for number in numbers)}]"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.judges.base import LoadedImage
+from formalimg.judges.chat_judge import total_cost
 from formalimg.judges.factory import DETECTORS
 from formalimg.judges.text_judge import TextJudge, find_text_questions
 from formalimg.models.pricing import Price, price_of
@@ -37,8 +38,8 @@ class PromptJudge:
     @property
     def settings(self) -> Mapping[str, Setting]:
         """The settings of both judges; where they differ, with the way of judging in front."""
-        formula = dict(self.by_formula.settings)
-        questions = {} if self.by_questions is None else dict(self.by_questions.settings)
+        formula = self.by_formula.settings
+        questions = {} if self.by_questions is None else self.by_questions.settings
         shared = {key: value for key, value in formula.items() if key in questions and questions[key] == value}
         return {
             **shared,
@@ -54,10 +55,10 @@ class PromptJudge:
     def questions(self, item: Item[object]) -> int:
         """Return how many requests are sent per image of this item, at most."""
         formula = _formula_item(item)
-        asked: list[tuple[Judge, Item[Any]]] = [(self.by_formula, formula)] if formula is not None else []
+        judged: list[tuple[Judge, Item[Any]]] = [(self.by_formula, formula)] if formula is not None else []
         if isinstance(item.spec, QuestionSpec) and item.spec.questions and self.by_questions is not None:
-            asked.append((self.by_questions, item))
-        return sum(int(judge.questions(one)) for judge, one in asked if hasattr(judge, "questions"))
+            judged.append((self.by_questions, item))
+        return sum(int(judge.questions(part)) for judge, part in judged if hasattr(judge, "questions"))
 
     @property
     def nouns(self) -> Collection[str] | None:
@@ -87,18 +88,18 @@ class PromptJudge:
         spec, formula = item.spec, _formula_item(item)
         if not isinstance(spec, QuestionSpec) or formula is None:
             return await self._judge_questions(item, image)
-        found = await self.by_formula.judge(formula, image)
-        if isinstance(found, Unscored):
-            return found
+        verdict = await self.by_formula.judge(formula, image)
+        if isinstance(verdict, Unscored):
+            return verdict
         # Grouped by the words of the prompt, and not by predicates, as questions are.
-        parts = tuple(replace(part, about=tuple(_QUOTED.findall(part.name))) for part in found.parts)
-        found = replace(found, parts=parts)
+        parts = tuple(replace(part, about=tuple(_QUOTED.findall(part.name))) for part in verdict.parts)
+        verdict = replace(verdict, parts=parts)
         if not spec.questions:
-            return found
+            return verdict
         if self.by_questions is None or self.reads_text:
-            return replace(found, evidence={**found.evidence, "not_checked": spec.left_over})
+            return replace(verdict, evidence={**verdict.evidence, "not_checked": spec.left_over})
         answered = await self.by_questions.judge(item, image)
-        return answered if isinstance(answered, Unscored) else _both(found, answered)
+        return answered if isinstance(answered, Unscored) else _combine_verdicts(verdict, answered)
 
     async def _judge_questions(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         spec = item.spec if isinstance(item.spec, QuestionSpec) else QuestionSpec()
@@ -115,7 +116,7 @@ class PromptJudge:
         return Unscored("not understood", f"{self.name} {why_not} name a chat model as the judge")
 
 
-def _both(formula: Verdict, questions: Verdict) -> Verdict:
+def _combine_verdicts(formula: Verdict, questions: Verdict) -> Verdict:
     """Return the verdict on a formula and the questions for what it leaves out: both pass, or neither."""
     lists = {
         key: [*value, *more]
@@ -126,7 +127,7 @@ def _both(formula: Verdict, questions: Verdict) -> Verdict:
         formula.passed and questions.passed,
         (*formula.parts, *questions.parts),
         {**questions.evidence, **formula.evidence, **lists},
-        None if formula.cost is None or questions.cost is None else formula.cost + questions.cost,
+        total_cost((formula.cost, questions.cost)),
     )
 
 

@@ -10,54 +10,34 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeAlias, TypeVar
 
+from formalimg.benchmarks.questions.spec import COUNT_WORDS, GraphQuestion, QuestionSpec
 from formalimg.judges.base import LoadedImage
-from formalimg.judges.chat_images import encode_image
-from formalimg.judges.chat_judge import NoValidAnswer, explain_unanswered
+from formalimg.judges.chat_judge import NoValidAnswer, PromptedChat, encode_image, explain_unanswered, total_cost
 from formalimg.models.base import Answered, Attachment, Message
-from formalimg.models.pricing import Price, price_of
 from formalimg.models.text_answer import TextAnswer
-from formalimg.prompts import USER_LINE, Prompt, load_prompts
-from formalimg.types import ChatModel, Setting
+from formalimg.prompts import USER_LINE, Prompt
+from formalimg.types import ChatModel, Item, Part, Setting, Unscored, Verdict
 
 Followed: TypeAlias = Literal["published", "paper", "official-code"]
 """The protocol that is followed: `published` where a paper and its published code do not differ."""
 
 _PUBLISHED_FORMATS = (b"\x89PNG", b"\xff\xd8")
 """How the files begin that published scripts look for: PNG and JPEG."""
+_YES = re.compile(r"\W*yes\b", re.IGNORECASE)
+_FIRST_WORD = re.compile(r"[^\W_]+")
+_THOUGHTS_END = "</think>"
+_MAX_TOKENS = 16
 
 PublishedAnswerType = TypeVar("PublishedAnswerType", bound=TextAnswer)
 
 
-@dataclass(frozen=True)
-class PublishedReply(Generic[PublishedAnswerType]):
-    """An answer that the published scripts would count.
-
-    Attributes:
-        value: the answer.
-        raw: its text.
-        served: what was actually used, as far as the provider says.
-        cost: in US dollars; None if the price is unknown.
-        p_yes: the probability of yes, if the question was one of yes or no and the server reported it; else None.
-        first_tokens: the probability of each token that could have begun the answer, as far as reported; else empty.
-    """
-
-    value: PublishedAnswerType
-    raw: str
-    served: Mapping[str, Setting]
-    cost: float | None
-    p_yes: float | None = None
-    first_tokens: Mapping[str, float] = field(default_factory=dict)
-
-
-class PublishedJudge:
+class PublishedJudge(PromptedChat):
     """Base of the judges that ask as the published scripts do."""
 
-    prompt_folder: ClassVar[Path]
-    """The folder of its prompts."""
     rules: ClassVar[int] = 1
     """The version of the rules from answers to verdicts: raise it whenever a verdict may come out differently."""
 
@@ -69,17 +49,8 @@ class PublishedJudge:
         own_prompts: Path | None = None,
         options: Mapping[str, Setting] | None = None,
     ) -> None:
-        """Create a judge that asks this chat model."""
-        texts = load_prompts(self.prompt_folder, own_prompts)
-        self._chat = chat
+        super().__init__(chat, options or {}, prompts, own_prompts)
         self._protocol: Followed = protocol
-        self._prompts = {setting: texts[name] for setting, name in prompts.items()}
-        self._options = dict(options or {})
-
-    @property
-    def name(self) -> str:
-        """The name of the chat model."""
-        return self._chat.name
 
     @property
     def settings(self) -> Mapping[str, Setting]:
@@ -91,16 +62,6 @@ class PublishedJudge:
             **{setting: str(prompt) for setting, prompt in self._prompts.items()},
             "protocol_rules": self.rules,
         }
-
-    @property
-    def price(self) -> Price:
-        """The price of the chat model."""
-        return price_of(self._chat)
-
-    @property
-    def concurrency(self) -> int:
-        """As many images at a time as the chat model takes requests."""
-        return self._chat.concurrency
 
     @property
     def as_code(self) -> bool:
@@ -116,16 +77,16 @@ class PublishedJudge:
 
     async def _ask(
         self, messages: Sequence[Message], answer_type: type[PublishedAnswerType]
-    ) -> PublishedReply[PublishedAnswerType] | NoValidAnswer:
+    ) -> Answered[PublishedAnswerType] | NoValidAnswer:
         """Ask once; the chat model repeats the request where the answer cannot be read."""
         reply = await self._chat.ask(messages, answer_type)
         if isinstance(reply, Answered):
-            return PublishedReply(reply.value, reply.raw, reply.served, reply.cost, reply.p_yes, reply.first_tokens)
+            return reply
         reason, detail = explain_unanswered(reply)
         return NoValidAnswer(reason, f"{self.name} {detail}", tuple(filter(None, (reply.raw,))), reply.cost)
 
 
-async def attach(image: LoadedImage, label: str | None = None) -> Attachment:
+async def attach_image(image: LoadedImage, label: str | None = None) -> Attachment:
     """Return the image as it is sent, encoded in a thread, so that other images do not wait for it."""
     if label is not None and image.data.startswith(_PUBLISHED_FORMATS):
         return Attachment(image.data, label)
@@ -141,9 +102,6 @@ def system_and_user(prompt: Prompt, values: Mapping[str, str]) -> tuple[str, str
     parts = (system, user) if prompt.origin else (system.strip(), user.strip())
     first, second = (replace(prompt, text=part).fill(values) for part in parts)
     return (first, second) if separator else ("", first)
-
-
-_FIRST_WORD = re.compile(r"\W*yes\b", re.IGNORECASE)
 
 
 class WordAnswer(TextAnswer):
@@ -162,7 +120,7 @@ class WordAnswer(TextAnswer):
 
     def is_yes(self, *, as_code: bool) -> bool:
         """Return whether it says yes; anything else is a no."""
-        return "Yes" in self.text if as_code else _FIRST_WORD.match(self.text) is not None
+        return "Yes" in self.text if as_code else _YES.match(self.text) is not None
 
 
 def parse_json(text: str) -> Any:
@@ -171,3 +129,94 @@ def parse_json(text: str) -> Any:
         return json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
+
+
+# --- questions in one word
+
+
+class WordJudge(PublishedJudge):
+    """Base of the judges that ask a chat model each question of an item by itself, to be answered in one word.
+
+    The score of a part is 1 if the first word of the answer is the expected one, and else 0; its `p_yes` is the
+    probability of the expected answer, if the server reports log-probabilities: the sum over the first tokens of its
+    spellings. An image passes if every answer is the expected one. One user message, the image before the text.
+    Evidence, all plain data:
+
+    - `answers`: for each request, the question (`asked`), the answer that is good (`expected`), and the answer, word
+      for word (`raw`);
+    - `served`: what was actually used by the last request, as far as the provider says.
+    """
+
+    prompt: ClassVar[str]
+    """The prompt that each question is sent with."""
+
+    def __init__(
+        self, chat: ChatModel, prompts: Path | None = None, options: Mapping[str, Setting] | None = None
+    ) -> None:
+        super().__init__(chat, "published", {"prompt": self.prompt}, prompts, options)
+
+    def questions(self, item: Item[object]) -> int:
+        """Return how many requests are sent per image of this item."""
+        return len(item.spec.questions) if isinstance(item.spec, QuestionSpec) else 0
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Judge how likely every question about the image has its expected answer."""
+        spec = item.spec
+        if not isinstance(spec, QuestionSpec) or not spec.questions:
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
+        attachment = await attach_image(image)
+        parts: list[Part] = []
+        answers: list[dict[str, object]] = []
+        cost: float | None = 0.0
+        served: Mapping[str, Setting] = {}
+        for question in spec.questions:
+            text = self._prompts["prompt"].fill({"question": question.question})
+            reply = await self._ask([Message("user", (attachment, text))], WordAnswer)
+            if isinstance(reply, Answered) and not reply.raw.strip() and not reply.first_tokens:
+                detail = f"{self.name} answered nothing"
+                reply = NoValidAnswer("not understood", detail, (reply.raw,), reply.cost)
+            cost = total_cost((cost, reply.cost))
+            raw = list(reply.raw) if isinstance(reply, NoValidAnswer) else [reply.raw]
+            answers.append({"asked": [question.question], "expected": question.expected, "raw": raw})
+            if isinstance(reply, NoValidAnswer):
+                missing = f"{len(spec.questions) - len(parts)} of {len(spec.questions)} questions have no answer"
+                detail = f"{missing} ({question.question}): {reply.detail}"
+                return Unscored(reply.reason, detail, {"answers": answers}, cost)
+            served = reply.served
+            parts.append(_word_part(question, reply.raw, self._chance(question, reply)))
+        evidence: dict[str, object] = {"answers": answers, "served": dict(served)}
+        return Verdict(all(part.score for part in parts), tuple(parts), evidence, cost)
+
+    def _chance(self, question: GraphQuestion, reply: Answered[WordAnswer]) -> float | None:
+        """Return the probability of the expected answer; None if the server does not tell."""
+        return probability_of(reply.first_tokens, question.expected)
+
+
+def list_spellings(expected: str) -> tuple[str, ...]:
+    """Return how an expected answer may be written: the word, capitalised, and a number in digits."""
+    digits = (str(COUNT_WORDS.index(expected)),) if expected in COUNT_WORDS else ()
+    return (expected, expected.capitalize(), *digits)
+
+
+def probability_of(chances: Mapping[str, float], expected: str) -> float | None:
+    """Return the probability of an expected answer, given those of the first tokens; None if nothing is known."""
+    return min(1.0, sum(chances.get(word, 0.0) for word in list_spellings(expected))) if chances else None
+
+
+def _word_part(question: GraphQuestion, raw: str, chance: float | None) -> Part:
+    word = _FIRST_WORD.search(raw.rpartition(_THOUGHTS_END)[2])
+    is_right = word is not None and word[0].lower() in map(str.lower, list_spellings(question.expected))
+    reason = f"{raw.strip()[:80]}, {question.expected} is expected"
+    return Part(question.question, question.category, float(is_right), question.weight, reason=reason, p_yes=chance)
+
+
+def open_word_chat(
+    suite: str, name: str, options: Mapping[str, str], own_keys: tuple[str, ...]
+) -> tuple[ChatModel, dict[str, Any]]:
+    """Return the chat model that answers in one word, and the options that say how it is used."""
+    from formalimg.judges.factory import open_chat
+    from formalimg.models.options import logprobs_options, sampling_options
+
+    # The first token decides; a few more make the answer readable where there are no log-probabilities.
+    defaults = {**sampling_options(name, temperature=0, max_tokens=_MAX_TOKENS), **logprobs_options(name)}
+    return open_chat(name, {**defaults, **options}, own_keys, suite, {})

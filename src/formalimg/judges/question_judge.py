@@ -1,21 +1,29 @@
-"""Yes/no questions: what judges share that ask a chat model such questions about an image."""
+"""Yes/no questions: what judges share that ask a chat model such questions about an image, and the judge of graphs.
+
+In a graph, questions depend on each other and are asked in the order of their dependencies. A question whose parent
+does not have its expected answer is not asked: whether the cup is red means nothing where there is no cup. It counts as
+failed, as in evaluations by scene graphs, so that a score cannot rise by showing less.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple, TypeAlias, get_args
+from typing import Annotated, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from formalimg._util.text import truncate
+from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec, Zeroing
 from formalimg.errors import FormalimgError
-from formalimg.judges.chat_images import ChatImage
+from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import (
     PROMPTS,
+    ChatImage,
     ChatJudge,
     NoValidAnswer,
     ValidAnswer,
@@ -23,11 +31,15 @@ from formalimg.judges.chat_judge import (
     numbering_problem,
     total_cost,
 )
-from formalimg.types import ChatModel, Part, Setting, Unscored, Verdict
+from formalimg.judges.text_judge import TextJudge, put_text_beside
+from formalimg.types import ChatModel, Item, Part, Setting, Unscored, Verdict
 
 QuestionRequests: TypeAlias = Literal["each question", "all at once"]
 REQUESTS: tuple[QuestionRequests, ...] = get_args(QuestionRequests)
 """How several questions can be asked."""
+
+_IGNORED = " \t\n\r\f\v\"'`“”‘’"
+"""Blanks, quotes and a full stop around the word are ignored; nothing else is."""
 
 # Answer types. Models are sent their names, fields and docstrings as a JSON schema, which names the two words, so that
 # servers with constrained decoding give nothing else. Others may write anything, so the types accept any word, and the
@@ -71,6 +83,32 @@ class AskedQuestion(NamedTuple):
     about: tuple[str, ...] = ()
 
 
+class QuestionRequest(NamedTuple):
+    """One request: its questions, and its answer."""
+
+    questions: Sequence[AskedQuestion]
+    answer: ValidAnswer[YesNoAnswer | NumberedAnswers] | NoValidAnswer
+
+    def parts(self) -> list[Part]:
+        """Return a part for each question; none without a valid answer."""
+        if isinstance(self.answer, NoValidAnswer):
+            return []
+        value = self.answer.value
+        answers: Sequence[YesNoAnswer | NumberedAnswer] = [value] if isinstance(value, YesNoAnswer) else value.answers
+        p_yes = self.answer.p_yes if isinstance(value, YesNoAnswer) else None
+        return [
+            Part(
+                question.question,
+                question.category,
+                float(parse_yes_no(answer.answer) is True),
+                about=question.about,
+                reason=answer.observation,
+                p_yes=p_yes,
+            )
+            for question, answer in zip(self.questions, answers, strict=True)
+        ]
+
+
 class YesNoJudge(ChatJudge):
     """Base of the judges that ask a chat model yes/no questions about an image.
 
@@ -88,7 +126,6 @@ class YesNoJudge(ChatJudge):
     def __init__(
         self, chat: ChatModel, *, requests: QuestionRequests = "each question", prompts: Path | None = None
     ) -> None:
-        """Create a judge that asks this chat model."""
         check_option("requests", requests, REQUESTS)
         self._one_by_one = requests == "each question"
         prompt = "question-judge" if self._one_by_one else "question-judge-all"
@@ -108,117 +145,183 @@ class YesNoJudge(ChatJudge):
         return [task.result() for task in sent]
 
     async def _request(self, image: ChatImage, questions: Sequence[AskedQuestion]) -> QuestionRequest:
-        lines = [" ".join(asked.question.split()) for asked in questions]
+        lines = [" ".join(question.question.split()) for question in questions]
         listed = "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
         values = {"question": lines[0], "questions": listed}
-        async with self._semaphore():
+        # The requests of all images together keep to the concurrency of the model, in each event loop.
+        new = asyncio.Semaphore(max(1, self._chat.concurrency))
+        async with self._semaphores.setdefault(asyncio.get_running_loop(), new):
             answer = await self._ask(image, values, self._answer_type, partial(find_problem, count=len(questions)))
         return QuestionRequest(questions, answer)
-
-    def _semaphore(self) -> asyncio.Semaphore:
-        """Limit the requests of all images together to the concurrency of the model, in each event loop."""
-        new = asyncio.Semaphore(max(1, self._chat.concurrency))
-        return self._semaphores.setdefault(asyncio.get_running_loop(), new)
-
-
-class YesNoFinding(NamedTuple):
-    """The answer to a question: whether it was yes, what the model saw, and P(yes) if the server reported it."""
-
-    yes: bool
-    observation: str
-    p_yes: float | None = None
 
 
 def parse_yes_no(answer: str) -> bool | None:
     """Return whether an answer is yes or no; None if it is neither, such as `Yes, but …`, `Not sure` or `oui`."""
-    word = answer.strip(_AROUND).removesuffix(".").rstrip(_AROUND).lower()
+    word = answer.strip(_IGNORED).removesuffix(".").rstrip(_IGNORED).lower()
     return {"yes": True, "no": False}.get(word)
-
-
-_AROUND = " \t\n\r\f\v\"'`“”‘’"
-"""Blanks, quotes and a full stop around the word are ignored; nothing else is."""
 
 
 def find_problem(answer: YesNoAnswer | NumberedAnswers, count: int) -> str | None:
     """Return why an answer to so many questions is not valid, as a message to the model; None if it is."""
     if isinstance(answer, YesNoAnswer):
-        return None if parse_yes_no(answer.answer) is not None else f"{_quote(answer.answer)} is neither yes nor no"
-    numbers = [one.number for one in answer.answers]
+        return (
+            None if parse_yes_no(answer.answer) is not None else f"{_quote_answer(answer.answer)} is neither yes nor no"
+        )
+    numbers = [numbered.number for numbered in answer.answers]
     if numbers != list(range(1, count + 1)):
         return numbering_problem(count, ", ".join(map(str, numbers[:20])) + (" …" if len(numbers) > 20 else ""))
-    neither = next((one for one in answer.answers if parse_yes_no(one.answer) is None), None)
+    neither = next((numbered for numbered in answer.answers if parse_yes_no(numbered.answer) is None), None)
     if neither is None:
         return None
-    return f"the answer to question {neither.number} is {_quote(neither.answer)}, which is neither yes nor no"
+    return f"the answer to question {neither.number} is {_quote_answer(neither.answer)}, which is neither yes nor no"
 
 
-def _quote(answer: str) -> str:
+def _quote_answer(answer: str) -> str:
     return f'"{truncate(" ".join(answer.split()), 80, 20)}"'
-
-
-class QuestionRequest(NamedTuple):
-    """One request: its questions, and its answer."""
-
-    questions: Sequence[AskedQuestion]
-    answer: ValidAnswer[YesNoAnswer | NumberedAnswers] | NoValidAnswer
-
-    @property
-    def findings(self) -> Sequence[YesNoFinding | None]:
-        """The finding for each question; None without a valid answer."""
-        if isinstance(self.answer, NoValidAnswer):
-            return [None] * len(self.questions)
-        value = self.answer.value
-        if isinstance(value, YesNoAnswer):
-            return [YesNoFinding(parse_yes_no(value.answer) is True, value.observation, self.answer.p_yes)]
-        return [YesNoFinding(parse_yes_no(one.answer) is True, one.observation) for one in value.answers]
 
 
 def combine_answers(requests: Sequence[QuestionRequest]) -> Verdict | Unscored:
     """Return the verdict that the answers to all requests make."""
-    findings = [pair for one in requests for pair in zip(one.questions, one.findings, strict=True)]
-    known = [(asked, finding) for asked, finding in findings if finding is not None]
+    parts = [part for request in requests for part in request.parts()]
+    served: dict[str, list[Setting]] = {}  # all values, where requests differ
+    for request in requests:
+        for name, value in request.answer.served.items() if isinstance(request.answer, ValidAnswer) else ():
+            if value not in served.setdefault(name, []):
+                served[name].append(value)
     evidence: dict[str, object] = {
         "answers": [
-            {"asked": [asked.question for asked in one.questions], "raw": list(one.answer.raw)} for one in requests
+            {"asked": [question.question for question in request.questions], "raw": list(request.answer.raw)}
+            for request in requests
         ],
-        "served": _served(requests),
+        "served": {name: values[0] if len(values) == 1 else values for name, values in served.items()},
         "observations": [
-            {"question": asked.question, "observation": finding.observation, "answer": "yes" if finding.yes else "no"}
-            for asked, finding in known
+            {"question": part.name, "observation": part.reason, "answer": "yes" if part.score else "no"}
+            for part in parts
         ],
     }
-    cost = total_cost(one.answer.cost for one in requests)
-    if len(known) < len(findings):
-        return _unscored(requests, len(findings) - len(known), evidence, cost)
-    parts = tuple(
-        Part(
-            asked.question,
-            asked.category,
-            float(finding.yes),
-            about=asked.about,
-            reason=finding.observation,
-            p_yes=finding.p_yes,
-        )
-        for asked, finding in known
-    )
-    return Verdict(all(finding.yes for _, finding in known), parts, evidence, cost)
+    cost = total_cost(request.answer.cost for request in requests)
+    count = sum(len(request.questions) for request in requests)
+    for questions, answer in requests:
+        if isinstance(answer, NoValidAnswer):
+            which = f" ({questions[0].question})" if len(questions) == 1 else ""
+            detail = f"{count - len(parts)} of {count} questions have no answer{which}: {answer.detail}"
+            return Unscored(answer.reason, detail, evidence, cost)
+    return Verdict(all(part.score for part in parts), tuple(parts), evidence, cost)
 
 
-def _unscored(
-    requests: Sequence[QuestionRequest], missing: int, evidence: Mapping[str, object], cost: float | None
-) -> Unscored:
-    """Explain by the first request without a valid answer why there is no verdict."""
-    count = sum(len(one.questions) for one in requests)
-    first, why = next((one, one.answer) for one in requests if isinstance(one.answer, NoValidAnswer))
-    which = f" ({first.questions[0].question})" if len(first.questions) == 1 else ""
-    return Unscored(why.reason, f"{missing} of {count} questions have no answer{which}: {why.detail}", evidence, cost)
+# --- graphs
 
 
-def _served(requests: Sequence[QuestionRequest]) -> dict[str, object]:
-    """Return what the requests were served by; a list of all values where they differ."""
-    found: dict[str, list[Setting]] = {}
-    for one in requests:
-        for name, value in one.answer.served.items() if isinstance(one.answer, ValidAnswer) else ():
-            if value not in found.setdefault(name, []):
-                found[name].append(value)
-    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+class QuestionGraphJudge(YesNoJudge):
+    """Ask a chat model the questions of an item, parents before the questions that depend on them.
+
+    An image passes if every question has its expected answer; its score is the weighted mean. It has a verdict only if
+    every question that was asked has an answer that is yes or no. With all questions in one request, those whose
+    parents failed are answered too, and count as failed all the same. Where zeroing is direct (see `Zeroing`), every
+    question is asked, because the own answer of a parent decides.
+
+    Evidence is that of `YesNoJudge`; `skipped`: the questions that were not asked, with the parent that failed; and
+    with a text reader, `by_reader`: see `put_text_beside`.
+    """
+
+    rules: ClassVar[Mapping[str, Setting]] = {"judging_rules": 1, "failed_parents": "count as failed"}
+
+    def __init__(
+        self,
+        chat: ChatModel,
+        *,
+        requests: QuestionRequests = "each question",
+        zeroing: Zeroing | None = None,
+        prompts: Path | None = None,
+        by_text: TextJudge | None = None,
+    ) -> None:
+        super().__init__(chat, requests=requests, prompts=prompts)
+        if zeroing is not None:
+            check_option("zeroing", zeroing, get_args(Zeroing))
+            self._options["zeroing"] = zeroing
+        self._zeroing = zeroing
+        self._by_text = by_text
+        if by_text is not None:
+            self._options |= {f"reader_{key}": value for key, value in by_text.settings.items() if key != "reader"}
+            self._options["reader"] = by_text.name
+
+    @property
+    def chat(self) -> ChatModel:
+        """The chat model that is asked."""
+        return self._chat
+
+    def questions(self, item: Item[object]) -> int:
+        """Return how many requests are sent per image of this item, at most."""
+        count = len(item.spec.questions) if isinstance(item.spec, QuestionSpec) else 0
+        return count if self._one_by_one else min(1, count)
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Judge whether every question about the image has its expected answer."""
+        spec = item.spec
+        if not isinstance(spec, QuestionSpec) or not spec.questions:
+            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
+        if any(question.expected not in ("yes", "no") for question in spec.questions):
+            return Unscored(
+                "not understood", f"item {item.id} of {item.suite} asks for a number, and not for yes or no"
+            )
+        verdict = await self._judge_graph(spec if self._zeroing is None else spec.with_zeroing(self._zeroing), image)
+        if self._by_text is None or isinstance(verdict, Unscored):
+            return verdict
+        return await put_text_beside(verdict, spec.questions, self._by_text, image)
+
+    async def _judge_graph(self, spec: QuestionSpec, image: LoadedImage) -> Verdict | Unscored:
+        encoded = await self._encode(image)
+        requests: list[QuestionRequest] = []
+        parts: dict[str, Part] = {}
+        verdict = Verdict(False)
+        while wave := [question for question in spec.questions if self._is_next(question, parts, spec)]:
+            questions = [AskedQuestion(question.question, question.category) for question in wave]
+            if self._one_by_one:
+                requests += await self._request_all(encoded, [(question,) for question in questions])
+            else:
+                requests.append(await self._request(encoded, questions))
+            answered = combine_answers(requests)
+            if isinstance(answered, Unscored):
+                return answered
+            verdict = answered
+            parts |= dict(zip((question.id for question in wave), answered.parts[-len(wave) :], strict=True))
+        return graph_verdict(spec, parts, verdict)
+
+    def _is_next(self, question: GraphQuestion, parts: Mapping[str, Part], spec: QuestionSpec) -> bool:
+        """Return whether a question is asked now: before its parents only where all are asked."""
+        if question.id in parts:
+            return False
+        if not self._one_by_one or spec.zeroing == "direct":
+            return True
+        by_id = {parent.id: parent for parent in spec.questions}
+        return all(parent in parts and _is_met(by_id[parent], parts[parent]) for parent in question.parents)
+
+
+def _is_met(question: GraphQuestion, part: Part) -> bool:
+    return (part.score >= 0.5) == (question.expected == "yes")
+
+
+def graph_verdict(spec: QuestionSpec, answered: Mapping[str, Part], verdict: Verdict) -> Verdict:
+    """Return the verdict on all questions of an item, given the parts of those that were answered, by their ids."""
+    by_id = {question.id: question for question in spec.questions}
+    met = {name: _is_met(by_id[name], part) for name, part in answered.items()}
+    failed_by = spec.failed_parents(met)
+    parts: list[Part] = []
+    skipped: list[dict[str, str]] = []
+    for question in spec.questions:
+        part = answered.get(question.id)
+        if question.id in failed_by:
+            parent = by_id[failed_by[question.id]]
+            status = "not asked" if part is None or spec.zeroing == "transitive" else "counts as failed"
+            reason = f"{status}, because this failed: {parent.question}"
+            parts.append(Part(question.question, question.category, 0.0, question.weight, reason=reason))
+            skipped.append({"question": question.question, "failed": parent.question})
+            continue
+        assert part is not None, "what is not skipped was asked"
+        if question.expected == "no":  # the score and the probability are those of the answer that is good
+            soft = None if part.p_yes is None else 1 - part.p_yes
+            part = replace(part, score=1 - part.score, p_yes=soft)
+        parts.append(replace(part, weight=question.weight, about=()))
+    evidence = {**verdict.evidence, "skipped": skipped} if skipped else verdict.evidence
+    passed = not failed_by and all(met.get(question.id, False) for question in spec.questions)
+    return replace(verdict, passed=passed, parts=tuple(parts), evidence=evidence)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from formalimg.benchmarks.formal.spec import FormulaSpec
-from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.drawing.icon_scene import FailedLayoutError, read_layout, read_written_layout
-from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage, judged_formula
+from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage, find_formula
 from formalimg.logic.errors import FormulaError
-from formalimg.logic.soft_score.best_binding import BestBinding, ClauseResult, PreparedFormula, prepare_formula
+from formalimg.logic.soft_score.best_binding import BestBinding, ClauseResult, prepare_formula
 from formalimg.logic.syntax import Formula, atoms
 from formalimg.logic.verification import Verification
 from formalimg.scenes.objects import SceneError
@@ -55,8 +55,8 @@ class SceneJudge:
     @property
     def settings(self) -> Mapping[str, Setting]:
         """The settings of the grounder, the semantics of `forall`, and the version of the rules."""
-        own: dict[str, Setting] = {} if self.relations == "recorded" else {"relations": self.relations}
-        return {**self.grounder.settings, "semantics": "strict", "judging_rules": RULES, **own}
+        relations: dict[str, Setting] = {} if self.relations == "recorded" else {"relations": self.relations}
+        return {**self.grounder.settings, "semantics": "strict", "judging_rules": RULES, **relations}
 
     @property
     def price(self) -> Price:
@@ -73,18 +73,18 @@ class SceneJudge:
     def questions(self, item: Item[object]) -> int:
         """Return how many requests to a chat model are sent per image of this item."""
         count = getattr(self.grounder, "questions", None)
-        spec = judged_formula(item) if count else None
+        spec = find_formula(item) if count else None
         return count(spec.object_classes) if count and isinstance(spec, FormulaSpec) else 0
 
     def unknown_classes(self, item: Item[object]) -> tuple[str, ...]:
         """Return the classes of this item that the grounder cannot look for; its images will be unscored."""
         unknown = getattr(self.grounder, "unknown_classes", None)
-        spec = judged_formula(item) if unknown else None
+        spec = find_formula(item) if unknown else None
         return unknown(spec.object_classes) if unknown and isinstance(spec, FormulaSpec) else ()
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge whether the image satisfies the formula of the item."""
-        spec = judged_formula(item)
+        spec = find_formula(item)
         if isinstance(spec, Unscored):
             return spec
         grounding = await self.grounder.ground(image, spec.object_classes)
@@ -114,43 +114,35 @@ def judge_grounding(formula: Formula, grounding: Grounding) -> Verdict | Unscore
             raise
         detail = error.problems[0].message.partition(": say ")[0]  # nobody can tell a judge what is not in the scene
         return Unscored("not understood", detail, evidence, grounding.cost)
-    parts, bindings = _judged_parts(prepared, verification)
-    evidence |= {"explanation": verification.explain(), "bindings": bindings}
-    return Verdict(verification.passed, parts, evidence, grounding.cost)
-
-
-def clause_parts(best: BestBinding, weights: Mapping[str, float] | None = None) -> tuple[Part, ...]:
-    """Return the clauses of a formula as parts of a verdict."""
-    by_kind = weights or {}
-    return tuple([_part(judged, by_kind.get(judged.kind, 1.0)) for judged in best.clauses])
-
-
-def formula_part(verification: Verification) -> Part:
-    """Return the whole formula as one part, for formulas with too many clauses."""
-    formula = verification.formula
-    return Part(str(formula), "formula", float(verification.passed), about=_predicates(formula))
-
-
-def _judged_parts(prepared: PreparedFormula, verification: Verification) -> tuple[tuple[Part, ...], dict[str, int]]:
-    """Return the clauses as parts, with their bindings; the formula as one part if it has too many clauses."""
+    evidence |= {"explanation": verification.explain(), "bindings": {}}
     try:
         best = prepared.best_binding(verification.scene)
     except FormulaError as error:
         if any(problem.kind != "size" for problem in error.problems):
             raise
-        return (formula_part(verification),), {}
-    return clause_parts(best), dict(best.bindings)
+        return Verdict(verification.passed, (formula_part(verification),), evidence, grounding.cost)
+    evidence["bindings"] = dict(best.bindings)
+    return Verdict(verification.passed, clause_parts(best), evidence, grounding.cost)
 
 
-def _part(judged: ClauseResult, weight: float) -> Part:
-    clause, kind, _, why, bindings, *_ = judged
+def clause_parts(best: BestBinding, weights: Mapping[str, float] | None = None) -> tuple[Part, ...]:
+    """Return the clauses of a formula as parts of a verdict."""
+    by_kind = weights or {}
+    return tuple([_clause_part(judged, by_kind.get(judged.kind, 1.0)) for judged in best.clauses])
+
+
+def _clause_part(judged: ClauseResult, weight: float) -> Part:
+    clause, kind, _, explanation, bindings, *_ = judged
     objects = ", ".join([f"?{variable} = {description}" for variable, _, description in bindings])
-    reason = f"{objects}: {why}" if objects and why else objects or why
+    reason = f"{objects}: {explanation}" if objects and explanation else objects or explanation
     return Part(clause.text, kind, judged.score, weight, clause.predicates, reason)
 
 
-def _predicates(formula: Formula) -> tuple[str, ...]:
-    return tuple(sorted({atom.predicate for atom in atoms(formula)}))
+def formula_part(verification: Verification) -> Part:
+    """Return the whole formula as one part, for formulas with too many clauses."""
+    formula = verification.formula
+    predicates = tuple(sorted({atom.predicate for atom in atoms(formula)}))
+    return Part(str(formula), "formula", float(verification.passed), about=predicates)
 
 
 @dataclass(frozen=True)
@@ -167,7 +159,7 @@ class LayoutJudge:
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge whether the layout satisfies the formula of the item."""
-        spec = judged_formula(item)
+        spec = find_formula(item)
         if isinstance(spec, Unscored):
             return spec
         try:
@@ -206,5 +198,5 @@ class PublishedLayoutJudge:
 
 async def judge_written_layout(item: Item[object], objects: object) -> Verdict | Unscored:
     """Return the published verdict on objects as they were written; None in their place if they cannot be read."""
-    verdict = await asyncio.to_thread(suite_of(item.suite).judge_layout, item, objects)
+    verdict = await asyncio.to_thread(get_suite(item.suite).judge_layout, item, objects)
     return verdict or Unscored("not understood", f"{item.suite} has no published verdicts on layouts")

@@ -9,10 +9,9 @@ from typing import NamedTuple
 from formalimg.language.lexicon import SuiteLexicon, plural_measure
 from formalimg.logic.syntax import And, Atom, Count, Value, Variable
 from formalimg.logic.vocabulary import Vocabulary
-from formalimg.scenes.objects import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES
+from formalimg.scenes.objects import ATTRIBUTE_KINDS, ATTRIBUTE_PREDICATES, NO_WORD
 from formalimg.scenes.scene import Scene
 
-_NO_WORD = "other"
 _ALTERNATIVES = ("color", "material", "shape")
 """Attributes of which an object has only one, so that another word says that the first is wrong."""
 
@@ -33,10 +32,6 @@ class ScenePhrases:
     lexicon: SuiteLexicon
     vocabulary: Vocabulary | None  # what kind of attribute a word is; None if the suite has no vocabulary
 
-    def verb(self, label: str) -> str:
-        """Return the form of "is" behind the bare noun of a class."""
-        return "are" if self.lexicon.nouns[label].many else "is"
-
     def bare(self, label: str, adjectives: Sequence[Atom] = ()) -> str:
         """Return the noun of a class without an article: "red cup", "scissors"."""
         return " ".join([*map(self.before, adjectives), self.lexicon.nouns[label].text])
@@ -51,11 +46,11 @@ class ScenePhrases:
         obj = self.scene.objects[number]
         if obj.label not in self.lexicon.nouns:
             return None
-        noun, verb = self.bare(obj.label), self.verb(obj.label)
-        same = [other for other in self.scene.objects if other.label == obj.label]
-        if len(same) == 1:
+        noun, verb = self.bare(obj.label), "are" if self.lexicon.nouns[obj.label].many else "is"
+        colors = [same.color for same in self.scene.objects if same.label == obj.label]
+        if len(colors) == 1:
             return DefiniteObject(f"the {noun}", verb)
-        if obj.color in (None, _NO_WORD) or [other.color for other in same].count(obj.color) > 1:
+        if obj.color in (None, NO_WORD) or colors.count(obj.color) > 1:
             return None
         return DefiniteObject(f"the {obj.color} {noun}", verb)
 
@@ -71,7 +66,7 @@ class ScenePhrases:
                 return (entry and entry.before) or ""
         return ""
 
-    def said(self, atom: Atom) -> str:
+    def predicate(self, atom: Atom) -> str:
         """Return what follows "is": "red", "in the center of the image", "to the left of"."""
         match atom.arguments:
             case (_, Value(word)):
@@ -89,11 +84,11 @@ class ScenePhrases:
         match atom.arguments:
             case (_, Value(word)):
                 kind = ATTRIBUTE_PREDICATES.get(atom.predicate) or self._attribute_kind(word)
-                found = self.scene.objects[number].values(kind) if kind in _ALTERNATIVES else []
-                wanted = self.before(atom)
-                if len(found) == 1 and found[0] not in (word, _NO_WORD) and wanted:
-                    other = self.before(Atom(atom.predicate, (atom.arguments[0], Value(found[0]))))
-                    return f"{other}, not {wanted}" if other else ""
+                values = self.scene.objects[number].values(kind) if kind in _ALTERNATIVES else []
+                expected = self.before(atom)
+                if len(values) == 1 and values[0] not in (word, NO_WORD) and expected:
+                    actual = self.before(Atom(atom.predicate, (atom.arguments[0], Value(values[0]))))
+                    return f"{actual}, not {expected}" if actual else ""
         return ""
 
     def _attribute_kind(self, word: str) -> str:
@@ -113,21 +108,21 @@ class ScenePhrases:
                 case Atom(_, (variable, Value())) if variable == count.variable and self.before(part):
                     adjectives.append(part)
                 case Atom(_, (variable,)) if variable == count.variable and self.can_say(part):
-                    places.append(self.said(part))
+                    places.append(self.predicate(part))
                 case Atom(_, (variable, Variable(name))) if variable == count.variable and self.can_say(part):
-                    other = self.definite(binding[name]) if name in binding else None
-                    if other is None:
+                    target = self.definite(binding[name]) if name in binding else None
+                    if target is None:
                         return ""
-                    places.append(f"{self.said(part)} {other.text}")
+                    places.append(f"{self.predicate(part)} {target.text}")
                 case _:
                     return ""
         if len(labels) != 1:
             return ""
-        least, most = count.range
-        allowed = "none" if most == 0 else f"at most {most}"
-        needed = f"{'at least ' if most is None else ''}{least} needed" if least else f"{allowed} allowed"
-        where = f" {' and '.join(places)}" if places else ""
-        return f"{self._amount(number, labels[0], adjectives)} found{where}, {needed}"
+        least, maximum = count.range
+        allowed = "none" if maximum == 0 else f"at most {maximum}"
+        needed = f"{'at least ' if maximum is None else ''}{least} needed" if least else f"{allowed} allowed"
+        location = f" {' and '.join(places)}" if places else ""
+        return f"{self._amount(number, labels[0], adjectives)} found{location}, {needed}"
 
     def _amount(self, number: int, label: str, adjectives: Sequence[Atom]) -> str:
         noun = self.lexicon.nouns[label]

@@ -1,16 +1,19 @@
-"""The text judge: questions for text in the image, answered by a text reader and by edit distance."""
+"""The text judge: questions for text in the image, answered by a text reader and by edit distance.
+
+Where a chat model answers the questions, what a reader says of them is stored beside its answers, without effect.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple, get_args
 
 from formalimg._util.text import truncate
 from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec
-from formalimg.judges.base import LoadedImage
-from formalimg.judges.chat_judge import check_option
+from formalimg.judges.base import LoadedImage, TextReader, TextReading
+from formalimg.judges.chat_judge import check_option, total_cost
 from formalimg.judges.text_match import Comparison, TextMatch, TextMatches, match_texts
-from formalimg.judges.text_readers.text_reader import TextReader, TextReading
 from formalimg.language.quoted_text import find_wanted_texts, remove_quoted_texts
 from formalimg.types import Item, Part, Setting, Unscored, Verdict
 
@@ -37,35 +40,27 @@ class TextJudge:
     - `matches`: for each wanted string, the text that comes closest to it, and the distance;
     - `extra`: the lines of text that belong to no wanted string;
     - `not_checked`: what the prompt says besides the text, if it says more.
-
-    Attributes:
-        name, settings, concurrency: as for every judge.
     """
-
-    def __init__(self, reader: TextReader, *, compare: Comparison = "loose", tolerance: float = 0.0) -> None:
-        """Create a judge that reads with this reader."""
-        check_option("compare", compare, get_args(Comparison))
-        self.reader = reader
-        self._compare = compare
-        self._tolerance = tolerance
 
     reads_text = True
 
-    @property
-    def name(self) -> str:
-        """The name of the reader."""
-        return self.reader.name
+    def __init__(self, reader: TextReader, *, compare: Comparison = "loose", tolerance: float = 0.0) -> None:
+        check_option("compare", compare, get_args(Comparison))
+        self.reader = reader
+        self.name = reader.name
+        self._compare = compare
+        self._tolerance = tolerance
 
     @property
     def settings(self) -> Mapping[str, Setting]:
         """The settings of the reader, and how strings are compared."""
-        own: dict[str, Setting] = {
+        options: Mapping[str, Setting] = {
             "reader": self.name,
             "compare": self._compare,
             "tolerance": self._tolerance,
             "text_rules": _RULES,
         }
-        return {**self.reader.settings, **own}
+        return {**self.reader.settings, **options}
 
     @property
     def concurrency(self) -> int:
@@ -75,80 +70,112 @@ class TextJudge:
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Judge whether the image shows the text that the item asks for."""
         spec = item.spec
-        asked = find_text_questions(spec)
-        if isinstance(asked, str) or not isinstance(spec, QuestionSpec):
-            return Unscored("not understood", f"{self.name} reads text only, and {asked}: name a chat model")
+        questions = find_text_questions(spec)
+        if isinstance(questions, str) or not isinstance(spec, QuestionSpec):
+            return Unscored("not understood", f"{self.name} reads text only, and {questions}: name a chat model")
         reading = await self.reader.read(image)
         if isinstance(reading, Unscored):
             return reading
-        found = self.match([text for one in asked for text in one.wanted], reading)
-        evidence = {**self.evidence(found, reading), **_unchecked(item.prompt)}
-        matches = iter(found.matches)
-        parts = {one.question.id: self._part(one, [next(matches) for _ in one.wanted], found) for one in asked}
-        return _verdict(spec, parts, evidence, reading.cost)
+        matches = self.match([text for question in questions for text in question.wanted], reading)
+        remaining = iter(matches.matches)
+        answers = {
+            text_question.question.id: [next(remaining) for _ in text_question.wanted] for text_question in questions
+        }
+        failed_by = spec.failed_parents(
+            {
+                text_question.question.id: self._score(text_question, answers[text_question.question.id]) == 1
+                for text_question in questions
+            }
+        )
+        by_id = {question.id: question for question in spec.questions}
+        parts = []
+        for asked in questions:
+            question = asked.question
+            score = self._score(asked, answers[question.id])
+            reason = "; ".join(describe_match(match, matches) for match in answers[question.id])
+            if question.id in failed_by:
+                score, reason = 0.0, f"counts as failed, because this failed: {by_id[failed_by[question.id]].question}"
+            parts.append(Part(question.question, question.category, score, question.weight, asked.wanted, reason))
+        rest = remove_quoted_texts(item.prompt)
+        not_checked = {"not_checked": rest} if any(map(str.isalnum, rest)) else {}
+        evidence = {**self.evidence(matches, reading), **not_checked}
+        return Verdict(all(part.score == 1 for part in parts), tuple(parts), evidence, reading.cost)
 
-    def match(self, wanted: Sequence[str], reading: TextReading) -> TextMatches:
+    def match(self, texts: Sequence[str], reading: TextReading) -> TextMatches:
         """Compare wanted strings with what was read."""
-        return match_texts(wanted, reading.lines, self._compare)
+        return match_texts(texts, reading.lines, self._compare)
 
     def shows(self, match: TextMatch) -> bool:
         """Return whether a wanted string counts as shown."""
         return match.distance <= self._tolerance
 
-    def evidence(self, found: TextMatches, reading: TextReading) -> dict[str, object]:
+    def evidence(self, matches: TextMatches, reading: TextReading) -> dict[str, object]:
         """Return what was read, as plain data."""
-        text = [{"text": one.text, "box": list(one.box), "confidence": one.confidence} for one in reading.lines]
-        matches = [{"asked": one.wanted, "read": one.text, "distance": round(one.distance, 4)} for one in found.matches]
-        more = {"extra": list(found.extra)} if found.extra else {}
-        return {**reading.evidence, "reader": self.name, "text": text, "matches": matches, **more}
+        text = [{"text": line.text, "box": list(line.box), "confidence": line.confidence} for line in reading.lines]
+        listed = [
+            {"asked": match.wanted, "read": match.text, "distance": round(match.distance, 4)}
+            for match in matches.matches
+        ]
+        more = {"extra": list(matches.extra)} if matches.extra else {}
+        return {**reading.evidence, "reader": self.name, "text": text, "matches": listed, **more}
 
-    def _part(self, asked: TextQuestion, matches: Sequence[TextMatch], found: TextMatches) -> Part:
-        """Return the part of a question, as if no other had failed it."""
-        question, is_shown = asked.question, all(map(self.shows, matches))
-        score = 1.0 if is_shown else sum(match.score for match in matches) / len(matches)
-        if question.expected == "no":
-            score = float(not is_shown)
-        reason = "; ".join(describe_match(match, found) for match in matches)
-        return Part(question.question, question.category, score, question.weight, asked.wanted, reason)
+    def _score(self, text_question: TextQuestion, matches: Sequence[TextMatch]) -> float:
+        """Return the score of a question, as if no other had failed it."""
+        is_shown = all(map(self.shows, matches))
+        if text_question.question.expected == "no":
+            return float(not is_shown)
+        return 1.0 if is_shown else sum(match.score for match in matches) / len(matches)
 
 
 def find_text_questions(spec: object) -> list[TextQuestion] | str:
     """Return the questions of an item with the strings they ask for; unless all ask for text alone, why not."""
     if not isinstance(spec, QuestionSpec) or not spec.questions:
         return "the item asks for none"
-    asked = [TextQuestion(one, find_wanted_texts(one.question)) for one in spec.questions]
-    others = [one.question for one in asked if not one.wanted or one.question.expected not in ("yes", "no")]
-    if not others:
-        return asked
-    if [one.category for one in others] == ["whole"]:
+    questions = [TextQuestion(question, find_wanted_texts(question.question)) for question in spec.questions]
+    rest = [
+        text_question.question
+        for text_question in questions
+        if not text_question.wanted or text_question.question.expected not in ("yes", "no")
+    ]
+    if not rest:
+        return questions
+    if [question.category for question in rest] == ["whole"]:
         return "the prompt has no text in quotes"
-    example = truncate(others[0].question, 80, 20)
-    return f"{len(others)} of {len(asked)} questions ask for more, such as {example!r}"
+    example = truncate(rest[0].question, 80, 20)
+    return f"{len(rest)} of {len(questions)} questions ask for more, such as {example!r}"
 
 
-def describe_match(match: TextMatch, found: TextMatches) -> str:
+def describe_match(match: TextMatch, matches: TextMatches) -> str:
     """Return in words what was read in place of a wanted string: its misspelling, or else what no other string is."""
-    read = match.text if match.is_near else truncate(" / ".join(found.extra), _MOST_SHOWN, 20)
+    read = match.text if match.is_near else truncate(" / ".join(matches.extra), _MOST_SHOWN, 20)
     if read:
         return f"reads {read}, asked {match.wanted}"
-    return f"{'no such text' if found.text else 'no text'} found, asked {match.wanted}"
+    return f"{'no such text' if matches.text else 'no text'} found, asked {match.wanted}"
 
 
-def _unchecked(prompt: str) -> dict[str, object]:
-    rest = remove_quoted_texts(prompt)
-    return {"not_checked": rest} if any(map(str.isalnum, rest)) else {}
-
-
-def _verdict(
-    spec: QuestionSpec, parts: Mapping[str, Part], evidence: Mapping[str, object], cost: float | None
+async def put_text_beside(
+    verdict: Verdict, questions: Sequence[GraphQuestion], judge: TextJudge, image: LoadedImage
 ) -> Verdict:
-    met = {name: part.score == 1 for name, part in parts.items()}
-    failed_by = spec.failed_parents(met)
-    by_id = {one.id: one for one in spec.questions}
-    final = []
-    for name, part in parts.items():
-        if name in failed_by:
-            reason = f"counts as failed, because this failed: {by_id[failed_by[name]].question}"
-            part = Part(part.name, part.kind, 0.0, part.weight, part.about, reason)
-        final.append(part)
-    return Verdict(all(part.score == 1 for part in final), tuple(final), evidence, cost)
+    """Return a verdict whose reasons also say what a reader reads, where a question asks for text and nothing else.
+
+    The evidence `by_reader` has the name of the reader, what it read, and for each question whether by it the image
+    shows the text; None where the question asks for more.
+    """
+    texts_of_questions = [find_wanted_texts(question.question) for question in questions]
+    if not any(texts_of_questions):
+        return verdict
+    reading = await judge.reader.read(image)
+    cost = total_cost((verdict.cost, reading.cost))
+    if isinstance(reading, Unscored):
+        by_reader: dict[str, object] = {"reader": judge.name, "unscored": reading.detail or reading.reason}
+        return replace(verdict, evidence={**verdict.evidence, "by_reader": by_reader}, cost=cost)
+    result = judge.match([text for texts in texts_of_questions for text in texts], reading)
+    remaining = iter(result.matches)
+    parts, answers = [], []
+    for part, texts in zip(verdict.parts, texts_of_questions, strict=True):
+        matches = [next(remaining) for _ in texts]
+        answers.append(all(map(judge.shows, matches)) if matches else None)
+        reason = "; ".join([part.reason, *(f"{judge.name} {describe_match(match, result)}" for match in matches)])
+        parts.append(replace(part, reason=reason) if matches else part)
+    by_reader = {**judge.evidence(result, reading), "answers": answers}
+    return replace(verdict, parts=tuple(parts), evidence={**verdict.evidence, "by_reader": by_reader}, cost=cost)

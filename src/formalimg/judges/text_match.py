@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from formalimg._util.edit_distance import edit_distance
-from formalimg.judges.text_readers.text_reader import TextLine
+from formalimg.judges.base import TextLine
 from formalimg.scenes.objects import Box
 
 Comparison: TypeAlias = Literal["loose", "strict"]
@@ -74,37 +74,36 @@ def normalize_text(text: str, comparison: Comparison = "loose") -> str:
     Loose: without case, accents of Latin letters, and punctuation at the ends.
     """
     plain = unicodedata.normalize("NFKC", text.translate(_SIGNS)).translate(_SIGNS)
-    visible = "".join(one for one in plain if not one.isspace() and unicodedata.category(one) not in ("Cc", "Cf"))
+    visible = "".join(char for char in plain if not char.isspace() and unicodedata.category(char) not in ("Cc", "Cf"))
     if comparison == "strict":
         return visible
     folded = _without_accents(visible).casefold()
     return folded.strip(_ENDS) or folded
 
 
-def match_texts(wanted: Sequence[str], lines: Sequence[TextLine], comparison: Comparison = "loose") -> TextMatches:
+def match_texts(string: Sequence[str], lines: Sequence[TextLine], comparison: Comparison = "loose") -> TextMatches:
     """Find the words of an image that come closest to each wanted string."""
     ordered = reading_order(lines)
     page = _Page(ordered, comparison)
-    found = [page.find(one) for one in wanted]
-    covered = {word for match, words in found if match.is_near for word in words}
+    results = [page.find(text) for text in string]
+    covered = {word for match, words in results if match.is_near for word in words}
     extra = (
         _join_words(word for index, word in enumerate(words) if _Word(number, index) not in covered)
         for number, words in enumerate(page.words)
     )
     texts = " ".join(line.text for line in ordered)
-    return TextMatches(tuple(match for match, _ in found), tuple(filter(None, extra)), texts)
+    return TextMatches(tuple(match for match, _ in results), tuple(filter(None, extra)), texts)
 
 
 def reading_order(lines: Sequence[TextLine]) -> list[TextLine]:
     """Return lines in reading order: rows from the top, each from the left."""
     rows: list[list[TextLine]] = []
-    for line in sorted(lines, key=lambda one: one.box.center_y):
+    for line in sorted(lines, key=lambda line: line.box.center_y):
         row = next((row for row in rows if _share_a_row(row[0].box, line.box)), None)
         if row is None:
-            rows.append([line])
-        else:
-            row.append(line)
-    return [line for row in rows for line in sorted(row, key=lambda one: one.box.xmin)]
+            rows.append(row := [])
+        row.append(line)
+    return [line for row in rows for line in sorted(row, key=lambda line: line.box.xmin)]
 
 
 class _Page:
@@ -114,24 +113,24 @@ class _Page:
         self.words = [_WORDS.findall(line.text) for line in lines]
         self._comparison = comparison
         self._lengths = [[len(normalize_text(word, "strict")) for word in words] for words in self.words]
-        self._next = [_successors(lines, number) for number in range(len(lines))]
+        self._next = [_find_successors(lines, number) for number in range(len(lines))]
 
-    def find(self, wanted: str) -> tuple[TextMatch, tuple[_Word, ...]]:
+    def find(self, string: str) -> tuple[TextMatch, tuple[_Word, ...]]:
         """Return the run of words that comes closest to a string; of equally close ones the first."""
-        target = normalize_text(wanted, self._comparison)
-        best = TextMatch(wanted, "", 1.0)
+        target = normalize_text(string, self._comparison)
+        best = TextMatch(string, "", 1.0)
         words: tuple[_Word, ...] = ()
-        seen: set[str] = set()
+        tried: set[str] = set()
         for run in self._runs(2 * max(len(target), 1)):
-            text = self._join(run)
+            text = _join_words(self.words[word.line][word.position] for word in run)
             compared = normalize_text(text, self._comparison)
             longest = max(len(target), len(compared))
-            if compared in seen or abs(len(target) - len(compared)) >= best.distance * longest:
+            if compared in tried or abs(len(target) - len(compared)) >= best.distance * longest:
                 continue
-            seen.add(compared)
+            tried.add(compared)
             distance = edit_distance(target, compared) / longest
             if distance < best.distance:
-                best = TextMatch(wanted, text, distance, tuple(dict.fromkeys(word.line for word in run)))
+                best = TextMatch(string, text, distance, tuple(dict.fromkeys(word.line for word in run)))
                 words = run
             if distance == 0:
                 break
@@ -155,22 +154,19 @@ class _Page:
                 if following not in visited:
                     yield from self._extend(run, length, following, 0, (*visited, following), longest)
 
-    def _join(self, run: Sequence[_Word]) -> str:
-        return _join_words(self.words[line][position] for line, position in run)
 
-
-def _successors(lines: Sequence[TextLine], number: int) -> tuple[int, ...]:
+def _find_successors(lines: Sequence[TextLine], number: int) -> tuple[int, ...]:
     """Return the lines that may go on from a line: the next in reading order, the nearest below and on the right."""
     box = lines[number].box
-    others = [(other, line.box) for other, line in enumerate(lines) if other != number]
-    right = [(at.xmin - box.xmax, other) for other, at in others if _share_a_row(box, at) and at.center_x > box.xmax]
+    rest = [(index, line.box) for index, line in enumerate(lines) if index != number]
+    right = [(at.xmin - box.xmax, index) for index, at in rest if _share_a_row(box, at) and at.center_x > box.xmax]
     below = [
-        (at.center_y - box.center_y, other)
-        for other, at in others
-        if at.center_y > box.ymax and _overlap(box.xmin, box.xmax, at.xmin, at.xmax) >= 0.5
+        (at.center_y - box.center_y, index)
+        for index, at in rest
+        if at.center_y > box.ymax and _overlap_share(box.xmin, box.xmax, at.xmin, at.xmax) >= 0.5
     ]
     following = [number + 1] if number + 1 < len(lines) else []
-    nearest = [min(found)[1] for found in (below, right) if found]
+    nearest = [min(distances)[1] for distances in (below, right) if distances]
     return tuple(dict.fromkeys(following + nearest))
 
 
@@ -179,10 +175,10 @@ def _join_words(words: Iterable[str]) -> str:
 
 
 def _share_a_row(first: Box, second: Box) -> bool:
-    return _overlap(first.ymin, first.ymax, second.ymin, second.ymax) >= 0.5
+    return _overlap_share(first.ymin, first.ymax, second.ymin, second.ymax) >= 0.5
 
 
-def _overlap(low: float, high: float, other_low: float, other_high: float) -> float:
+def _overlap_share(low: float, high: float, other_low: float, other_high: float) -> float:
     """Return how much of the shorter of two intervals the other one covers."""
     shorter = min(high - low, other_high - other_low)
     return (min(high, other_high) - max(low, other_low)) / shorter if shorter > 0 else 0.0
@@ -190,8 +186,5 @@ def _overlap(low: float, high: float, other_low: float, other_high: float) -> fl
 
 def _without_accents(text: str) -> str:
     """Return a text whose Latin letters have no accents; other scripts keep their marks, which are letters there."""
-    kept = []
-    for character in text:
-        base = unicodedata.normalize("NFD", character)[0]
-        kept.append(base if base.isascii() else character)
-    return "".join(kept)
+    bases = [(character, unicodedata.normalize("NFD", character)[0]) for character in text]
+    return "".join(base if base.isascii() else character for character, base in bases)

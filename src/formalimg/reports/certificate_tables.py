@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from formalimg.errors import FormalimgError
-from formalimg.judges.certificates.certificate import CountedShare, JudgeCertificate
-from formalimg.judges.certificates.certified_errors import certified_errors
+from formalimg.judges.certificates.certificate import CountedShare, JudgeCertificate, certified_errors
 from formalimg.reports.comparison_model import Comparison, RunRow, Section
 from formalimg.reports.tables.format import join_names
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow

@@ -20,10 +20,10 @@ from formalimg.benchmarks.prompt_formulas import read_formula
 from formalimg.benchmarks.questions.spec import GraphQuestion
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
+from formalimg.judges.base import TextReader
 from formalimg.judges.factory import OCR, open_judge, open_prompt_judge
 from formalimg.judges.prompt_judge import PromptJudge
 from formalimg.judges.text_judge import find_text_questions
-from formalimg.judges.text_readers.text_reader import TextReader
 from formalimg.language.quoted_text import find_quoted_texts
 from formalimg.models.registry import open_chat_model
 from formalimg.runs.config import RunConfig

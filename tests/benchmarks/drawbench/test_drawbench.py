@@ -19,7 +19,7 @@ from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.factory import open_prompt_judge
-from formalimg.judges.grounders.coco_classes import coco_classes
+from formalimg.judges.grounders.detector_files import coco_classes
 from formalimg.runs.reader import open_run
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene

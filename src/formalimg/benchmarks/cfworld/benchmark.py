@@ -28,8 +28,8 @@ from formalimg.types import Judge, Part, Verdict
 
 if TYPE_CHECKING:
     from formalimg.judges.clause_sentences import SceneSentence
-    from formalimg.judges.known_drawings import KnownDrawing
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.preflight import KnownDrawing
+    from formalimg.judges.recorded_judge import RecordedModels
     from formalimg.reports.comparison_model import HowCounted, SeenRun
 
 

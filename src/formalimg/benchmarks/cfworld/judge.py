@@ -27,8 +27,8 @@ from formalimg.judges.factory import open_chat, open_published_chat, require_cha
 from formalimg.types import ChatModel, Item, Judge, Part, Unscored, Verdict
 
 if TYPE_CHECKING:
-    from formalimg.judges.known_drawings import KnownDrawing
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.preflight import KnownDrawing
+    from formalimg.judges.recorded_judge import RecordedModels
 
 ScoreAnswerForm: TypeAlias = Literal["numbered", "published"]
 ANSWERS: tuple[ScoreAnswerForm, ...] = get_args(ScoreAnswerForm)
@@ -305,7 +305,7 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
 
 def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
     """Return two drawings about which the same score is asked; any score will do."""
-    from formalimg.judges import known_drawings as known
+    from formalimg.judges import preflight as known
 
     criteria = "1 if there is a bottle, 0 if there is none."
     question = WeightedQuestion("assessment", "Is there a bottle?", criteria, 1.0)

@@ -21,7 +21,7 @@ from formalimg.benchmarks.cfworld.questions import pair_objects
 from formalimg.benchmarks.cfworld.spec import PASS_THRESHOLD, CounterfactualSpec, WeightedQuestion
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import NoValidAnswer
-from formalimg.judges.published_protocol import Followed, PublishedJudge, attach, system_and_user
+from formalimg.judges.published_protocol import Followed, PublishedJudge, attach_image, system_and_user
 from formalimg.models.base import Attachment, Message
 from formalimg.types import ChatModel, Item, Part, Unscored, Verdict
 
@@ -125,7 +125,7 @@ class PublishedScoreJudge(PublishedJudge):
             label = self._label(self._prompts["prompt_factual"], "image/png")
             parts: tuple[str | Attachment, ...] = (user, replace(jpeg, media_type=label or jpeg.media_type))
         else:
-            parts = (await attach(image), user)
+            parts = (await attach_image(image), user)
         return [Message("system", (system,)), Message("user", parts)] if system else [Message("user", parts)]
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from formalimg.human_eval.agreement.study_tables import OwnStudy, StudyName
     from formalimg.human_eval.protocol import RatingRules
     from formalimg.judges.clause_sentences import SceneSentence
-    from formalimg.judges.known_drawings import KnownDrawing
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.preflight import KnownDrawing
+    from formalimg.judges.recorded_judge import RecordedModels
     from formalimg.models.builtin.drawn_world import DrawnWorld
     from formalimg.models.folder.layouts import ImageLayout
     from formalimg.reports.comparison_model import Comparison, HowCounted, Section, SeenRun

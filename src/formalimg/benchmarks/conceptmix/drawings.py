@@ -12,7 +12,7 @@ from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.scene import DrawnScene
 from formalimg.drawing.truth import DrawnConcept, concept_holds, concept_is_clear, size_items
 from formalimg.errors import FormalimgError
-from formalimg.judges.known_drawings import BOTTLE, BOTTLE_AND_FORK, FORK, KnownDrawing, bottle_and_fork
+from formalimg.judges.preflight import BOTTLE, BOTTLE_AND_FORK, FORK, KnownDrawing, bottle_and_fork
 from formalimg.models.builtin.drawn_world import DrawnWorld, Meaning, MisreadRates, WorldNoun
 from formalimg.types import Item, Part, Unscored, Verdict
 

@@ -10,13 +10,13 @@ from formalimg.benchmarks.conceptmix.spec import ConceptSpec, RequestedConcept
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import NoValidAnswer, total_cost
 from formalimg.judges.factory import open_chat, open_published_chat, require_chat
-from formalimg.judges.published_protocol import Followed, PublishedJudge, WordAnswer, attach
+from formalimg.judges.published_protocol import Followed, PublishedJudge, WordAnswer, attach_image
 from formalimg.judges.question_judge import REQUESTS, AskedQuestion, YesNoJudge, combine_answers
 from formalimg.models.base import Message
 from formalimg.types import ChatModel, Item, Judge, Part, Setting, Unscored, Verdict
 
 if TYPE_CHECKING:
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.recorded_judge import RecordedModels
 
 
 _OPTIONS = ("requests", "prompts")
@@ -84,7 +84,7 @@ class PublishedQuestionJudge(PublishedJudge):
         if isinstance(concepts, Unscored):
             return concepts
         prompt = self._prompts["prompt"]
-        attachment = await attach(image, self._label(prompt, "image/jpeg"))
+        attachment = await attach_image(image, self._label(prompt, "image/jpeg"))
         parts: list[Part] = []
         answers: list[dict[str, object]] = []
         cost: float | None = 0.0

@@ -20,7 +20,7 @@ from formalimg.benchmarks.prompt_formulas import read_formula
 from formalimg.benchmarks.questions.spec import QuestionSpec, text_questions, whole_question
 from formalimg.benchmarks.record import ItemFindings
 from formalimg.errors import FormalimgError
-from formalimg.judges.grounders.coco_classes import coco_classes
+from formalimg.judges.grounders.detector_files import coco_classes
 from formalimg.language.quoted_text import find_quoted_texts
 from formalimg.types import Item
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from formalimg.benchmarks.export.sheets import Datasheet
     from formalimg.benchmarks.synthesis import Synthesis
     from formalimg.human_eval.protocol import RatingRules
-    from formalimg.judges.known_drawings import KnownDrawing
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.preflight import KnownDrawing
+    from formalimg.judges.recorded_judge import RecordedModels
     from formalimg.models.builtin.drawn_world import DrawnWorld
     from formalimg.reports.comparison_model import Comparison, HowCounted, Section, SeenRun
     from formalimg.reports.figures.svg import Figure

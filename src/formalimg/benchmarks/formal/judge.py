@@ -12,8 +12,8 @@ from formalimg.logic.parser import parse
 from formalimg.types import Benchmark, Item, Judge
 
 if TYPE_CHECKING:
-    from formalimg.judges.known_drawings import KnownDrawing
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.preflight import KnownDrawing
+    from formalimg.judges.recorded_judge import RecordedModels
 
 _CLAUSE_OPTIONS = ("decide", "answers", "prompts")
 
@@ -58,7 +58,7 @@ def reopen_judge(suite: Benchmark, recorded: RecordedModels) -> Judge:
 
 def preflight_drawings(suite: Benchmark) -> tuple[KnownDrawing, KnownDrawing]:
     """Return two drawings: where is the bottle, or is there one, and is there a fork."""
-    from formalimg.judges import known_drawings as known
+    from formalimg.judges import preflight as known
 
     if suite.is_grounded:
         spec = FormulaSpec.of(parse(f"(exists ?x (and (Is ?x '{known.BOTTLE}') (Has ?x 'red')))"))

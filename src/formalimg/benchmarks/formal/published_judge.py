@@ -14,7 +14,7 @@ from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import NoValidAnswer, total_cost
 from formalimg.judges.clause_judge import normalize_clause
-from formalimg.judges.published_protocol import Followed, PublishedJudge, attach
+from formalimg.judges.published_protocol import Followed, PublishedJudge, attach_image
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.prenex import PrenexForm, to_prenex
 from formalimg.logic.syntax import atoms
@@ -51,7 +51,7 @@ class PublishedSceneJudge(PublishedJudge):
         if not isinstance(spec, FormulaSpec) or not spec.object_classes:
             return Unscored("not understood", f"item {item.id} of {item.suite} has no formula that names a class")
         prompt = self._prompts["prompt"]
-        attachment = await attach(image, self._label(prompt, "image/jpeg"))
+        attachment = await attach_image(image, self._label(prompt, "image/jpeg"))
         objects: list[object] = []
         answers: list[dict[str, object]] = []
         cost: float | None = 0.0
@@ -108,7 +108,7 @@ class PublishedClauseJudge(PublishedJudge):
             return Unscored("not understood", error.problems[0].message)
         prompt = self._prompts["prompt"]
         text = prompt.fill({"words": item.prompt, "formula": spec.lifted or prenex.text})
-        attachment = await attach(image, self._label(prompt, "image/png"))
+        attachment = await attach_image(image, self._label(prompt, "image/png"))
         reply = await self._ask([Message("user", (text, attachment))], ConstraintAnswer)
         if isinstance(reply, NoValidAnswer):
             return Unscored(reply.reason, reply.detail, {"answers": list(reply.raw)}, reply.cost)

@@ -24,8 +24,8 @@ from formalimg.types import Judge, Part, Unscored, Verdict
 if TYPE_CHECKING:
     from formalimg.drawing.scene import DrawnScene
     from formalimg.judges.clause_sentences import SceneSentence
-    from formalimg.judges.known_drawings import KnownDrawing
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.preflight import KnownDrawing
+    from formalimg.judges.recorded_judge import RecordedModels
     from formalimg.reports.comparison_model import HowCounted, SeenRun
     from formalimg.scenes.scene import Scene
 

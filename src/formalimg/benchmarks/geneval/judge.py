@@ -18,16 +18,16 @@ from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage
 from formalimg.judges.box_rules import (
     ColorReading,
     ProfileVerdict,
-    colored_objects,
-    confidences,
     logic_verdict,
+    name_colors,
     open_rule_grounder,
     pixel_detections,
     read_color_options,
+    read_confidences,
 )
 from formalimg.judges.chat_judge import check_option
 from formalimg.judges.factory import ICONS
-from formalimg.judges.known_drawings import BOTTLE, RED_BOTTLE, KnownDrawing, two_things
+from formalimg.judges.preflight import BOTTLE, RED_BOTTLE, KnownDrawing, two_things
 from formalimg.logic.errors import FormulaError
 from formalimg.models.options import Options
 from formalimg.models.pricing import Price, price_of
@@ -38,8 +38,8 @@ from formalimg.types import Grounder, Item, Judge, Part, Setting, Unscored, Verd
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from formalimg.judges.grounders.clip_colors import ClipColors
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.grounders.colors import ClipColors
+    from formalimg.judges.recorded_judge import RecordedModels
 
 RuleProfile: TypeAlias = Literal["official", "strict", "logic"]
 RULE_PROFILES: tuple[RuleProfile, ...] = get_args(RuleProfile)
@@ -129,8 +129,8 @@ class ObjectJudge:
         if len(grounding.scene) > MAX_OBJECTS:
             detail = f"{len(grounding.scene):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"
             return Unscored("not understood", detail, {}, grounding.cost)
-        objects = colored_objects(spec, grounding.scene.objects, image, self.colors, self.clip)
-        scores = confidences(grounding)
+        objects = name_colors(spec, grounding.scene.objects, image, self.colors, self.clip)
+        scores = read_confidences(grounding)
         evidence: dict[str, object] = {
             "scene": Scene.of(objects).to_json(),
             "confidence": grounding.confidence,

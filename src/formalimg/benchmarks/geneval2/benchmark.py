@@ -11,7 +11,7 @@ from formalimg.benchmarks.record import ItemFindings
 from formalimg.types import Item, Judge, Table
 
 if TYPE_CHECKING:
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.recorded_judge import RecordedModels
     from formalimg.reports.comparison_model import HowCounted, SeenRun
 
 

@@ -17,13 +17,13 @@ from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import total_cost
 from formalimg.judges.factory import DETECTORS, open_grounder, require_chat
-from formalimg.judges.word_judge import WordJudge, open_word_chat
+from formalimg.judges.published_protocol import WordJudge, open_word_chat
 from formalimg.scenes.objects import SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.types import ChatModel, Grounder, Item, Judge, Part, Setting, Unscored, Verdict
 
 if TYPE_CHECKING:
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.recorded_judge import RecordedModels
 
 _BOX_RULES = 1
 """The version of the rules from boxes to answers: raise it whenever one may come out differently."""
@@ -92,7 +92,7 @@ class PublishedWordJudge(WordJudge):
             return {"by_boxes": {**result, "unscored": grounding.detail or grounding.reason}}, grounding.cost
         scene = grounding.scene
         if self._pixels:
-            from formalimg.judges.grounders.pixel_colors import color_in
+            from formalimg.judges.grounders.colors import color_in
 
             named = [color_in(image.pil, obj.box).name for obj in scene.objects]
             scene = Scene.of(

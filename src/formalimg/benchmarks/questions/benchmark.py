@@ -14,8 +14,8 @@ from formalimg.types import Benchmark, Item, Judge, Table
 if TYPE_CHECKING:
     from formalimg.benchmarks.export.sheets import Datasheet
     from formalimg.human_eval.protocol import RatingRules
-    from formalimg.judges.known_drawings import KnownDrawing
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.preflight import KnownDrawing
+    from formalimg.judges.recorded_judge import RecordedModels
     from formalimg.models.folder.layouts import ImageLayout
     from formalimg.reports.comparison_model import HowCounted, SeenRun
 

@@ -25,8 +25,8 @@ from formalimg.logic.parser import parse
 from formalimg.types import Item, Judge
 
 if TYPE_CHECKING:
-    from formalimg.judges.known_drawings import KnownDrawing
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.preflight import KnownDrawing
+    from formalimg.judges.recorded_judge import RecordedModels
 
 _VOCABULARY = "natural"
 """The vocabulary of the formula that a grounder is tried with."""
@@ -60,7 +60,7 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
     """Return the judge of recorded settings that goes by what is on record."""
     from formalimg.judges.chat_judge import check_option
     from formalimg.judges.clause_judge import ClauseJudge
-    from formalimg.judges.question_graph_judge import QuestionGraphJudge
+    from formalimg.judges.question_judge import QuestionGraphJudge
 
     settings = recorded.settings
     if "protocol" in settings:
@@ -88,7 +88,7 @@ def _reopen_text_judge(recorded: RecordedModels) -> TextJudge | None:
 
 def preflight_drawings(suite: str, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
     """Return two drawings: where is the bottle, of a grounder; of other judges, whether there is one, and a fork."""
-    from formalimg.judges import known_drawings as known
+    from formalimg.judges import preflight as known
 
     if isinstance(judge, PromptJudge) and judge.reads_text:
         return known.two_texts(suite)

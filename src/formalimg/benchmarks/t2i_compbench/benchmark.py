@@ -11,8 +11,8 @@ from formalimg.benchmarks.record import ItemFindings
 from formalimg.types import Item, Judge, Table
 
 if TYPE_CHECKING:
-    from formalimg.judges.known_drawings import KnownDrawing
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.preflight import KnownDrawing
+    from formalimg.judges.recorded_judge import RecordedModels
     from formalimg.models.base import Failed, ImageRequest, Refused
     from formalimg.models.folder.layouts import ImageLayout
     from formalimg.reports.comparison_model import HowCounted, SeenRun

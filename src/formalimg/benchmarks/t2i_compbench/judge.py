@@ -21,18 +21,18 @@ from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage
 from formalimg.judges.box_rules import (
     ColorReading,
     ProfileVerdict,
-    colored_objects,
-    confidences,
     logic_verdict,
+    name_colors,
     open_rule_grounder,
     pixel_detections,
     read_color_options,
+    read_confidences,
 )
 from formalimg.judges.chat_judge import check_option
 from formalimg.judges.factory import DETECTORS, GROUNDER_OPTIONS, ICONS
-from formalimg.judges.published_protocol import PublishedReply, WordAnswer
-from formalimg.judges.word_judge import WordJudge, open_word_chat
+from formalimg.judges.published_protocol import WordAnswer, WordJudge, open_word_chat
 from formalimg.logic.errors import FormulaError
+from formalimg.models.base import Answered
 from formalimg.models.options import Options
 from formalimg.models.pricing import Price, price_of
 from formalimg.scenes.scene import Scene
@@ -41,9 +41,9 @@ from formalimg.types import Grounder, Item, Judge, Part, Setting, Unscored, Verd
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    from formalimg.judges.grounders.clip_colors import ClipColors
-    from formalimg.judges.known_drawings import KnownDrawing
-    from formalimg.judges.recorded_models import RecordedModels
+    from formalimg.judges.grounders.colors import ClipColors
+    from formalimg.judges.preflight import KnownDrawing
+    from formalimg.judges.recorded_judge import RecordedModels
 
 CompositionProfile: TypeAlias = Literal["official", "official-code", "logic"]
 COMPOSITION_PROFILES: tuple[CompositionProfile, ...] = get_args(CompositionProfile)
@@ -67,7 +67,7 @@ class PublishedPhraseJudge(WordJudge):
     prompt_folder = Path(__file__).parent / "prompts"
     prompt = "published-phrase-judge"
 
-    def _chance(self, question: GraphQuestion, reply: PublishedReply[WordAnswer]) -> float | None:
+    def _chance(self, question: GraphQuestion, reply: Answered[WordAnswer]) -> float | None:
         return reply.p_yes
 
 
@@ -207,8 +207,8 @@ class CompositionJudge:
             detail = f"{len(grounding.scene):,} objects were found, the limit is {MAX_OBJECTS:,}: look at the answers"
             return Unscored("not understood", detail, {}, grounding.cost)
         detected = grounding.scene.objects
-        objects = detected if requested is None else colored_objects(requested, detected, image, self.colors, self.clip)
-        scores = confidences(grounding)
+        objects = detected if requested is None else name_colors(requested, detected, image, self.colors, self.clip)
+        scores = read_confidences(grounding)
         evidence: dict[str, object] = {"scene": Scene.of(objects).to_json(), "confidence": grounding.confidence}
         if scores:
             evidence["scores"] = scores
@@ -307,7 +307,7 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
 
 def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
     """Return two drawings about which is asked whether there is a bottle, and how many."""
-    from formalimg.judges import known_drawings as known
+    from formalimg.judges import preflight as known
 
     presence = GraphQuestion("1", f"{known.BOTTLE}?", category="object", weight=0.5)
     number = GraphQuestion("2", f"How many {known.BOTTLE}s?", ("1",), "one", "count", 0.5)

@@ -22,7 +22,7 @@ from formalimg.human_eval.agreement.study_tables import (
     interval_note,
     number,
 )
-from formalimg.judges.iou import MIN_OVERLAP, Match, match
+from formalimg.judges.boxes import MIN_OVERLAP, Match, match_objects
 from formalimg.reports.tables.format import NOTHING, count_noun, format_value
 from formalimg.reports.tables.model import Cell, Column, Placement
 from formalimg.scenes.objects import SceneObject
@@ -170,7 +170,7 @@ def study_boxes(
         (run, item, sample), rater = duplicate
         raise FormalimgError(f"{rater} corrects item {item}, sample {sample}, of {run} twice: keep one correction")
     compared = [
-        _ComparedBoxes(correction, scene, match(correction.corrected, scene, iou))
+        _ComparedBoxes(correction, scene, match_objects(correction.corrected, scene, iou))
         for correction in sorted(corrections, key=lambda correction: (correction.image, correction.rater))
         for scene in [_EMPTY if correction.found is None else correction.found]
     ]
@@ -249,7 +249,7 @@ def _compare_raters(
     def compare(first: str, second: str) -> RaterBoxAgreement:
         pairs = [(scene, scenes[second][image]) for image, scene in scenes[first].items() if image in scenes[second]]
         sizes = (sum(len(scene) for scene, _ in pairs), sum(len(scene) for _, scene in pairs))
-        matched = sum(len(match(scene, second_scene, iou)) for scene, second_scene in pairs)
+        matched = sum(len(match_objects(scene, second_scene, iou)) for scene, second_scene in pairs)
         return RaterBoxAgreement(len(pairs), *sizes, matched, 2 * matched / sum(sizes) if sum(sizes) else None)
 
     upper = {(first, second): compare(first, second) for first, second in combinations(raters, 2)}

@@ -37,7 +37,7 @@ from formalimg.human_eval.agreement.study_tables import (
 )
 from formalimg.human_eval.agreement.vote_study import VoteStudy, study_likert, study_votes
 from formalimg.human_eval.agreement.vote_tables import vote_study_rows, vote_study_tables
-from formalimg.judges.iou import MIN_OVERLAP
+from formalimg.judges.boxes import MIN_OVERLAP
 from formalimg.reports.tables.terminal import render_terminal
 from formalimg.runs.reader import StoredRun
 from formalimg.scenes.scene import Scene

@@ -22,7 +22,7 @@ from formalimg.human_eval.importing.answer_files import (
     find_item,
     read_reply,
 )
-from formalimg.judges.question_graph_judge import graph_verdict
+from formalimg.judges.question_judge import graph_verdict
 from formalimg.runs.config import run_name
 from formalimg.runs.imported import ImportedImage, write_imported_run
 from formalimg.runs.manifest import Identity

@@ -12,13 +12,14 @@ import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from random import Random, SystemRandom
 from typing import Any
 
 from PIL import Image
+from pydantic import TypeAdapter
 
 from formalimg._util.aio import run_sync
 from formalimg._util.images import png_bytes
@@ -26,10 +27,16 @@ from formalimg._util.io import atomic_folder, atomic_write, open_plain, read_pla
 from formalimg._util.locks import lock_file
 from formalimg._util.strict_json import loads_strict
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import LoadedImage
+from formalimg.judges.base import load_uncached
 from formalimg.judges.certificates.flipped_scenes import FlippedScene, drawn_items, flipped_scenes
-from formalimg.judges.certificates.measurement import draw_example, read_answer, refuse_to_certify, utc_now
-from formalimg.judges.metered_calls import MeteredCalls, map_concurrently
+from formalimg.judges.certificates.measurement import (
+    MeteredCalls,
+    draw_example,
+    map_concurrently,
+    read_answer,
+    refuse_to_certify,
+    utc_now,
+)
 from formalimg.judges.observations import served_models
 from formalimg.models.spending import Spending
 from formalimg.stats.drift import DRIFT_ALARM, AnchorLook, DriftEvidence, drift_evidence
@@ -39,8 +46,11 @@ ANCHOR_FILE = "anchor.json"
 _LOCK_FILE = "lock"
 _FORMAT, _VERSION = "formalimg anchor", 1
 _MAX_BYTES = 50_000_000
-_NOBODY = "failed"
+_FAILED = "failed"
 """The answer of a call that failed: none."""
+
+_Question = tuple[Item[Any], bytes, str]
+"""An item, a drawing of it as a file, and the part that was flipped."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +81,10 @@ class AnchorSet:
     """An anchor set with everything that was asked so far."""
 
     judge: str
-    settings: Mapping[str, Setting]
     suite: str
     protocol: str
     date: str
+    settings: Mapping[str, Setting]
     served: tuple[str, ...]
     images: tuple[AnchorImage, ...]
     looks: tuple[StoredLook, ...] = ()
@@ -82,30 +92,16 @@ class AnchorSet:
     @property
     def evidence(self) -> DriftEvidence:
         """The evidence that the judge has changed since."""
-        known = [image for image in self.images if _NOBODY not in (image.first, image.second)]
-        second = AnchorLook(len(known), sum(image.first != image.second for image in known))
+        answered = [image for image in self.images if _FAILED not in (image.first, image.second)]
+        second = AnchorLook(len(answered), sum(image.first != image.second for image in answered))
         return drift_evidence(second, [AnchorLook(look.asked, look.changed) for look in self.looks])
 
     def to_json(self) -> dict[str, object]:
         """Return the anchor set as plain data."""
-        return {
-            "format": _FORMAT,
-            "version": _VERSION,
-            **{name: getattr(self, name) for name in ("judge", "suite", "protocol", "date")},
-            "settings": dict(self.settings),
-            "served": list(self.served),
-            "images": [vars(image) for image in self.images],
-            "looks": [vars(look) | {"served": list(look.served)} for look in self.looks],
-            "e": self.evidence.e,
-        }
+        return {"format": _FORMAT, "version": _VERSION, **asdict(self), "e": self.evidence.e}
 
-
-@dataclass
-class _Pass:
-    """One pass over drawings: the answers in their order, and who gave them."""
-
-    answers: list[str] = field(default_factory=list)
-    served: dict[str, None] = field(default_factory=dict)
+    def _encode(self) -> bytes:
+        return f"{json.dumps(self.to_json(), indent=1, ensure_ascii=False)}\n".encode()
 
 
 def make_anchor(
@@ -123,21 +119,21 @@ def make_anchor(
     """Draw an anchor set, ask the judge about it twice, and store it in a new folder."""
     refuse_to_certify(judge, scenes)
     calls = MeteredCalls(judge, spending or Spending(), on_progress)
-    with atomic_folder(folder) as place:
-        asked = [
+    with atomic_folder(folder) as temporary:
+        questions = [
             (example.item, png_bytes(draw_example(suite, drawn)), example.part.name)
             for example in (flipped_scenes(suite, scenes, seed, judge) if examples is None else examples)
             for drawn in (example.shown, example.flipped)
         ]
-        first, second = (run_sync(lambda: _ask(judge, calls, asked)) for _ in range(2))
+        passes = [run_sync(lambda: _ask_all(judge, calls, questions)) for _ in range(2)]
         images = []
-        for number, ((item, data, part), one, two) in enumerate(zip(asked, first.answers, second.answers, strict=True)):
+        for number, ((item, data, part), *answers) in enumerate(zip(questions, *(a for a, _ in passes), strict=True)):
             name = f"{number:04d}.png"
-            (place / name).write_bytes(data)
-            images.append(AnchorImage(name, sha256(data).hexdigest(), item.id, item.prompt, part, one, two))
-        served = tuple({**first.served, **second.served})
-        anchor = AnchorSet(judge.name, dict(judge.settings), suite, protocol, utc_now(), served, tuple(images))
-        (place / ANCHOR_FILE).write_bytes(_encoded(anchor))
+            (temporary / name).write_bytes(data)
+            images.append(AnchorImage(name, sha256(data).hexdigest(), item.id, item.prompt, part, *answers))
+        served = tuple(dict.fromkeys(name for _, names in passes for name in names))
+        anchor = AnchorSet(judge.name, suite, protocol, utc_now(), dict(judge.settings), served, tuple(images))
+        (temporary / ANCHOR_FILE).write_bytes(anchor._encode())
     return anchor
 
 
@@ -151,17 +147,39 @@ def look_again(
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> AnchorSet:
     """Ask a judge again about a random part of its anchor set, and store how many answers changed."""
-    with _locked(folder):
-        return _look(judge, folder, count, rng or SystemRandom(), spending or Spending(), on_progress)
+    with _lock_folder(folder):
+        anchor = read_anchor(folder)
+        if (anchor.judge, dict(anchor.settings)) != (judge.name, dict(judge.settings)):
+            different = sorted(
+                name
+                for name in {*anchor.settings, *judge.settings}
+                if anchor.settings.get(name) != judge.settings.get(name)
+            )
+            raise FormalimgError(
+                f"{folder} holds answers of {anchor.judge}, not of {judge.name} with these settings "
+                f"({', '.join(different) or 'another name'}): name that judge, or another folder"
+            )
+        images = [image for image in anchor.images if image.first != _FAILED]
+        if count is not None and count < len(images):
+            images = (rng or SystemRandom()).sample(images, count)
+        items = {item.id: item for item in drawn_items(anchor.suite)}
+        questions = [_load_question(folder, image, items) for image in images]
+        calls = MeteredCalls(judge, spending or Spending(), on_progress)
+        answers, served = run_sync(lambda: _ask_all(judge, calls, questions))
+        pairs = [(image.first, now) for image, now in zip(images, answers, strict=True) if now != _FAILED]
+        look = StoredLook(utc_now(), len(pairs), sum(before != now for before, now in pairs), tuple(served))
+        anchor = replace(anchor, looks=(*anchor.looks, look))
+        atomic_write(folder / ANCHOR_FILE, [anchor._encode()], fsync=True)
+        return anchor
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _lock_folder(folder: Path) -> Iterator[None]:
     """Keep others from looking at the same time: one of the looks would be lost."""
     read_anchor(folder)  # nothing is written to a folder that is none
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            lock_file(held.enter_context(open(folder / _LOCK_FILE, "a", encoding="utf-8", opener=open_plain)))
+            lock_file(stack.enter_context(open(folder / _LOCK_FILE, "a", encoding="utf-8", opener=open_plain)))
         except OSError as error:
             reason = error.strerror or error
             raise FormalimgError(
@@ -170,52 +188,15 @@ def _locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def _look(
-    judge: Judge,
-    folder: Path,
-    count: int | None,
-    rng: Random,
-    spending: Spending,
-    on_progress: Callable[[int], None],
-) -> AnchorSet:
-    anchor = read_anchor(folder)
-    if (anchor.judge, dict(anchor.settings)) != (judge.name, dict(judge.settings)):
-        different = sorted(
-            name
-            for name in {*anchor.settings, *judge.settings}
-            if anchor.settings.get(name) != judge.settings.get(name)
-        )
-        raise FormalimgError(
-            f"{folder} holds answers of {anchor.judge}, not of {judge.name} with these settings "
-            f"({', '.join(different) or 'another name'}): name that judge, or another folder"
-        )
-    known = [image for image in anchor.images if image.first != _NOBODY]
-    chosen = known if count is None or count >= len(known) else rng.sample(known, count)
-    items = {item.id: item for item in drawn_items(anchor.suite)}
-    asked = [_stored(folder, image, items) for image in chosen]
-    calls = MeteredCalls(judge, spending, on_progress)
-    found = run_sync(lambda: _ask(judge, calls, asked))
-    pairs = [(image.first, now) for image, now in zip(chosen, found.answers, strict=True) if now != _NOBODY]
-    look = StoredLook(utc_now(), len(pairs), sum(then != now for then, now in pairs), tuple(found.served))
-    looked = replace(anchor, looks=(*anchor.looks, look))
-    atomic_write(folder / ANCHOR_FILE, [_encoded(looked)], fsync=True)
-    return looked
-
-
 def read_anchor(folder: Path) -> AnchorSet:
     """Return the anchor set of a folder."""
     try:
-        data = loads_strict(read_plain_bytes(folder / ANCHOR_FILE, _MAX_BYTES))
+        data = loads_strict(stored := read_plain_bytes(folder / ANCHOR_FILE, _MAX_BYTES))
         if data["format"] != _FORMAT or data["version"] != _VERSION:
             raise ValueError("another format or version")
-        return AnchorSet(
-            **{name: data[name] for name in ("judge", "suite", "protocol", "date", "settings")},
-            served=tuple(data["served"]),
-            images=tuple(AnchorImage(**image) for image in data["images"]),
-            looks=tuple(StoredLook(**{**look, "served": tuple(look["served"])}) for look in data["looks"]),
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        return TypeAdapter(AnchorSet).validate_json(stored, strict=True)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else " ".join(str(error).split())
         raise FormalimgError(
             f"cannot read the anchor set {folder} ({reason}): name a folder that `formalimg certify --anchor` made, "
             "or a new one"
@@ -233,21 +214,17 @@ def anchor_text(anchor: AnchorSet) -> str:
         )
     last = anchor.looks[-1]
     served = f", served by {', '.join(last.served)}" if last.served and last.served != anchor.served else ""
-    seen = f"look {len(anchor.looks)}: {last.changed} of {last.asked} answers changed{served} (at first {noise})"
+    look = f"look {len(anchor.looks)}: {last.changed} of {last.asked} answers changed{served} (at first {noise})"
     if evidence.alarm:
         return (
-            f"{anchor.judge} has changed since {anchor.date[:10]}: {seen}, e = {evidence.highest:.3g}, from "
+            f"{anchor.judge} has changed since {anchor.date[:10]}: {look}, e = {evidence.highest:.3g}, from "
             f"{DRIFT_ALARM:g} on it is certain enough: "
             "certify it again, and judge again what is compared with earlier verdicts"
         )
-    return f"{anchor.judge}: no sign of a change since {anchor.date[:10]}, {seen}, e = {evidence.e:.3g}"
+    return f"{anchor.judge}: no sign of a change since {anchor.date[:10]}, {look}, e = {evidence.e:.3g}"
 
 
-def _encoded(anchor: AnchorSet) -> bytes:
-    return f"{json.dumps(anchor.to_json(), indent=1, ensure_ascii=False)}\n".encode()
-
-
-def _stored(folder: Path, image: AnchorImage, items: Mapping[str, Item[Any]]) -> tuple[Item[Any], bytes, str]:
+def _load_question(folder: Path, image: AnchorImage, items: Mapping[str, Item[Any]]) -> _Question:
     item = items.get(image.item)
     if item is None or item.prompt != image.prompt:
         raise FormalimgError(f"item {image.item} of {folder} is not what the suite has now: make a new anchor set")
@@ -262,35 +239,23 @@ def _stored(folder: Path, image: AnchorImage, items: Mapping[str, Item[Any]]) ->
     return item, data, image.part
 
 
-async def _ask(judge: Judge, calls: MeteredCalls, asked: Sequence[tuple[Item[Any], bytes, str]]) -> _Pass:
-    found = _Pass()
+async def _ask_all(
+    judge: Judge, calls: MeteredCalls, questions: Sequence[_Question]
+) -> tuple[list[str], dict[str, None]]:
+    """Return the answers in the order of the questions, and the models that gave them."""
+    served: dict[str, None] = {}
 
-    async def one(question: tuple[Item[Any], bytes, str]) -> str:
+    async def ask(question: _Question) -> str:
         item, data, part = question
-        loaded = await asyncio.to_thread(_fresh, data)
-        answer = await calls.answer(lambda: judge.judge(item, loaded))
-        found.served.update(dict.fromkeys(served_models(answer)))
+        image = await asyncio.to_thread(lambda: load_uncached(Image.open(io.BytesIO(data))))
+        answer = await calls.answer(lambda: judge.judge(item, image))
+        served.update(dict.fromkeys(served_models(answer)))
         if isinstance(answer, Unscored):
-            return _NOBODY if answer.reason == "judge failed" else "unscored"
-        said = read_answer(answer, part)
-        return f"{_word(said.part)} {_word(said.passed)}"
+            return _FAILED if answer.reason == "judge failed" else "unscored"
+        parts = read_answer(answer, part)
+        return f"{_ANSWERS[parts.part]} {_ANSWERS[parts.passed]}"
 
-    found.answers = await map_concurrently(one, asked, max(1, judge.concurrency))
-    return found
-
-
-def _word(said: bool | None) -> str:
-    return "none" if said is None else "yes" if said else "no"
+    return await map_concurrently(ask, questions, max(1, judge.concurrency)), served
 
 
-def _fresh(data: bytes) -> LoadedImage:
-    """Return a drawing with other corner pixels, which nobody sees: no cache knows the answer."""
-    with Image.open(io.BytesIO(data)) as stored:
-        image = stored.convert("RGB")
-    chance = SystemRandom()
-    right, bottom = image.width - 1, image.height - 1
-    for corner in ((0, 0), (right, 0), (0, bottom), (right, bottom)):
-        shown = image.getpixel(corner)
-        assert isinstance(shown, tuple), "drawings are RGB"
-        image.putpixel(corner, tuple(max(0, value - chance.randrange(8)) for value in shown))
-    return LoadedImage(png_bytes(image), image)
+_ANSWERS = {None: "none", True: "yes", False: "no"}

@@ -1,17 +1,25 @@
-"""The certificate of a judge: counts of its answers about drawings, from which every share and interval follows."""
+"""The certificate of a judge: counts of its answers about drawings, from which every share and interval follows.
+
+All tests of a certificate share a chance of 5 % of naming a fault that is none: each of m tests is made at a level of
+5 % / m, where m counts the groups and changes that have enough answers (Bonferroni).
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 from formalimg._util.io import read_plain_bytes
 from formalimg._util.strict_json import loads_strict
+from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
+from formalimg.stats.fisher import errors_to_notice, fisher_lower, power_to_notice
 from formalimg.stats.intervals import clopper_pearson
 from formalimg.stats.observations import Interval
+from formalimg.stats.tipping_point import ErrorRates
 from formalimg.types import Benchmark, Setting
 
 FORMAT = "formalimg certificate"
@@ -23,10 +31,15 @@ MAX_SCENES = 1_000_000
 
 MIN_ANSWERS = 8
 """A kind, predicate or other group with fewer answers about what is true, or what is false, is not measured."""
+FALSE_FINDINGS = 0.05
+"""The chance that the certificate of a judge with the same few errors everywhere names any fault, at most."""
+POWER = 0.9
+"""The power with which a fault of the stated size is found."""
+HIGH = 0.9
+"""A share above it is never called weak."""
 
-DIMENSIONS = ("image", "clause", "kind", "word", "level", "size", "objects")
-"""What answers are counted by: whole images, all flipped clauses, and these by kind, predicate, level (K), smallest
-object and number of objects."""
+_MAX_WORDS = 30
+"""So many predicates are listed, the most often flipped; a file has all."""
 
 
 class CountedShare(NamedTuple):
@@ -44,14 +57,20 @@ class CountedShare(NamedTuple):
         """Return the Clopper-Pearson interval; of nothing, everything is possible."""
         return clopper_pearson(self.part, self.whole, confidence) if self.whole else Interval(0.0, 1.0)
 
+    def is_lower(self, rest: CountedShare, level: float) -> bool:
+        """Return whether the share is bad, and lower than another one by more than chance."""
+        if self.value is None or rest.value is None or self.value > HIGH or self.value >= rest.value:
+            return False
+        return fisher_lower(self.part, self.whole, rest.part, rest.whole) <= level
+
     def __str__(self) -> str:
         if self.value is None:
             return "–"
         low, high = self.interval()
-        return f"{_short(self.value)} ({_short(low)}–{_short(high)})"
+        return f"{_format_share(self.value)} ({_format_share(low)}–{_format_share(high)})"
 
 
-def _short(share: float) -> str:
+def _format_share(share: float) -> str:
     return f"{share:.2f}".removeprefix("0") if share < 0.995 else "1.00"
 
 
@@ -59,7 +78,7 @@ def _short(share: float) -> str:
 class AnswerCounts:
     """Counts of answers about what is true and what is false."""
 
-    by: str  # what the answers are counted by, one of `DIMENSIONS`
+    by: str  # image, clause (all flipped ones), kind, word (predicate), level (K), size (smallest object) or objects
     value: str  # the kind, predicate, level or group; empty for all
     true: int  # the number of answers about what is true, and how many of them say so
     yes_to_true: int
@@ -77,14 +96,14 @@ class AnswerCounts:
         return CountedShare(self.no_to_false, self.false)
 
     @property
-    def is_measured(self) -> bool:
-        """Whether there are enough answers to say anything."""
-        return min(self.true, self.false) >= MIN_ANSWERS
-
-    @property
     def yes_to_false(self) -> CountedShare:
         """The share of yes where the truth is no."""
         return CountedShare(self.false - self.no_to_false, self.false)
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether there are enough answers to say anything."""
+        return min(self.true, self.false) >= MIN_ANSWERS
 
 
 @dataclass(frozen=True)
@@ -104,14 +123,14 @@ class InvarianceCounts:
         return self.asked >= MIN_ANSWERS
 
     @property
+    def changed(self) -> CountedShare:
+        """The share of answers that did not stay as they were."""
+        return CountedShare(self.to_yes + self.to_no + self.unscored, self.asked)
+
+    @property
     def stayed(self) -> CountedShare:
         """The share of answers that stayed as they were."""
         return CountedShare(self.asked - self.changed.part, self.asked)
-
-    @property
-    def changed(self) -> CountedShare:
-        """The share of answers that did not stay."""
-        return CountedShare(self.to_yes + self.to_no + self.unscored, self.asked)
 
 
 @dataclass(frozen=True)
@@ -137,8 +156,8 @@ class JudgeCertificate:
     made_with: str = ""  # the version of formalimg
 
     def by(self, dimension: str) -> tuple[AnswerCounts, ...]:
-        """Return the counts by one of `DIMENSIONS`."""
-        return tuple(each for each in self.counts if each.by == dimension)
+        """Return the counts by image, clause, kind, word, level, size or objects."""
+        return tuple(counts for counts in self.counts if counts.by == dimension)
 
     @property
     def whole(self) -> AnswerCounts:
@@ -154,47 +173,45 @@ class JudgeCertificate:
     def groups(self) -> tuple[AnswerCounts, ...]:
         """The counts by kind, then those by predicate, but for predicates that are a kind of their own."""
         kinds = self.by("kind")
-        values = {each.value for each in kinds}
-        return (*kinds, *(each for each in self.by("word") if each.value not in values))
+        values = {counts.value for counts in kinds}
+        return (*kinds, *(counts for counts in self.by("word") if counts.value not in values))
 
     @property
     def not_measured(self) -> dict[str, int]:
         """The kinds, predicates and changes with too few answers to say anything about them, and how many these are."""
-        answers = {each.value: min(each.true, each.false) for each in self.groups if not each.is_measured}
-        changes = {each.nuisance: each.asked for each in self.nuisances if not each.is_measured}
+        answers = {group.value: min(group.true, group.false) for group in self.groups if not group.is_measured}
+        changes = {counts.nuisance: counts.asked for counts in self.nuisances if not counts.is_measured}
         return answers | changes
+
+    @property
+    def unscored_share(self) -> CountedShare:
+        """The share of drawings without a verdict."""
+        return CountedShare(sum(self.unscored.values()), 2 * self.scenes)
 
     def reaches(self, threshold: float) -> bool:
         """Return whether all drawings have a verdict, and every kind has such a sensitivity and specificity."""
-        shares = [share for each in (self.whole, *self.by("kind")) for share in (each.sensitivity, each.specificity)]
-        return not self.unscored and all(share.value is not None and share.value >= threshold for share in shares)
+        groups = (self.whole, *self.by("kind"))
+        shares = [share.value for counts in groups for share in (counts.sensitivity, counts.specificity)]
+        return not self.unscored and all(share is not None and share >= threshold for share in shares)
 
     def to_json(self) -> dict[str, object]:
         """Return the certificate as plain data: who, when, how, all counts, and which error rates they would show."""
-        from formalimg.judges.certificates.significance import FALSE_FINDINGS, POWER, detectable_error
-
-        found_from = {(each.by, each.value): detectable_error(self, each) for each in self.groups}
+        names = ("date", "made_with", "judge", "served", "protocol", "settings", "suite", "scenes", "seed", "images")
+        stored = {name: getattr(self, name) for name in (*names, "unscored")}
         return {
             "format": FORMAT,
             "version": VERSION,
-            "date": self.date,
-            "made_with": self.made_with,
-            "judge": self.judge,
-            "served": list(self.served),
-            "protocol": self.protocol,
-            "settings": dict(self.settings),
-            "suite": self.suite,
-            "scenes": self.scenes,
-            "seed": self.seed,
-            "images": self.images,
-            "unscored": dict(self.unscored),
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in stored.items()},
             "power": POWER,
             "false_findings": FALSE_FINDINGS,
             "counts": [
-                vars(each) | _shares(each) | {"found_from": found_from.get((each.by, each.value))}
-                for each in self.counts
+                vars(counts)
+                | _share_fields("sensitivity", counts.sensitivity)
+                | _share_fields("specificity", counts.specificity)
+                | {"found_from": detectable_error(self, counts) if counts in self.groups else None}
+                for counts in self.counts
             ],
-            "nuisances": [vars(each) | {"stayed": each.stayed.part} for each in self.nuisances],
+            "nuisances": [vars(counts) | {"stayed": counts.stayed.part} for counts in self.nuisances],
             "not_measured": self.not_measured,
             "findings": list(self.findings),
         }
@@ -202,48 +219,108 @@ class JudgeCertificate:
     @classmethod
     def from_json(cls, data: object) -> JudgeCertificate:
         """Return the certificate that `to_json` wrote."""
+        from pydantic import TypeAdapter, ValidationError  # here, because most reports have no certificate
+
         if not isinstance(data, dict) or data.get("format") != FORMAT:
             raise ValueError("it is not a certificate of a judge")
         if data.get("version") not in (_OLD_VERSION, VERSION):
             raise ValueError(f"it has version {data.get('version')!r} of the format, this formalimg reads {VERSION}")
         try:
-            found = cls(
-                _text(data["judge"]),
-                _text(data["suite"]),
-                _count(data["scenes"]),
-                _count(data["seed"]),
-                _count(data["images"]),
-                {_text(reason): _count(n) for reason, n in data["unscored"].items()},
-                tuple(map(_answer_counts, data["counts"])),
-                tuple(map(_invariance_counts, data["nuisances"])),
-                findings=tuple(map(_text, data["findings"])),
-                settings={_text(name): value for name, value in data["settings"].items()},
-                served=tuple(map(_text, data["served"])),
-                protocol=_text(data["protocol"]),
-                date=_text(data["date"]),
-                made_with=_text(data["made_with"]),
-            )
-            if sum(found.unscored.values()) > 2 * found.scenes:
-                raise ValueError("it has more drawings without a verdict than drawings")
-            answers = [count for each in found.counts for count in (each.true, each.false)]
-            if max(answers + [each.asked for each in found.nuisances], default=0) > found.scenes:
-                raise ValueError("it has more answers than scenes")
-            if found.scenes > MAX_SCENES:
-                raise ValueError(f"it has more than {MAX_SCENES:,} scenes")
-            return found if data["version"] == VERSION else found._with_new_findings()
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"a field is missing or has the wrong type ({error})") from None
-
-    def _with_new_findings(self) -> JudgeCertificate:
+            certificate = TypeAdapter(cls).validate_json(json.dumps(data), strict=True)
+        except ValidationError as error:
+            first = error.errors()[0]
+            location = ".".join(map(str, first["loc"]))
+            raise ValueError(f"a field is missing or has the wrong type ({location}: {first['msg']})") from None
+        certificate._check_counts()
+        if data["version"] == VERSION:
+            return certificate
         from formalimg.judges.certificates.findings import find_faults
 
-        return replace(self, findings=find_faults(self))
+        return replace(certificate, findings=find_faults(certificate))
+
+    def _check_counts(self) -> None:
+        """Refuse counts that cannot be."""
+        pairs = [share for counts in self.counts for share in (counts.sensitivity, counts.specificity)]
+        changes = [count for row in self.nuisances for count in (row.to_yes, row.to_no, row.unscored)]
+        totals = [*(share.whole for share in pairs), *(counts.asked for counts in self.nuisances)]
+        numbers = [self.scenes, self.seed, self.images, *self.unscored.values(), *changes, *totals]
+        if min(*numbers, *(share.part for share in pairs)) < 0:
+            raise ValueError("it has a negative count")
+        if any(share.part > share.whole for share in pairs):
+            raise ValueError("it has more answers of one kind than answers")
+        if any(counts.stayed.part < 0 for counts in self.nuisances):
+            raise ValueError("it has more changed answers than answers")
+        if sum(self.unscored.values()) > 2 * self.scenes:
+            raise ValueError("it has more drawings without a verdict than drawings")
+        if max(totals, default=0) > self.scenes:
+            raise ValueError("it has more answers than scenes")
+        if self.scenes > MAX_SCENES:
+            raise ValueError(f"it has more than {MAX_SCENES:,} scenes")
 
     def __str__(self) -> str:
         """Return the certificate as text: tables of sensitivity, specificity and invariance, then the findings."""
-        from formalimg.judges.certificates.certificate_text import certificate_text
+        served = f" (served by {', '.join(self.served)})" if self.served else ""
+        words = sorted(self.groups[len(self.by("kind")) :], key=lambda counts: -counts.false)[:_MAX_WORDS]
+        listed = [self.whole, self.clauses, *self.by("kind"), *words]
+        listed += [counts for dimension in ("level", "size", "objects") for counts in self.by(dimension)]
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in self.unscored.items())
+        unscored = self.unscored_share
+        without = f"without a verdict: {unscored.part} of {unscored.whole} drawings"
+        return "\n".join(
+            [
+                f"{self.judge}{served}: {self.scenes} scenes of {self.suite}, each with one clause flipped, "
+                f"seed {self.seed}",
+                *align_columns(
+                    ("asked about", "true", "sensitivity", "false", "specificity", "found from"),
+                    *(self._row(counts) for counts in listed),
+                ),
+                f"found from: the error rate in this group that is named with a power of {POWER:g}, of a judge that is "
+                f"right elsewhere; all tests together name a fault of a good judge with a chance of "
+                f"{100 * FALSE_FINDINGS:g} %",
+                "",
+                *align_columns(
+                    ("must not matter", "asked", "stayed", "to yes", "to no", "unscored"),
+                    *(
+                        (f"{row.nuisance}, {row.about}", row.asked, row.stayed, row.to_yes, row.to_no, row.unscored)
+                        for row in self.nuisances
+                    ),
+                ),
+                "",
+                f"{without} ({reasons})" if reasons else without,
+                *(f"- {finding}" for finding in self.findings),
+            ]
+        )
 
-        return certificate_text(self)
+    def _row(self, counts: AnswerCounts) -> tuple[object, ...]:
+        """Return a row of the table."""
+        suite = get_suite(self.suite)
+        label = {
+            "image": "whole image",
+            "clause": f"the flipped {suite.terms.part}",
+            "level": f"  {level_label(suite, counts.value)}",
+            "size": f"  smallest object {counts.value}",
+            "objects": f"  {counts.value} objects",
+        }.get(counts.by, f"  {counts.value}")
+        rate = detectable_error(self, counts) if counts.by in ("kind", "word") else None
+        found_from = "" if rate is None else f"{100 * rate:.0f} %"
+        return label, counts.true, counts.sensitivity, counts.false, counts.specificity, found_from
+
+
+def align_columns(*rows: Sequence[object]) -> list[str]:
+    """Return the lines of a table: the first column to the left, the others to the right."""
+    cells = [list(map(str, row)) for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in cells]
+
+
+def _share_fields(name: str, share: CountedShare) -> dict[str, object]:
+    return {name: share.value, f"{name}_interval": list(share.interval()) if share.whole else None}
+
+
+def level_label(suite: Benchmark, level: str) -> str:
+    """Return a level as it is called: by its name, or as in `K 3`."""
+    names = {str(number): name for number, name in suite.level_names.items()}
+    return names.get(level, f"{suite.level} {level}")
 
 
 def read_certificate(path: Path) -> JudgeCertificate:
@@ -261,54 +338,43 @@ def read_certificate(path: Path) -> JudgeCertificate:
         ) from None
 
 
-def _shares(counts: AnswerCounts) -> dict[str, object]:
-    shares = {"sensitivity": counts.sensitivity, "specificity": counts.specificity}
-    return {
-        key: value
-        for name, share in shares.items()
-        for key, value in ((name, share.value), (f"{name}_interval", list(share.interval()) if share.whole else None))
-    }
+def significance_level(certificate: JudgeCertificate) -> float:
+    """Return the level at which each test of a certificate is made: 5 %, divided by the number of tests."""
+    groups = [counts for by in ("level", "size", "objects") for counts in certificate.by(by)]
+    measured = sum(counts.is_measured for counts in (*certificate.groups, *groups))
+    changes = sum(counts.is_measured for counts in certificate.nuisances)
+    # Two shares of each group and of whole images, and the share without a verdict.
+    return FALSE_FINDINGS / (2 * measured + changes + 3)
 
 
-def _answer_counts(data: Mapping[str, Any]) -> AnswerCounts:
-    names = ("true", "yes_to_true", "false", "no_to_false")
-    found = AnswerCounts(_text(data["by"]), _text(data["value"]), *(_count(data[name]) for name in names))
-    if found.yes_to_true > found.true or found.no_to_false > found.false:
-        raise ValueError("it has more answers of one kind than answers")
-    return found
+def detectable_error(certificate: JudgeCertificate, counts: AnswerCounts) -> float | None:
+    """Return the error rate in a group that is found with a power of 90 %, in a judge that is right elsewhere."""
+    elsewhere = certificate.clauses.false - counts.false
+    if not counts.is_measured or elsewhere < 1:
+        return None
+    errors = errors_to_notice(counts.false, elsewhere, significance_level(certificate), 1 - HIGH)
+    rates = (step / 20 for step in range(1, 21))
+    return next((rate for rate in rates if errors and power_to_notice(rate, counts.false, errors) >= POWER), None)
 
 
-def _invariance_counts(data: Mapping[str, Any]) -> InvarianceCounts:
-    names = ("asked", "to_yes", "to_no", "unscored")
-    found = InvarianceCounts(_text(data["nuisance"]), _text(data["about"]), *(_count(data[name]) for name in names))
-    if found.stayed.part < 0:
-        raise ValueError("it has more changed answers than answers")
-    return found
+class CertifiedErrors(NamedTuple):
+    """Error rates with their exact intervals."""
+
+    rates: ErrorRates  # the rates, as `tipping_point` takes them
+    false_pass: Interval  # the interval of the rate at which wrong drawings pass
+    false_fail: Interval  # the interval of the rate at which right drawings fail
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not a text")
-    return value
-
-
-def _count(value: object) -> int:
-    if type(value) is not int or value < 0:
-        raise TypeError(f"{value!r} is not a count")
-    return value
-
-
-def unscored_share(certificate: JudgeCertificate) -> CountedShare:
-    """Return the share of drawings without a verdict."""
-    return CountedShare(sum(certificate.unscored.values()), 2 * certificate.scenes)
-
-
-def level_label(suite: Benchmark, level: str) -> str:
-    """Return a level as it is called: by its name, or as in `K 3`."""
-    names = {str(number): name for number, name in suite.level_names.items()}
-    return names.get(level, f"{suite.level} {level}")
-
-
-def joined_names(names: Sequence[str]) -> str:
-    """Return names as text, with "and" before the last."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+def certified_errors(
+    certificate: JudgeCertificate, about: Literal["image", "clause"] = "image", confidence: float = 0.95
+) -> CertifiedErrors | None:
+    """Return how often a judge passed what is wrong and failed what is right, on drawings."""
+    counts = certificate.whole if about == "image" else certificate.clauses
+    if not counts.is_measured:
+        return None
+    false_pass, false_fail = counts.yes_to_false, CountedShare(counts.true - counts.yes_to_true, counts.true)
+    return CertifiedErrors(
+        ErrorRates(false_pass.part / false_pass.whole, false_fail.part / false_fail.whole),
+        false_pass.interval(confidence),
+        false_fail.interval(confidence),
+    )

@@ -1,25 +1,24 @@
 """Findings: the faults of a judge in plain words, from counts and exact tests, never from a single number.
 
-A fault is named if it is large and chance is no explanation for it, at the level of `significance`.
+A fault is named if it is large and chance is no explanation for it, at the level of `significance_level`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.judges.certificates.certificate import (
+    HIGH,
     AnswerCounts,
     CountedShare,
     InvarianceCounts,
     JudgeCertificate,
-    joined_names,
     level_label,
-    unscored_share,
+    significance_level,
 )
-from formalimg.judges.certificates.group_names import COLORS, color_words, group_name
 from formalimg.judges.certificates.nuisances import AGAIN, TEXT
-from formalimg.judges.certificates.significance import HIGH, interval_confidence, is_lower, level_of_tests
+from formalimg.logic.vocabulary import vocabulary
 
 _LOW = 0.1
 _MUCH_UNSCORED = 0.02
@@ -34,7 +33,31 @@ _NUISANCES = {
     "border": "a border",
     "mirror": "left and right exchanged",
 }
-
+_COLORS = "colours"
+_KINDS = {
+    "object": "objects",
+    "attribute": "attributes",
+    "relation": "relations",
+    "count": "counts",
+    "condition": "conditions",
+    "style": "styles",
+    "spatial": "relations",
+    "color": _COLORS,
+    "number": "numbers",
+    "shape": "shapes",
+    "size": "sizes",
+    "texture": "textures",
+}
+_WORDS = {
+    "Has": _COLORS,
+    "HasColor": _COLORS,
+    "HasMaterial": "materials",
+    "HasShape": "shapes",
+    "HasState": "states",
+    "IsStyle": "styles",
+    "Is": "classes",
+}
+"""What kinds and predicates are called."""
 
 _Phrase = Callable[[str, AnswerCounts, AnswerCounts], str]
 """Formats the fault of groups, from their names, their counts, and those of all others."""
@@ -45,63 +68,72 @@ def find_faults(certificate: JudgeCertificate) -> tuple[str, ...]:
 
     That there is no fault is said only of what is measured.
     """
-    level = level_of_tests(certificate)
-    faults = [*_unscored(certificate, level), *(general := list(_general(certificate)))]
+    level = significance_level(certificate)
+    general = list(_general_faults(certificate))
+    faults = [*_find_unscored_faults(certificate, level), *general]
     if not general:
-        faults += _errors(certificate, level)
-        faults += _kinds(certificate, level) or _places(certificate, level)
-    faults += _noise(certificate, level)
-    for name in dict.fromkeys(each.nuisance for each in certificate.nuisances):
-        faults += _sway(certificate, name, level)
-    rest = _not_measured(certificate)
-    if faults:
-        return (*faults, *rest)
-    return ("; ".join([_all_clear(certificate), *rest]),)
+        faults += _rate_faults(certificate, level)
+        faults += _group_faults(certificate, level) or _place_faults(certificate, level)
+    faults += _invariance_faults(certificate, level)
+    names = {group.value: _group_name(certificate, group) for group in certificate.groups}
+    few = ", ".join(f"{names.get(value, value)} ({count})" for value, count in certificate.not_measured.items())
+    rest = [f"not measured: {few}"] if few else []
+    return (*faults, *rest) if faults else ("; ".join([_format_all_clear(certificate), *rest]),)
 
 
-def _all_clear(certificate: JudgeCertificate) -> str:
+def _format_all_clear(certificate: JudgeCertificate) -> str:
     """Return that there is no fault in what is measured."""
-    names = dict.fromkeys(group_name(certificate, each) for each in certificate.groups if each.is_measured)
-    names |= dict.fromkeys(each.nuisance for each in certificate.nuisances if each.is_measured)
-    whole = certificate.whole
+    names = dict.fromkeys(_group_name(certificate, group) for group in certificate.groups if group.is_measured)
+    names |= dict.fromkeys(counts.nuisance for counts in certificate.nuisances if counts.is_measured)
     if not names:
         return f"nothing is measured with {certificate.scenes} scenes: give more"
-    shares = f"of whole images, sensitivity {whole.sensitivity}, specificity {whole.specificity}"
-    return f"no fault found in {', '.join(names)} ({shares})"
+    return f"no fault found in {', '.join(names)} (of whole images, {_format_shares(certificate.whole)})"
 
 
-def _not_measured(certificate: JudgeCertificate) -> list[str]:
-    few = certificate.not_measured
-    if not few:
-        return []
-    names = {each.value: group_name(certificate, each) for each in certificate.groups}
-    return [f"not measured: {', '.join(f'{names.get(value, value)} ({count})' for value, count in few.items())}"]
+def _format_shares(counts: AnswerCounts) -> str:
+    return f"sensitivity {counts.sensitivity}, specificity {counts.specificity}"
+
+
+def _group_name(certificate: JudgeCertificate, counts: AnswerCounts) -> str:
+    """Return what a kind or predicate is called."""
+    if counts.by == "word":
+        return _WORDS.get(counts.value, counts.value)
+    colors = vocabulary("natural").words["color"]
+    flips = sum(word.false for word in certificate.by("word") if word.value in colors)
+    is_color = counts.value == "attribute" and flips == counts.false > 0  # it asks only for colours
+    return _COLORS if is_color else _KINDS.get(counts.value, counts.value)
 
 
 # --- faults
 
 
-def _unscored(certificate: JudgeCertificate, level: float) -> Iterator[str]:
-    share = unscored_share(certificate)
+def _find_unscored_faults(certificate: JudgeCertificate, level: float) -> Iterator[str]:
+    share = certificate.unscored_share
     if share.whole and share.part == share.whole:
         yield f"gives no verdict at all: {share.part} of {share.whole} drawings are unscored"
-    elif share.interval(interval_confidence(level)).low > _MUCH_UNSCORED:
-        yield f"unscored {_percent(share)}: {share.part} of {share.whole} drawings have no verdict"
+    elif share.interval(_interval_confidence(level)).low > _MUCH_UNSCORED:
+        percent = f"{100 * (share.value or 0.0):.0f} %"
+        yield f"unscored {percent}: {share.part} of {share.whole} drawings have no verdict"
 
 
-def _general(certificate: JudgeCertificate) -> Iterator[str]:
+def _interval_confidence(level: float) -> float:
+    """Return the confidence of an interval of which each end is a one-sided test of this level."""
+    return 1 - 2 * level
+
+
+def _general_faults(certificate: JudgeCertificate) -> Iterator[str]:
     """Yield a fault that concerns all answers, about the flipped parts or about whole images."""
-    whole, clauses = certificate.whole, certificate.clauses
-    for counts, what in ((clauses, "almost everything"), (whole, "almost every image")):
-        if not (counts.true and counts.false):
-            continue
-        shares = f"sensitivity {counts.sensitivity}, specificity {counts.specificity}"
-        if _is_low(counts.specificity) and _is_high(counts.sensitivity):
-            yield f"answers yes to {what}: {shares}"
-            return
-        if _is_low(counts.sensitivity) and _is_high(counts.specificity):
-            yield f"answers no to {what}: {shares}"
-            return
+    clauses = certificate.clauses
+    for counts, subject in ((clauses, "almost everything"), (certificate.whole, "almost every image")):
+        for answer, low, high in (
+            ("yes", counts.specificity, counts.sensitivity),
+            ("no", counts.sensitivity, counts.specificity),
+        ):
+            if low.value is None or high.value is None:
+                continue
+            if low.value <= _LOW and low.interval().high < 0.5 and high.value >= HIGH and high.interval().low > 0.5:
+                yield f"answers {answer} to {subject}: {_format_shares(counts)}"
+                return
     if clauses.is_measured and _is_at_chance(clauses):
         yield (
             f"cannot tell true from false, no better than chance: says yes to {clauses.yes_to_true} of {clauses.true} "
@@ -109,100 +141,93 @@ def _general(certificate: JudgeCertificate) -> Iterator[str]:
         )
 
 
-def _is_low(share: CountedShare) -> bool:
-    return share.value is not None and share.value <= _LOW and share.interval().high < 0.5
-
-
-def _is_high(share: CountedShare) -> bool:
-    return share.value is not None and share.value >= HIGH and share.interval().low > 0.5
-
-
 def _is_at_chance(counts: AnswerCounts) -> bool:
     """Return whether a yes is about as frequent where it is wrong as where it is right: each could be the other."""
-    true, false = counts.sensitivity, counts.yes_to_false
-    return (
-        true.interval().low <= (false.value or 0.0)
-        and (true.value or 0.0) <= false.interval().high
-        and (true.value or 0.0) - (false.value or 0.0) <= _NO_SKILL
-    )
+    right, wrong = counts.sensitivity.value or 0.0, counts.yes_to_false.value or 0.0
+    is_possible = counts.sensitivity.interval().low <= wrong and right <= counts.yes_to_false.interval().high
+    return is_possible and right - wrong <= _NO_SKILL
 
 
-def _errors(certificate: JudgeCertificate, level: float) -> Iterator[str]:
+def _rate_faults(certificate: JudgeCertificate, level: float) -> Iterator[str]:
     """Yield whether a judge errs often, one way or the other."""
-    whole, confidence = certificate.whole, interval_confidence(level)
+    whole, confidence = certificate.whole, _interval_confidence(level)
     if whole.sensitivity.interval(confidence).high < HIGH:
         yield f"often fails images that show everything: sensitivity {whole.sensitivity}"
     if whole.specificity.interval(confidence).high < HIGH:
         yield f"often passes images in which something is false: specificity {whole.specificity}"
 
 
-def _kinds(certificate: JudgeCertificate, level: float) -> list[str]:
+def _group_faults(certificate: JudgeCertificate, level: float) -> list[str]:
     """Return the kinds that a judge does not see, or sees worse than the others; then the same of predicates."""
     faults: list[str] = []
     named: set[str] = set()
-    told: list[AnswerCounts] = []
-    words = [each for each in certificate.groups if each.by == "word"]
+    reported: list[AnswerCounts] = []
+    words = [group for group in certificate.groups if group.by == "word"]
     for groups, rivals in ((certificate.by("kind"), certificate.by("kind")), (words, certificate.by("word"))):
         by_phrase: dict[_Phrase, list[AnswerCounts]] = {}
         for counts in groups:
-            others = _sum(each for each in rivals if each is not counts)
-            if counts.is_measured and group_name(certificate, counts) not in named and _is_weak(counts, others, level):
-                by_phrase.setdefault(_phrase(counts), []).append(counts)
+            rest = _sum_counts(rival for rival in rivals if rival is not counts)
+            if counts.is_measured and _group_name(certificate, counts) not in named and _is_weak(counts, rest, level):
+                by_phrase.setdefault(_choose_phrase(counts), []).append(counts)
         for phrase, weak in by_phrase.items():
-            others = _sum(each for each in rivals if each not in weak)
+            rest = _sum_counts(rival for rival in rivals if rival not in weak)
             # Predicates of one fault share a line, unless it would say of all what was said of their kind.
             for alike in [weak] if groups is words else [[counts] for counts in weak]:
-                names = list(dict.fromkeys(group_name(certificate, each) for each in alike))
-                if _sum(alike) not in told:
-                    faults.append(phrase(joined_names(names), _sum(alike), others))
-                told.append(_sum(alike))
+                names = list(dict.fromkeys(_group_name(certificate, counts) for counts in alike))
+                total = _sum_counts(alike)
+                if total not in reported:
+                    faults.append(phrase(_join_names(names), total, rest))
+                reported.append(total)
                 named.update(names)
-        if COLORS in named:
-            named.update(color_words())
+        if _COLORS in named:
+            named.update(vocabulary("natural").words["color"])
     return faults
 
 
-def _is_weak(counts: AnswerCounts, others: AnswerCounts, level: float) -> bool:
-    return is_lower(counts.sensitivity, others.sensitivity, level) or is_lower(
-        counts.specificity, others.specificity, level
-    )
+def _is_weak(counts: AnswerCounts, rest: AnswerCounts, level: float) -> bool:
+    return counts.sensitivity.is_lower(rest.sensitivity, level) or counts.specificity.is_lower(rest.specificity, level)
 
 
-def _phrase(counts: AnswerCounts) -> _Phrase:
+def _choose_phrase(counts: AnswerCounts) -> _Phrase:
     """Return what formats the fault of a weak group."""
     if not _is_at_chance(counts):
         return _format_weak
     return _format_not_found if (counts.sensitivity.value or 0.0) <= _NO_SKILL else _format_not_seen
 
 
-def _format_not_seen(names: str, counts: AnswerCounts, others: AnswerCounts) -> str:
+def _format_not_seen(names: str, counts: AnswerCounts, rest: AnswerCounts) -> str:
     return (
         f"does not see {names}, at chance: says yes to {counts.yes_to_true} of {counts.true} true ones and to "
         f"{counts.yes_to_false.part} of {counts.false} false ones"
     )
 
 
-def _format_not_found(names: str, counts: AnswerCounts, others: AnswerCounts) -> str:
+def _format_not_found(names: str, counts: AnswerCounts, rest: AnswerCounts) -> str:
     return (
         f"does not find {names}: says yes to {counts.yes_to_true} of {counts.true} true ones and no to "
         f"{counts.no_to_false} of {counts.false} false ones"
     )
 
 
-def _format_weak(names: str, counts: AnswerCounts, others: AnswerCounts) -> str:
+def _format_weak(names: str, counts: AnswerCounts, rest: AnswerCounts) -> str:
     shares = (
-        ("sensitivity", counts.sensitivity, others.sensitivity),
-        ("specificity", counts.specificity, others.specificity),
+        ("sensitivity", counts.sensitivity, rest.sensitivity),
+        ("specificity", counts.specificity, rest.specificity),
     )
     lower = [
-        f"{word} {share}, elsewhere {other}"
-        for word, share, other in shares
-        if (share.value or 0.0) <= min(HIGH, other.value or 0.0)
+        f"{word} {share}, elsewhere {elsewhere}"
+        for word, share, elsewhere in shares
+        if (share.value or 0.0) <= min(HIGH, elsewhere.value or 0.0)
     ]
-    return f"{names} weak: {joined_names(lower)}"
+    return f"{names} weak: {_join_names(lower)}"
 
 
-def _places(certificate: JudgeCertificate, level: float) -> list[str]:
+def _join_names(names: Sequence[str]) -> str:
+    """Return names as text, with "and" before the last."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def _place_faults(certificate: JudgeCertificate, level: float) -> list[str]:
     """Return where answers get worse: small objects, many objects, high levels.
 
     Where a kind or predicate is weak this is not asked: it may be frequent there.
@@ -216,70 +241,62 @@ def _places(certificate: JudgeCertificate, level: float) -> list[str]:
     for by, phrase in phrases.items():
         groups = certificate.by(by)
         for counts in groups:
-            others = _sum(each for each in groups if each is not counts)
-            if counts.is_measured and _is_weak(counts, others, level):
-                value = level_label(suite_of(certificate.suite), counts.value) if by == "level" else counts.value
-                faults.append(_format_weak(f"{phrase.format(value)},", counts, others))
+            rest = _sum_counts(group for group in groups if group is not counts)
+            if counts.is_measured and _is_weak(counts, rest, level):
+                value = level_label(get_suite(certificate.suite), counts.value) if by == "level" else counts.value
+                faults.append(_format_weak(f"{phrase.format(value)},", counts, rest))
     return faults
 
 
-def _sum(groups: Iterable[AnswerCounts]) -> AnswerCounts:
-    listed = list(groups)
-    names = ("true", "yes_to_true", "false", "no_to_false")
-    return AnswerCounts("", "", *(sum(getattr(each, name) for each in listed) for name in names))
+def _sum_counts(groups: Iterable[AnswerCounts]) -> AnswerCounts:
+    rows = [(counts.true, counts.yes_to_true, counts.false, counts.no_to_false) for counts in groups]
+    return AnswerCounts("", "", *map(sum, zip(*rows, strict=True))) if rows else AnswerCounts("", "", 0, 0, 0, 0)
 
 
 # --- what must not matter
 
 
-def _again(certificate: JudgeCertificate) -> list[InvarianceCounts]:
-    return [each for each in certificate.nuisances if each.nuisance == AGAIN and each.asked]
+def _invariance_faults(certificate: JudgeCertificate, level: float) -> Iterator[str]:
+    """Yield which answers change when the same is asked again, or with what must not matter.
 
-
-def _noise(certificate: JudgeCertificate, level: float) -> Iterator[str]:
-    """Yield whether answers change when the same is asked again."""
-    worst = _most_changed(_again(certificate))
-    if worst is not None and worst.changed.interval(interval_confidence(level)).low > _MUCH_CHANGED:
-        yield f"noisy: {worst.changed.part} of {worst.asked} answers changed when asked again"
-
-
-def _sway(certificate: JudgeCertificate, nuisance: str, level: float) -> Iterator[str]:
-    """Yield how a nuisance changes answers, by whichever of verdicts and clauses it changes more.
-
-    Noise changes as many answers to yes as to no, but may be stronger where a part is flipped. A text is in such
-    drawings alone, so it is named only if answers change one way.
+    Of verdicts and clauses, those are named that change more. Noise changes as many answers to yes as to no, but may be
+    stronger where a part is flipped. A text is in such drawings alone, so it is named only if answers change one way.
     """
-    worst = _most_changed([each for each in certificate.nuisances if each.nuisance == nuisance and each.is_measured])
-    noise = max((each.changed.interval().high for each in _again(certificate)), default=0.0)
-    if worst is None or nuisance == AGAIN or (nuisance == TEXT and _is_two_way(worst, level)):
-        return
-    if worst.changed.interval(interval_confidence(level)).low > max(noise, _MUCH_CHANGED):
-        yield _format_sway(worst, worst.changed)
+    by_name: dict[str, list[InvarianceCounts]] = {}
+    for counts in certificate.nuisances:
+        by_name.setdefault(counts.nuisance, []).append(counts)
+    repeats = [counts for counts in by_name.pop(AGAIN, []) if counts.asked]
+    noise = max((counts.changed.interval().high for counts in repeats), default=0.0)
+    worst = _most_changed(repeats)
+    if worst is not None and worst.changed.interval(_interval_confidence(level)).low > _MUCH_CHANGED:
+        yield f"noisy: {worst.changed.part} of {worst.asked} answers changed when asked again"
+    for name, group in by_name.items():
+        worst = _most_changed([counts for counts in group if counts.is_measured])
+        if worst is None or (name == TEXT and _is_two_way(worst, level)):
+            continue
+        if worst.changed.interval(_interval_confidence(level)).low > max(noise, _MUCH_CHANGED):
+            yield _format_invariance_fault(worst)
+
+
+def _most_changed(counts: Sequence[InvarianceCounts]) -> InvarianceCounts | None:
+    return max(counts, key=lambda row: row.changed.value or 0.0, default=None)
 
 
 def _is_two_way(counts: InvarianceCounts, level: float) -> bool:
     """Return whether chance explains that answers change to yes more often than to no, or the other way round."""
     changed = counts.to_yes + counts.to_no
     ways = [CountedShare(count, changed) for count in (counts.to_yes, counts.to_no)]
-    return counts.unscored <= changed and all(share.interval(interval_confidence(level)).low <= 0.5 for share in ways)
+    return counts.unscored <= changed and all(share.interval(_interval_confidence(level)).low <= 0.5 for share in ways)
 
 
-def _most_changed(counts: Sequence[InvarianceCounts]) -> InvarianceCounts | None:
-    return max(counts, key=lambda each: each.changed.value or 0.0, default=None)
-
-
-def _format_sway(counts: InvarianceCounts, changed: CountedShare) -> str:
-    by = _NUISANCES.get(counts.nuisance, counts.nuisance)
+def _format_invariance_fault(counts: InvarianceCounts) -> str:
+    change, total = _NUISANCES.get(counts.nuisance, counts.nuisance), counts.changed.part
     for way, count in (("changed to yes", counts.to_yes), ("changed to no", counts.to_no)):
-        if CountedShare(count, changed.part).interval().low > 0.5:
-            return f"swayed by {by}: {count} of {counts.asked} answers {way}"
-    if CountedShare(counts.unscored, changed.part).interval().low > 0.5:
-        return f"gives no verdict with {by}: {counts.unscored} of {counts.asked} images are unscored"
+        if CountedShare(count, total).interval().low > 0.5:
+            return f"swayed by {change}: {count} of {counts.asked} answers {way}"
+    if CountedShare(counts.unscored, total).interval().low > 0.5:
+        return f"gives no verdict with {change}: {counts.unscored} of {counts.asked} images are unscored"
     return (
-        f"swayed by {by}: {changed.part} of {counts.asked} answers changed ({counts.to_yes} to yes, {counts.to_no} to "
+        f"swayed by {change}: {total} of {counts.asked} answers changed ({counts.to_yes} to yes, {counts.to_no} to "
         f"no, {counts.unscored} unscored)"
     )
-
-
-def _percent(share: CountedShare) -> str:
-    return f"{100 * (share.value or 0.0):.0f} %"

@@ -1,51 +1,76 @@
 """Flipped scenes: items with a drawn scene that shows what they ask for, and one in which exactly one clause is false.
 
 The clause (or concept) that is flipped is asked about in both drawings: its answer in the first measures sensitivity,
-in the second specificity, and neither is easier than the other by what else is shown.
+in the second specificity, and neither is easier than the other by what else is shown. Items and flips are chosen such
+that all kinds of parts and all predicates that a suite asks about get enough flips.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import islice
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from formalimg.benchmarks.drawn_requests import drawn_request, undrawable_because
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.loader import load
-from formalimg.benchmarks.registry import suite as suite_of
+from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.benchmarks.registry import suite_names
 from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.icon_scene import drawable_classes
 from formalimg.drawing.layout import solve_drawn
 from formalimg.drawing.scene import DrawnScene
 from formalimg.errors import FormalimgError
-from formalimg.judges.certificates.flip_groups import (
-    TOO_FEW,
-    TOO_MANY,
-    FlipQuota,
-    Group,
-    item_groups,
-    part_words,
-)
+from formalimg.judges.certificates.certificate import MIN_ANSWERS
 from formalimg.judges.certificates.nuisances import applicable_nuisances
-from formalimg.judges.certificates.scene_changes import DrawnVocabulary, changed_scenes, drawn_vocabulary
+from formalimg.judges.certificates.scene_changes import DrawnVocabulary, find_vocabulary, generate_changes
 from formalimg.judges.drawn_judge import judge_drawn_scene
 from formalimg.scenes.objects import Box
+from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.results import SolverLimitError
 from formalimg.types import Benchmark, Item, Judge, Part, Verdict
 
-_TRIES = 90
+_MAX_CHANGES = 90
 """So many changes of a scene are tried."""
-_ENOUGH = 6
+_MAX_CANDIDATES = 6
 """With so many different clauses to choose from, no more changes are tried."""
 _ARRANGEMENTS = 5
 """So many arrangements of objects are tried."""
 _JITTER = 8
 """A clause is flipped only if its answer stays the same when the edges of all boxes move by so much."""
+
+_MIN_FLIPS = MIN_ANSWERS + 2
+"""Flips that each group gets first: more than needed, because a judge may leave some drawings without a verdict."""
+_MIN_COLOR_FLIPS = 24
+"""Flips that colours get before the remaining ones are spread: judges confuse some colours rather than all."""
+_COLORS = ("Has", "HasColor", "color")
+_MAX_MISSES = 24
+"""A group that so many items in a row could not be flipped for is not preferred any more."""
+_TOO_FEW, _TOO_MANY = "too few", "too many"
+
+
+class Group(NamedTuple):
+    """A kind of parts, or a word that parts are about; `by` is the dimension of the certificate."""
+
+    by: str
+    value: str
+
+
+def _part_words(item: Item[Any], part: Part) -> tuple[str, ...]:
+    """Return the words that a part may be counted by: its only predicate, relation or colour, else its kind.
+
+    A count can be missed in two ways, and which one depends on the flip.
+    """
+    if isinstance(item.spec, FormulaSpec):
+        predicates = [name for name in part.about if name != "Is"]
+        return ("Is",) if not predicates else (predicates[0],) if len(predicates) == 1 else (part.kind,)
+    if part.kind == "count":
+        return _TOO_FEW, _TOO_MANY
+    return part.about[:1] if part.kind in ("spatial", "relation", "attribute") else (part.kind,)
 
 
 @dataclass(frozen=True)
@@ -60,12 +85,12 @@ class FlippedScene:
     @property
     def word(self) -> str:
         """What the part is about: its only predicate, relation or colour, else its kind; too few or too many."""
-        words = part_words(self.item, self.part)
+        words = _part_words(self.item, self.part)
         if len(words) == 1:
             return words[0]
         label = self.part.about[-1]
-        shown, flipped = (sum(obj.label == label for obj in it.scene.objects) for it in (self.shown, self.flipped))
-        return TOO_MANY if flipped > shown else TOO_FEW
+        before, after = (sum(obj.label == label for obj in drawn.scene.objects) for drawn in (self.shown, self.flipped))
+        return _TOO_MANY if after > before else _TOO_FEW
 
     @property
     def groups(self) -> tuple[Group, Group]:
@@ -83,11 +108,6 @@ class FlippedScene:
         return applicable_nuisances(self.item, self.flipped)
 
     @property
-    def objects(self) -> int:
-        """The number of objects of the first scene."""
-        return len(self.shown.scene)
-
-    @property
     def smallest_side(self) -> float:
         """The smaller side of the smallest object of the first scene, in thousandths of the image."""
         boxes = [obj.box for obj in self.shown.scene.objects]
@@ -100,38 +120,40 @@ def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None
     Items and flips are chosen such that every kind of part and every predicate of the suite gets enough flips, as far
     as it can be drawn and flipped. The same for the same seed.
     """
-    about = suite_of(suite)
-    if about.world not in _SHOWN:
-        raise FormalimgError(
-            f"{suite} has no drawn world to certify a judge by: use one of {', '.join(_drawn_suites())}"
-        )
+    benchmark = get_suite(suite)
+    if benchmark.world not in _FIND_SCENE:
+        suites = [name for name in suite_names() if get_suite(name).world in _FIND_SCENE]
+        raise FormalimgError(f"{suite} has no drawn world to certify a judge by: use one of {', '.join(suites)}")
     rng = Random(f"certificate {suite} {seed}")
     unknown_to = getattr(judge, "unknown_classes", None)
-    words = drawn_vocabulary(about, _unknown_classes(judge, about))
+    words = find_vocabulary(benchmark, _find_unknown_classes(judge, benchmark))
     groups = _groups_of_items(suite)
-    quota = FlipQuota(suite_groups(suite))
+    quota = _FlipQuota(suite_groups(suite))
     items = [item for item in drawn_items(suite) if unknown_to is None or not unknown_to(item)]
-    found = 0
-    chosen = getattr(judge, "profile", None)
-    profile = chosen if chosen in about.judge_profiles else "official"
-    for item in _by_turns(items, groups, quota, rng):
-        if found == count:
+    flips = 0
+    profile = getattr(judge, "profile", None)
+    profile = profile if profile in benchmark.judge_profiles else "official"
+    for item in _order_items(items, groups, quota, rng):
+        if flips == count:
             return
-        shown = _SHOWN[about.world](item, seed)
-        example = None if shown is None else _flip(item, shown, words, quota, rng, profile)
+        drawn = _FIND_SCENE[benchmark.world](item, seed)
+        example = None if drawn is None else _flip_part(item, drawn, words, quota, rng, profile)
         quota.count_miss(groups[item.id], () if example is None else example.groups)
         if example is not None:
             quota.count_flip(example.groups)
-            found += 1
+            flips += 1
             yield example
-    if not found:
+    if not flips:
         raise FormalimgError(f"no item of {suite} can be drawn with classes that this judge knows: name another judge")
 
 
 def drawn_items(suite: str) -> list[Item[Any]]:
     """Return the items of a suite that judges are certified by: those that ship, or ones that are made to be drawn."""
-    drawn = suite_of(suite).drawn_items()
+    drawn = get_suite(suite).drawn_items()
     return list(load(suite)) if drawn is None else drawn
+
+
+# --- groups
 
 
 def suite_groups(suite: str) -> tuple[Group, ...]:
@@ -141,23 +163,58 @@ def suite_groups(suite: str) -> tuple[Group, ...]:
 
 @cache
 def _groups_of_items(suite: str) -> Mapping[str, frozenset[Group]]:
-    return {item.id: item_groups(item) for item in drawn_items(suite)}
+    """Return the groups of all parts of each item, whether or not they can be drawn."""
+    return {item.id: frozenset(_item_groups(item)) for item in drawn_items(suite)}
 
 
-def _drawn_suites() -> list[str]:
-    return [name for name in suite_names() if suite_of(name).world in _SHOWN]
+def _item_groups(item: Item[Any]) -> Iterator[Group]:
+    suite = get_suite(item.suite)
+    # Rules about boxes ask for places and colours only of objects that are there.
+    arranged = suite.arrange_scene(item, Random(item.id)) if suite.judge_profiles else None
+    truth = judge_drawn_scene(item, DrawnScene(arranged or Scene.of([])))
+    for part in truth.parts if isinstance(truth, Verdict) else ():
+        yield Group("kind", part.kind)
+        yield from (Group("word", word) for word in _part_words(item, part))
 
 
-def _unknown_classes(judge: Judge | None, about: Benchmark) -> Sequence[str]:
-    """Return the classes of the world that the grounder of a judge cannot look for."""
-    unknown = getattr(getattr(judge, "grounder", None), "unknown_classes", None)
-    if unknown is None:
-        return ()
-    return tuple(unknown(drawable_classes() if about.world == "icons" else tuple(drawn_catalog().classes)))
+class _FlipQuota:
+    """How often each group was flipped, and which one comes next.
+
+    Each group first gets `_MIN_FLIPS`, then colours more, and then all kinds the same number.
+    """
+
+    def __init__(self, groups: Sequence[Group]) -> None:
+        self._flips = Counter(dict.fromkeys(groups, 0))
+        self._misses: Counter[Group] = Counter()
+
+    def rank(self, group: Group) -> tuple[int, int]:
+        """Return how early a group is to be flipped: the lowest rank first."""
+        flips = self._flips[group]
+        if flips < _MIN_FLIPS and self._misses[group] < _MAX_MISSES:
+            return 0, flips
+        if flips < _MIN_COLOR_FLIPS and group.value in _COLORS:
+            return 1, flips
+        return (2 if group.by == "kind" else 3), flips
+
+    def rank_all(self, groups: Iterable[Group]) -> list[tuple[int, int]]:
+        """Return the ranks of several groups, the lowest first, to compare items and flips by."""
+        return sorted(map(self.rank, groups))
+
+    def count_flip(self, groups: Iterable[Group]) -> None:
+        """Count a flip of these groups."""
+        for group in groups:
+            self._flips[group] += 1
+            self._misses[group] = 0
+
+    def count_miss(self, groups: Iterable[Group], flipped: Iterable[Group] = ()) -> None:
+        """Count an item that was chosen for the group of lowest rank, and in which another one was flipped."""
+        first = min(sorted(groups), key=self.rank, default=None)
+        if first is not None and first not in flipped:
+            self._misses[first] += 1
 
 
-def _by_turns(
-    items: list[Item[Any]], groups: Mapping[str, frozenset[Group]], quota: FlipQuota, rng: Random
+def _order_items(
+    items: list[Item[Any]], groups: Mapping[str, frozenset[Group]], quota: _FlipQuota, rng: Random
 ) -> Iterator[Item[Any]]:
     """Yield items of each level in turn, of a level the item with the groups that need a flip most."""
     levels: dict[int, list[Item[Any]]] = {}
@@ -166,31 +223,42 @@ def _by_turns(
         levels.setdefault(item.level, []).append(item)
     while levels:
         for level in sorted(levels):
-            item = min(levels[level], key=lambda each: quota.rank_all(groups[each.id])[:1])
+            item = min(levels[level], key=lambda item: quota.rank_all(groups[item.id])[:1])
             levels[level].remove(item)
             yield item
             if not levels[level]:
                 del levels[level]
 
 
-def _shown_in_icons(item: Item[Any], seed: int) -> DrawnScene | None:
+# --- scenes
+
+
+def _find_unknown_classes(judge: Judge | None, suite: Benchmark) -> Sequence[str]:
+    """Return the classes of the world that the grounder of a judge cannot look for."""
+    unknown = getattr(getattr(judge, "grounder", None), "unknown_classes", None)
+    if unknown is None:
+        return ()
+    return tuple(unknown(drawable_classes() if suite.world == "icons" else tuple(drawn_catalog().classes)))
+
+
+def _find_icon_scene(item: Item[Any], seed: int) -> DrawnScene | None:
     """Return the witness of a formula, or an arrangement of objects; None if there is none."""
     if isinstance(item.spec, FormulaSpec):
         witness = item.spec.witness
         return None if witness is None else DrawnScene(replace(witness, relations=None))
     rng = Random(f"{seed} {item.id}")
     for _ in range(_ARRANGEMENTS):
-        scene = suite_of(item.suite).arrange_scene(item, rng)
+        scene = get_suite(item.suite).arrange_scene(item, rng)
         if scene is None:
             continue
         drawn = DrawnScene(scene)
-        truth = judge_drawn_scene(item, _jittered(drawn, rng))
+        truth = judge_drawn_scene(item, _jitter_boxes(drawn, rng))
         if isinstance(truth, Verdict) and truth.passed:  # it stays right if boxes move a little
             return drawn
     return None
 
 
-def _solved(item: Item[Any], seed: int) -> DrawnScene | None:
+def _solve_scene(item: Item[Any], seed: int) -> DrawnScene | None:
     """Return a drawn scene of an item; None if it cannot be drawn."""
     if undrawable_because(item.spec) is not None:
         return None
@@ -201,37 +269,39 @@ def _solved(item: Item[Any], seed: int) -> DrawnScene | None:
     return drawn if isinstance(drawn, DrawnScene) else None
 
 
-_SHOWN: dict[str, Callable[[Item[Any], int], DrawnScene | None]] = {"icons": _shown_in_icons, "drawn": _solved}
+_FIND_SCENE: dict[str, Callable[[Item[Any], int], DrawnScene | None]] = {
+    "icons": _find_icon_scene,
+    "drawn": _solve_scene,
+}
 """How the scene of an item is found, by the world of its suite. A suite with a world of its own is added here."""
 
 
-def _flip(
-    item: Item[Any],
-    shown: DrawnScene,
-    words: DrawnVocabulary,
-    quota: FlipQuota,
-    rng: Random,
-    profile: str,
+def _flip_part(
+    item: Item[Any], drawn: DrawnScene, words: DrawnVocabulary, quota: _FlipQuota, rng: Random, profile: str
 ) -> FlippedScene | None:
     """Return the item with one part flipped, of the groups that need a flip most; None if none can be."""
-    truth = judge_drawn_scene(item, shown, profile)
+    truth = judge_drawn_scene(item, drawn, profile)
     if not isinstance(truth, Verdict) or not truth.passed or any(part.score != 1 for part in truth.parts):
         return None
     parts = {part.name: part for part in truth.parts}
-    found: dict[str, FlippedScene] = {}
+    candidates: dict[str, FlippedScene] = {}
     # Where rules for boxes decide, parts are few. Elsewhere the search goes on, so that scenes stay those of earlier
     # certificates.
-    enough = min(_ENOUGH, len(parts)) if suite_of(item.suite).judge_profiles else _ENOUGH
-    for changed in islice(changed_scenes(shown, words, rng), _TRIES):
-        name = _only_false(item, changed, profile)
-        if name in parts and name not in found and _only_false(item, _jittered(changed, rng), profile) == name:
-            found[name] = FlippedScene(item, shown, changed, parts[name])
-            if len(found) == enough:
+    limit = min(_MAX_CANDIDATES, len(parts)) if get_suite(item.suite).judge_profiles else _MAX_CANDIDATES
+    for changed in islice(generate_changes(drawn, words, rng), _MAX_CHANGES):
+        name = _find_false_part(item, changed, profile)
+        if (
+            name in parts
+            and name not in candidates
+            and _find_false_part(item, _jitter_boxes(changed, rng), profile) == name
+        ):
+            candidates[name] = FlippedScene(item, drawn, changed, parts[name])
+            if len(candidates) == limit:
                 break
-    return min(found.values(), key=lambda each: quota.rank_all(each.groups), default=None)
+    return min(candidates.values(), key=lambda flipped: quota.rank_all(flipped.groups), default=None)
 
 
-def _only_false(item: Item[Any], drawn: DrawnScene, profile: str) -> str | None:
+def _find_false_part(item: Item[Any], drawn: DrawnScene, profile: str) -> str | None:
     """Return the part that is false of a scene; None if it is not exactly one, or people would not agree on it."""
     truth = judge_drawn_scene(item, drawn, profile)
     if not isinstance(truth, Verdict) or truth.passed or truth.evidence.get("unclear"):
@@ -240,9 +310,9 @@ def _only_false(item: Item[Any], drawn: DrawnScene, profile: str) -> str | None:
     return wrong[0] if len(wrong) == 1 else None
 
 
-def _jittered(drawn: DrawnScene, rng: Random) -> DrawnScene:
+def _jitter_boxes(drawn: DrawnScene, rng: Random) -> DrawnScene:
     """Return the scene with slightly other boxes, besides those that touch something that carries them."""
-    fixed = {end for each in drawn.scene.relations or () for end in (each.first, each.second)}
+    fixed = {end for relation in drawn.scene.relations or () for end in (relation.first, relation.second)}
     objects = [
         obj if number in fixed else replace(obj, box=Box(*(edge + rng.uniform(-_JITTER, _JITTER) for edge in obj.box)))
         for number, obj in enumerate(drawn.scene.objects)

@@ -1,35 +1,37 @@
-"""Measure a judge: show it drawings, with one part flipped, with changes that must not matter; count its answers."""
+"""Measure a judge: show it drawings, with one part flipped, with changes that must not matter; count its answers.
+
+Calls of what is measured are counted against a budget, and end if it only fails.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from PIL import Image
 
 from formalimg._util.aio import run_sync
-from formalimg._util.images import png_bytes
-from formalimg.benchmarks.registry import suite as suite_of
+from formalimg._util.text import truncate
+from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.drawing.icon_scene import draw
 from formalimg.drawing.render import draw_scene
 from formalimg.drawing.scene import DrawnScene
-from formalimg.errors import FormalimgError
-from formalimg.judges.base import LoadedImage
+from formalimg.errors import FormalimgError, OverBudgetError
+from formalimg.judges.base import Grounding, load_image
 from formalimg.judges.certificates.certificate import AnswerCounts, InvarianceCounts, JudgeCertificate
 from formalimg.judges.certificates.findings import find_faults
 from formalimg.judges.certificates.flipped_scenes import FlippedScene, flipped_scenes, suite_groups
 from formalimg.judges.certificates.nuisances import NUISANCES, TEXT
 from formalimg.judges.factory import DRAWN
-from formalimg.judges.metered_calls import MeteredCalls, map_concurrently
 from formalimg.judges.observations import served_models
-from formalimg.models.spending import Spending
-from formalimg.types import Concurrent, Judge, Unscored, Verdict
+from formalimg.models.spending import Spending, advise_on_unknown_cost, open_meter
+from formalimg.types import Concurrent, Grounder, Judge, Unscored, Verdict
 
 SCENES = 200
 """The number of items by default: ten flips or so of each kind and predicate, 24 of colours."""
@@ -40,9 +42,16 @@ SIZE = 512
 SHOWN, FLIPPED = "as asked for", "one part flipped"
 """The names of the two drawings of an item."""
 
+MAX_FAILURES = 20
+"""After so many failures in a row certification ends: what does not answer cannot be measured."""
+
 _SIZES = {60: "under 60", 120: "60 to 119", 1001: "120 and more"}
 """Groups by the smaller side of the smallest object, in thousandths of the image."""
 _OBJECTS = {3: "1 to 2", 6: "3 to 5", 11: "6 to 10", 10**9: "11 and more"}
+
+_Answer = TypeVar("_Answer", bound=Grounding | Verdict | Unscored)
+_Input = TypeVar("_Input")
+_Result = TypeVar("_Result")
 
 
 class DrawingAnswer(NamedTuple):
@@ -113,7 +122,7 @@ def certify_judge(
     calls = MeteredCalls(judge, spending or Spending(), on_progress)
     numbered = enumerate(flipped_scenes(suite, scenes, seed, judge) if examples is None else examples)
     answers = run_sync(
-        lambda: map_concurrently(lambda pair: _ask(judge, calls, *pair), numbered, max(1, judge.concurrency))
+        lambda: map_concurrently(lambda pair: _ask_example(judge, calls, *pair), numbered, max(1, judge.concurrency))
     )
     return replace(build_certificate(judge, suite, seed, answers), protocol=protocol, made_with=made_with)
 
@@ -125,12 +134,12 @@ def build_certificate(judge: Concurrent, suite: str, seed: int, answers: Sequenc
         suite,
         len(answers),
         seed,
-        sum(len(each.answers) for each in answers),
-        dict(sum((each.unscored for each in answers), Counter()).most_common()),
+        sum(len(example.answers) for example in answers),
+        dict(sum((example.unscored for example in answers), Counter()).most_common()),
         count_answers(suite, answers),
         count_nuisances(answers),
         settings=dict(judge.settings),
-        served=tuple(dict.fromkeys(name for each in answers for name in each.served)),
+        served=tuple(dict.fromkeys(name for example in answers for name in example.served)),
         date=utc_now(),
     )
     return replace(counted, findings=find_faults(counted))
@@ -156,7 +165,7 @@ def images_of(scenes: int) -> int:
 
 def draw_example(suite: str, drawn: DrawnScene) -> Image.Image:
     """Draw a scene as the built-in models draw the suite, without the scene: a judge must look."""
-    return draw_scene(drawn, SIZE) if suite_of(suite).world == "drawn" else draw(drawn.scene, SIZE)
+    return draw_scene(drawn, SIZE) if get_suite(suite).world == "drawn" else draw(drawn.scene, SIZE)
 
 
 def changed_drawing(nuisance: str, number: int) -> str:
@@ -171,8 +180,8 @@ def read_answer(answer: Verdict | Unscored, part: str) -> DrawingAnswer:
     """Return what an answer says about a part and about the whole image."""
     if isinstance(answer, Unscored):
         return DrawingAnswer(None, None)
-    said = next((each.score >= 0.5 for each in answer.parts if each.name == part), None)
-    return DrawingAnswer(said, answer.passed)
+    holds = next((judged.score >= 0.5 for judged in answer.parts if judged.name == part), None)
+    return DrawingAnswer(holds, answer.passed)
 
 
 def plan_views(example: FlippedScene, number: int) -> Iterator[View]:
@@ -187,9 +196,9 @@ def plan_views(example: FlippedScene, number: int) -> Iterator[View]:
             yield View(name, base, scenes[base])
 
 
-async def _ask(judge: Judge, calls: MeteredCalls, number: int, example: FlippedScene) -> ExampleAnswers:
+async def _ask_example(judge: Judge, calls: MeteredCalls, number: int, example: FlippedScene) -> ExampleAnswers:
     """Show a judge the drawings of an item, one after the other."""
-    found = ExampleAnswers(example)
+    result = ExampleAnswers(example)
     item = example.item
     drawings: dict[str, Image.Image] = {}
     for view in plan_views(example, number):
@@ -199,9 +208,68 @@ async def _ask(judge: Judge, calls: MeteredCalls, number: int, example: FlippedS
         else:
             image = drawings[view.name] = await asyncio.to_thread(draw_example, item.suite, view.drawn)
         if image is not None:
-            loaded = LoadedImage(await asyncio.to_thread(png_bytes, image), image)
-            found.record(view, await calls.answer(partial(judge.judge, item, loaded)))
-    return found
+            loaded = await asyncio.to_thread(load_image, image)
+            result.record(view, await calls.answer(partial(judge.judge, item, loaded)))
+    return result
+
+
+# --- calls
+
+
+class MeteredCalls:
+    """Calls of a judge or grounder that are counted against a budget, and reported one by one."""
+
+    def __init__(self, party: Grounder | Judge, spending: Spending, on_progress: Callable[[int], None]) -> None:
+        self._party = party
+        self._spending = spending
+        self._on_progress = on_progress
+        self._done = 0
+        self._failures = 0
+
+    async def answer(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        """Return the answer of a call."""
+        answer: _Answer | None = None
+        if self._spending.may_spend:
+            with open_meter(self._spending, finish=True) as meter:
+                answer = await ask()
+                _, unpriced = meter.settle(answer.cost or 0.0, int(answer.cost is None))
+            if unpriced and self._spending.budget is not None:
+                raise FormalimgError(advise_on_unknown_cost(self._party, per_image=False))
+            if meter.blocked:
+                answer = None
+        if answer is None:
+            raise OverBudgetError(
+                f"the budget of ${self._spending.budget:.2f} is used up after {self._done} images: the same command "
+                "with a larger budget goes on, with the answers so far from the cache"
+            )
+        if isinstance(answer, Unscored) and answer.reason == "judge failed":
+            self._failures += 1
+            if self._failures >= MAX_FAILURES:
+                raise FormalimgError(
+                    f"{self._party.name} failed {self._failures} times in a row, the last time: "
+                    f"{truncate(answer.detail, 300, 60)}: mend that; the same command goes on, with the answers so far "
+                    "from the cache"
+                )
+        else:
+            self._failures = 0
+        self._done += 1
+        self._on_progress(self._done)
+        return answer
+
+
+async def map_concurrently(
+    work: Callable[[_Input], Awaitable[_Result]], values: Iterable[_Input], concurrency: int
+) -> list[_Result]:
+    """Return the results in the order of the values, with at most `concurrency` of them in work at any time."""
+    results: dict[int, _Result] = {}
+    numbered = iter(enumerate(values))
+
+    async def worker() -> None:
+        for number, value in numbered:
+            results[number] = await work(value)
+
+    await asyncio.gather(*(worker() for _ in range(concurrency)))
+    return [results[number] for number in sorted(results)]
 
 
 # --- counting
@@ -213,59 +281,46 @@ def count_answers(suite: str, answers: Sequence[ExampleAnswers]) -> tuple[Answer
     One part of each item is counted, so that answers are as independent as items are. Kinds and predicates of the suite
     that were never flipped have empty counts.
     """
-    order = {kind: place for place, kind in enumerate(suite_of(suite).part_kinds)}
-    dimensions: dict[str, Callable[[FlippedScene], str]] = {
-        "clause": lambda it: "",
-        "kind": lambda it: it.part.kind,
-        "word": lambda it: it.word,
-        "level": lambda it: str(it.item.level),
-        "size": lambda it: _group(_SIZES, it.smallest_side),
-        "objects": lambda it: _group(_OBJECTS, it.objects),
+    ranks = {kind: rank for rank, kind in enumerate(get_suite(suite).part_kinds)}
+    dimensions: dict[str, tuple[Callable[[FlippedScene], str], Callable[[str], object]]] = {
+        "clause": (lambda example: "", str),
+        "kind": (lambda example: example.part.kind, lambda value: ranks.get(value, len(ranks))),
+        "word": (lambda example: example.word, str),
+        "level": (lambda example: str(example.item.level), int),
+        "size": (lambda example: _bin_number(_SIZES, example.smallest_side), list(_SIZES.values()).index),
+        "objects": (lambda example: _bin_number(_OBJECTS, len(example.shown.scene)), list(_OBJECTS.values()).index),
     }
-    orders: dict[str, Callable[[str], object]] = {
-        "kind": lambda value: order.get(value, len(order)),
-        "level": int,
-        "size": list(_SIZES.values()).index,
-        "objects": list(_OBJECTS.values()).index,
-    }
-    counts = [_counts("image", "", [(it.answers[SHOWN].passed, it.answers[FLIPPED].passed) for it in answers])]
-    for by, value_of in dimensions.items():
+    counts = [_count_pairs("image", "", [(row.answers[SHOWN].passed, row.answers[FLIPPED].passed) for row in answers])]
+    for by, (value_of, order) in dimensions.items():
         groups: dict[str, list[tuple[bool | None, bool | None]]] = {
-            each.value: [] for each in suite_groups(suite) if each.by == by
+            group.value: [] for group in suite_groups(suite) if group.by == by
         }
-        for it in answers:
-            pair = (it.answers[SHOWN].part, it.answers[FLIPPED].part)
-            groups.setdefault(value_of(it.example), []).append(pair)
-        counts += [_counts(by, value, groups[value]) for value in sorted(groups, key=orders.get(by, str))]  # type: ignore[arg-type]
+        for row in answers:
+            pair = (row.answers[SHOWN].part, row.answers[FLIPPED].part)
+            groups.setdefault(value_of(row.example), []).append(pair)
+        counts += [_count_pairs(by, value, groups[value]) for value in sorted(groups, key=order)]  # type: ignore[arg-type]
     return tuple(counts)
 
 
-def _counts(by: str, value: str, pairs: Iterable[tuple[bool | None, bool | None]]) -> AnswerCounts:
-    listed = list(pairs)
-    of_true = [said for said, _ in listed if said is not None]
-    of_false = [said for _, said in listed if said is not None]
+def _count_pairs(by: str, value: str, pairs: Sequence[tuple[bool | None, bool | None]]) -> AnswerCounts:
+    of_true = [yes for yes, _ in pairs if yes is not None]
+    of_false = [yes for _, yes in pairs if yes is not None]
     return AnswerCounts(by, value, len(of_true), sum(of_true), len(of_false), of_false.count(False))
 
 
-def _group(names: Mapping[int, str], number: float) -> str:
+def _bin_number(names: Mapping[int, str], number: float) -> str:
     return list(names.values())[min(bisect_right(list(names), number), len(names) - 1)]
 
 
 def count_nuisances(answers: Sequence[ExampleAnswers]) -> tuple[InvarianceCounts, ...]:
     """Count what became of the verdicts and of the answers about flipped parts, nuisance by nuisance."""
-    found = []
+    counts = []
     for name in NUISANCES:
-        shown = [(it.answers[it.changed[name]], it.answers[name]) for it in answers if name in it.changed]
-        for about, place in (("image", 1), ("clause", 0)):
-            pairs = [(before[place], after[place]) for before, after in shown if before[place] is not None]
-            found.append(
-                InvarianceCounts(
-                    name,
-                    about,
-                    len(pairs),
-                    sum(before is False and after is True for before, after in pairs),
-                    sum(before is True and after is False for before, after in pairs),
-                    sum(after is None for _, after in pairs),
-                )
-            )
-    return tuple(found)
+        changes = [(row.answers[row.changed[name]], row.answers[name]) for row in answers if name in row.changed]
+        for subject, field_number in (("image", 1), ("clause", 0)):
+            pairs = [(before[field_number], after[field_number]) for before, after in changes]
+            pairs = [(before, after) for before, after in pairs if before is not None]
+            to_yes, to_no = pairs.count((False, True)), pairs.count((True, False))
+            unscored = sum(after is None for _, after in pairs)
+            counts.append(InvarianceCounts(name, subject, len(pairs), to_yes, to_no, unscored))
+    return tuple(counts)

@@ -14,6 +14,7 @@ from random import Random
 from PIL import Image, ImageDraw, ImageEnhance, ImageFont, ImageOps
 
 from formalimg.drawing.scene import DrawnScene
+from formalimg.judges.boxes import find_free_box
 from formalimg.judges.drawn_judge import judge_drawn_scene
 from formalimg.scenes.objects import CANVAS, Box
 from formalimg.types import Item, Verdict
@@ -26,7 +27,7 @@ _JPEG_QUALITY = 50
 _BORDER = 0.03
 _TEXT_HEIGHT = 30
 _GAP = 8
-_PLACES = 200
+_TRIES = 200
 
 
 @dataclass(frozen=True)
@@ -60,57 +61,40 @@ def applicable_nuisances(item: Item[object], drawn: DrawnScene) -> frozenset[str
     return frozenset(name for name, nuisance in NUISANCES.items() if nuisance.applies(item, drawn, before))
 
 
-def _again(image: Image.Image, drawn: DrawnScene) -> Image.Image:
-    """Return the same image but for one pixel in a corner, which nobody sees: no cache knows the answer."""
-    again = image.copy()
-    shown = again.getpixel((0, 0))
-    assert isinstance(shown, tuple), "drawings are RGB"
-    again.putpixel((0, 0), tuple(value - 1 if value else 1 for value in shown))
-    return again
-
-
-def _darker(image: Image.Image, drawn: DrawnScene) -> Image.Image:
-    return ImageEnhance.Brightness(image).enhance(_DARKER)
-
-
-def _compressed(image: Image.Image, drawn: DrawnScene) -> Image.Image:
+def compress_jpeg(image: Image.Image, quality: int) -> Image.Image:
+    """Return an image as it is after compression as JPEG."""
     file = io.BytesIO()
-    image.save(file, "JPEG", quality=_JPEG_QUALITY)
+    image.save(file, "JPEG", quality=quality)
     with Image.open(file) as packed:
         return packed.convert("RGB")
 
 
-def _with_text(image: Image.Image, drawn: DrawnScene) -> Image.Image | None:
+def _change_pixel(image: Image.Image, drawn: DrawnScene) -> Image.Image:
+    """Return the same image but for one pixel in a corner, which nobody sees: no cache knows the answer."""
+    changed = image.copy()
+    color = changed.getpixel((0, 0))
+    assert isinstance(color, tuple), "drawings are RGB"
+    changed.putpixel((0, 0), tuple(value - 1 if value else 1 for value in color))
+    return changed
+
+
+def _write_text(image: Image.Image, drawn: DrawnScene) -> Image.Image | None:
+    """Write a text where it hides nothing; None if there is no such place."""
     font = ImageFont.load_default(_TEXT_HEIGHT * image.height / CANVAS)  # it comes with Pillow
     left, top, right, bottom = font.getbbox(OVERLAY)
     width, height = (1 + (right - left) * CANVAS // image.width, 1 + (bottom - top) * CANVAS // image.height)
-    place = _free_place(int(width), int(height), drawn)
-    if place is None:
+    boxes = [obj.box for obj in drawn.scene.objects]
+    rng = Random(len(boxes))
+    box = find_free_box(int(width), int(height), boxes, rng, border=_GAP, gap=_GAP, tries=_TRIES)
+    if box is None:
         return None
     written = image.copy()
-    at = (place[0] * image.width / CANVAS - left, place[1] * image.height / CANVAS - top)
+    at = (box.xmin * image.width / CANVAS - left, box.ymin * image.height / CANVAS - top)
     ImageDraw.Draw(written).text(at, OVERLAY, fill="black", font=font, stroke_width=2, stroke_fill="white")
     return written
 
 
-def _free_place(width: int, height: int, drawn: DrawnScene) -> tuple[int, int] | None:
-    """Return where a text of this size hides nothing, on the canvas; None if there is no such place."""
-    rng = Random(len(drawn.scene))
-    boxes = [obj.box for obj in drawn.scene.objects]
-    for _ in range(_PLACES):
-        x, y = rng.randint(_GAP, CANVAS - _GAP - width), rng.randint(_GAP, CANVAS - _GAP - height)
-        if all(
-            x + width + _GAP <= box.xmin
-            or box.xmax + _GAP <= x
-            or y + height + _GAP <= box.ymin
-            or box.ymax + _GAP <= y
-            for box in boxes
-        ):
-            return x, y
-    return None
-
-
-def _framed(image: Image.Image, drawn: DrawnScene) -> Image.Image:
+def _add_border(image: Image.Image, drawn: DrawnScene) -> Image.Image:
     across, down = round(_BORDER * image.width), round(_BORDER * image.height)
     inner = image.resize((image.width - 2 * across, image.height - 2 * down), Image.Resampling.LANCZOS)
     framed = Image.new("RGB", image.size, (96, 96, 96))
@@ -118,30 +102,22 @@ def _framed(image: Image.Image, drawn: DrawnScene) -> Image.Image:
     return framed
 
 
-def _move_into_frame(box: Box) -> Box:
-    return Box(*(CANVAS * _BORDER + edge * (1 - 2 * _BORDER) for edge in box))
-
-
-def _mirrored(image: Image.Image, drawn: DrawnScene) -> Image.Image:
-    return ImageOps.mirror(image)
-
-
-def _move_mirrored(box: Box) -> Box:
-    return Box(CANVAS - box.xmax, box.ymin, CANVAS - box.xmin, box.ymax)
-
-
 AGAIN = "asked again"
 """Nothing is changed: what becomes of answers then is noise of the judge, which others are compared with."""
 TEXT = "text in the image"
 NUISANCES: Mapping[str, Nuisance] = {
-    each.name: each
-    for each in (
-        Nuisance(AGAIN, _again),
-        Nuisance("brightness", _darker),
-        Nuisance("JPEG", _compressed),
-        Nuisance(TEXT, _with_text),
-        Nuisance("border", _framed, _move_into_frame),
-        Nuisance("mirror", _mirrored, _move_mirrored),
+    nuisance.name: nuisance
+    for nuisance in (
+        Nuisance(AGAIN, _change_pixel),
+        Nuisance("brightness", lambda image, drawn: ImageEnhance.Brightness(image).enhance(_DARKER)),
+        Nuisance("JPEG", lambda image, drawn: compress_jpeg(image, _JPEG_QUALITY)),
+        Nuisance(TEXT, _write_text),
+        Nuisance("border", _add_border, lambda box: Box(*(CANVAS * _BORDER + (1 - 2 * _BORDER) * x for x in box))),
+        Nuisance(
+            "mirror",
+            lambda image, drawn: ImageOps.mirror(image),
+            lambda box: Box(CANVAS - box.xmax, box.ymin, CANVAS - box.xmin, box.ymax),
+        ),
     )
 }
 """All nuisances by name: nothing, 8 % darker, JPEG of quality 50, a text that asks for a yes, a gray border, left and

@@ -15,6 +15,7 @@ from formalimg.drawing.catalog import drawn_catalog
 from formalimg.drawing.drawability import why_not_drawable
 from formalimg.drawing.icon_scene import drawable_classes, natural_aspect
 from formalimg.drawing.scene import DrawnScene
+from formalimg.judges.boxes import are_apart, find_free_box
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box, SceneObject
 from formalimg.scenes.scene import Scene, SceneRelation
@@ -38,7 +39,7 @@ class DrawnVocabulary:
     can_draw: Callable[[SceneObject, str | None], bool]  # whether an object can be drawn in a style
 
 
-def drawn_vocabulary(suite: Benchmark, unknown: Sequence[str] = ()) -> DrawnVocabulary:
+def find_vocabulary(suite: Benchmark, unknown: Sequence[str] = ()) -> DrawnVocabulary:
     """Return the words of the drawn world of a suite."""
     if suite.world == "icons":
         aspects = {label: natural_aspect(label) for label in drawable_classes() if label not in unknown}
@@ -51,23 +52,27 @@ def drawn_vocabulary(suite: Benchmark, unknown: Sequence[str] = ()) -> DrawnVoca
 
 
 def _is_drawable(obj: SceneObject, style: str | None) -> bool:
-    look = BriefObject(obj.label, 1, obj.color, obj.shape, None, obj.material, obj.states)
-    return why_not_drawable(SceneBrief((look,), (), style)) is None
+    brief = BriefObject(obj.label, 1, obj.color, obj.shape, None, obj.material, obj.states)
+    return why_not_drawable(SceneBrief((brief,), (), style)) is None
 
 
-def changed_scenes(drawn: DrawnScene, words: DrawnVocabulary, rng: Random) -> Iterator[DrawnScene]:
+def generate_changes(drawn: DrawnScene, words: DrawnVocabulary, rng: Random) -> Iterator[DrawnScene]:
     """Yield the scene with one small change, in random order; every kind of change comes early."""
     numbers = list(range(len(drawn.scene)))
     kinds: list[list[Callable[[], DrawnScene | None]]] = [
-        [partial(_recolored, drawn, n, words, rng) for n in numbers],
-        [partial(_exchanged, drawn, n, words, rng) for n in numbers],
-        [partial(_plainer, drawn, n, words, word) for n in numbers for word in _looks(drawn.scene.objects[n])],
-        [partial(_removed, drawn, n) for n in numbers if len(numbers) > 1],
-        [partial(_doubled, drawn, n, rng) for n in numbers],
-        [partial(_moved, drawn, n, rng) for n in numbers for _ in range(_MOVES)],
-        [partial(_resized, drawn, n, scale) for n in numbers for scale in _SCALES],
-        [partial(_swapped, drawn, a, b) for a in numbers for b in numbers if a < b],
-        [partial(_repainted, drawn)],
+        [partial(_recolor_object, drawn, n, words, rng) for n in numbers],
+        [partial(_exchange_object, drawn, n, words, rng) for n in numbers],
+        [
+            partial(_simplify_object, drawn, n, words, word)
+            for n in numbers
+            for word in _list_attributes(drawn.scene.objects[n])
+        ],
+        [partial(_remove_object, drawn, n) for n in numbers if len(numbers) > 1],
+        [partial(_duplicate_object, drawn, n, rng) for n in numbers],
+        [partial(_move_object, drawn, n, rng) for n in numbers for _ in range(_MOVES)],
+        [partial(_resize_object, drawn, n, scale) for n in numbers for scale in _SCALES],
+        [partial(_swap_objects, drawn, a, b) for a in numbers for b in numbers if a < b],
+        [lambda: None if drawn.style is None else replace(drawn, style=None)],
     ]
     for changes in kinds:
         rng.shuffle(changes)
@@ -77,136 +82,119 @@ def changed_scenes(drawn: DrawnScene, words: DrawnVocabulary, rng: Random) -> It
                 yield changed
 
 
-def _with(drawn: DrawnScene, number: int, obj: SceneObject) -> DrawnScene:
+# --- attributes
+
+
+def _set_object(drawn: DrawnScene, number: int, obj: SceneObject) -> DrawnScene:
     objects = (*drawn.scene.objects[:number], obj, *drawn.scene.objects[number + 1 :])
     return replace(drawn, scene=replace(drawn.scene, objects=objects))
 
 
-def _with_look(drawn: DrawnScene, number: int, obj: SceneObject, words: DrawnVocabulary) -> DrawnScene | None:
-    return _with(drawn, number, obj) if words.can_draw(obj, drawn.style) else None
+def _set_if_drawable(drawn: DrawnScene, number: int, obj: SceneObject, words: DrawnVocabulary) -> DrawnScene | None:
+    return _set_object(drawn, number, obj) if words.can_draw(obj, drawn.style) else None
 
 
-def _recolored(drawn: DrawnScene, number: int, words: DrawnVocabulary, rng: Random) -> DrawnScene | None:
+def _recolor_object(drawn: DrawnScene, number: int, words: DrawnVocabulary, rng: Random) -> DrawnScene | None:
     obj = drawn.scene.objects[number]
     color = rng.choice([color for color in words.colors if color != obj.color])
-    return _with_look(drawn, number, replace(obj, color=color), words)
+    return _set_if_drawable(drawn, number, replace(obj, color=color), words)
 
 
-def _exchanged(drawn: DrawnScene, number: int, words: DrawnVocabulary, rng: Random) -> DrawnScene | None:
+def _exchange_object(drawn: DrawnScene, number: int, words: DrawnVocabulary, rng: Random) -> DrawnScene | None:
     obj = drawn.scene.objects[number]
-    if any(number in (each.first, each.second) for each in _records(drawn)):
+    if any(number in (relation.first, relation.second) for relation in _get_relations(drawn)):
         return None
-    shown = {other.label for other in drawn.scene.objects}
-    own = words.aspects.get(obj.label, 1.0)
-    others = sorted(
-        (label for label in words.aspects if label not in shown), key=lambda it: abs(words.aspects[it] - own)
+    labels = {obj.label for obj in drawn.scene.objects}
+    aspect = words.aspects.get(obj.label, 1.0)
+    similar = sorted(
+        (label for label in words.aspects if label not in labels), key=lambda label: abs(words.aspects[label] - aspect)
     )
-    return _with_look(drawn, number, replace(obj, label=rng.choice(others[:_SIMILAR])), words) if others else None
+    if not similar:
+        return None
+    return _set_if_drawable(drawn, number, replace(obj, label=rng.choice(similar[:_SIMILAR])), words)
 
 
-def _looks(obj: SceneObject) -> list[str]:
+def _list_attributes(obj: SceneObject) -> list[str]:
     """Return the attributes of an object besides its colour, one of which it can lose."""
     return [*(["material"] if obj.material else []), *(["shape"] if obj.shape else []), *obj.states]
 
 
-def _plainer(drawn: DrawnScene, number: int, words: DrawnVocabulary, word: str) -> DrawnScene | None:
+def _simplify_object(drawn: DrawnScene, number: int, words: DrawnVocabulary, word: str) -> DrawnScene | None:
     obj = drawn.scene.objects[number]
     if word == "material":
-        return _with_look(drawn, number, replace(obj, material=None), words)
-    if word == "shape":
-        return _with_look(drawn, number, replace(obj, shape=None), words)
-    return _with_look(drawn, number, replace(obj, states=tuple(s for s in obj.states if s != word)), words)
+        plain = replace(obj, material=None)
+    elif word == "shape":
+        plain = replace(obj, shape=None)
+    else:
+        plain = replace(obj, states=tuple(state for state in obj.states if state != word))
+    return _set_if_drawable(drawn, number, plain, words)
 
 
-def _removed(drawn: DrawnScene, number: int) -> DrawnScene | None:
-    if any(each.second == number for each in _records(drawn)):
+# --- objects and boxes
+
+
+def _remove_object(drawn: DrawnScene, number: int) -> DrawnScene | None:
+    if any(relation.second == number for relation in _get_relations(drawn)):
         return None  # what it carries would float
-    kept = [other for other in range(len(drawn.scene)) if other != number]
-    renumbered = {old: new for new, old in enumerate(kept)}
-    records = [
-        each._replace(first=renumbered[each.first], second=renumbered[each.second])
-        for each in _records(drawn)
-        if number not in (each.first, each.second)
+    rest = [index for index in range(len(drawn.scene)) if index != number]
+    renumbered = {old: new for new, old in enumerate(rest)}
+    relations = [
+        relation._replace(first=renumbered[relation.first], second=renumbered[relation.second])
+        for relation in _get_relations(drawn)
+        if number not in (relation.first, relation.second)
     ]
-    scene = _scene(drawn, [drawn.scene.objects[other] for other in kept], records)
-    return replace(drawn, scene=scene, depth=tuple(renumbered[other] for other in drawn.order if other != number))
+    scene = _build_scene(drawn, [drawn.scene.objects[index] for index in rest], relations)
+    return replace(drawn, scene=scene, depth=tuple(renumbered[index] for index in drawn.order if index != number))
 
 
-def _doubled(drawn: DrawnScene, number: int, rng: Random) -> DrawnScene | None:
+def _duplicate_object(drawn: DrawnScene, number: int, rng: Random) -> DrawnScene | None:
     obj = drawn.scene.objects[number]
-    place = _free_place(obj.box, [other.box for other in drawn.scene.objects], rng)
-    if place is None:
+    box = _find_free_box(obj.box, [existing.box for existing in drawn.scene.objects], rng)
+    if box is None:
         return None
-    scene = _scene(drawn, [*drawn.scene.objects, replace(obj, box=place)], _records(drawn))
+    scene = _build_scene(drawn, [*drawn.scene.objects, replace(obj, box=box)], _get_relations(drawn))
     return replace(drawn, scene=scene, depth=(*drawn.order, len(drawn.scene)))
 
 
-def _moved(drawn: DrawnScene, number: int, rng: Random) -> DrawnScene | None:
-    others = [other.box for at, other in enumerate(drawn.scene.objects) if at != number]
-    place = _free_place(drawn.scene.objects[number].box, others, rng)
-    return None if place is None else _placed(drawn, number, place)
+def _move_object(drawn: DrawnScene, number: int, rng: Random) -> DrawnScene | None:
+    box = _find_free_box(drawn.scene.objects[number].box, _boxes_except(drawn, number), rng)
+    return None if box is None else _set_box(drawn, number, box)
 
 
-def _resized(drawn: DrawnScene, number: int, scale: float) -> DrawnScene | None:
+def _resize_object(drawn: DrawnScene, number: int, scale: float) -> DrawnScene | None:
     box = drawn.scene.objects[number].box
     width, height = (scale * side for side in (box.xmax - box.xmin, box.ymax - box.ymin))
     if not 2 * MIN_SIDE <= min(width, height) <= max(width, height) <= CANVAS - 2 * _BORDER:
         return None
     left = min(max(_BORDER, box.center_x - width / 2), CANVAS - _BORDER - width)
     top = min(max(_BORDER, box.center_y - height / 2), CANVAS - _BORDER - height)
-    place = Box(round(left), round(top), round(left + width), round(top + height))
-    others = [other.box for at, other in enumerate(drawn.scene.objects) if at != number]
-    return _placed(drawn, number, place) if all(_are_apart(place, other) for other in others) else None
+    resized = Box(round(left), round(top), round(left + width), round(top + height))
+    is_free = all(are_apart(resized, existing, _GAP) for existing in _boxes_except(drawn, number))
+    return _set_box(drawn, number, resized) if is_free else None
 
 
-def _placed(drawn: DrawnScene, number: int, place: Box) -> DrawnScene | None:
+def _set_box(drawn: DrawnScene, number: int, box: Box) -> DrawnScene | None:
     """Return the scene with an object in another place, where nothing carries it; None if it carries something."""
-    if any(each.second == number for each in _records(drawn)):
+    if any(relation.second == number for relation in _get_relations(drawn)):
         return None
-    moved = _with(drawn, number, replace(drawn.scene.objects[number], box=place))
-    left = [each for each in _records(drawn) if each.first != number]
-    return replace(moved, scene=_scene(drawn, moved.scene.objects, left))
+    moved = _set_object(drawn, number, replace(drawn.scene.objects[number], box=box))
+    rest = [relation for relation in _get_relations(drawn) if relation.first != number]
+    return replace(moved, scene=_build_scene(drawn, moved.scene.objects, rest))
 
 
-def _swapped(drawn: DrawnScene, one: int, other: int) -> DrawnScene | None:
-    if any({each.first, each.second} & {one, other} for each in _records(drawn)):
+def _swap_objects(drawn: DrawnScene, first: int, second: int) -> DrawnScene | None:
+    if any({relation.first, relation.second} & {first, second} for relation in _get_relations(drawn)):
         return None
-    first, second = (drawn.scene.objects[number] for number in (one, other))
-    boxes = [obj.box for at, obj in enumerate(drawn.scene.objects) if at not in (one, other)]
-    places = (_centered(first.box, second.box), _centered(second.box, first.box))
-    if not all(_are_apart(place, box) for place in places for box in boxes) or not _are_apart(*places):
+    objects = [drawn.scene.objects[number] for number in (first, second)]
+    boxes = [_center_box(obj.box, partner.box) for obj, partner in zip(objects, reversed(objects), strict=True)]
+    pairs = [(box, existing) for box in boxes for existing in _boxes_except(drawn, first, second)]
+    if not all(are_apart(*pair, _GAP) for pair in [*pairs, (boxes[0], boxes[1])]):
         return None
-    return _with(_with(drawn, one, replace(first, box=places[0])), other, replace(second, box=places[1]))
+    swapped = _set_object(drawn, first, replace(objects[0], box=boxes[0]))
+    return _set_object(swapped, second, replace(objects[1], box=boxes[1]))
 
 
-def _repainted(drawn: DrawnScene) -> DrawnScene | None:
-    return None if drawn.style is None else replace(drawn, style=None)
-
-
-def _records(drawn: DrawnScene) -> frozenset[SceneRelation]:
-    return drawn.scene.relations or frozenset()
-
-
-def _scene(
-    drawn: DrawnScene, objects: Sequence[SceneObject], records: Sequence[SceneRelation] | frozenset[SceneRelation]
-) -> Scene:
-    return Scene.of(objects, None if drawn.scene.relations is None else records)
-
-
-def _free_place(box: Box, others: Sequence[Box], rng: Random) -> Box | None:
-    """Return a random place for a box that keeps a gap from others; None if none is found."""
-    width, height = round(box.xmax - box.xmin), round(box.ymax - box.ymin)
-    if max(width, height) > CANVAS - 2 * _BORDER:
-        return None
-    for _ in range(_PLACES):
-        left, top = rng.randint(_BORDER, CANVAS - _BORDER - width), rng.randint(_BORDER, CANVAS - _BORDER - height)
-        place = Box(left, top, left + width, top + height)
-        if all(_are_apart(place, other) for other in others):
-            return place
-    return None
-
-
-def _centered(box: Box, at: Box) -> Box:
+def _center_box(box: Box, at: Box) -> Box:
     """Return a box of the same size whose centre is that of another one, moved onto the canvas."""
     width, height = box.xmax - box.xmin, box.ymax - box.ymin
     left = min(max(_BORDER, at.center_x - width / 2), CANVAS - _BORDER - width)
@@ -214,7 +202,23 @@ def _centered(box: Box, at: Box) -> Box:
     return Box(left, top, left + width, top + height)
 
 
-def _are_apart(one: Box, other: Box) -> bool:
-    across = max(one.xmin, other.xmin) - min(one.xmax, other.xmax)
-    down = max(one.ymin, other.ymin) - min(one.ymax, other.ymax)
-    return max(across, down) >= _GAP
+def _boxes_except(drawn: DrawnScene, *numbers: int) -> list[Box]:
+    return [obj.box for number, obj in enumerate(drawn.scene.objects) if number not in numbers]
+
+
+def _find_free_box(box: Box, boxes: Sequence[Box], rng: Random) -> Box | None:
+    """Return a box of this size in a random place that keeps a gap from others; None if none is found."""
+    width, height = round(box.xmax - box.xmin), round(box.ymax - box.ymin)
+    if max(width, height) > CANVAS - 2 * _BORDER:
+        return None
+    return find_free_box(width, height, boxes, rng, border=_BORDER, gap=_GAP, tries=_PLACES)
+
+
+def _get_relations(drawn: DrawnScene) -> frozenset[SceneRelation]:
+    return drawn.scene.relations or frozenset()
+
+
+def _build_scene(
+    drawn: DrawnScene, objects: Sequence[SceneObject], relations: Sequence[SceneRelation] | frozenset[SceneRelation]
+) -> Scene:
+    return Scene.of(objects, None if drawn.scene.relations is None else relations)

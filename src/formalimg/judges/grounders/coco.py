@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import cached_property, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
-from formalimg.judges.grounders.coco_classes import DetectorClasses, coco_classes, read_classes, unknown_classes_text
 from formalimg.judges.grounders.detections import (
     RULES,
     SuppressionResult,
@@ -21,13 +21,19 @@ from formalimg.judges.grounders.detections import (
     suppress_overlaps,
 )
 from formalimg.judges.grounders.detector_files import (
+    DetectorClasses,
     DetectorFiles,
     DetectorParameters,
+    coco_classes,
+    explain_unknown_classes,
     find_detector_files,
+    read_classes,
 )
-from formalimg.judges.grounders.opencv_detector import OpenCvDetector
 from formalimg.models.options import Options
 from formalimg.types import Setting, Unscored
+
+if TYPE_CHECKING:
+    from formalimg.judges.grounders.opencv_detector import OpenCvDetector
 
 NAME = "detector/coco"
 
@@ -37,15 +43,13 @@ class CocoGrounder:
 
     All classes compete for a box, so that what is surely a sheep is no horse; only the requested ones become objects of
     the scene. With several networks, each looks for the requested classes of which those before found nothing. Items
-    with a class that the detector does not know are `Unscored` before anything is detected. Evidence:
+    with a class that the detector does not know are `Unscored` before anything is detected. Weights are loaded with the
+    first image. Evidence:
 
     - `found`: the objects with their scores, and the share of each that has its colour;
     - `others`: what was found besides, of classes that were not requested, if any;
     - `dropped`: boxes that the rules dropped, if any;
     - `served`: the version of OpenCV.
-
-    Attributes:
-        name, concurrency: as for every grounder.
     """
 
     name = NAME
@@ -58,23 +62,22 @@ class CocoGrounder:
         classes: DetectorClasses,
         parameters: DetectorParameters | None = None,
     ) -> None:
-        """Create a grounder that loads its weights with the first image."""
         self._files = files
         self._classes = classes
-        self._parameters = [parameters or files[0].defaults, *(each.defaults for each in files[1:])]
+        self._parameters = [parameters or files[0].defaults, *(network.defaults for network in files[1:])]
         self._thread = ThreadPoolExecutor(1, "detector")
         self._detectors: dict[int, OpenCvDetector] = {}
 
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
         """The networks, the content of the weights, the classes, the thresholds, and the versions of the rules."""
-        from formalimg.judges.grounders.pixel_colors import colors_version
+        from formalimg.judges.grounders.colors import colors_version
 
         names = ", ".join(f"{number} {name}" for name, number in self._classes.ids.items())
-        networks = "+".join(each.network.name for each in self._files if each.network)
+        networks = "+".join(network.network.name for network in self._files if network.network)
         return {
             **({"network": networks} if networks else {}),
-            "weights": "+".join(each.digest() for each in self._files),
+            "weights": "+".join(network.digest() for network in self._files),
             "classes": "coco" if self._classes == coco_classes() else names,
             **asdict(self._parameters[0]),
             "colors": colors_version(),
@@ -96,7 +99,7 @@ class CocoGrounder:
             return Unscored("not understood", "no class is named that could be looked for")
         unknown = self.unknown_classes(classes)
         if unknown:
-            return Unscored("not understood", unknown_classes_text(self.name, unknown))
+            return Unscored("not understood", explain_unknown_classes(self.name, unknown))
         in_the_thread = partial(asyncio.get_running_loop().run_in_executor, self._thread)
         names = {self._classes.find(word): word for word in classes}
         result = SuppressionResult((), ())
@@ -107,13 +110,15 @@ class CocoGrounder:
             prepared = await asyncio.to_thread(detector.prepare, image.pil)
             boxes = await in_the_thread(detector.find, prepared, parameters.lowest_score)
             named = [box._replace(label=names.get(box.label, box.label)) for box in boxes]
-            own = drop_uncertain(suppress_overlaps(named, parameters.overlap), parameters.threshold)
-            result = add_missing_classes(result, own, set(classes)) if number else own
+            boxes_of_network = drop_uncertain(suppress_overlaps(named, parameters.overlap), parameters.threshold)
+            result = add_missing_classes(result, boxes_of_network, set(classes)) if number else boxes_of_network
         served = {"opencv": detector.version}
         return await asyncio.to_thread(ground_detections, image.pil, result, served, set(classes))
 
     def _load(self, number: int) -> OpenCvDetector:
         """Load the weights of a network, once: all loading happens in the one thread."""
+        from formalimg.judges.grounders.opencv_detector import OpenCvDetector
+
         if number not in self._detectors:
             size = self._parameters[number].size
             self._detectors[number] = OpenCvDetector(self._files[number], self._classes, size)

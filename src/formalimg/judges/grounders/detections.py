@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.judges.base import Grounding
-from formalimg.judges.iou import KeptBoxes, overlap
+from formalimg.judges.boxes import KeptBoxes, box_overlap
 from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.scene import Scene
 
@@ -59,13 +59,13 @@ def suppress_overlaps(detections: Iterable[DetectedBox], max_overlap: float) -> 
     kept: list[DetectedBox] = []
     dropped: list[DetectedBox] = []
     boxes = KeptBoxes()
-    for one in sorted(detections, key=lambda one: -one.score):
-        if not all(map(math.isfinite, (one.score, *one.box))):
-            raise ValueError(f"the detector gave a {one.label} with the box {one.box} and the score {one.score}")
-        clipped = one._replace(box=Box(*(round(min(max(number, 0.0), float(CANVAS)), 2) for number in one.box)))
+    for box in sorted(detections, key=lambda box: -box.score):
+        if not all(map(math.isfinite, (box.score, *box.box))):
+            raise ValueError(f"the detector gave a {box.label} with the box {box.box} and the score {box.score}")
+        clipped = box._replace(box=Box(*(round(min(max(edge, 0.0), float(CANVAS)), 2) for edge in box.box)))
         too_small = min(clipped.box.xmax - clipped.box.xmin, clipped.box.ymax - clipped.box.ymin) < MIN_SIDE
         if too_small or boxes.overlapping(clipped.box, max_overlap):
-            dropped.append(one)
+            dropped.append(box)
         else:
             boxes.add(clipped.box)
             kept.append(clipped)
@@ -80,22 +80,22 @@ def drop_uncertain(result: SuppressionResult, threshold: float) -> SuppressionRe
     best: dict[str, DetectedBox] = {}
     for box in result.kept:  # the highest score first
         best.setdefault(box.label, box)
-    kept = tuple(box for box in result.kept if box.score >= threshold or best[box.label] is box)
-    dropped = tuple(box for box in result.kept if box not in kept)
-    return SuppressionResult(kept, (*result.dropped, *dropped))
+    boxes = tuple(box for box in result.kept if box.score >= threshold or best[box.label] is box)
+    dropped = tuple(box for box in result.kept if box not in boxes)
+    return SuppressionResult(boxes, (*result.dropped, *dropped))
 
 
 def add_missing_classes(
-    result: SuppressionResult, other: SuppressionResult, classes: Collection[str]
+    result: SuppressionResult, addition: SuppressionResult, classes: Collection[str]
 ) -> SuppressionResult:
     """Add the boxes that another detector found of requested classes, of which nothing was found.
 
     A box in the place of an object of a requested class is dropped: that object has its name.
     """
-    found = [box for box in result.kept if box.label in classes]
-    missing = set(classes) - {box.label for box in found}
-    added = [box for box in other.kept if box.label in missing]
-    apart = [box for box in added if all(overlap(box.box, each.box) < SAME_PLACE for each in found)]
+    requested = [box for box in result.kept if box.label in classes]
+    missing = set(classes) - {box.label for box in requested}
+    added = [box for box in addition.kept if box.label in missing]
+    apart = [box for box in added if all(box_overlap(box.box, rival.box) < SAME_PLACE for rival in requested)]
     return SuppressionResult((*result.kept, *apart), (*result.dropped, *(box for box in added if box not in apart)))
 
 
@@ -107,20 +107,20 @@ def ground_detections(
     Evidence: `found` (the objects, their scores, and the share of each that has its colour), `others` (objects of other
     classes than those asked for), `dropped` (boxes that the rules dropped), `served`.
     """
-    from formalimg.judges.grounders.pixel_colors import color_in
+    from formalimg.judges.grounders.colors import color_in
 
-    kept = [one for one in result.kept if classes is None or one.label in classes]
-    colors = [color_in(image, one.box) for one in kept]
-    objects = [SceneObject(one.label, one.box, seen.name) for one, seen in zip(kept, colors, strict=True)]
+    boxes = [box for box in result.kept if classes is None or box.label in classes]
+    colors = [color_in(image, box.box) for box in boxes]
+    objects = [SceneObject(box.label, box.box, color.name) for box, color in zip(boxes, colors, strict=True)]
     evidence: dict[str, object] = {
         "found": [
-            {**one.to_json(), "color": seen.name, "color_share": seen.share}
-            for one, seen in zip(kept, colors, strict=True)
+            {**box.to_json(), "color": color.name, "color_share": color.share}
+            for box, color in zip(boxes, colors, strict=True)
         ],
         "served": dict(served),
     }
-    if len(kept) < len(result.kept):
-        evidence["others"] = [one.to_json() for one in result.kept if one not in kept]
+    if len(boxes) < len(result.kept):
+        evidence["others"] = [box.to_json() for box in result.kept if box not in boxes]
     if result.dropped:
-        evidence["dropped"] = [one.to_json() for one in result.dropped]
+        evidence["dropped"] = [box.to_json() for box in result.dropped]
     return Grounding(Scene.of(objects), evidence=evidence)

@@ -1,4 +1,8 @@
-"""The detector grounder: boxes from a detector or segmenter of the transformers library, colours from pixels."""
+"""The detector grounder: boxes from a detector or segmenter of the transformers library, colours from pixels.
+
+Detectors are open-vocabulary ones, such as OWLv2 and Grounding DINO, or have fixed classes, such as DETR and
+Mask2Former.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,6 @@ from typing import TYPE_CHECKING, Any
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import Grounding, LoadedImage
-from formalimg.judges.grounders.class_detector import ClassDetector
-from formalimg.judges.grounders.coco_classes import unknown_classes_text
 from formalimg.judges.grounders.detections import (
     RULES,
     DetectedBox,
@@ -25,6 +27,7 @@ from formalimg.judges.grounders.detections import (
     ground_detections,
     suppress_overlaps,
 )
+from formalimg.judges.grounders.detector_files import DetectorClasses, coco_classes, explain_unknown_classes
 from formalimg.models.local.checkpoint import (
     CHECKPOINT_OPTIONS,
     INSTALL_LOCAL,
@@ -40,6 +43,9 @@ from formalimg.types import Setting, Unscored
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+_DTYPE = "float32"
+"""Lower precision would put boxes on a grid of 4 in 1000, which is too coarse for formulas."""
+
 
 @dataclass(frozen=True)
 class DetectorFamily:
@@ -53,52 +59,59 @@ class DetectorFamily:
 
 def detector_family(model: str) -> DetectorFamily:
     """Return the family of a detector, by its name."""
-    return next(family for family in _families() if re.search(family.pattern, model, re.IGNORECASE))
+    return next(family for family in _read_families() if re.search(family.pattern, model, re.IGNORECASE))
 
 
 @cache
-def _families() -> tuple[DetectorFamily, ...]:
+def _read_families() -> tuple[DetectorFamily, ...]:
     table = tomllib.loads((files("formalimg.judges.grounders") / "detector_families.toml").read_text(encoding="utf-8"))
     return tuple(DetectorFamily(**entry) for entry in table["families"])
 
 
-class ZeroShotDetector:
-    """A zero-shot detector of the transformers library. Not thread-safe."""
+class _LoadedModel:
+    """A processor and a model of the transformers library. Not thread-safe."""
 
-    def __init__(self, name: str, checkpoint: Checkpoint, family: DetectorFamily) -> None:
-        """Load the weights, which takes a while."""
-        from transformers import AutoModelForZeroShotObjectDetection, AutoProcessor
+    def __init__(self, processor: Any, model: Any) -> None:
+        self.processor = processor
+        self.model = model
 
-        silence_libraries("transformers")
+    def run(self, image: Image, **texts: Any) -> tuple[Any, Any]:
+        """Return the inputs and outputs of the model for an image."""
+        import torch
+
+        inputs = self.processor(images=image, **texts, return_tensors="pt").to(self.model.device)
+        inputs["pixel_values"] = inputs["pixel_values"].to(self.model.dtype)
+        with torch.inference_mode():
+            return inputs, self.model(**inputs)
+
+
+class ZeroShotDetector(_LoadedModel):
+    """A detector that is queried by words."""
+
+    def __init__(self, processor: Any, model: Any, family: DetectorFamily) -> None:
+        super().__init__(processor, model)
         self._family = family
-        with checkpoint.being_loaded(name):
-            source, loading = checkpoint.source, checkpoint.loading()
-            self._processor = AutoProcessor.from_pretrained(source, **loading)
-            model = AutoModelForZeroShotObjectDetection.from_pretrained(
-                source, **loading, dtype=checkpoint.torch_dtype()
-            )
-        self._model = model.to(checkpoint.device).eval()
 
     def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[DetectedBox]:
         """Return all boxes that score above the threshold for one of the classes."""
         if self._family.together:
             return self._query(image, classes, threshold)
-        return [found for one in classes for found in self._query(image, [one], threshold)]
+        return [box for label in classes for box in self._query(image, [label], threshold)]
 
     def _query(self, image: Image, classes: Sequence[str], threshold: float) -> list[DetectedBox]:
-        import torch
-
-        queries = [self._family.query.replace("{class}", one.replace("_", " ")) for one in classes]
-        inputs = self._processor(images=image, text=[queries], return_tensors="pt").to(self._model.device)
-        inputs["pixel_values"] = inputs["pixel_values"].to(self._model.dtype)
-        with torch.inference_mode():
-            outputs = self._model(**inputs)
-        (results,) = self._processor.post_process_grounded_object_detection(
+        queries = [self._family.query.replace("{class}", label.replace("_", " ")) for label in classes]
+        inputs, outputs = self.run(image, text=[queries])
+        post_process = self.processor.post_process_grounded_object_detection
+        extra = {}
+        if "text_threshold" in inspect.signature(post_process).parameters:
+            # Grounding DINO needs its input to read text labels back from it; the threshold lets none through.
+            extra = {"input_ids": inputs["input_ids"], "text_threshold": 1.0}
+        (results,) = post_process(
             outputs,
             threshold=threshold,
             target_sizes=[(image.height, image.width)],
             text_labels=[queries],
-            **self._extra_arguments(inputs),
+            **extra,
         )
         scores, boxes = results["scores"].float().tolist(), results["boxes"].float().tolist()
         # With one class in the query, all boxes are of it; some detectors then give text labels instead of numbers.
@@ -108,29 +121,89 @@ class ZeroShotDetector:
             for score, label, box in zip(scores, labels, boxes, strict=True)
         ]
 
-    def _extra_arguments(self, inputs: Any) -> dict[str, Any]:
-        """Return what Grounding DINO needs to read text labels back from its input; the threshold lets none through."""
-        process = self._processor.post_process_grounded_object_detection
-        has_text_threshold = "text_threshold" in inspect.signature(process).parameters
-        return {"input_ids": inputs["input_ids"], "text_threshold": 1.0} if has_text_threshold else {}
+
+class ClassDetector(_LoadedModel):
+    """A detector or segmenter that finds the classes it was trained on, and no others.
+
+    The box of a segment is the smallest that holds its mask. All classes compete, so that what is surely a sheep is no
+    horse; boxes of classes that were not asked for keep their own names. Those of COCO may be called by other words.
+    """
+
+    def __init__(self, processor: Any, model: Any, *, segments: bool) -> None:
+        super().__init__(processor, model)
+        self._segments = segments
+        ids = {str(label): number + 1 for number, label in model.config.id2label.items()}
+        synonyms = {name: words for name, words in coco_classes().synonyms.items() if name in ids}
+        self.classes = DetectorClasses(ids, synonyms)
+
+    def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[DetectedBox]:
+        """Return all boxes that score above the threshold; those of the classes asked for have the words for them."""
+        _, outputs = self.run(image)
+        read = self._read_segments if self._segments else self._read_boxes
+        words = {self.classes.find(word): word for word in classes}
+        names = self.classes.by_id
+        return [
+            DetectedBox(words.get(names[number + 1], names[number + 1]), score, box_on_canvas(box, image))
+            for number, score, box in read(outputs, image, threshold)
+            if number + 1 in names
+        ]
+
+    def _read_boxes(self, outputs: Any, image: Image, threshold: float) -> list[tuple[int, float, list[float]]]:
+        (results,) = self.processor.post_process_object_detection(
+            outputs, threshold=threshold, target_sizes=[(image.height, image.width)]
+        )
+        labels, scores, boxes = (results[name].float().tolist() for name in ("labels", "scores", "boxes"))
+        return [(int(label), score, box) for label, score, box in zip(labels, scores, boxes, strict=True)]
+
+    def _read_segments(self, outputs: Any, image: Image, threshold: float) -> list[tuple[int, float, list[float]]]:
+        (results,) = self.processor.post_process_instance_segmentation(
+            outputs, threshold=threshold, target_sizes=[(image.height, image.width)], return_binary_maps=True
+        )
+        segments = []
+        for mask, info in zip(results["segmentation"], results["segments_info"], strict=False):
+            rows, columns = mask.nonzero(as_tuple=True)
+            if len(rows):
+                edges = [int(columns.min()), int(rows.min()), int(columns.max()) + 1, int(rows.max()) + 1]
+                segments.append((int(info["label_id"]), float(info["score"]), [float(edge) for edge in edges]))
+        return segments
 
 
-_DTYPE = "float32"
-"""Lower precision would put boxes on a grid of 4 in 1000, which is too coarse for formulas."""
+def _load_detector(name: str, checkpoint: Checkpoint, family: DetectorFamily) -> ZeroShotDetector | ClassDetector:
+    """Load a detector, by what its configuration says that it is; that takes a while."""
+    import transformers
+
+    silence_libraries("transformers")
+    with checkpoint.being_loaded(name):
+        source, loading = checkpoint.source, checkpoint.loading()
+        kind = type(transformers.AutoConfig.from_pretrained(source, **loading))
+        is_zero_shot = kind in transformers.MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING
+        segments = not is_zero_shot and kind not in transformers.MODEL_FOR_OBJECT_DETECTION_MAPPING
+        if segments and kind not in transformers.MODEL_FOR_UNIVERSAL_SEGMENTATION_MAPPING:
+            raise FormalimgError(f"{name} finds no objects: give a detector, or a segmenter such as Mask2Former")
+        if is_zero_shot:
+            auto_processor, auto_model = transformers.AutoProcessor, transformers.AutoModelForZeroShotObjectDetection
+        elif segments:
+            auto_processor = transformers.AutoImageProcessor
+            auto_model = transformers.AutoModelForUniversalSegmentation
+        else:
+            auto_processor, auto_model = transformers.AutoImageProcessor, transformers.AutoModelForObjectDetection
+        processor = auto_processor.from_pretrained(source, **loading)
+        model = auto_model.from_pretrained(source, **loading, dtype=checkpoint.torch_dtype())
+    model = model.to(checkpoint.device).eval()
+    if is_zero_shot:
+        return ZeroShotDetector(processor, model, family)
+    return ClassDetector(processor, model, segments=segments)
 
 
 class DetectorGrounder:
     """Find objects with a detector, and their colours in the pixels of their boxes.
 
     Open-vocabulary detectors look for the requested classes; those with fixed classes (DETR, Mask2Former) find all of
-    theirs, and items that name another are `Unscored`. Evidence, all plain data:
+    theirs, and items that name another are `Unscored`. Weights are loaded with the first image. Evidence, plain data:
 
     - `found`: the objects with their scores, and the share of each that has its colour;
     - `dropped`: boxes that the rules dropped, if any;
     - `served`: what was actually used.
-
-    Attributes:
-        name, settings, concurrency: as for every grounder.
     """
 
     concurrency = 2
@@ -139,7 +212,6 @@ class DetectorGrounder:
     def __init__(
         self, name: str, checkpoint: Checkpoint, family: DetectorFamily, threshold: float, max_overlap: float
     ) -> None:
-        """Create a grounder that loads its detector with the first image."""
         self.name = name
         self._checkpoint = checkpoint
         self._family = family
@@ -151,7 +223,7 @@ class DetectorGrounder:
     @property
     def settings(self) -> Mapping[str, Setting]:
         """The weights, the query, the thresholds, and the versions of the rules."""
-        from formalimg.judges.grounders.pixel_colors import colors_version
+        from formalimg.judges.grounders.colors import colors_version
 
         return {
             **self._checkpoint.settings,
@@ -168,43 +240,30 @@ class DetectorGrounder:
         if not classes:
             return Unscored("not understood", "no class is named that could be looked for")
         find = partial(self._find, image.pil, tuple(dict.fromkeys(classes)))
-        found = await asyncio.get_running_loop().run_in_executor(self._thread, find)
-        if isinstance(found, Unscored):
-            return found
-        return await asyncio.to_thread(self._grounding, image.pil, found, classes)
+        boxes = await asyncio.get_running_loop().run_in_executor(self._thread, find)
+        if isinstance(boxes, Unscored):
+            return boxes
+        served = self._checkpoint.served("config.json", "transformers")
+        suppress = partial(suppress_overlaps, boxes, self._max_overlap)
+        return await asyncio.to_thread(lambda: ground_detections(image.pil, suppress(), served, set(classes)))
 
     def _find(self, image: Image, classes: Sequence[str]) -> list[DetectedBox] | Unscored:
         """Return the detections; unscored if a class is unknown, or there is not enough memory."""
         if self._detector is None:
             self._detector = _load_detector(self.name, self._checkpoint, self._family)
-        if isinstance(self._detector, ClassDetector) and (unknown := self._detector.unknown_classes(classes)):
-            return Unscored("not understood", unknown_classes_text(self.name, unknown))
+        if isinstance(self._detector, ClassDetector) and (unknown := self._detector.classes.unknown(classes)):
+            return Unscored("not understood", explain_unknown_classes(self.name, unknown))
         try:
             return self._detector.find(image, classes, self._threshold)
         except ImportError as error:  # some processors find out late which library they need
-            why = truncate(" ".join(str(error).split()), 200, 0)
-            raise FormalimgError(f"{self.name} needs what is not installed ({why}): {INSTALL_LOCAL}") from None
+            reason = truncate(" ".join(str(error).split()), 200, 0)
+            raise FormalimgError(f"{self.name} needs what is not installed ({reason}): {INSTALL_LOCAL}") from None
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
             return Unscored(
                 "judge failed", f"{self.name} needs more memory than there is: see the options device and dtype"
             )
-
-    def _grounding(self, image: Image, found: Sequence[DetectedBox], classes: Sequence[str]) -> Grounding:
-        served = self._checkpoint.served("config.json", "transformers")
-        return ground_detections(image, suppress_overlaps(found, self._max_overlap), served, set(classes))
-
-
-def _load_detector(name: str, checkpoint: Checkpoint, family: DetectorFamily) -> ZeroShotDetector | ClassDetector:
-    """Load a detector, by what its configuration says that it is."""
-    from transformers import MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING, AutoConfig
-
-    with checkpoint.being_loaded(name):
-        kind = type(AutoConfig.from_pretrained(checkpoint.source, **checkpoint.loading()))
-    if kind in MODEL_FOR_ZERO_SHOT_OBJECT_DETECTION_MAPPING:
-        return ZeroShotDetector(name, checkpoint, family)
-    return ClassDetector(name, checkpoint)
 
 
 @requires(modules=("torch", "transformers"), install=INSTALL_LOCAL)

@@ -1,18 +1,23 @@
-"""The files of a detector: weights by path, or those of a network that is installed as a package (`networks.toml`)."""
+"""What a detector is made of: its classes (such as COCO's 80, `coco.toml`), and its files.
+
+Weights are named by path, or are those of a network that is installed as a package (`networks.toml`).
+"""
 
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+from formalimg._util.io import read_plain_bytes
 from formalimg.errors import FormalimgError
 
 WeightsFormat: TypeAlias = Literal["tensorflow", "onnx", "darknet"]
@@ -22,6 +27,95 @@ OWN_WEIGHTS = "-J weights=FILE.onnx, or a .pb with -J config=FILE.pbtxt, or a .w
 
 _CONFIG_SUFFIXES = {".pb": ".pbtxt", ".onnx": "", ".weights": ".cfg"}
 _FORMATS: Mapping[str, WeightsFormat] = {".pb": "tensorflow", ".onnx": "onnx", ".weights": "darknet"}
+_MAX_CLASSES_BYTES = 1_000_000
+_MAX_SHOWN = 5
+
+
+# --- classes
+
+
+@dataclass(frozen=True)
+class DetectorClasses:
+    """The classes that a detector was trained on; it finds no others."""
+
+    ids: Mapping[str, int]  # the id of each class; they count from 1, and may have gaps
+    synonyms: Mapping[str, Sequence[str]] = field(default_factory=dict)  # other words for some of the classes
+
+    @cached_property
+    def by_id(self) -> Mapping[int, str]:
+        """The classes by their ids, as frozen graphs answer."""
+        return {number: name for name, number in self.ids.items()}
+
+    @cached_property
+    def in_order(self) -> tuple[str, ...]:
+        """The classes in the order of their ids without gaps, as exported YOLO models count them."""
+        return tuple(sorted(self.ids, key=self.ids.__getitem__))
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        """The classes, and the other words for them."""
+        return (*self.ids, *(word for words in self.synonyms.values() for word in words))
+
+    def find(self, word: str) -> str | None:
+        """Return the class that is asked for; case, blanks, hyphens and underscores do not matter. None if unknown."""
+        return self._by_word.get(_normalize_word(word))
+
+    def unknown(self, words: Sequence[str]) -> tuple[str, ...]:
+        """Return the words among those asked for that the detector cannot look for.
+
+        These are unknown classes, and words for a class that has been asked for by another word already: one box cannot
+        have two names.
+        """
+        word_of: dict[str, str] = {}
+        unknown = []
+        for word in dict.fromkeys(words):
+            name = self.find(word)
+            if name is None or word_of.setdefault(name, word) != word:
+                unknown.append(word)
+        return tuple(unknown)
+
+    @cached_property
+    def _by_word(self) -> Mapping[str, str]:
+        synonyms = {_normalize_word(word): name for name, words in self.synonyms.items() for word in words}
+        return synonyms | {_normalize_word(name): name for name in self.ids}
+
+
+@cache
+def coco_classes() -> DetectorClasses:
+    """Return the 80 classes of COCO."""
+    table = _read_table("coco.toml")
+    return DetectorClasses(table["classes"], table["synonyms"])
+
+
+def read_classes(path: Path) -> DetectorClasses:
+    """Return the classes in a text file: one name per line, the first has the id 1.
+
+    Lines that are empty are ids without a class.
+    """
+    try:
+        lines = read_plain_bytes(path, _MAX_CLASSES_BYTES).decode("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise FormalimgError(f"cannot read classes={path} ({reason}): give a text file with a class per line") from None
+    numbered = [(name.strip(), number) for number, name in enumerate(lines, 1) if name.strip()]
+    ids = dict(numbered)
+    if not ids or len(ids) < len(numbered):
+        problem = "names a class twice" if ids else "names no class"
+        raise FormalimgError(f"classes={path} {problem}: give a text file with a class per line")
+    return DetectorClasses(ids)
+
+
+def explain_unknown_classes(name: str, unknown: Sequence[str]) -> str:
+    """Return why a detector cannot score an item that names these classes."""
+    listed = ", ".join(unknown[:_MAX_SHOWN]) + ", …" * (len(unknown) > _MAX_SHOWN)
+    return f"{name} cannot look for {listed}: judge this item with a chat model that can see, or leave it out"
+
+
+def _normalize_word(word: str) -> str:
+    return re.sub(r"[\s_-]+", " ", word).strip().casefold()
+
+
+# --- files
 
 
 @dataclass(frozen=True)
@@ -101,7 +195,6 @@ class DetectorFiles:
 @cache
 def read_networks() -> Mapping[str, Network]:
     """Return the networks by name, the best one first."""
-    table = tomllib.loads((files("formalimg.judges.grounders") / "networks.toml").read_text(encoding="utf-8"))
     defaults = ("size", "threshold", "presence", "overlap")
     return {
         name: Network(
@@ -109,7 +202,7 @@ def read_networks() -> Mapping[str, Network]:
             **{key: value for key, value in fields.items() if key not in defaults},
             defaults=DetectorParameters(**{key: fields[key] for key in defaults}),
         )
-        for name, fields in table.items()
+        for name, fields in _read_table("networks.toml").items()
     }
 
 
@@ -121,11 +214,18 @@ def find_detector_files(
         raise FormalimgError(f"detector/coco has a config without weights: give {OWN_WEIGHTS}")
     if weights is not None and network is not None:
         raise FormalimgError(f"detector/coco takes weights={weights} or network={network}: give one of them")
-    chosen = _installed_files(network) if weights is None else (_own_files(weights, config),)
+    chosen = _find_installed_files(network) if weights is None else (_check_own_files(weights, config),)
     if find_spec("cv2") is None:
         raise FormalimgError(f"detector/coco needs OpenCV: {INSTALL_OPENCV}")
-    for each in chosen:
-        _require_reader(each)
+    for detector in chosen:
+        if not _is_readable(detector):
+            import cv2
+
+            advice = ", or use another network: -J network=ssd" if detector.network else ""
+            raise FormalimgError(
+                f"OpenCV {cv2.__version__} does not read {detector.weights.name}, OpenCV 4 does: {INSTALL_OPENCV}"
+                + advice
+            )
     return chosen
 
 
@@ -142,7 +242,7 @@ def missing_parts() -> tuple[str, ...]:
     return tuple(line for line, is_missing in lines.items() if is_missing)
 
 
-def _own_files(weights: str, config: str | None) -> DetectorFiles:
+def _check_own_files(weights: str, config: str | None) -> DetectorFiles:
     files = DetectorFiles(Path(weights), None if config is None else Path(config))
     suffix = _CONFIG_SUFFIXES.get(files.weights.suffix.lower())
     if suffix is None or suffix != ("" if files.config is None else files.config.suffix.lower()):
@@ -153,39 +253,26 @@ def _own_files(weights: str, config: str | None) -> DetectorFiles:
     return files
 
 
-def _installed_files(names: str | None) -> tuple[DetectorFiles, ...]:
+def _find_installed_files(names: str | None) -> tuple[DetectorFiles, ...]:
     networks, installed = read_networks(), find_installed_networks()
     if names is None and installed:
         return installed
     chosen = [next(iter(networks))] if names is None else names.split("+")
     if not set(chosen) <= set(networks) or len(set(chosen)) < len(chosen):
-        known = ", ".join([*networks, "+".join(networks)])
-        raise FormalimgError(f"network={names} of detector/coco is unknown: give one of {known}")
+        names_known = ", ".join([*networks, "+".join(networks)])
+        raise FormalimgError(f"network={names} of detector/coco is unknown: give one of {names_known}")
     by_name = {files.network.name: files for files in installed if files.network is not None}
     lines = [networks[name].install for name in chosen if name not in by_name]
     if not lines:
         return tuple(by_name[name] for name in chosen)
-    others = [
-        f"{each.name} by {each.install}" for each in networks.values() if names is None and each.name not in chosen
-    ]
-    smaller = f"; smaller and less exact: {', '.join(others)}" if others else ""
+    rest = [network for network in networks.values() if names is None and network.name not in chosen]
+    listed = ", ".join(f"{network.name} by {network.install}" for network in rest)
+    smaller = f"; smaller and less exact: {listed}" if listed else ""
     if find_spec("cv2") is None:
         lines.insert(0, INSTALL_OPENCV)
     raise FormalimgError(
         f"detector/coco needs weights: {' && '.join(lines)} (nothing else of these packages is needed"
         f"{smaller}), or your own: {OWN_WEIGHTS}"
-    )
-
-
-def _require_reader(files: DetectorFiles) -> None:
-    """Require that OpenCV reads the format of these files."""
-    if _is_readable(files):
-        return
-    import cv2
-
-    other = ", or use another network: -J network=ssd" if files.network else ""
-    raise FormalimgError(
-        f"OpenCV {cv2.__version__} does not read {files.weights.name}, OpenCV 4 does: {INSTALL_OPENCV}{other}"
     )
 
 
@@ -196,3 +283,8 @@ def _is_readable(files: DetectorFiles) -> bool:
     import cv2
 
     return hasattr(cv2.dnn, "readNetFromDarknet")
+
+
+@cache
+def _read_table(name: str) -> Mapping[str, Any]:
+    return tomllib.loads((files("formalimg.judges.grounders") / name).read_text(encoding="utf-8"))

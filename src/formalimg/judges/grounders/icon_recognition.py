@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from formalimg.judges.grounders.icon_segmentation import PixelBox
-from formalimg.judges.grounders.icon_templates import GRIDS, CellGrid, IconLook, averaged, templates, to_cells
+from formalimg.judges.grounders.icon_templates import GRIDS, CellGrid, IconLook, average_cells, load_templates, to_cells
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -63,22 +63,25 @@ class Recognition(NamedTuple):
         return min(1.0, max(0.0, likeness)) * min(1.0, max(0.0, distinctness))
 
 
-def recognize(image: Image, objects: Sequence[Sequence[PixelBox]]) -> list[Recognition]:
+def recognize_icons(image: Image, objects: Sequence[Sequence[PixelBox]]) -> list[Recognition]:
     """Recognize the objects in these boxes; of several candidate boxes for an object, the one that matches best."""
     possible = [(number, edges) for number, choices in enumerate(objects) for edges in choices]
-    grids = [CellGrid(_cells(edges.right - edges.left), _cells(edges.bottom - edges.top)) for _, edges in possible]
-    found: dict[int, Recognition] = {}
+    grids = [
+        CellGrid(_count_cells(edges.right - edges.left), _count_cells(edges.bottom - edges.top))
+        for _, edges in possible
+    ]
+    recognitions: dict[int, Recognition] = {}
     for grid in set(grids):
-        chosen = [choice for choice, other in zip(possible, grids, strict=True) if other == grid]
+        chosen = [choice for choice, cell_grid in zip(possible, grids, strict=True) if cell_grid == grid]
         cells = np.stack([to_cells(image, edges, grid) for _, edges in chosen])
-        for (number, edges), nearest in zip(chosen, _nearest(cells, grid), strict=True):
-            recognition = _recognition(edges, nearest, grid)
-            if number not in found or recognition.distance < found[number].distance:
-                found[number] = recognition
-    return [found[number] for number in range(len(objects))]
+        for (number, edges), nearest in zip(chosen, _find_nearest(cells, grid), strict=True):
+            recognition = _build_recognition(edges, nearest, grid)
+            if number not in recognitions or recognition.distance < recognitions[number].distance:
+                recognitions[number] = recognition
+    return [recognitions[number] for number in range(len(objects))]
 
 
-def _cells(pixels: float) -> int:
+def _count_cells(pixels: float) -> int:
     """Return the number of cells for a side of so many pixels."""
     return next((cells for cells in GRIDS if cells * _MIN_PIXELS_PER_CELL <= pixels), GRIDS[-1])
 
@@ -92,14 +95,14 @@ class NearestLooks(NamedTuple):
     rival_distance: float
 
 
-def _recognition(edges: PixelBox, nearest: NearestLooks, grid: CellGrid) -> Recognition:
-    looks = templates(grid).looks
+def _build_recognition(edges: PixelBox, nearest: NearestLooks, grid: CellGrid) -> Recognition:
+    looks = load_templates(grid).looks
     limits = _FINE_LIMITS if min(grid) == GRIDS[0] else _COARSE_LIMITS
     best, distance, rival, rival_distance = nearest
     return Recognition(edges, looks[best], distance, looks[rival], rival_distance, limits)
 
 
-def _nearest(cells: NDArray[np.float32], grid: CellGrid) -> list[NearestLooks]:
+def _find_nearest(cells: NDArray[np.float32], grid: CellGrid) -> list[NearestLooks]:
     """Return the nearest looks of each row of cells.
 
     No look is farther on a coarser grid than on the fine one: so most are ruled out there, with few cells.
@@ -107,44 +110,44 @@ def _nearest(cells: NDArray[np.float32], grid: CellGrid) -> list[NearestLooks]:
     bounds = _lower_bounds(cells, grid)
     first = np.argpartition(bounds, _FIRST_LOOKS, axis=1)[:, :_FIRST_LOOKS]
     objects = np.repeat(np.arange(len(cells)), _FIRST_LOOKS)
-    distances = _distances(cells, grid, objects, first.reshape(-1)).reshape(first.shape)
-    reached = [_nearest_of(own, looks, grid).rival_distance for own, looks in zip(distances, first, strict=True)]
+    distances = _compute_distances(cells, grid, objects, first.reshape(-1)).reshape(first.shape)
+    reached = [_nearest_of(row, looks, grid).rival_distance for row, looks in zip(distances, first, strict=True)]
     objects, rows = np.nonzero(bounds <= np.square(reached)[:, None])
-    distances = _distances(cells, grid, objects, rows)
+    distances = _compute_distances(cells, grid, objects, rows)
     ends = np.searchsorted(objects, np.arange(1, len(cells)))
     parts = zip(np.split(distances, ends), np.split(rows, ends), strict=True)
-    return [_nearest_of(own, looks, grid) for own, looks in parts]
+    return [_nearest_of(row, looks, grid) for row, looks in parts]
 
 
 def _nearest_of(distances: NDArray[np.float32], rows: NDArray[np.intp], grid: CellGrid) -> NearestLooks:
     """Return the nearest of some looks, given their distances."""
-    kinds = templates(grid).kinds[rows]
+    kinds = load_templates(grid).kinds[rows]
     best = int(np.argmin(distances))
-    others = np.where(kinds == kinds[best], np.inf, distances)
-    rival = int(np.argmin(others))
-    return NearestLooks(int(rows[best]), float(distances[best]), int(rows[rival]), float(others[rival]))
+    rivals = np.where(kinds == kinds[best], np.inf, distances)
+    rival = int(np.argmin(rivals))
+    return NearestLooks(int(rows[best]), float(distances[best]), int(rows[rival]), float(rivals[rival]))
 
 
 def _lower_bounds(cells: NDArray[np.float32], grid: CellGrid) -> NDArray[np.float32]:
-    """Return a lower bound of the squares of `_distances` of each row of cells from all looks.
+    """Return a lower bound of the squares of `_compute_distances` of each row of cells from all looks.
 
     In orthonormal directions, how far a look can change along each has bounds of its own. What lies across them, or
     beyond these bounds, is a difference at any fineness and softness.
     """
     coarse = _coarse_grid(grid)
-    known = _coarse_templates(grid)
-    seen = averaged(cells, grid, coarse)
+    coarse_templates = _coarse_templates(grid)
+    coarse_cells = average_cells(cells, grid, coarse)
     # One vector after the other, for the reason in `_pair_products`.
-    along_bold, along_fine, along_soft = (known.directions[:, None] @ seen[:, :, None])[..., 0]
-    along_fine -= known.bold_fine
-    along_soft -= known.bold_soft
-    changed = np.clip(along_fine, known.least_fine, known.most_fine)
-    squares = _dots(seen, seen)[:, None] + known.bold_bold
+    along_bold, along_fine, along_soft = (coarse_templates.directions[:, None] @ coarse_cells[:, :, None])[..., 0]
+    along_fine -= coarse_templates.bold_fine
+    along_soft -= coarse_templates.bold_soft
+    changed = np.clip(along_fine, coarse_templates.least_fine, coarse_templates.most_fine)
+    squares = _dot_rows(coarse_cells, coarse_cells)[:, None] + coarse_templates.bold_bold
     squares -= 2 * along_bold
     squares += changed * (changed - 2 * along_fine)
-    changed = np.clip(along_soft, 0, known.most_soft)
+    changed = np.clip(along_soft, 0, coarse_templates.most_soft)
     squares += changed * (changed - 2 * along_soft)
-    bounds: NDArray[np.float32] = squares / np.float32(seen.shape[1]) - np.float32(_ROUNDING)
+    bounds: NDArray[np.float32] = squares / np.float32(coarse_cells.shape[1]) - np.float32(_ROUNDING)
     return bounds
 
 
@@ -168,42 +171,44 @@ def _coarse_grid(grid: CellGrid) -> CellGrid:
 
 @cache
 def _coarse_templates(grid: CellGrid) -> _CoarseTemplates:
-    _, _, *known = templates(grid)
-    bold, fine, soft = [averaged(rows, grid, _coarse_grid(grid)).astype(np.float64) for rows in known]
-    fine_length, towards_fine = _normalized(fine)
-    shared = _dots(soft, towards_fine)
-    soft_length, towards_soft = _normalized(soft - shared[:, None] * towards_fine)
+    _, _, *drawn_rows = load_templates(grid)
+    bold, fine, soft = [average_cells(rows, grid, _coarse_grid(grid)).astype(np.float64) for rows in drawn_rows]
+    fine_length, towards_fine = _normalize_rows(fine)
+    shared = _dot_rows(soft, towards_fine)
+    soft_length, towards_soft = _normalize_rows(soft - shared[:, None] * towards_fine)
     return _CoarseTemplates(
         np.stack([bold, towards_fine, towards_soft]).astype(np.float32),
-        _dots(bold, bold).astype(np.float32),
-        _dots(bold, towards_fine).astype(np.float32),
-        _dots(bold, towards_soft).astype(np.float32),
+        _dot_rows(bold, bold).astype(np.float32),
+        _dot_rows(bold, towards_fine).astype(np.float32),
+        _dot_rows(bold, towards_soft).astype(np.float32),
         (_MIN_FINENESS * fine_length + np.minimum(shared, 0)).astype(np.float32),
         (_MAX_FINENESS * fine_length + np.maximum(shared, 0)).astype(np.float32),
         soft_length.astype(np.float32),
     )
 
 
-def _normalized(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _normalize_rows(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the length of each row, and the row at length 1; one of no length stays as it is."""
-    lengths = np.sqrt(_dots(rows, rows))
+    lengths = np.sqrt(_dot_rows(rows, rows))
     return lengths, rows / np.where(lengths > 0, lengths, 1)[:, None]
 
 
-def _distances(
+def _compute_distances(
     cells: NDArray[np.float32], grid: CellGrid, objects: NDArray[np.intp], rows: NDArray[np.intp]
 ) -> NDArray[np.float32]:
     """Return the distances of pairs of an object and a look, at the fineness and softness that fit best."""
-    known, sums = templates(grid), _TemplateProducts(*_products(grid)[:, rows])
-    seen = cells[objects]
-    along_fine = _pair_products(seen, known.towards_fine[rows]) - sums.bold_fine
-    along_soft = _pair_products(seen, known.towards_soft[rows]) - sums.bold_soft
+    grid_templates, sums = load_templates(grid), _TemplateProducts(*_dot_products(grid)[:, rows])
+    object_cells = cells[objects]
+    along_fine = _pair_products(object_cells, grid_templates.towards_fine[rows]) - sums.bold_fine
+    along_soft = _pair_products(object_cells, grid_templates.towards_soft[rows]) - sums.bold_soft
     # Least squares with two unknowns, each clipped to its bounds.
     determinant = np.maximum(sums.fine_fine * sums.soft_soft - sums.fine_soft**2, 1)
     softness = np.clip((sums.fine_fine * along_soft - sums.fine_soft * along_fine) / determinant, 0, 1)
     fineness = np.clip((along_fine - softness * sums.fine_soft) / sums.fine_fine, _MIN_FINENESS, _MAX_FINENESS)
     softness = np.clip((along_soft - fineness * sums.fine_soft) / sums.soft_soft, 0, 1)
-    squares = _dots(cells, cells)[objects] - 2 * _pair_products(seen, known.bold[rows]) + sums.bold_bold
+    squares = (
+        _dot_rows(cells, cells)[objects] - 2 * _pair_products(object_cells, grid_templates.bold[rows]) + sums.bold_bold
+    )
     squares -= 2 * (fineness * along_fine + softness * along_soft - fineness * softness * sums.fine_soft)
     squares += fineness**2 * sums.fine_fine + softness**2 * sums.soft_soft
     distances: NDArray[np.float32] = np.sqrt(np.maximum(squares, 0) / cells.shape[1])
@@ -222,20 +227,20 @@ class _TemplateProducts(NamedTuple):
 
 
 @cache
-def _products(grid: CellGrid) -> NDArray[np.float32]:
+def _dot_products(grid: CellGrid) -> NDArray[np.float32]:
     """Return one row for each of `_TemplateProducts`."""
-    _, _, bold, fine, soft = templates(grid)
+    _, _, bold, fine, soft = load_templates(grid)
     # A look may have the same outline at all sizes: the ones keep its two directions apart.
-    own = [_dots(bold, bold), _dots(bold, fine), _dots(bold, soft)]
-    return np.stack([*own, _dots(fine, fine) + 1, _dots(fine, soft), _dots(soft, soft) + 1])
+    with_bold = [_dot_rows(bold, bold), _dot_rows(bold, fine), _dot_rows(bold, soft)]
+    return np.stack([*with_bold, _dot_rows(fine, fine) + 1, _dot_rows(fine, soft), _dot_rows(soft, soft) + 1])
 
 
-def _pair_products(one: NDArray[np.float32], other: NDArray[np.float32]) -> NDArray[np.float32]:
+def _pair_products(first: NDArray[np.float32], second: NDArray[np.float32]) -> NDArray[np.float32]:
     # One pair after the other: a product of matrices would start threads, which cost more than they save here.
-    found: NDArray[np.float32] = (one[:, None, :] @ other[:, :, None])[:, 0, 0]
-    return found
+    products: NDArray[np.float32] = (first[:, None, :] @ second[:, :, None])[:, 0, 0]
+    return products
 
 
-def _dots(one: NDArray[np.floating], other: NDArray[np.floating]) -> NDArray[np.floating]:
-    found: NDArray[np.floating] = np.einsum("ij,ij->i", one, other)
-    return found
+def _dot_rows(first: NDArray[np.floating], second: NDArray[np.floating]) -> NDArray[np.floating]:
+    products: NDArray[np.floating] = np.einsum("ij,ij->i", first, second)
+    return products

@@ -29,17 +29,17 @@ class Cells(NamedTuple):
     right: int
     bottom: int
 
-    def contains(self, other: Cells) -> bool:
+    def contains(self, inner: Cells) -> bool:
         """Return whether the other rectangle lies within this one."""
         return (
-            self.left <= other.left
-            and self.top <= other.top
-            and other.right <= self.right
-            and other.bottom <= self.bottom
+            self.left <= inner.left
+            and self.top <= inner.top
+            and inner.right <= self.right
+            and inner.bottom <= self.bottom
         )
 
 
-def outermost(components: Iterable[Cells]) -> list[Cells]:
+def find_outermost(components: Iterable[Cells]) -> list[Cells]:
     """Return the components that do not lie within another, from top to bottom.
 
     A component within the rectangle of another belongs to it: the parts inside an outline may not touch it.
@@ -51,7 +51,7 @@ def outermost(components: Iterable[Cells]) -> list[Cells]:
     return sorted(outer, key=lambda cells: (cells.top, cells.left))
 
 
-def connected_components(mask: NDArray[np.bool_]) -> list[Cells]:
+def find_components(mask: NDArray[np.bool_]) -> list[Cells]:
     """Return the bounding rectangles of the connected components of a mask (8-connectivity), found run by run."""
     height, width = mask.shape
     # Counted along the image, with a spare column, runs of one row touch those of the next that start up to their end
@@ -68,7 +68,7 @@ def connected_components(mask: NDArray[np.bool_]) -> list[Cells]:
     touching = np.maximum(last - first, 0)
     above = np.repeat(np.arange(len(starts)), touching)
     below = np.arange(len(above)) + np.repeat(first - np.cumsum(touching) + touching, touching)
-    roots = _roots(len(starts), above, below)
+    roots = _find_roots(len(starts), above, below)
     order = np.argsort(roots, kind="stable")
     bounds = np.flatnonzero(np.diff(roots[order], prepend=-1))
     rows, lefts = np.divmod(starts[order], stride)
@@ -85,11 +85,11 @@ def connected_components(mask: NDArray[np.bool_]) -> list[Cells]:
     ]
 
 
-def _roots(runs: int, one: NDArray[np.intp], other: NDArray[np.intp]) -> NDArray[np.intp]:
+def _find_roots(runs: int, first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:
     """Return the first run of the component of each run, given the runs that touch."""
     roots = np.arange(runs)
     while True:
-        smaller, larger = np.minimum(roots[one], roots[other]), np.maximum(roots[one], roots[other])
+        smaller, larger = np.minimum(roots[first], roots[second]), np.maximum(roots[first], roots[second])
         apart = smaller != larger
         if not apart.any():
             return roots
@@ -156,18 +156,18 @@ def reduce_blocks(image: Image.Image) -> Image.Image | None:
 def find_objects(image: Image.Image) -> list[tuple[PixelBox, ...]] | NotADrawing:
     """Find what stands out from the background; each object comes with all rectangles that could be its box."""
     pixels = np.asarray(image)
-    contrast = _contrast(pixels, drawing_background())
-    pooled = _pooled(contrast)
+    contrast = _compute_contrast(pixels, drawing_background())
+    pooled = _pool_contrast(contrast)
     if not _is_mostly_flat(pooled):
         background = _background_of(image)
         if background is None:
             return NotADrawing("the background of this image is another")
         if background != drawing_background():
-            contrast = _contrast(pixels, background)
-            pooled = _pooled(contrast)
+            contrast = _compute_contrast(pixels, background)
+            pooled = _pool_contrast(contrast)
     speck = _SPECK * max(image.size) / CANVAS / _POOL
-    clear = [cells for cells in connected_components(pooled > _MIN_CONTRAST) if _is_clear(pooled, cells, speck)]
-    objects = outermost(clear) if len(clear) <= _MAX_COMPONENTS else clear
+    clear = [cells for cells in find_components(pooled > _MIN_CONTRAST) if _is_clear(pooled, cells, speck)]
+    objects = find_outermost(clear) if len(clear) <= _MAX_COMPONENTS else clear
     if len(objects) > _MAX_OBJECTS:
         return NotADrawing(f"this image has {len(objects)} separate parts")
     return [_candidate_boxes(contrast, cells) for cells in objects]
@@ -192,7 +192,7 @@ def _background_of(image: Image.Image) -> tuple[int, int, int] | None:
     near = np.maximum(np.maximum(away[0], away[1]), away[2]) <= _BACKGROUND_TOLERANCE
     if near.mean() < _MIN_BACKGROUND:
         return None
-    red, green, blue = [_median(channel[near]) for channel in channels]
+    red, green, blue = [_median_level(channel[near]) for channel in channels]
     return red, green, blue
 
 
@@ -209,7 +209,7 @@ def _is_mostly_flat(pooled: NDArray[np.uint8]) -> bool:
     return bool(2 * np.count_nonzero(strongest) < strongest.size)
 
 
-def _median(levels: NDArray[np.uint8]) -> int:
+def _median_level(levels: NDArray[np.uint8]) -> int:
     """Return the median, rounded down; by counting, as there are few levels."""
     below = np.cumsum(np.bincount(levels))
     lower, upper = np.searchsorted(below, [(len(levels) - 1) // 2, len(levels) // 2], side="right").tolist()
@@ -226,16 +226,16 @@ def _is_clear(pooled: NDArray[np.uint8], cells: Cells, speck: float) -> bool:
 _CHANNELS = 3
 
 
-def _contrast(pixels: NDArray[np.uint8], background: tuple[int, int, int]) -> NDArray[np.uint8]:
+def _compute_contrast(pixels: NDArray[np.uint8], background: tuple[int, int, int]) -> NDArray[np.uint8]:
     """Return how far each channel of each pixel is from the background, in rows of red, green, blue, and so on."""
     height, width, _ = pixels.shape
     levels = pixels.reshape(height, width * _CHANNELS)
     flat = np.tile(np.array(background, np.uint8), width)
-    found: NDArray[np.uint8] = np.maximum(levels, flat) - np.minimum(levels, flat)
-    return found
+    contrast: NDArray[np.uint8] = np.maximum(levels, flat) - np.minimum(levels, flat)
+    return contrast
 
 
-def _pooled(contrast: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _pool_contrast(contrast: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return the maximum contrast, in any channel, in each cell of two by two pixels."""
     height, channels = contrast.shape
     if height % _POOL or channels // _CHANNELS % _POOL:
@@ -254,7 +254,7 @@ def _candidate_boxes(contrast: NDArray[np.uint8], cells: Cells) -> tuple[PixelBo
     region = contrast[top:bottom, left * _CHANNELS : right * _CHANNELS]
     across = region.max(axis=0).reshape(-1, _CHANNELS).max(axis=1).tolist()
     down = region.max(axis=1).tolist()
-    profiles = [_Profile(one) for one in (across, down, across[::-1], down[::-1])]
+    profiles = [_Profile(levels) for levels in (across, down, across[::-1], down[::-1])]
     far, near = (
         PixelBox(
             left + profiles[0].edge(depth),
@@ -264,7 +264,7 @@ def _candidate_boxes(contrast: NDArray[np.uint8], cells: Cells) -> tuple[PixelBo
         )
         for depth in (_FAR, _NEAR)
     )
-    same = max(abs(one - other) for one, other in zip(far, near, strict=True)) < _SAME_EDGE
+    same = max(abs(first - second) for first, second in zip(far, near, strict=True)) < _SAME_EDGE
     return (far,) if same else (far, near)
 
 

@@ -60,7 +60,7 @@ _FINE_SQUARE = 72
 
 
 class DrawnLooks(NamedTuple):
-    """All classes in all colours on the finest grid: one row for each of `drawn_kinds`, with bold and fine outlines."""
+    """All classes in all colours on the finest grid: one row for each of `list_kinds`, with bold and fine outlines."""
 
     bold: NDArray[np.uint8]
     fine: NDArray[np.uint8]
@@ -75,27 +75,31 @@ class _TemplateSize(NamedTuple):
     height: int
 
 
-def drawn_kinds() -> list[tuple[str, str]]:
+def list_kinds() -> list[tuple[str, str]]:
     """Return the class and colour of each row; slim classes have two rows in each colour."""
-    return [(label, color) for label, *_ in _shapes() for color in _colors()]
+    return [(label, color) for label, *_ in _list_shapes() for color in _list_colors()]
 
 
 def draw_looks() -> DrawnLooks:
     """Draw the templates of all classes in all colours; takes seconds."""
-    bold = _cut([_TemplateSize(label, color, *size) for label, size, _ in _shapes() for color in _colors()])
-    fine = _cut([_TemplateSize(label, color, *size) for label, _, size in _shapes() for color in _colors()])
+    bold = _cut_cells(
+        [_TemplateSize(label, color, *size) for label, size, _ in _list_shapes() for color in _list_colors()]
+    )
+    fine = _cut_cells(
+        [_TemplateSize(label, color, *size) for label, _, size in _list_shapes() for color in _list_colors()]
+    )
     return DrawnLooks(bold, fine)
 
 
-def _colors() -> tuple[str, ...]:
+def _list_colors() -> tuple[str, ...]:
     return (*vocabulary("knolling").words["color"], OTHER)
 
 
-def _shapes() -> list[tuple[str, tuple[int, int], tuple[int, int]]]:
-    return [(label, *sizes) for label in drawable_classes() for sizes in _sizes(natural_aspect(label))]
+def _list_shapes() -> list[tuple[str, tuple[int, int], tuple[int, int]]]:
+    return [(label, *sizes) for label in drawable_classes() for sizes in _list_sizes(natural_aspect(label))]
 
 
-def _sizes(aspect: float) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+def _list_sizes(aspect: float) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
     """Yield bold and fine sizes of a class: in its natural shape, and in a square if it is slim."""
     slimness = max(aspect, 1 / aspect)
     bold, fine = _BOLD_SIDE * slimness, max(_FINE_LENGTH, _FINE_SIDE * slimness)
@@ -105,10 +109,10 @@ def _sizes(aspect: float) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
         yield (_BOLD_SIDE, _BOLD_SIDE), (_FINE_SQUARE, _FINE_SQUARE)
 
 
-def _cut(drawn: Sequence[_TemplateSize]) -> NDArray[np.uint8]:
+def _cut_cells(drawn: Sequence[_TemplateSize]) -> NDArray[np.uint8]:
     """Return the cells of drawings of these sizes, one row each."""
     rows = np.empty((len(drawn), 3 * FINEST**2), np.uint8)
-    for sheet in _sheets(drawn):
+    for sheet in _pack_sheets(drawn):
         boxes = {number: (x, y, x + drawn[number].width, y + drawn[number].height) for number, x, y in sheet}
         objects = [
             SceneObject(drawn[number].label, Box(*(edge * CANVAS / _SHEET for edge in box)), drawn[number].color)
@@ -120,7 +124,7 @@ def _cut(drawn: Sequence[_TemplateSize]) -> NDArray[np.uint8]:
     return rows
 
 
-def _sheets(drawn: Sequence[_TemplateSize]) -> Iterator[list[tuple[int, int, int]]]:
+def _pack_sheets(drawn: Sequence[_TemplateSize]) -> Iterator[list[tuple[int, int, int]]]:
     """Yield sheets of drawings packed in shelves, the tallest first: their numbers and left top corners."""
     sheet: list[tuple[int, int, int]] = []
     x = y = shelf = 0
@@ -163,17 +167,19 @@ class IconTemplates(NamedTuple):
 
 
 @cache
-def templates(grid: CellGrid) -> IconTemplates:
+def load_templates(grid: CellGrid) -> IconTemplates:
     """Return the templates on a grid."""
-    looks, bold, towards_fine = _drawn_looks()
+    looks, bold, towards_fine = _load_looks()
     finest = CellGrid(FINEST, FINEST)
-    bold, towards_fine = averaged(bold, finest, grid), averaged(towards_fine, finest, grid)
+    bold, towards_fine = average_cells(bold, finest, grid), average_cells(towards_fine, finest, grid)
     pairs = list(dict.fromkeys(look[:2] for look in looks))
     kinds = np.array([pairs.index(look[:2]) for look in looks])
-    return IconTemplates(looks, kinds, bold, towards_fine, _softening(bold + towards_fine * np.float32(1 / 3), grid))
+    return IconTemplates(
+        looks, kinds, bold, towards_fine, _compute_softening(bold + towards_fine * np.float32(1 / 3), grid)
+    )
 
 
-def averaged(rows: NDArray[np.float32], grid: CellGrid, coarser: CellGrid) -> NDArray[np.float32]:
+def average_cells(rows: NDArray[np.float32], grid: CellGrid, coarser: CellGrid) -> NDArray[np.float32]:
     """Return rows of cells on a coarser grid, whose numbers of cells divide those of the finer one."""
     down, across = grid.down // coarser.down, grid.across // coarser.across
     squares = rows.reshape(len(rows), coarser.down, down, coarser.across, across, 3)
@@ -181,7 +187,7 @@ def averaged(rows: NDArray[np.float32], grid: CellGrid, coarser: CellGrid) -> ND
     return cells
 
 
-def _softening(rows: NDArray[np.float32], grid: CellGrid) -> NDArray[np.float32]:
+def _compute_softening(rows: NDArray[np.float32], grid: CellGrid) -> NDArray[np.float32]:
     """Return what a slight blur adds to each cell; around an object is background."""
     background = np.array(drawing_background(), np.float32)
     drawn = rows.reshape(-1, grid.down, grid.across, 3) - background
@@ -193,19 +199,19 @@ def _softening(rows: NDArray[np.float32], grid: CellGrid) -> NDArray[np.float32]
 
 
 @cache
-def _drawn_looks() -> tuple[tuple[IconLook, ...], NDArray[np.float32], NDArray[np.float32]]:
+def _load_looks() -> tuple[tuple[IconLook, ...], NDArray[np.float32], NDArray[np.float32]]:
     """Load all looks on the finest grid: drawn boldly, and the difference to a fine drawing."""
-    kinds = drawn_kinds()
+    kinds = list_kinds()
     with (files("formalimg.judges.grounders") / LOOKS_FILE).open("rb") as file, np.load(file) as drawn:
         bold, fine = (drawn[name].astype(np.float32) for name in ("bold", "fine"))
     turning = np.array([abs(math.log(natural_aspect(label))) > _MAX_UPRIGHT_ASPECT for label, _ in kinds])
     looks = [IconLook(*kind, False) for kind in kinds]
     looks += [IconLook(*kind, True) for kind, turns in zip(kinds, turning, strict=True) if turns]
-    start, end = (np.concatenate([rows, _turned(rows[turning])]) for rows in (bold, fine))
+    start, end = (np.concatenate([rows, _rotate_cells(rows[turning])]) for rows in (bold, fine))
     return tuple(looks), start, end - start
 
 
-def _turned(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def _rotate_cells(rows: NDArray[np.float32]) -> NDArray[np.float32]:
     """Rotate squares of cells by 90 degrees clockwise, as drawings are."""
     squares = rows.reshape(-1, FINEST, FINEST, 3)
     return np.rot90(squares, -1, axes=(1, 2)).reshape(len(rows), -1)

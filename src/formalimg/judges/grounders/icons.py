@@ -56,42 +56,56 @@ def ground_icons(image: Image, predicted: Floats | None = None) -> Grounding | U
             known already, because a GPU computed it for many images at once.
     """
     # Lazily, for a quick start of what does not need numpy.
-    from formalimg.judges.grounders.icon_recognition import recognize
+    from formalimg.judges.grounders.icon_recognition import recognize_icons
     from formalimg.judges.grounders.icon_segmentation import NotADrawing, find_objects, reduce_blocks
 
-    image = _reduce(image)
+    image = _reduce_image(image)
     small = reduce_blocks(image)
-    found = find_objects(image if small is None else small)
-    if isinstance(found, NotADrawing):
-        return _not_understood(found.why)
+    parts = find_objects(image if small is None else small)
+    if isinstance(parts, NotADrawing):
+        return _not_understood(parts.why)
     if small is not None:
-        return _ground_small(small, [boxes[0] for boxes in found], predicted)
-    recognitions = recognize(image, found)
-    objects = [SceneObject(seen.look.label, _box(seen.edges, image), seen.look.color) for seen in recognitions]
-    evidence = {"things": [_describe(obj, seen) for obj, seen in zip(objects, recognitions, strict=True)]}
-    return _grounding(objects, [seen.confidence for seen in recognitions], evidence)
+        return _ground_small(small, [boxes[0] for boxes in parts], predicted)
+    recognitions = recognize_icons(image, parts)
+    objects = [
+        SceneObject(recognition.look.label, _box_on_canvas(recognition.edges, image), recognition.look.color)
+        for recognition in recognitions
+    ]
+    evidence = {
+        "things": [_describe_object(obj, recognition) for obj, recognition in zip(objects, recognitions, strict=True)]
+    }
+    return _build_grounding(objects, [recognition.confidence for recognition in recognitions], evidence)
 
 
 def _ground_small(image: Image, components: Sequence[PixelBox], predicted: Floats | None) -> Grounding | Unscored:
     """Find the objects in a small drawing, given what stands out from its background."""
-    from formalimg.judges.grounders.small_icons import decode_icons, has_drawn_background, predict_icons, unexplained
+    from formalimg.judges.grounders.small_icons import (
+        decode_icons,
+        find_unexplained,
+        has_drawn_background,
+        predict_icons,
+    )
 
     if not has_drawn_background(image):
         return _not_understood("the background of this image is another")
     icons = decode_icons(predict_icons(image) if predicted is None else predicted)
-    objects = [SceneObject(icon.label, _box(icon.edges, image), icon.color) for icon in icons]
+    objects = [SceneObject(icon.label, _box_on_canvas(icon.edges, image), icon.color) for icon in icons]
     evidence = {
         "things": [
             {"looks": f"{icon.color} {icon.label}", "confidence": round(icon.confidence, 3), "rival": icon.rival}
             for icon in icons
         ]
     }
-    found = _grounding(objects, [icon.confidence for icon in icons], evidence)
-    rest = unexplained(components, icons) if isinstance(found, Grounding) else None
-    return found if rest is None else _not_understood(f"something at {_box(rest, image)} is no drawing", evidence)
+    grounding = _build_grounding(objects, [icon.confidence for icon in icons], evidence)
+    rest = find_unexplained(components, icons) if isinstance(grounding, Grounding) else None
+    return (
+        grounding
+        if rest is None
+        else _not_understood(f"something at {_box_on_canvas(rest, image)} is no drawing", evidence)
+    )
 
 
-def _grounding(
+def _build_grounding(
     objects: Sequence[SceneObject], confidences: Sequence[float], evidence: Mapping[str, object]
 ) -> Grounding | Unscored:
     """Return the scene, or `Unscored` if the confidence in an object is too low."""
@@ -102,7 +116,7 @@ def _grounding(
     return Grounding(Scene.of(objects), round(confidence, 3), evidence)
 
 
-def _reduce(image: Image) -> Image:
+def _reduce_image(image: Image) -> Image:
     image = image if image.mode == "RGB" else image.convert("RGB")
     if max(image.size) <= _MAX_SIDE:
         return image
@@ -111,7 +125,7 @@ def _reduce(image: Image) -> Image:
     return image.resize((min(image.width, _REDUCED_SIDE), min(image.height, _REDUCED_SIDE)), Resampling.BOX)
 
 
-def _box(edges: PixelBox, image: Image) -> Box:
+def _box_on_canvas(edges: PixelBox, image: Image) -> Box:
     """Return the box on the canvas, in whole coordinates."""
     across, down = CANVAS / image.width, CANVAS / image.height
     return Box(
@@ -122,19 +136,19 @@ def _box(edges: PixelBox, image: Image) -> Box:
     )
 
 
-def _describe(obj: SceneObject, seen: Recognition) -> dict[str, object]:
+def _describe_object(obj: SceneObject, recognition: Recognition) -> dict[str, object]:
     return {
-        "looks": f"{seen.look.color} {obj.label}",
-        "confidence": round(seen.confidence, 3),
-        "distance": round(seen.distance, 2),
-        "rival": f"{seen.rival.color} {seen.rival.label}",
-        "rival_distance": round(seen.rival_distance, 2),
+        "looks": f"{recognition.look.color} {obj.label}",
+        "confidence": round(recognition.confidence, 3),
+        "distance": round(recognition.distance, 2),
+        "rival": f"{recognition.rival.color} {recognition.rival.label}",
+        "rival_distance": round(recognition.rival_distance, 2),
     }
 
 
-def _not_understood(why: str, evidence: Mapping[str, object] | None = None) -> Unscored:
+def _not_understood(problem: str, evidence: Mapping[str, object] | None = None) -> Unscored:
     detail = (
-        f"builtin/icons reads only drawings by formalimg's own models, and {why}: "
+        f"builtin/icons reads only drawings by formalimg's own models, and {problem}: "
         "judge other images with a vision-language model"
     )
     return Unscored("not understood", detail, evidence or {})

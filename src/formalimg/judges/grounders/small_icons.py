@@ -60,7 +60,7 @@ def predict_icons(image: Image) -> Floats:
 
     That is the score of an object whose centre is there, edges of its box, and scores of classes and colours.
     """
-    network = _network()
+    network = _load_network()
     pixels = np.asarray(image, dtype=np.float32) / np.float32(127.5) - 1
     x = network.weights.linear("patch", to_patches(pixels, _PATCH))
     x = x + grid_positions(_GRID, x.shape[1])
@@ -75,24 +75,24 @@ def decode_icons(predicted: Floats) -> list[SmallIcon]:
     An object that is there with a probability between `_MIN_SCORE` and one half is returned too: with as little
     confidence as there is that it is none.
     """
-    network = _network()
+    network = _load_network()
     scores = 1 / (1 + np.exp(-predicted[:, 0]))
     nouns = 5 + len(network.classes)
-    kept: list[tuple[int, PixelBox]] = []
+    candidates: list[tuple[int, PixelBox]] = []
     total: list[float] = []
     for patch in map(int, np.argsort(-scores, kind="stable")):
         if scores[patch] < _MIN_PATCH_SCORE:
             break
-        edges = _edges(predicted[patch, 1:5], patch)
-        same = next((n for n, (_, other) in enumerate(kept) if _overlap(edges, other) > _SAME_OBJECT), None)
+        edges = _decode_edges(predicted[patch, 1:5], patch)
+        same = next((n for n, (_, rival) in enumerate(candidates) if _boxes_overlap(edges, rival) > _SAME_OBJECT), None)
         if same is None:
-            kept.append((patch, edges))
+            candidates.append((patch, edges))
             total.append(float(scores[patch]))
         else:
             # An object whose centre is near the edge of a patch is claimed by both: one of the two is right.
             total[same] += float(scores[patch])
     icons = []
-    for (patch, edges), score in zip(kept, (min(score, 1.0) for score in total), strict=True):
+    for (patch, edges), score in zip(candidates, (min(score, 1.0) for score in total), strict=True):
         if score < _MIN_SCORE:
             continue
         named, colored = softmax(predicted[patch, 5:nouns]), softmax(predicted[patch, nouns:])
@@ -103,18 +103,18 @@ def decode_icons(predicted: Floats) -> list[SmallIcon]:
     return icons
 
 
-def _edges(offsets: Floats, patch: int) -> PixelBox:
+def _decode_edges(offsets: Floats, patch: int) -> PixelBox:
     """Return the edges of a box that is told from the centre of a patch."""
     row, column = divmod(patch, _GRID)
     across, down = (column + 0.5) * _PATCH, (row + 0.5) * _PATCH
     left, top, right, bottom = (float(offset) * _PATCH for offset in offsets)
-    return PixelBox(*_inside(across + left, down + top, across + right, down + bottom))
+    return PixelBox(*_clip_edges(across + left, down + top, across + right, down + bottom))
 
 
-def unexplained(components: Sequence[PixelBox], found: Sequence[SmallIcon]) -> PixelBox | None:
+def find_unexplained(components: Sequence[PixelBox], icons: Sequence[SmallIcon]) -> PixelBox | None:
     """Return a connected component that reaches out of the boxes of all objects found in it; None if there is none."""
     for component in components:
-        inside = [icon.edges for icon in found if _touch(component, icon.edges)]
+        inside = [icon.edges for icon in icons if _boxes_touch(component, icon.edges)]
         if not inside:
             return component
         reach = PixelBox(
@@ -141,26 +141,31 @@ class _Network(NamedTuple):
 
 
 @cache
-def _network() -> _Network:
+def _load_network() -> _Network:
     with (files("formalimg.judges.grounders") / "small_icons.npz").open("rb") as file, np.load(file) as arrays:
         classes, colors = (tuple(str(word) for word in arrays[name]) for name in ("classes", "colors"))
         names = [name for name in arrays.files if name not in ("classes", "colors")]
         return _Network(Weights({name: arrays[name].astype(np.float32) for name in names}), classes, colors)
 
 
-def _inside(left: float, top: float, right: float, bottom: float) -> tuple[float, float, float, float]:
+def _clip_edges(left: float, top: float, right: float, bottom: float) -> tuple[float, float, float, float]:
     """Return edges inside the image, at least a pixel apart."""
     left, top = min(max(left, 0.0), SMALL_SIDE - 1.0), min(max(top, 0.0), SMALL_SIDE - 1.0)
     return left, top, min(max(right, left + 1), float(SMALL_SIDE)), min(max(bottom, top + 1), float(SMALL_SIDE))
 
 
-def _touch(one: PixelBox, other: PixelBox) -> bool:
-    return one.left < other.right and other.left < one.right and one.top < other.bottom and other.top < one.bottom
+def _boxes_touch(first: PixelBox, second: PixelBox) -> bool:
+    return (
+        first.left < second.right
+        and second.left < first.right
+        and first.top < second.bottom
+        and second.top < first.bottom
+    )
 
 
-def _overlap(one: PixelBox, other: PixelBox) -> float:
+def _boxes_overlap(first: PixelBox, second: PixelBox) -> float:
     """Return the intersection of two boxes over their union."""
-    across = max(0.0, min(one.right, other.right) - max(one.left, other.left))
-    down = max(0.0, min(one.bottom, other.bottom) - max(one.top, other.top))
-    areas = [(box.right - box.left) * (box.bottom - box.top) for box in (one, other)]
+    across = max(0.0, min(first.right, second.right) - max(first.left, second.left))
+    down = max(0.0, min(first.bottom, second.bottom) - max(first.top, second.top))
+    areas = [(box.right - box.left) * (box.bottom - box.top) for box in (first, second)]
     return across * down / (sum(areas) - across * down)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict
 
 from formalimg.judges.base import MAX_OBJECTS, Grounding, LoadedImage
-from formalimg.judges.chat_images import ChatImage
-from formalimg.judges.chat_judge import PROMPTS, ChatJudge, NoValidAnswer, ValidAnswer, check_option, total_cost
-from formalimg.judges.grounders.boxes import BoxConvention, box_convention
-from formalimg.judges.iou import KeptBoxes, overlap
+from formalimg.judges.boxes import BoxConvention, KeptBoxes, box_convention
+from formalimg.judges.chat_judge import PROMPTS, ChatJudge, NoValidAnswer, check_option, total_cost
 from formalimg.judges.observations import all_dropped_detail
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.structured_output import read_aside
@@ -79,7 +76,6 @@ class VlmGrounder(ChatJudge):
         colors: Sequence[str] | None = None,
         prompts: Path | None = None,
     ) -> None:
-        """Create a grounder that asks this chat model."""
         check_option("requests", requests, REQUESTS)
         self._per_class = requests == "per class"
         self._boxes = box_convention(chat.name, boxes)
@@ -106,8 +102,15 @@ class VlmGrounder(ChatJudge):
         cost: float | None = 0.0
         served: Mapping[str, Setting] = {}
         size = 0
-        for group in [(one,) for one in classes] if self._per_class else [tuple(classes)]:
-            answer = await self._request(encoded, frame, group)
+        for group in [(label,) for label in classes] if self._per_class else [tuple(classes)]:
+            names = [label.replace("_", " ") for label in group]
+            values = {
+                "class": names[0],
+                "classes": ", ".join(names),
+                "colors": ", ".join(self._colors),
+                "box": self._boxes.instruction(encoded.width, encoded.height),
+            }
+            answer = await self._ask(encoded, values, SeenThings, partial(find_problem, frame=frame))
             cost = total_cost((cost, answer.cost))
             answers.append({"asked_for": list(group), "raw": list(answer.raw)})
             if isinstance(answer, NoValidAnswer):
@@ -115,28 +118,16 @@ class VlmGrounder(ChatJudge):
             valid.append(ClassAnswer(group, answer.value))
             served = answer.served
             size += len(answer.raw[-1])
-        result = await read_aside(size, resolve_objects, valid, frame, self._colors)
-        evidence: dict[str, object] = {"answers": answers, "served": dict(served), **result.evidence()}
-        if result.dropped and not result.objects:
+        objects, changes = await read_aside(size, resolve_objects, valid, frame, self._colors)
+        evidence: dict[str, object] = {"answers": answers, "served": dict(served), **changes}
+        if "dropped" in changes and not objects:
             # Not an empty scene: it saw something, and nobody knows what that is in the words of the formula.
-            detail = all_dropped_detail((str(entry["label"]) for entry in result.dropped), classes)
+            detail = all_dropped_detail((str(entry["label"]) for entry in changes["dropped"]), classes)
             return Unscored("not understood", detail, evidence, cost)
-        if len(result.objects) > MAX_OBJECTS:
+        if len(objects) > MAX_OBJECTS:
             detail = f"{self.name} lists more than {MAX_OBJECTS:,} different objects: look at its answers"
             return Unscored("not understood", detail, {"answers": answers}, cost)
-        return Grounding(Scene.of(result.objects), evidence=evidence, cost=cost)
-
-    async def _request(
-        self, image: ChatImage, frame: BoxFrame, classes: Sequence[str]
-    ) -> ValidAnswer[SeenThings] | NoValidAnswer:
-        names = [label.replace("_", " ") for label in classes]
-        values = {
-            "class": names[0],
-            "classes": ", ".join(names),
-            "colors": ", ".join(self._colors),
-            "box": self._boxes.instruction(image.width, image.height),
-        }
-        return await self._ask(image, values, SeenThings, partial(find_problem, frame=frame))
+        return Grounding(Scene.of(objects), evidence=evidence, cost=cost)
 
 
 class BoxFrame(NamedTuple):
@@ -146,9 +137,9 @@ class BoxFrame(NamedTuple):
     width: int
     height: int
 
-    def box(self, seen: SeenThing) -> Box | str:
+    def box(self, entry: SeenThing) -> Box | str:
         """Return the box of an object on the canvas, or what is wrong with it."""
-        return self.convention.on_canvas(seen.box_2d, self.width, self.height)
+        return self.convention.on_canvas(entry.box_2d, self.width, self.height)
 
 
 class ClassAnswer(NamedTuple):
@@ -156,22 +147,6 @@ class ClassAnswer(NamedTuple):
 
     classes: Sequence[str]
     answer: SeenThings
-
-
-@dataclass(frozen=True)
-class ResolvedObjects:
-    """The objects that the rules accept, and what became of the rest; all but the objects is plain data."""
-
-    objects: tuple[SceneObject, ...]  # the objects of the scene
-    dropped: list[dict[str, object]]  # entries under other labels than those asked for
-    recolored: list[dict[str, object]]  # entries whose colour is not in the vocabulary
-    merged: list[dict[str, object]]  # entries that repeat an earlier object
-    two_labels: list[list[dict[str, object]]]  # objects that share a box with one of another class; both are kept
-
-    def evidence(self) -> dict[str, object]:
-        """Return what became of the rest, where the rules changed anything."""
-        found = {name: getattr(self, name) for name in ("dropped", "recolored", "merged", "two_labels")}
-        return {name: entries for name, entries in found.items() if entries}
 
 
 def find_problem(answer: SeenThings, frame: BoxFrame) -> str | None:
@@ -182,63 +157,54 @@ def find_problem(answer: SeenThings, frame: BoxFrame) -> str | None:
     return "; ".join(wrong[:3]) + (f"; and {len(wrong) - 3} more boxes are wrong" if len(wrong) > 3 else "")
 
 
-def resolve_objects(answers: Iterable[ClassAnswer], frame: BoxFrame, colors: Sequence[str]) -> ResolvedObjects:
-    """Return the objects in valid answers, by these rules.
+def resolve_objects(
+    answers: Iterable[ClassAnswer], frame: BoxFrame, colors: Sequence[str]
+) -> tuple[list[SceneObject], dict[str, list[Any]]]:
+    """Return the objects in valid answers, and what became of other entries as plain data, by these rules.
 
     1. An entry counts if its label is one of the classes it was asked for; case, blanks, hyphens and underscores do
-       not matter. Others are dropped.
-    2. A colour that is not in the vocabulary is "other".
-    3. Entries of one class whose boxes overlap by 0.7 are one object: the first one stays.
-    4. Objects of different classes are never merged, even if their boxes are the same.
+       not matter. Others are dropped (`dropped`).
+    2. A colour that is not in the vocabulary is "other" (`recolored`).
+    3. Entries of one class whose boxes overlap by 0.7 are one object: the first one stays (`merged`).
+    4. Objects of different classes are never merged, even if their boxes are the same (`two_labels`).
 
     With more than `MAX_OBJECTS` objects, the rest is left unread: such an answer is of no use.
     """
     objects: list[SceneObject] = []
-    dropped: list[dict[str, object]] = []
-    recolored: list[dict[str, object]] = []
-    merged: list[dict[str, object]] = []
-    known_colors = {_normalize(color): color for color in (*colors, NO_COLOR)}
+    changes: dict[str, list[Any]] = {name: [] for name in ("dropped", "recolored", "merged", "two_labels")}
+    vocabulary_colors = {_normalize_name(color): color for color in (*colors, NO_COLOR)}
     boxes = KeptBoxes()
     pairs: list[tuple[int, int]] = []
     for classes, answer in answers:
-        labels = {_normalize(label): label for label in classes}
-        for seen in answer.objects:
-            label, color = labels.get(_normalize(seen.label)), _color(seen.color, known_colors)
+        labels = {_normalize_name(label): label for label in classes}
+        for entry in answer.objects:
+            label, color = labels.get(_normalize_name(entry.label)), _find_color(entry.color, vocabulary_colors)
             if label is None:
-                dropped.append({**seen.model_dump(), "asked_for": list(classes)})
+                changes["dropped"].append({**entry.model_dump(), "asked_for": list(classes)})
                 continue
             if color is None:
-                recolored.append(seen.model_dump())
-            box = frame.box(seen)
+                changes["recolored"].append(entry.model_dump())
+            box = frame.box(entry)
             assert isinstance(box, Box), box  # `find_problem` has checked it
-            obj = SceneObject(label, box, color or NO_COLOR)
             overlapping = boxes.overlapping(box, SAME_OBJECT)
             if any(objects[number].label == label for number in overlapping):
-                merged.append(seen.model_dump())
+                changes["merged"].append(entry.model_dump())
             else:
                 pairs += [(number, len(objects)) for number in overlapping]
                 boxes.add(box)
-                objects.append(obj)
+                objects.append(SceneObject(label, box, color or NO_COLOR))
             if len(objects) > MAX_OBJECTS:
-                return ResolvedObjects(tuple(objects), dropped, recolored, merged, [])
-    two_labels = [[_plain(objects[one]), _plain(objects[other])] for one, other in sorted(pairs)]
-    return ResolvedObjects(tuple(objects), dropped, recolored, merged, two_labels)
+                return objects, {}
+    plain = [{"label": obj.label, "color": obj.color, "box_2d": list(obj.box)} for obj in objects]
+    changes["two_labels"] = [[plain[first], plain[second]] for first, second in sorted(pairs)]
+    return objects, {name: entries for name, entries in changes.items() if entries}
 
 
-def is_same_object(one: SceneObject, other: SceneObject) -> bool:
-    """Return whether these two entries are one object."""
-    return one.label == other.label and overlap(one.box, other.box) >= SAME_OBJECT
-
-
-def _color(name: str, known: Mapping[str, str]) -> str | None:
+def _find_color(name: str, vocabulary_colors: Mapping[str, str]) -> str | None:
     """Return the colour of the vocabulary that is meant, or "other" if it says so; None for any other word."""
-    normalized = _normalize(name)
-    return known.get(_SPELLINGS.get(normalized, normalized))
+    normalized = _normalize_name(name)
+    return vocabulary_colors.get(_SPELLINGS.get(normalized, normalized))
 
 
-def _normalize(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return " ".join(name.casefold().replace("_", " ").replace("-", " ").split())
-
-
-def _plain(obj: SceneObject) -> dict[str, object]:
-    return {"label": obj.label, "color": obj.color, "box_2d": list(obj.box)}

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 from formalimg._util.text import truncate
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import DECLINED
-from formalimg.judges.recorded_models import EvidenceError
-from formalimg.judges.stored_evidence import RecordedJudge, UnknownJudgeError, open_local_judge
+from formalimg.judges.recorded_judge import EvidenceError, RecordedJudge, UnknownJudgeError, open_local_judge
 from formalimg.reports.sharing.bundle_checks import (
     CheckTally,
     count_unjudged,

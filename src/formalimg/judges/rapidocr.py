@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from formalimg._util.installing import install_line
 from formalimg.errors import FormalimgError
-from formalimg.judges.text_readers.text_reader import TextLine, TextReading
+from formalimg.judges.base import TextLine, TextReading
 from formalimg.models.options import Options
 from formalimg.models.registry import require_modules, requires
 from formalimg.scenes.objects import CANVAS, Box
@@ -34,10 +34,7 @@ CONFIDENCE = 0.5
 class RapidOcrReader:
     """Read text with PP-OCR: lines are detected, turned upright and recognized. Latin letters, digits and Chinese.
 
-    Evidence: `served`, the version of the package.
-
-    Attributes:
-        name, concurrency: as for every reader.
+    The weights are loaded with the first image. Evidence: `served`, the version of the package.
     """
 
     name = NAME
@@ -45,7 +42,6 @@ class RapidOcrReader:
     """One image is prepared while another is read: the networks have a single thread."""
 
     def __init__(self, confidence: float = CONFIDENCE, enlarge: float = 1.0) -> None:
-        """Create a reader that loads its weights with the first image."""
         self._confidence = confidence
         self._enlarge = enlarge
         self._thread = ThreadPoolExecutor(1, "ocr")
@@ -92,8 +88,8 @@ def _load_engine(confidence: float) -> Any:
     try:
         return RapidOCR(params={"Global.log_level": "critical", "Global.text_score": confidence})
     except Exception as error:
-        why = " ".join(str(error).split())[:200]
-        raise FormalimgError(f"{NAME} cannot load its weights ({why}): {install_line('ocr')}") from None
+        reason = " ".join(str(error).split())[:200]
+        raise FormalimgError(f"{NAME} cannot load its weights ({reason}): {install_line('ocr')}") from None
 
 
 def _weights_digest() -> str:

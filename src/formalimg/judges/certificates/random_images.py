@@ -1,8 +1,7 @@
-"""Images for certification: random scenes, degradations (JPEG, blur, noise), and images that are not drawings."""
+"""Images for certificates of grounders: random scenes, degradations (JPEG, blur, noise), and no drawings at all."""
 
 from __future__ import annotations
 
-import io
 import math
 import random
 from collections.abc import Callable, Iterator, Mapping
@@ -13,6 +12,8 @@ import numpy as np
 from PIL import Image, ImageFilter
 
 from formalimg.drawing.icon_scene import draw, drawable_classes, natural_aspect
+from formalimg.judges.boxes import find_free_box
+from formalimg.judges.certificates.nuisances import compress_jpeg
 from formalimg.judges.grounders.icon_segmentation import drawing_background
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box, SceneObject
@@ -38,75 +39,45 @@ def random_scenes(count: int, seed: int) -> Iterator[Scene]:
     Smaller sides are from the minimum of the solver (20 of 1000) to 200, on a logarithmic scale; shapes are about
     natural, horizontal or vertical. Boxes keep a distance of 20.
     """
+    colors = (*vocabulary("knolling").words["color"], "other")
     for number in range(count):
         rng = random.Random(f"certification {seed} {number}")
-        yield _scene(rng, rng.randint(1, _MAX_OBJECTS))
+        objects = rng.randint(1, _MAX_OBJECTS)
+        placed: list[SceneObject] = []
+        for _ in range(_MAX_TRIES):
+            if len(placed) == objects:
+                break
+            label = rng.choice(drawable_classes())
+            box = _place_box(rng, natural_aspect(label), [obj.box for obj in placed])
+            if box is not None:
+                placed.append(SceneObject(label, box, rng.choice(colors)))
+        yield Scene.of(placed)
 
 
-def _scene(rng: random.Random, objects: int) -> Scene:
-    colors = (*vocabulary("knolling").words["color"], "other")
-    placed: list[SceneObject] = []
-    for _ in range(_MAX_TRIES):
-        if len(placed) == objects:
-            break
-        label = rng.choice(drawable_classes())
-        box = _box(rng, natural_aspect(label))
-        if box is not None and all(_are_apart(box, other.box) for other in placed):
-            placed.append(SceneObject(label, box, rng.choice(colors)))
-    return Scene.of(placed)
-
-
-def _box(rng: random.Random, aspect: float) -> Box | None:
+def _place_box(rng: random.Random, aspect: float, boxes: list[Box]) -> Box | None:
     shape = math.exp(rng.choice((-1, 1)) * math.log(aspect) + rng.uniform(-_STRETCH, _STRETCH))
     smaller = math.exp(rng.uniform(math.log(MIN_SIDE), math.log(_MAX_SMALLER_SIDE)))
     width, height = max(MIN_SIDE, round(smaller * max(1, shape))), max(MIN_SIDE, round(smaller * max(1, 1 / shape)))
     if max(width, height) > _MAX_SIDE:
         return None
-    left = rng.randint(_BORDER, CANVAS - _BORDER - width)
-    top = rng.randint(_BORDER, CANVAS - _BORDER - height)
-    return Box(left, top, left + width, top + height)
-
-
-def _are_apart(one: Box, other: Box) -> bool:
-    across = max(one.xmin, other.xmin) - min(one.xmax, other.xmax)
-    down = max(one.ymin, other.ymin) - min(one.ymax, other.ymax)
-    return max(across, down) >= _GAP
+    return find_free_box(width, height, boxes, rng, border=_BORDER, gap=_GAP, tries=1)
 
 
 ImageDegradation: TypeAlias = Callable[[Image.Image, int], Image.Image]
 """Takes an image and a seed, returns the degraded image."""
 
 
-def _clean(image: Image.Image, seed: int) -> Image.Image:
-    return image
-
-
-def _jpeg(image: Image.Image, seed: int) -> Image.Image:
-    file = io.BytesIO()
-    image.save(file, "JPEG", quality=60)
-    with Image.open(file) as packed:
-        return packed.convert("RGB")
-
-
-def _small(image: Image.Image, seed: int) -> Image.Image:
-    return image.resize((512, 512), Image.Resampling.LANCZOS)
-
-
-def _blurred(image: Image.Image, seed: int) -> Image.Image:
-    return image.filter(ImageFilter.GaussianBlur(1.2))
-
-
-def _noisy(image: Image.Image, seed: int) -> Image.Image:
+def _add_noise(image: Image.Image, seed: int) -> Image.Image:
     noise = np.random.default_rng(seed).standard_normal((image.height, image.width, 3), np.float32)
     return Image.fromarray(np.clip(np.asarray(image) + 6 * noise + 0.5, 0, 255).astype(np.uint8))
 
 
 CONDITIONS: Mapping[str, ImageDegradation] = {
-    "clean": _clean,
-    "JPEG 60": _jpeg,
-    "512 pixels": _small,
-    "blur 1.2": _blurred,
-    "noise 6": _noisy,
+    "clean": lambda image, seed: image,
+    "JPEG 60": lambda image, seed: compress_jpeg(image, 60),
+    "512 pixels": lambda image, seed: image.resize((512, 512), Image.Resampling.LANCZOS),
+    "blur 1.2": lambda image, seed: image.filter(ImageFilter.GaussianBlur(1.2)),
+    "noise 6": _add_noise,
 }
 """The conditions of certification by name; images have 1024 pixels unless the name says otherwise."""
 
@@ -122,7 +93,7 @@ class Impostor(NamedTuple):
     image: Image.Image
 
 
-def impostors(count: int, seed: int) -> Iterator[Impostor]:
+def draw_impostors(count: int, seed: int) -> Iterator[Impostor]:
     """Yield images that are not drawings, of all kinds in turn, the same for the same seed."""
     kinds = list(_KINDS.items())
     # If objects are few, all of them could look the same after rotation, as a plate does.
@@ -132,30 +103,21 @@ def impostors(count: int, seed: int) -> Iterator[Impostor]:
         yield Impostor(kind, make(np.random.default_rng([seed, number]), scene))
 
 
-def _gradient(rng: Generator, scene: Scene) -> Image.Image:
+def _draw_gradient(rng: Generator, scene: Scene) -> Image.Image:
     corners = rng.integers(0, 256, (2, 2, 3), np.uint8)
     return Image.fromarray(corners).resize((_SIZE, _SIZE), Image.Resampling.BILINEAR)
 
 
-def _noise(rng: Generator, scene: Scene) -> Image.Image:
-    return Image.fromarray(rng.integers(0, 256, (_SIZE, _SIZE, 3), np.uint8))
-
-
-def _clouds(rng: Generator, scene: Scene) -> Image.Image:
-    """Overlay patches of all sizes, small ones fainter: about the statistics of a photograph."""
-    return _painted(_layers(rng))
-
-
-def _clouds_on_background(rng: Generator, scene: Scene) -> Image.Image:
+def _draw_clouds_on_background(rng: Generator, scene: Scene) -> Image.Image:
     """Draw clouds with holes that show the background of drawings."""
-    clouds, layers = _painted(_layers(rng)), _layers(rng)[..., 0]
+    clouds, layers = _paint_layers(_draw_clouds(rng)), _draw_clouds(rng)[..., 0]
     mask = Image.fromarray((layers > np.median(layers)).astype(np.uint8) * 255)
-    return Image.composite(clouds, _canvas(), mask)
+    return Image.composite(clouds, _draw_background(), mask)
 
 
-def _blobs(rng: Generator, scene: Scene) -> Image.Image:
+def _draw_blobs(rng: Generator, scene: Scene) -> Image.Image:
     """Draw blurred blobs of colour on the background of drawings."""
-    image = _canvas()
+    image = _draw_background()
     for _ in range(rng.integers(3, 12)):
         mask = Image.new("L", (_SIZE, _SIZE))
         left, top, width, height = rng.integers((0, 0, 40, 40), (_SIZE - 60, _SIZE - 60, 160, 160)).tolist()
@@ -165,25 +127,21 @@ def _blobs(rng: Generator, scene: Scene) -> Image.Image:
     return image
 
 
-def _patches(rng: Generator, scene: Scene) -> Image.Image:
+def _draw_patches(rng: Generator, scene: Scene) -> Image.Image:
     """Draw plain rectangles on the background of drawings, where the objects of a scene would be."""
-    image = _canvas()
+    image = _draw_background()
     for obj in scene.objects:
         color = tuple(rng.integers(0, 256, 3).tolist())
         image.paste(color, tuple(round(edge * _SIZE / CANVAS) for edge in obj.box))  # type: ignore[arg-type]
     return image
 
 
-def _rotated(rng: Generator, scene: Scene) -> Image.Image:
+def _rotate_drawing(rng: Generator, scene: Scene) -> Image.Image:
     angle = float(rng.uniform(15, 75) + 90 * rng.integers(0, 4))
     return draw(scene).rotate(angle, Image.Resampling.BICUBIC, fillcolor=drawing_background())
 
 
-def _upside_down(rng: Generator, scene: Scene) -> Image.Image:
-    return draw(scene).transpose(Image.Transpose.ROTATE_180)
-
-
-def _other_background(rng: Generator, scene: Scene) -> Image.Image:
+def _replace_background(rng: Generator, scene: Scene) -> Image.Image:
     """Draw a scene on a background of another colour."""
     image = draw(scene)
     different = np.asarray(image) != np.array(drawing_background())
@@ -192,29 +150,26 @@ def _other_background(rng: Generator, scene: Scene) -> Image.Image:
     return Image.composite(image, plain, mask)
 
 
-def _inverted(rng: Generator, scene: Scene) -> Image.Image:
-    return Image.fromarray(255 - np.asarray(draw(scene)))
-
-
 _KINDS: dict[str, Callable[[Generator, Scene], Image.Image]] = {
-    "gradient": _gradient,
-    "noise": _noise,
-    "clouds": _clouds,
-    "clouds on the background of drawings": _clouds_on_background,
-    "blobs on the background of drawings": _blobs,
-    "patches on the background of drawings": _patches,
-    "drawing, rotated": _rotated,
-    "drawing, upside down": _upside_down,
-    "drawing on another background": _other_background,
-    "drawing, inverted": _inverted,
+    "gradient": _draw_gradient,
+    "noise": lambda rng, scene: Image.fromarray(rng.integers(0, 256, (_SIZE, _SIZE, 3), np.uint8)),
+    "clouds": lambda rng, scene: _paint_layers(_draw_clouds(rng)),
+    "clouds on the background of drawings": _draw_clouds_on_background,
+    "blobs on the background of drawings": _draw_blobs,
+    "patches on the background of drawings": _draw_patches,
+    "drawing, rotated": _rotate_drawing,
+    "drawing, upside down": lambda rng, scene: draw(scene).transpose(Image.Transpose.ROTATE_180),
+    "drawing on another background": _replace_background,
+    "drawing, inverted": lambda rng, scene: Image.fromarray(255 - np.asarray(draw(scene))),
 }
 
 
-def _canvas() -> Image.Image:
+def _draw_background() -> Image.Image:
     return draw(Scene.of([]), _SIZE)
 
 
-def _layers(rng: Generator) -> NDArray[np.float64]:
+def _draw_clouds(rng: Generator) -> NDArray[np.float64]:
+    """Overlay patches of all sizes, small ones fainter: about the statistics of a photograph."""
     total = np.zeros((_SIZE, _SIZE, 3))
     for cells in (3, 6, 12, 24, 48, 96, 192):
         for channel in range(3):
@@ -223,6 +178,6 @@ def _layers(rng: Generator) -> NDArray[np.float64]:
     return total
 
 
-def _painted(layers: NDArray[np.float64]) -> Image.Image:
+def _paint_layers(layers: NDArray[np.float64]) -> Image.Image:
     low, high = layers.min(), layers.max()
     return Image.fromarray(((layers - low) / (high - low) * 255).astype(np.uint8))

@@ -1,0 +1,391 @@
+"""Verdicts made again from what is on record: judges opened by their recorded settings go by recorded answers.
+
+A judge that asks a chat model reads its raw answers again, one that has a grounder decides again by the scene that was
+found, and one that is computed here and always gives the same looks at the image again. Judges send one request after
+the other to a model of concurrency 1, so recorded answers need no names: a conversation without an answer in it is the
+next request, and one with an answer the next attempt at the same request.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
+
+from formalimg._util.images import png_bytes
+from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.questions.spec import QuestionSpec
+from formalimg.benchmarks.registry import suite as get_suite
+from formalimg.drawing.scene import DrawnScene
+from formalimg.errors import FormalimgError
+from formalimg.judges.base import Grounding, LoadedImage, TextLine, TextReader, TextReading
+from formalimg.judges.factory import COCO, DETECTORS, DRAWN, ICONS, OCR, open_judge
+from formalimg.judges.scene_judge import LayoutJudge, PublishedLayoutJudge, SceneJudge, judge_written_layout
+from formalimg.models.base import Answered, Message, Reply, Unanswered
+from formalimg.models.registry import chat_model_providers
+from formalimg.models.structured_output import ParseFailure, parse_answer
+from formalimg.scenes.objects import Box, SceneError
+from formalimg.scenes.scene import Scene
+from formalimg.types import Grounder, Item, Judge, Setting, Unscored, Verdict
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from pydantic import BaseModel
+
+AnswerType = TypeVar("AnswerType", bound="BaseModel")
+RecordedSource: TypeAlias = Literal["answers", "scene"]
+"""What on record a verdict follows from: raw answers of a chat model, or the scene that was found."""
+
+_ANY_SIZE = (8, 8)
+"""The size of an image where no verdict depends on it."""
+_COCO_OPTIONS = ("network", "threshold", "presence", "overlap", "size")
+_LOCAL_OPTIONS = {
+    "profile": "profile",
+    "colors": "color_reading",
+    "confidence": "min_confidence",
+    "counting_confidence": "min_counting_confidence",
+}
+"""Options of judges that go by boxes, by the settings that record them."""
+
+
+class EvidenceError(Exception):
+    """Evidence that is not what such a judge stores; the message says what is wrong."""
+
+
+class UnknownJudgeError(Exception):
+    """A judge that cannot be opened by its recorded settings."""
+
+    def __init__(self, reason: str, *, is_own: bool) -> None:
+        super().__init__(reason)
+        self.is_own = is_own  # whether its name is that of a judge of formalimg, which never has such settings
+
+
+# --- models that say again what is on record
+
+
+class RecordedRequest(NamedTuple):
+    """One request on record."""
+
+    attempts: tuple[str, ...]  # the answers, word for word, to the request and to what was said after an invalid answer
+    p_yes: float | None = None  # the probability of yes; None if it is not on record
+    expected: str = "yes"  # the answer that is good, where the request has such a thing
+
+
+@dataclass
+class _Recorded:
+    name: str
+    settings: Mapping[str, Setting] = field(default_factory=dict, kw_only=True)
+    concurrency: int = field(default=1, kw_only=True)
+
+
+@dataclass
+class RecordedChat(_Recorded):
+    """A chat model that gives recorded answers, read as every answer is."""
+
+    requests: Sequence[RecordedRequest] = ()
+    _request: int = -1
+    _attempt: int = 0
+
+    async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
+        """Return the next recorded answer; `Unanswered` where there is none."""
+        if messages[-1].role != "user" or any(message.role == "assistant" for message in messages):
+            self._attempt += 1
+        else:
+            self._request, self._attempt = self._request + 1, 0
+        request = self.requests[self._request] if self._request < len(self.requests) else RecordedRequest(())
+        if self._attempt >= len(request.attempts):
+            return Unanswered("failed", "no answer is on record")
+        raw = request.attempts[self._attempt]
+        value = parse_answer(raw, answer_type)
+        if isinstance(value, ParseFailure):
+            return Unanswered("unreadable", value.reason, raw)
+        first_tokens = {} if request.p_yes is None else {request.expected: request.p_yes}
+        return Answered(value, raw, p_yes=request.p_yes, first_tokens=first_tokens)
+
+    @property
+    def left_over(self) -> int:
+        """How many requests on record were not sent."""
+        return len(self.requests) - 1 - self._request
+
+
+@dataclass
+class RecordedGrounder(_Recorded):
+    """A grounder that finds what is on record, in whatever image."""
+
+    grounding: Grounding | None = None
+
+    async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
+        """Return the recorded scene."""
+        if self.grounding is None:
+            raise EvidenceError("its evidence has no scene, which this judge always stores")
+        return self.grounding
+
+
+@dataclass
+class RecordedReader(_Recorded):
+    """A text reader that reads what is on record, in whatever image."""
+
+    reading: TextReading | None = None
+
+    async def read(self, image: LoadedImage) -> TextReading | Unscored:
+        """Return the recorded text."""
+        if self.reading is None:
+            raise EvidenceError("its evidence has no text, which this judge always stores")
+        return self.reading
+
+
+@dataclass
+class _RecordedDrawing(_Recorded):
+    """A judge of drawings that goes by the scene on record."""
+
+    evidence: Mapping[str, object] = field(default_factory=dict)
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        from formalimg.judges.drawn_judge import judge_drawn_scene  # here, because it comes with what reads drawings
+
+        drawn = _read_drawing(self.evidence)
+        return await asyncio.to_thread(judge_drawn_scene, item, drawn)
+
+
+@dataclass
+class _RecordedLayout(_Recorded):
+    """A judge of published layouts that goes by the objects on record."""
+
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        scene = self.evidence.get("scene")
+        objects = scene.get("objects") if isinstance(scene, Mapping) else self.evidence.get("objects", ...)
+        if objects is ... or not isinstance(item.spec, FormulaSpec):
+            raise EvidenceError("its evidence has no objects, which this judge always stores")
+        return await judge_written_layout(item, objects)
+
+
+class RecordedModels(NamedTuple):
+    """What a judge that is opened again goes by, in the places of its models."""
+
+    settings: Mapping[str, Any]  # its settings on record; from anybody, so anything may be missing or wrong
+    chat: RecordedChat  # its chat model
+    grounder: Grounder  # finds its objects
+    asks_chat: bool  # whether it asks a chat model
+    reader: TextReader  # reads its text
+
+
+@dataclass(frozen=True)
+class _UnseenPixels:
+    """The pixels of an image that nobody looks at: whatever its size, it takes no memory, and no time to encode."""
+
+    size: tuple[int, int]
+
+    def resize(self, size: tuple[int, int], resample: int | None = None) -> Image:
+        return _create_pixel()
+
+    def convert(self, mode: str) -> Image:
+        return _create_pixel()
+
+
+@cache
+def _create_pixel() -> Image:
+    from PIL import Image as PilImage
+
+    return PilImage.new("RGB", (1, 1))
+
+
+# --- judges
+
+
+class RecordedJudge:
+    """A judge that makes its verdicts again from its own records."""
+
+    def __init__(self, suite: str, task: str, name: str, settings: Mapping[str, Setting]) -> None:
+        self._task, self._name, self._settings = task, name, settings
+        # It is always asked in some version of the way.
+        prompts = ("prompt", "prompt_again", "prompt_factual")
+        self._asks_chat = any(key.rpartition(".")[2] in prompts for key in settings)
+        self._benchmark = get_suite(suite)
+        is_chat = name.partition("/")[0] in chat_model_providers()
+        is_own = is_chat or name.startswith(("builtin/", DETECTORS, OCR))
+        if is_chat and not self._asks_chat:
+            raise UnknownJudgeError("it is a chat model, and its settings have no prompt", is_own=True)
+        try:
+            judge = self._open(RecordedChat(name), RecordedGrounder(name), {})
+        except (FormalimgError, KeyError, TypeError, ValueError, AttributeError) as error:
+            why = str(error) if isinstance(error, FormalimgError) else f"it lacks {error}"
+            raise UnknownJudgeError(f"its settings are not those of a judge of {suite}: {why}", is_own=is_own) from None
+        self._goes_by_boxes = getattr(judge, "goes_by_boxes", lambda item: False)
+        for key, value in judge.settings.items():
+            is_prompt = key.rpartition(".")[2].startswith("prompt")  # users may have their own
+            if is_prompt or key == "color_reading":
+                continue
+            if key not in settings or settings[key] != value:
+                was = f"{key} is {settings[key]!r:.40}" if key in settings else f"there is no {key}"
+                reason = f"its settings are not those of a judge of {suite} in this version: {was}, not {value!r:.40}"
+                raise UnknownJudgeError(reason, is_own=is_own)
+
+    def source(self, item: Item[object]) -> RecordedSource:
+        """Return what on record the verdicts on an item follow from."""
+        if not self._asks_chat:
+            return "scene"
+        has_chat_boxes = "boxes" in self._settings and self._settings.get("color_reading", "grounder") == "grounder"
+        return "scene" if self._goes_by_boxes(item) and not has_chat_boxes else "answers"
+
+    async def judge(self, item: Item[object], stored: Verdict | Unscored, size: tuple[int, int]) -> Verdict | Unscored:
+        """Return the verdict that the records of a verdict make.
+
+        Args:
+            item: the item.
+            stored: the verdict on record.
+            size: width and height of the image, on which boxes in pixels depend.
+
+        Raises:
+            EvidenceError: if the records are not those of such a verdict.
+            FormulaError: if no scene can be judged by the formula of the item.
+        """
+        goes_by_answers = self.source(item) == "answers"
+        chat = RecordedChat(self._name, _read_requests(item, stored) if goes_by_answers else ())
+        grounder = RecordedGrounder(self._name, None if goes_by_answers else _read_grounding(stored.evidence))
+        judge = self._open(chat, grounder, stored.evidence)
+        depends_on_size = bool(self._benchmark.judge_profiles) or self._settings.get("boxes") == "pixels"
+        pixels = cast("Image", _UnseenPixels(size if depends_on_size else _ANY_SIZE))
+        verdict = await judge.judge(item, LoadedImage(png_bytes(_create_pixel()), pixels))
+        if goes_by_answers and isinstance(verdict, Verdict) and chat.left_over:
+            raise EvidenceError(
+                f"{chat.left_over} of its {len(chat.requests)} raw answers are to no question of the item"
+            )
+        return verdict
+
+    def _open(self, chat: RecordedChat, grounder: RecordedGrounder, evidence: Mapping[str, object]) -> Judge:
+        """Return the judge with these in the places of its models, and evidence in that of what it sees."""
+        settings: Mapping[str, Any] = self._settings
+        if self._task == "layout" or self._name == LayoutJudge.name:
+            if "protocol" not in settings:
+                return SceneJudge(grounder)
+            return _RecordedLayout(self._name, evidence, settings=PublishedLayoutJudge().settings)
+        if self._name == DRAWN:
+            from formalimg.judges.drawn_judge import DrawnJudge
+
+            drawing = _RecordedDrawing(self._name, evidence, settings=DrawnJudge.settings)
+            judge = self._benchmark.adapt_drawn_judge(drawing)
+            if judge is None:
+                raise FormalimgError("it has no drawings")
+            return judge
+        finder: Grounder = grounder
+        asks_for_boxes = "boxes" in settings and "grounding_rules" in settings
+        if asks_for_boxes and "protocol" not in settings and grounder.grounding is None:
+            from formalimg.judges.grounders.vlm import VlmGrounder
+
+            colors = settings["colors"].split(", ")
+            finder = VlmGrounder(chat, requests=settings["requests"], boxes=settings["boxes"], colors=colors)
+        reader_names = (settings.get(key) for key in ("reader", "questions.reader"))
+        reader = RecordedReader(str(next(filter(None, reader_names), self._name)), _read_text(evidence))
+        return self._benchmark.reopen_judge(RecordedModels(settings, chat, finder, self._asks_chat, reader))
+
+
+def open_local_judge(suite: str, task: str, name: str, settings: Mapping[str, Setting]) -> Judge | None:
+    """Return the judge of these settings if it is computed here, asks nobody and loads nothing that is named by others.
+
+    None for all others, and for a detector that is not installed, or has other weights.
+    """
+    if name not in (ICONS, DRAWN, COCO, LayoutJudge.name) or settings.get("color_reading") == "clip":
+        return None
+    options = {option: str(settings[key]) for option, key in _LOCAL_OPTIONS.items() if key in settings}
+    if name == COCO:
+        unprefixed = {key.removeprefix("formula."): value for key, value in settings.items()}
+        options |= {key: str(unprefixed[key]) for key in _COCO_OPTIONS if key in unprefixed}
+    protocol = "published" if "protocol" in settings else "default"
+    reason = f"its settings are not those of {name} for {suite} in this version"
+    try:
+        judge = open_judge(suite, name, options, "layout" if name == LayoutJudge.name else "image", protocol)
+        if dict(judge.settings) == dict(settings):
+            return judge
+    except FormalimgError as error:
+        reason = f"{reason}: {error}"
+    if name == COCO:
+        return None
+    raise UnknownJudgeError(reason, is_own=True)
+
+
+# --- evidence
+
+
+def _read_requests(item: Item[object], stored: Verdict | Unscored) -> tuple[RecordedRequest, ...]:
+    """Return the requests of a verdict with their raw answers, in the order in which they were sent."""
+    evidence: object = stored.evidence
+    if isinstance(evidence, Mapping) and "answers" not in evidence and "grounder" in evidence:
+        evidence = evidence["grounder"]
+    answers = evidence.get("answers") if isinstance(evidence, Mapping) else None
+    if not isinstance(answers, list) or not answers:
+        raise EvidenceError("its evidence has no raw answers, which this judge always stores")
+    if all(isinstance(entry, str) for entry in answers):  # all attempts at the one request of such judges
+        return (RecordedRequest(tuple(answers)),)
+    chances = defaultdict[str, list[float | None]](list)
+    for part in stored.parts if isinstance(stored, Verdict) else ():
+        chances[part.name].append(part.p_yes)
+    questions = item.spec.questions if isinstance(item.spec, QuestionSpec) else ()
+    denied = {question.question for question in questions if question.expected == "no"}
+    return tuple(_read_request(entry, chances, denied) for entry in answers)
+
+
+def _read_request(entry: object, chances: Mapping[str, list[float | None]], denied: Collection[str]) -> RecordedRequest:
+    raw = entry.get("raw") if isinstance(entry, Mapping) else None
+    if not isinstance(entry, Mapping) or not isinstance(raw, list) or not all(isinstance(text, str) for text in raw):
+        raise EvidenceError("its raw answers are not texts")
+    questions, expected = entry.get("asked"), entry.get("expected")
+    p_yes = None
+    if isinstance(questions, list) and len(questions) == 1 and chances[str(questions[0])]:
+        p_yes = chances[str(questions[0])].pop(0)
+        if p_yes is not None and expected is None and questions[0] in denied:  # stored is the chance of the good answer
+            p_yes = 1 - p_yes
+    return RecordedRequest(tuple(raw), p_yes, expected if isinstance(expected, str) else "yes")
+
+
+def _read_grounding(evidence: Mapping[str, object]) -> Grounding | None:
+    """Return what a grounder found by the evidence of a verdict; None if there is no scene."""
+    if "scene" not in evidence:
+        return None
+    confidence, more = evidence.get("confidence", 1.0), evidence.get("grounder", {})
+    if not isinstance(confidence, int | float) or not isinstance(more, Mapping):
+        raise EvidenceError("its scene cannot be read")
+    return Grounding(_read_scene(evidence), float(confidence), more)
+
+
+def _read_text(evidence: Mapping[str, object]) -> TextReading | None:
+    """Return what a text reader read by the evidence of a verdict; None if there is no text."""
+    beside = evidence.get("by_reader")
+    stored: Mapping[str, Any] = beside if isinstance(beside, Mapping) else evidence
+    if "text" not in stored:
+        return None
+    try:
+        lines = [
+            TextLine(str(line["text"]), Box(*map(float, line["box"])), line["confidence"]) for line in stored["text"]
+        ]
+    except (TypeError, ValueError, KeyError):
+        raise EvidenceError("its text cannot be read") from None
+    served = stored.get("served")
+    return TextReading(tuple(lines), {"served": served} if served is not None else {})
+
+
+def _read_drawing(evidence: Mapping[str, object]) -> DrawnScene:
+    """Return the drawn scene in the evidence of a verdict."""
+    if "scene" not in evidence or "depth" not in evidence:
+        raise EvidenceError("its evidence has no scene, which this judge always stores")
+    depth, style = evidence["depth"], evidence.get("style")
+    if not isinstance(depth, list) or not all(type(number) is int for number in depth):
+        raise EvidenceError("its scene cannot be read: the depth is not a list of numbers")
+    if style is not None and not isinstance(style, str):
+        raise EvidenceError("its scene cannot be read: the style is not a text")
+    scene = _read_scene(evidence)
+    try:
+        return DrawnScene(scene, style, tuple(depth))
+    except SceneError as error:
+        raise EvidenceError(f"its scene cannot be read: {' '.join(str(error).split())}") from error
+
+
+def _read_scene(evidence: Mapping[str, object]) -> Scene:
+    try:
+        return Scene.from_json(evidence["scene"])
+    except SceneError as error:
+        raise EvidenceError(f"its scene cannot be read: {' '.join(str(error).split())}") from error

@@ -1,1 +1,0 @@
-"""Text readers: the strings that an image shows, with their boxes."""
