@@ -10,8 +10,7 @@ from statistics import mean
 
 import pytest
 
-from formalimg.benchmarks.cfworld.calibration import calibrate_gate
-from formalimg.benchmarks.cfworld.calibration_tables import calibration_text
+from formalimg.benchmarks.cfworld.calibration import calibrate_gate, calibration_text
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.cross_validation import FOLDS, cross_validate
 from formalimg.human_eval.agreement.human_ratings import Rating

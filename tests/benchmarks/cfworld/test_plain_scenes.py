@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from formalimg import load
-from formalimg.benchmarks.cfworld.items import builtin_groups
-from formalimg.benchmarks.cfworld.plain_scenes import (
+from formalimg.benchmarks.cfworld.group_checks import (
     PlainScene,
     builtin_plain_scenes,
     excludes,
     find_plain_problems,
 )
+from formalimg.benchmarks.cfworld.items import builtin_groups
 
 GROUPS = {group.id: group for group in builtin_groups()}
 PLAIN = builtin_plain_scenes()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 from formalimg._util.strict_json import stored_integer, stored_json, stored_number, stored_text, wrong_value
 from formalimg.benchmarks.items_file import decode_item, encode_item
@@ -100,6 +100,30 @@ class Rejection(NamedTuple):
 
     reason: Reason
     detail: str
+
+
+class RejectedError(Exception):
+    """Ends an attempt whose answer was rejected."""
+
+    def __init__(self, rejection: Rejection) -> None:
+        super().__init__(*rejection)
+        self.rejection = rejection
+
+
+ResultType = TypeVar("ResultType")
+
+
+def accept(result: ResultType | Rejection) -> ResultType:
+    """Return a result that was not rejected; else end the attempt."""
+    if isinstance(result, Rejection):
+        raise RejectedError(result)
+    return result
+
+
+def refuse(objection: Rejection | None) -> None:
+    """End the attempt if there is an objection."""
+    if objection is not None:
+        raise RejectedError(objection)
 
 
 _KEPT = ("item", "rejection", "expense")

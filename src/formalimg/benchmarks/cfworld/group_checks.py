@@ -2,19 +2,23 @@
 
 The four demands of the paper are that a prompt is visually unambiguous, needs deduction, is safe, and is valid. Whether
 a deduction is right takes a person; what is checked here is what goes wrong most often.
+
+A plain scene is what a model draws that reads the scene of a group and ignores the changed law. Each of our groups
+names in its file the part of the assessment that a plain scene fails, word by word, and what such a model draws in its
+place: one or several readings, parted by "or". Each reading must exclude that part: by two values of `words.toml` of
+which a thing has only one, or because one of the two denies the other.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Literal, NamedTuple, TypeAlias
 
-from formalimg.benchmarks.cfworld.spec import CounterfactualGroup
+from formalimg.benchmarks.cfworld.items import read_package_toml
+from formalimg.benchmarks.cfworld.spec import FIELDS, CounterfactualGroup
 
 ProblemReason: TypeAlias = Literal[
     "form",  # empty, too long, not a sentence
@@ -54,14 +58,17 @@ class GroupProblem(NamedTuple):
 
 def check_groups(groups: Sequence[CounterfactualGroup]) -> list[GroupProblem]:
     """Return all problems of these groups, including duplicates among them."""
-    found = [problem for group in groups for problem in check_group(group)]
-    return [*found, *_duplicates(groups)]
+    problems = [problem for group in groups for problem in check_group(group)]
+    return [
+        *problems,
+        *(twin for number, group in enumerate(groups) for twin in _find_duplicates(group, groups[:number])),
+    ]
 
 
 def check_group(group: CounterfactualGroup, before: Sequence[CounterfactualGroup] = ()) -> list[GroupProblem]:
     """Return all problems of one group, including duplicates of those before it."""
-    found = [GroupProblem(group.id, reason, detail) for reason, detail in _problems(group)]
-    return [*found, *_repeats(group, before)]
+    problems = [GroupProblem(group.id, reason, detail) for reason, detail in _find_problems(group)]
+    return [*problems, *_find_duplicates(group, before)]
 
 
 def find_comparison(text: str) -> str | None:
@@ -69,13 +76,20 @@ def find_comparison(text: str) -> str | None:
 
     A comparison brings in the name of another object, and with it how that object usually looks.
     """
-    found = _COMPARISON.search(text)
-    return None if found is None else found[0]
+    match = _COMPARISON.search(text)
+    return None if match is None else match[0]
 
 
-def _problems(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
-    yield from _form(group)
-    yield from _safety(group)
+def find_unsafe_word(text: str) -> str | None:
+    """Return the first unsafe word of a text."""
+    return next((word for word in _words(text) if word in word_lists()["unsafe"]), None)
+
+
+def _find_problems(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
+    yield from _find_form_problems(group)
+    for field in fields(group):
+        if unsafe := find_unsafe_word(getattr(group, field.name)):
+            yield "unsafe", f"{field.name} says {unsafe!r}"
     words = word_lists()
     lowered = group.factual.lower()
     strange = [word for word in _words(group.factual) if word in words["otherwise"]]
@@ -90,8 +104,7 @@ def _problems(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]
         yield "law not changed", "the changed law is the law"
     if _overlap(group.changed, group.implicit) < 0.5:
         yield "law not told", "the implicit prompt does not have the words of the changed law"
-    telling = _stems(group.outcome) - _stems(group.implicit)
-    if len(telling) < 2:
+    if len(_stems(group.outcome) - _stems(group.implicit)) < 2:
         yield "gives it away", "the implicit prompt has nearly all words of the outcome"
     if _overlap(group.shows, group.implicit) > 0.8:
         yield "gives it away", "the implicit prompt has nearly all words of what decides"
@@ -111,7 +124,7 @@ def _problems(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]
         yield "not described", "the described outcome has every word of the named one"
 
 
-def _form(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
+def _find_form_problems(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
     if not _ID.fullmatch(group.id):
         yield "form", f"the id {group.id!r} must be small letters, digits and -"
     for field in fields(group):
@@ -127,35 +140,24 @@ def _form(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
             yield "form", f"the {name} prompt has more than {MAX_WORDS} words"
 
 
-def _safety(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
-    for field in fields(group):
-        unsafe = [word for word in _words(getattr(group, field.name)) if word in word_lists()["unsafe"]]
-        if unsafe:
-            yield "unsafe", f"{field.name} says {unsafe[0]!r}"
-
-
-def _duplicates(groups: Sequence[CounterfactualGroup]) -> Iterator[GroupProblem]:
-    for place, group in enumerate(groups):
-        yield from _repeats(group, groups[:place])
-
-
-def _repeats(group: CounterfactualGroup, before: Sequence[CounterfactualGroup]) -> Iterator[GroupProblem]:
+def _find_duplicates(group: CounterfactualGroup, before: Sequence[CounterfactualGroup]) -> Iterator[GroupProblem]:
     if any(other.id == group.id for other in before):
         yield GroupProblem(group.id, "duplicate", "another group has this id")
-    implicit, outcome = _stems(group.implicit), _stems(group.outcome)
     for other in before:
-        if _jaccard(implicit, _stems(other.implicit)) >= _NEAR and _jaccard(outcome, _stems(other.outcome)) >= _NEAR:
+        if all(_similarity(getattr(group, name), getattr(other, name)) >= _NEAR for name in ("implicit", "outcome")):
             yield GroupProblem(group.id, "duplicate", f"says nearly the same as {other.id}")
 
 
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other) if one | other else 0.0
+def _similarity(text: str, other: str) -> float:
+    """Return the Jaccard index of the words of two texts."""
+    first, second = _stems(text), _stems(other)
+    return len(first & second) / len(first | second) if first | second else 0.0
 
 
 def _overlap(text: str, inside: str) -> float:
     """Return the share of a text's words that another text has."""
-    own = _stems(text)
-    return len(own & _stems(inside)) / len(own) if own else 0.0
+    stems = _stems(text)
+    return len(stems & _stems(inside)) / len(stems) if stems else 0.0
 
 
 @lru_cache(maxsize=8192)
@@ -179,5 +181,51 @@ def _words(text: str) -> list[str]:
 @cache
 def word_lists() -> dict[str, frozenset[str]]:
     """Return the word lists of words.toml."""
-    lists = tomllib.loads((files("formalimg.benchmarks.cfworld") / "words.toml").read_text(encoding="utf-8"))
+    lists = read_package_toml("words.toml")
     return {name: frozenset(words.split() if isinstance(words, str) else words) for name, words in lists.items()}
+
+
+# --- plain scenes
+
+_LETTERS = re.compile(r"[a-z]+")
+_DENIALS = frozenset({"no", "not", "none", "nothing", "without", "bare", "free", "hidden"})
+
+
+class PlainScene(NamedTuple):
+    """What a plain scene shows in place of a part of the assessment."""
+
+    part: str
+    readings: tuple[str, ...]
+
+
+@cache
+def builtin_plain_scenes() -> dict[str, PlainScene]:
+    """Return the plain scene of each built-in group, by its id."""
+    return {
+        f"{name}-{number:03}": PlainScene(entry["plain"]["part"], tuple(entry["plain"]["shows"].split(" or ")))
+        for name in FIELDS
+        for number, entry in enumerate(read_package_toml(f"groups/{name}.toml")["group"], 1)
+    }
+
+
+def find_plain_problems(shows: str, plain: PlainScene) -> list[str]:
+    """Return why a plain scene may pass an assessment after all; empty if every reading fails it."""
+    if shows.lower().count(plain.part.lower()) != 1:
+        return [f"the assessment does not say {plain.part!r} exactly once"]
+    return [f"{text!r} does not exclude {plain.part!r}" for text in plain.readings if not excludes(plain.part, text)]
+
+
+def excludes(part: str, reading: str) -> bool:
+    """Return whether the same thing cannot be both, as far as the words tell."""
+    words, other_words = (_LETTERS.findall(text.lower()) for text in (part, reading))
+    if bool(_DENIALS & set(words)) != bool(_DENIALS & set(other_words)):
+        return True
+    return any(_differ(frozenset(values.split()), words, other_words) for values in word_lists()["exclusive"])
+
+
+def _differ(values: frozenset[str], words: Sequence[str], other_words: Sequence[str]) -> bool:
+    """Return whether two texts name different values, none of them in both, or the same ones in another order."""
+    first, second = ([word for word in text if word in values] for text in (words, other_words))
+    if set(first) & set(second):
+        return set(first) == set(second) and first != second
+    return bool(first and second)

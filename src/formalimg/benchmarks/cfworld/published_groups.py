@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from formalimg._util.io import write_folder
 from formalimg.benchmarks.cfworld.published_records import (
@@ -18,7 +18,15 @@ from formalimg.benchmarks.cfworld.published_records import (
     field_tagged,
     read_records,
 )
-from formalimg.benchmarks.cfworld.spec import CF_WORLD, WEIGHTS, CounterfactualSpec, Dimension, Level, WeightedQuestion
+from formalimg.benchmarks.cfworld.spec import (
+    CF_WORLD,
+    LEVELS,
+    WEIGHTS,
+    CounterfactualSpec,
+    Dimension,
+    Level,
+    WeightedQuestion,
+)
 from formalimg.benchmarks.items_file import id_order, is_number
 from formalimg.benchmarks.odd_records import (
     ASSESSMENT_COUNT,
@@ -39,7 +47,6 @@ from formalimg.types import Item
 
 PROMPTS, QUESTIONS, QUESTIONS_ENDING = "prompt", "eval_questions", "_gemini"
 
-LEVELS: tuple[Level, ...] = get_args(Level)
 
 QUESTION_TYPES: Mapping[str, Dimension] = {
     "Visual Integrity": "integrity",
@@ -69,25 +76,16 @@ _QUESTION = RecordSchema(
 
 @dataclass(frozen=True)
 class PublishedGroup:
-    """A group as its authors published it.
-
-    Attributes:
-        tree: the field it is of.
-        number: its number in the file.
-        where: file and record.
-        prompts: by level.
-        assessments: what decides, by level; empty where that was not published.
-        questions: by level; none where none were published, or where not all can be read.
-        odd: the tags of what is odd, by level.
-    """
+    """A group as its authors published it; all but its place by level."""
 
     field: FieldPath
-    number: str
-    where: str
+    number: str  # in the file
+    where: str  # file and record
     prompts: Mapping[Level, str]
-    assessments: Mapping[Level, str]
+    assessments: Mapping[Level, str]  # what decides; empty where that was not published
+    # none where none were published, or where not all can be read
     questions: Mapping[Level, tuple[WeightedQuestion, ...]]
-    odd: Mapping[Level, tuple[str, ...]]
+    odd: Mapping[Level, tuple[str, ...]]  # the tags of what is odd
 
     @property
     def id(self) -> str:
@@ -112,21 +110,19 @@ class PublishedQuestions(NamedTuple):
 
 def read_fields(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> list[PublishedField]:
     """Read all groups, field by field; problems are added to the findings, repairs to `repairs`."""
-    fields_read = json_files(root / PROMPTS)
-    known = {f"{field}{QUESTIONS_ENDING}" for field in fields_read}
+    names = json_files(root / PROMPTS)
     for name in json_files(root / QUESTIONS):
-        if name not in known:
+        if name not in {f"{field}{QUESTIONS_ENDING}" for field in names}:
             findings.skip(f"{QUESTIONS}/{name}.json", f"there is no such file in {PROMPTS}, so nothing to ask about")
-    found: list[PublishedField] = []
-    slugs: set[str] = set()
-    for field in map(field_at, fields_read):
-        if not field.slug or field.slug in slugs:
+    fields_by_slug: dict[str, PublishedField] = {}
+    unusable: list[PublishedField] = []
+    for field in map(field_at, names):
+        if field.slug and field.slug not in fields_by_slug:
+            fields_by_slug[field.slug] = _read_field(field, root, findings, repairs)
+        else:
             findings.add(f"{PROMPTS}/{field.path}.json", "its name must have letters (a to z) of its own: rename it")
-            found.append(PublishedField(field, (), is_sound=False))
-            continue
-        slugs.add(field.slug)
-        found.append(_read_field(field, root, findings, repairs))
-    return found
+            unusable.append(PublishedField(field, (), is_sound=False))
+    return [*fields_by_slug.values(), *unusable]
 
 
 def json_files(folder: Path) -> list[str]:
@@ -144,25 +140,28 @@ def _read_field(field: FieldPath, root: Path, findings: ItemFindings, repairs: l
             repairs.append(DataRepair(where, "no category", "none is needed: the file says the field"))
         number = texts["id"]
         prompts = {level: texts[f"prompt_l{level}"] for level in LEVELS}
-        asked = {level: questions.pop((number, level), PublishedQuestions()) for level in LEVELS}
-        groups.append(
-            PublishedGroup(
-                field,
-                number,
-                where,
-                prompts,
-                _assessments(texts, where, repairs),
-                {level: asked[level].questions for level in LEVELS},
-                {level: ordered_tags({*tags, *_level_tags(prompts[level], asked[level])}) for level in LEVELS},
-            )
+        by_level = {level: questions.pop((number, level), PublishedQuestions()) for level in LEVELS}
+        group = PublishedGroup(
+            field,
+            number,
+            where,
+            prompts,
+            _assessments(texts, where, repairs),
+            {level: by_level[level].questions for level in LEVELS},
+            {level: ordered_tags({*tags, *_level_tags(prompts[level], by_level[level])}) for level in LEVELS},
         )
-        _note_questions(groups[-1], repairs)
+        groups.append(group)
+        _report_questions(group, repairs)
     is_sound = len(findings) == before
     if is_sound:
         where = f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"
         for number, level in questions:
             findings.skip(where, f"has questions for group {number}, l{level}, which is not there")
-    _note_duplicates(groups, repairs)
+    first: dict[tuple[str, ...], PublishedGroup] = {}
+    for group in groups:
+        texts = (*group.prompts.values(), *group.assessments.values())
+        if (original := first.setdefault(texts, group)) is not group:
+            repairs.append(DataRepair(group.where, "duplicate", f"kept; says the same as id {original.number}"))
     return PublishedField(field, tuple(groups), is_sound)
 
 
@@ -246,7 +245,7 @@ def _checked_set(asked: PublishedQuestions) -> PublishedQuestions:
     return asked
 
 
-def _note_questions(group: PublishedGroup, repairs: list[DataRepair]) -> None:
+def _report_questions(group: PublishedGroup, repairs: list[DataRepair]) -> None:
     repairs.extend(
         DataRepair(f"{group.where}, l{level}", "no questions", "kept, but nobody can score it")
         for level in LEVELS
@@ -259,15 +258,6 @@ def _note_questions(group: PublishedGroup, repairs: list[DataRepair]) -> None:
             repairs.append(DataRepair(f"{group.where}, l{level}", "no question of a dimension", how))
     if group.questions[2] != group.questions[3]:
         repairs.append(DataRepair(group.where, "questions of L3 differ", "kept as they are"))
-
-
-def _note_duplicates(groups: Iterable[PublishedGroup], repairs: list[DataRepair]) -> None:
-    first: dict[tuple[str, ...], PublishedGroup] = {}
-    for group in groups:
-        said = (*group.prompts.values(), *group.assessments.values())
-        if said in first:
-            repairs.append(DataRepair(group.where, "duplicate", f"kept; says the same as id {first[said].number}"))
-        first.setdefault(said, group)
 
 
 _GENERATOR = "formalimg"

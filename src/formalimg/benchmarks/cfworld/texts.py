@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from formalimg._util.text import counts_text
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS, CounterfactualSpec
 from formalimg.benchmarks.export.sheets import Datasheet, MarkdownTable, read_sheet
 from formalimg.benchmarks.odd_records import odd_tags, plain_tags
+from formalimg.human_eval.instructions import written_examples
+from formalimg.human_eval.protocol import RatingProtocol, RatingRules, RatingStep, written_step
 from formalimg.types import Item
 
 
@@ -62,3 +65,34 @@ def datasheet(suite: str, items: Sequence[Item[Any]]) -> Datasheet:
     ]
     contents = MarkdownTable(("dimension", "weight", "questions"), rows)
     return read_sheet(__package__, "counterfactual", suite, contents, notes)
+
+
+def _steps(item: Item[Any], protocol: RatingProtocol) -> tuple[RatingStep, ...]:
+    if not isinstance(item.spec, CounterfactualSpec):
+        return ()
+    if protocol == "questions" and item.level == 1:
+        return (written_step("questions", "recognisable"),)
+    if protocol == "scores":
+        return tuple(
+            RatingStep(f"question {number}", "score", it.question, it.criteria, number, it.dimension, cannot_tell=True)
+            for number, it in enumerate(item.spec.questions, 1)
+        )
+    return ()
+
+
+def _is_unrelated(shown: Item[Any], asked: Item[Any], protocol: RatingProtocol) -> bool:
+    """Return whether groups are of different fields; scores need a question about the decisive point."""
+    match shown.spec, asked.spec:
+        case CounterfactualSpec() as one, CounterfactualSpec() as other:
+            decides = protocol != "scores" or any(it.dimension == "assessment" for it in other.questions)
+            return decides and one.group != other.group and plain_tags(shown.tags) != plain_tags(asked.tags)
+    return False
+
+
+RULES = RatingRules(
+    partial(written_examples, "counterfactual"),
+    label="scores",
+    offers={"questions": "level 1 of cf-world", "scores": "cf-world whose items have questions"},
+    steps=_steps,
+    is_unrelated=_is_unrelated,
+)
