@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from formalimg.benchmarks.conditions import StyleText
     from formalimg.benchmarks.export.prompts import PromptFormat
     from formalimg.benchmarks.export.splits import SplitBy
-    from formalimg.benchmarks.export.trainer_files import Trainer
+    from formalimg.benchmarks.export.splits import Trainer
 
 
 def export_command(
@@ -220,7 +220,7 @@ def _export_for_trainer(
 ) -> None:
     from formalimg._util.io import atomic_write_text, read_text
     from formalimg.benchmarks.export.splits import split_items
-    from formalimg.benchmarks.export.trainer_files import can_be_scored, trainer_files
+    from formalimg.benchmarks.export.splits import can_be_scored, trainer_files
     from formalimg.benchmarks.loader import load
     from formalimg.benchmarks.registry import suite
     from formalimg.reports.tables.format import count_noun

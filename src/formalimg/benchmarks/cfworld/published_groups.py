@@ -159,8 +159,8 @@ def _read_field(field: FieldPath, root: Path, findings: ItemFindings, repairs: l
             findings.skip(where, f"has questions for group {number}, l{level}, which is not there")
     first: dict[tuple[str, ...], PublishedGroup] = {}
     for group in groups:
-        texts = (*group.prompts.values(), *group.assessments.values())
-        if (original := first.setdefault(texts, group)) is not group:
+        content = (*group.prompts.values(), *group.assessments.values())
+        if (original := first.setdefault(content, group)) is not group:
             repairs.append(DataRepair(group.where, "duplicate", f"kept; says the same as id {original.number}"))
     return PublishedField(field, tuple(groups), is_sound)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from math import fsum
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +27,13 @@ from formalimg.human_eval.agreement.rater_agreement import natural_sort
 from formalimg.human_eval.agreement.rating_files import RatingFile
 from formalimg.human_eval.agreement.run_judges import judge_of, two_judges
 from formalimg.human_eval.agreement.score_agreement import JudgeScoreAgreement, QuestionScores, ScoreDisagreement
-from formalimg.human_eval.agreement.score_gap import JudgeScoreDifference, ScorePair, score_difference, score_gap
+from formalimg.human_eval.agreement.score_gap import (
+    JudgeScoreDifference,
+    ScoreGap,
+    ScorePair,
+    score_difference,
+    score_gap,
+)
 from formalimg.runs.manifest import Identity
 from formalimg.stats.agreement import Consistency, consistency
 from formalimg.stats.correlation import within_level_correlation
@@ -97,7 +104,7 @@ def study_human_scores(
     images = [image for run in runs for image in _rated_images(run, matched, specs[run.folder.name], profile)]
     by_question = [image for image in images if image.human]
     sums = [(image, _weighted_sum(image.spec, image.human, profile)) for image in by_question]
-    by_dimension = {
+    by_dimension: dict[str, ScoreGap] = {
         dimension: score_gap(pairs, confidence)
         for dimension in DIMENSIONS
         if (pairs := _dimension_pairs(dimension, by_question))
@@ -218,6 +225,10 @@ class _JudgeImageScores(NamedTuple):
         return None if self.score is None else round(self.score, _DIGITS) >= PASS_THRESHOLD
 
 
+def _judge_dimension_mean(dimension: str, scores: _JudgeImageScores, spec: CounterfactualSpec) -> float | None:
+    return _dimension_mean(dimension, spec, scores.questions)
+
+
 class _ComparedImage(NamedTuple):
     """An image, and its scores by both judges."""
 
@@ -260,9 +271,7 @@ def compare_scores(
     by_dimension: dict[str, JudgeScoreDifference] = {}
     for dimension in DIMENSIONS:
         if chosen := [image for image in images if _dimension_numbers(dimension, image.spec)]:
-            by_dimension[dimension] = difference(
-                chosen, lambda scores, spec, dimension=dimension: _dimension_mean(dimension, spec, scores.questions)
-            )
+            by_dimension[dimension] = difference(chosen, partial(_judge_dimension_mean, dimension))
     return JudgeScoreAgreement(
         name,
         suite,

@@ -6,10 +6,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg._util.io import atomic_folder
-from formalimg.benchmarks.export.croissant import DataFile, croissant_text, missing_for_publication
-from formalimg.benchmarks.export.datasheet import dataset_card, datasheet_text, licence_text
+from formalimg.benchmarks.export.documents import (
+    DataFile,
+    croissant_text,
+    dataset_card,
+    datasheet_text,
+    licence_text,
+    missing_for_publication,
+)
 from formalimg.benchmarks.export.provenance import Origin, PublisherInfo, origin_of, terms_of
-from formalimg.benchmarks.export.statistics import count_items
+from formalimg.benchmarks.export.sheets import count_items
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import load
 from formalimg.benchmarks.registry import suite

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from formalimg.benchmarks.formal.census import count_contents
+from formalimg.benchmarks.formal.texts import count_contents
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.logic.syntax import atoms
 from formalimg.reports.figures.bar_charts import ShareList, bar_chart, share_list

@@ -314,7 +314,7 @@ def read_review(path: Path) -> ReviewDecisions:
     lines = list(parse_queue(queue_bytes(path), path).values())
     numbers = {line.id: number for number, line in enumerate(lines, 1)}
     review = ReviewDecisions(
-        {line.id: line.decision for line in lines},
+        {line.id: str(line.decision) for line in lines},
         {line.id: line.note for line in lines if line.note},
         [group for line in lines if (group := line.kept()) is not None],
     )

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
-from formalimg.benchmarks.formal.synthesis.counted_skeleton import draw_counted_skeleton
 from formalimg.benchmarks.formal.synthesis.geometry import GeometricFacts, find_redundant
-from formalimg.benchmarks.formal.synthesis.skeleton import Skeleton, draw_skeleton
+from formalimg.benchmarks.formal.synthesis.skeleton import Skeleton, draw_counted_skeleton, draw_skeleton
 from formalimg.logic.syntax import Atom, Formula, Value, Variable
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.rules import AS_READ, BINARY_RULES, UNARY_RULES
