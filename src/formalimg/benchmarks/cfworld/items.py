@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from formalimg.rewards.tasks import OwnQuestion
 
 
+@cache
 def read_package_toml(name: str) -> dict[str, Any]:
     """Return the content of a TOML file of this package."""
     return tomllib.loads((files("formalimg.benchmarks.cfworld") / name).read_text(encoding="utf-8"))
@@ -45,7 +46,7 @@ def read_package_toml(name: str) -> dict[str, Any]:
 def template_score_questions(shows: str, *, law: str = "", changed: str = "") -> tuple[WeightedQuestion, ...]:
     """Return the weighted questions about an image, by template instead of a chat model."""
     values = {"shows": _as_clause(shows), "law": _as_clause(law), "changed": _as_clause(changed)}
-    templates = _question_templates()
+    templates = read_package_toml("questions.toml")
     chosen: dict[Dimension, Mapping[str, str]] = {"integrity": templates["integrity"]}
     if law or changed:
         chosen["logic"] = templates["logic"]["counterfactual" if changed else "factual"]
@@ -64,11 +65,6 @@ def _as_clause(sentence: str) -> str:
     return text if is_name or not rest else f"{first.lower()} {rest}"
 
 
-@cache
-def _question_templates() -> Mapping[str, Any]:
-    return read_package_toml("questions.toml")
-
-
 def rule_spec(group: str, shows: str) -> CounterfactualSpec:
     """Return the spec of a rule-probe prompt: only what follows from the rule."""
     return CounterfactualSpec(group, shows, template_score_questions(shows)[-1:])
@@ -77,22 +73,17 @@ def rule_spec(group: str, shows: str) -> CounterfactualSpec:
 def pair_spec(group: str, a: str, b: str, prompt: str) -> CounterfactualSpec:
     """Return the spec of an attribute-probe prompt: both objects, together as it says."""
     values = {"a": a, "b": b, "prompt": prompt.rstrip(".")}
-    texts = _pair_texts()
+    texts = read_package_toml("pair_question.toml")
     question = texts["question"].format(**values)
     questions = (WeightedQuestion("assessment", question, texts["criteria"], WEIGHTS["assessment"]),)
     return CounterfactualSpec(group, texts["shows"].format(**values), questions)
-
-
-@cache
-def _pair_texts() -> Mapping[str, str]:
-    return read_package_toml("pair_question.toml")
 
 
 def pair_objects(spec: CounterfactualSpec, prompt: str) -> tuple[str, str] | None:
     """Return the two objects that the question of `pair_spec` is about; None for another question."""
     if len(spec.questions) != 1:
         return None
-    pattern = re.escape(_pair_texts()["question"].replace("{prompt}", prompt.rstrip(".")))
+    pattern = re.escape(read_package_toml("pair_question.toml")["question"].replace("{prompt}", prompt.rstrip(".")))
     pattern = pattern.replace(re.escape("{a}"), "(?P<a>.+)").replace(re.escape("{b}"), "(?P<b>.+)")
     match = re.fullmatch(pattern, spec.questions[0].question)
     return (match["a"], match["b"]) if match and pair_spec(spec.group, match["a"], match["b"], prompt) == spec else None
@@ -114,9 +105,10 @@ def builtin_groups() -> list[CounterfactualGroup]:
     groups = []
     for name, field in FIELDS.items():
         for number, entry in enumerate(read_package_toml(f"groups/{name}.toml")["group"], 1):
-            del entry["plain"]  # of the plain scene, which no item has
-            entry["described"] = replace_nouns(entry["outcome"], entry["described"])
-            groups.append(CounterfactualGroup.from_fields({"id": f"{name}-{number:03}", **field._asdict(), **entry}))
+            fields = {"id": f"{name}-{number:03}", **field._asdict(), **entry}
+            del fields["plain"]  # of the plain scene, which no item has
+            fields["described"] = replace_nouns(entry["outcome"], entry["described"])
+            groups.append(CounterfactualGroup.from_fields(fields))
     return groups
 
 

@@ -129,7 +129,7 @@ class ScoreJudge(ChatJudge):
         check_option("answers", answers, ANSWERS)
         self._persona = select_persona(chat.name, persona)
         self._numbered = answers == "numbered"
-        names: Mapping[ImageKind, str] = _personas()["texts"][self._persona]
+        names: Mapping[ImageKind, str] = read_package_toml("personas.toml")["texts"][self._persona]
         super().__init__(
             chat,
             {"persona": self._persona, "answers": answers},
@@ -169,20 +169,15 @@ def select_persona(model: str, persona: str = "auto") -> Persona:
         raise FormalimgError(f"unknown persona {persona!r}: known are auto, {', '.join(PERSONAS)}")
     if persona != "auto":
         return cast(Persona, persona)
-    families = _personas()["families"]
-    found = next(family for family in families if re.search(family["pattern"], model, re.IGNORECASE))
-    return cast(Persona, found["persona"])
+    families = read_package_toml("personas.toml")["families"]
+    match = next(family for family in families if re.search(family["pattern"], model, re.IGNORECASE))
+    return cast(Persona, match["persona"])
 
 
 def image_kind(suite: str, level: int) -> ImageKind:
     """Return the kind of an image, by which it has its prompt."""
     default = "factual" if level == 1 else "counterfactual"
-    return cast(ImageKind, _personas()["probes"].get(suite, default))
-
-
-@cache
-def _personas() -> Mapping[str, Any]:
-    return read_package_toml("personas.toml")
+    return cast(ImageKind, read_package_toml("personas.toml")["probes"].get(suite, default))
 
 
 # --- questions and parts, also of the published protocol

@@ -189,17 +189,6 @@ def read_published_items(place: Path, suite: str, findings: ItemFindings) -> lis
     return list(published.items)
 
 
-def repair_report(place: str | Path, suite: str = CF_WORLD) -> list[str]:
-    """Return the irregularities of published data and their repairs, as text lines."""
-    items, repairs, unscorable, _ = read_cf_world(place, suite)
-    groups = {item.spec.group for item in items}
-    questions = sum(len(item.spec.questions) for item in items)
-    lines = [f"{len(groups):,} groups, {len(items):,} prompts, {questions:,} questions"]
-    if unscorable:
-        lines.append(f"{len(unscorable):,} prompts without questions, never scored: {', '.join(unscorable)}")
-    return [*lines, *format_repairs(repairs)]
-
-
 def _read_published(place: Path, suite: str, findings: ItemFindings) -> PublishedItems:
     root = _find_root(place, suite)
     repairs: list[DataRepair] = []
