@@ -66,18 +66,18 @@ def author_suite(
     """
     if budget is not None and not budget >= 0:
         raise FormalimgError(f"a budget of {budget} cannot be kept: give 0 or more US dollars")
-    place = Path(folder)
-    _require_own_items(place)
+    path = Path(folder)
+    _require_own_items(path)
     task = authoring_of(plan.suite).task(plan, prompts)
-    settings = _settings(plan, task, writer, checker or writer)
-    journal = AuthoringJournal(place, plan.suite, settings)
+    settings = _list_settings(plan, task, writer, checker or writer)
+    journal = AuthoringJournal(path, plan.suite, settings)
     try:
         outcomes = journal.outcomes()
         spending = Spending()
         spending.budget, spending.cost = budget, journal.cost(outcomes)
         run = _AuthoringRun(plan, task, writer, checker or writer, journal, outcomes, spending, on_progress)
         state = run_sync(run.to_the_end)
-        return _write_result(plan, task, settings, place, outcomes, state, spending)
+        return _write_result(plan, task, settings, path, outcomes, state, spending)
     finally:
         journal.close()
 
@@ -88,7 +88,9 @@ def _require_own_items(folder: Path) -> None:
         raise FormalimgError(f"{folder} holds items already: choose another folder")
 
 
-def _settings(plan: AuthoringPlan, task: AuthoringTask, writer: ChatModel, checker: ChatModel) -> dict[str, object]:
+def _list_settings(
+    plan: AuthoringPlan, task: AuthoringTask, writer: ChatModel, checker: ChatModel
+) -> dict[str, object]:
     """Return all settings that shape the items, without the number of attempts, which may be raised on resume."""
     return {
         "rules": VERSION,
@@ -216,7 +218,7 @@ def _write_result(
         "unsettled": state.unsettled,
         "rejections": {reason: state.rejections[reason] for reason in REASONS if state.rejections[reason]},
         **task.summary(tried, state.accepted),
-        "served": _served(outcomes),
+        "served": _list_served(outcomes),
         "usage": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
         "cost": total,
     }
@@ -236,7 +238,7 @@ def _write_result(
     )
 
 
-def _served(outcomes: Sequence[AttemptOutcome]) -> dict[str, list[Mapping[str, Setting]]]:
+def _list_served(outcomes: Sequence[AttemptOutcome]) -> dict[str, list[Mapping[str, Setting]]]:
     """Return what was really used, by part: more than one entry if a server changed its model in between."""
     by_part: dict[str, dict[str, Mapping[str, Setting]]] = {}
     for outcome in outcomes:
@@ -270,14 +272,14 @@ def estimate_authoring(
     prompts: Path | None = None,
 ) -> AuthoringEstimate:
     """Return what `author_suite` would ask at least with the same arguments. Nothing is asked or written."""
-    place = Path(folder)
-    _require_own_items(place)
+    path = Path(folder)
+    _require_own_items(path)
     authoring = authoring_of(plan.suite)
     task = authoring.task(plan, prompts)
     outcomes: Sequence[AttemptOutcome] = ()
-    if (place / JOURNAL_FILE).exists():
-        settings = _settings(plan, task, writer, checker or writer)
-        with closing(AuthoringJournal(place, plan.suite, settings)) as journal:
+    if (path / JOURNAL_FILE).exists():
+        settings = _list_settings(plan, task, writer, checker or writer)
+        with closing(AuthoringJournal(path, plan.suite, settings)) as journal:
             outcomes = journal.outcomes()
     state = current_state(plan, outcomes, task.likeness)
     requests = run_sync(lambda: _first_requests(plan, task, state))

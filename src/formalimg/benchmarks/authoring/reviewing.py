@@ -104,6 +104,6 @@ def reviewing() -> Reviewing:
     """Return how groups are reviewed: by the first benchmark that has them."""
     for name in suite_names():
         authoring = suite(name).authoring()
-        if authoring is not None and (found := authoring.reviewing()) is not None:
-            return found
+        if authoring is not None and (review := authoring.reviewing()) is not None:
+            return review
     raise FormalimgError("nothing that is written here is reviewed in groups")

@@ -209,7 +209,7 @@ class CfWorld(Benchmark):
         return make_question_item
 
 
-def _make(name: str, title: str, **options: Any) -> CfWorld:
+def _build_benchmark(name: str, title: str, **options: Any) -> CfWorld:
     return CfWorld(
         name=name,
         title=title,
@@ -235,7 +235,7 @@ def _make(name: str, title: str, **options: Any) -> CfWorld:
 
 
 BENCHMARKS = (
-    _make(
+    _build_benchmark(
         "cf-world",
         "CF-World",
         bands={"PRR": (1, 2), "RRR": (2, 3)},  # no means: computed from the two levels they name
@@ -244,12 +244,14 @@ BENCHMARKS = (
         gate=0.5,
     ),
     # The probes: level 1 is factual, level 2 counterfactual; the last has the explicit prompts in other words.
-    _make(
+    _build_benchmark(
         "cf-world-rules",
         "CF-World, rule decoupling",
         level_names={1: "factual", 2: "counterfactual"},
         group="rule",
     ),
-    _make("cf-world-attributes", "CF-World, attribute decoupling", level_names={1: "common", 2: "rare"}, group="pair"),
-    _make("cf-world-denominalised", "CF-World, de-nominalised", level_names={2: "L2"}),
+    _build_benchmark(
+        "cf-world-attributes", "CF-World, attribute decoupling", level_names={1: "common", 2: "rare"}, group="pair"
+    ),
+    _build_benchmark("cf-world-denominalised", "CF-World, de-nominalised", level_names={2: "L2"}),
 )

@@ -168,7 +168,7 @@ def calibration_text(study: GateCalibration, format: StudyFormat) -> str:  # noq
     """Return a calibration as text."""
     return render_study(
         format,
-        lambda: _tables(study),
+        lambda: _build_tables(study),
         lambda: study_csv_text(_CSV_COLUMNS, _csv_rows(study)),
         lambda: export_json(study),
     )
@@ -176,10 +176,10 @@ def calibration_text(study: GateCalibration, format: StudyFormat) -> str:  # noq
 
 def calibration_table(study: GateCalibration) -> ConsoleRenderable:
     """Return a calibration as something that `rich` can print."""
-    return render_terminal(_tables(study))
+    return render_terminal(_build_tables(study))
 
 
-def _tables(study: GateCalibration) -> Iterator[Table]:
+def _build_tables(study: GateCalibration) -> Iterator[Table]:
     intervals = interval_note(study.confidence)
     yield build_table(
         "Thresholds of the gate, against human labels",
@@ -212,7 +212,7 @@ def _tables(study: GateCalibration) -> Iterator[Table]:
                 for span in best.equally_good
             ),
             f"{best.reached:.3f}",
-            _validated_text(validated),
+            _format_validation(validated),
         )
         for name, best, validated in pairs
         if best is not None
@@ -241,7 +241,7 @@ def _fold_note(validation: CrossValidation | None) -> str:
     return note
 
 
-def _validated_text(validation: CrossValidation | None) -> str:
+def _format_validation(validation: CrossValidation | None) -> str:
     if validation is None or validation.value is None:
         return NOTHING
     interval = validation.interval

@@ -60,7 +60,9 @@ class _Settings(NamedTuple):
     seed: int
 
 
-def _contrast(first: Sequence[ScoreObservation], second: Sequence[ScoreObservation], settings: _Settings) -> Contrast:
+def _build_contrast(
+    first: Sequence[ScoreObservation], second: Sequence[ScoreObservation], settings: _Settings
+) -> Contrast:
     """Return how two kinds of images differ, group by group; their levels and gates are ignored."""
     first_means, second_means = _group_means(first), _group_means(second)
     groups = sorted({image.group for image in (*first, *second)})
@@ -204,7 +206,7 @@ def _diagnose_model(name: str, by_model: Mapping[str, Mapping[str, RunRecord]], 
     def contrast(suite: str) -> Contrast | None:
         if suite not in observations:
             return None
-        return _contrast(_of_level(1, observations[suite]), _of_level(2, observations[suite]), settings)
+        return _build_contrast(_of_level(1, observations[suite]), _of_level(2, observations[suite]), settings)
 
     lexical = None
     if CF_WORLD in observations and CF_WORLD_DENOMINALISED in observations:
@@ -216,7 +218,7 @@ def _diagnose_model(name: str, by_model: Mapping[str, Mapping[str, RunRecord]], 
         contrast(CF_WORLD_RULES),
         contrast(CF_WORLD_ATTRIBUTES),
         lexical,
-        tuple(_notes(runs, [others for other, others in by_model.items() if other != name])),
+        tuple(_comparison_notes(runs, [others for model, others in by_model.items() if model != name])),
         settings.threshold,
         settings.profile,
         settings.confidence,
@@ -236,8 +238,8 @@ def _probe_names(
     closed = {image.group for image, gate in states if gate == "closed" and image.score is not None}
     unknown = {image.group for image in images} - {image.group for image, gate in states if gate in ("open", "closed")}
     return LexicalProbe(
-        _contrast(gated[0], gated[1], settings),
-        _contrast(named, described, settings),
+        _build_contrast(gated[0], gated[1], settings),
+        _build_contrast(named, described, settings),
         tuple(sorted(closed)),
         tuple(sorted(unknown)),
     )
@@ -247,7 +249,7 @@ def _of_level(level: int, observations: Sequence[ScoreObservation]) -> list[Scor
     return [image for image in observations if image.level == level]
 
 
-def _notes(runs: Mapping[str, RunRecord], others: Sequence[Mapping[str, RunRecord]]) -> Iterator[str]:
+def _comparison_notes(runs: Mapping[str, RunRecord], others: Sequence[Mapping[str, RunRecord]]) -> Iterator[str]:
     """Yield the differences of the two runs that are compared; all else is compared within one run."""
     if CF_WORLD not in runs or CF_WORLD_DENOMINALISED not in runs:
         for suite, missing in ((CF_WORLD, CF_WORLD_DENOMINALISED), (CF_WORLD_DENOMINALISED, CF_WORLD)):

@@ -43,7 +43,7 @@ def diagnosis_text(diagnoses: Sequence[Diagnosis], format: StudyFormat) -> str: 
     """Return diagnoses as text."""
     return render_study(
         format,
-        lambda: _tables(diagnoses),
+        lambda: _build_tables(diagnoses),
         lambda: study_csv_text(_CSV_COLUMNS, map(_csv_row, _probe_rows(diagnoses))),
         lambda: {"models": [export_json(diagnosis) for diagnosis in diagnoses]},
     )
@@ -51,7 +51,7 @@ def diagnosis_text(diagnoses: Sequence[Diagnosis], format: StudyFormat) -> str: 
 
 def diagnosis_table(diagnoses: Sequence[Diagnosis]) -> ConsoleRenderable:
     """Return diagnoses as something that `rich` can print."""
-    return render_terminal(_tables(diagnoses))
+    return render_terminal(_build_tables(diagnoses))
 
 
 def _probe_rows(diagnoses: Sequence[Diagnosis]) -> list[_ProbeRow]:
@@ -64,7 +64,7 @@ def _probe_rows(diagnoses: Sequence[Diagnosis]) -> list[_ProbeRow]:
     return rows
 
 
-def _tables(diagnoses: Sequence[Diagnosis]) -> Iterator[Table]:
+def _build_tables(diagnoses: Sequence[Diagnosis]) -> Iterator[Table]:
     rows, first = _probe_rows(diagnoses), diagnoses[0]
     notes = [f"{diagnosis.model}: {note}." for diagnosis in diagnoses for note in diagnosis.notes]
     weights = " Each question has its full weight, as in the published code." * (first.profile != "paper")
@@ -111,13 +111,13 @@ def _tables(diagnoses: Sequence[Diagnosis]) -> Iterator[Table]:
 def _left_out_notes(rows: Sequence[_ProbeRow], heads: tuple[str, str], unit: str) -> Iterator[str]:
     for model, _, gate, contrast in rows:
         label = f"{model}, {gate}" if gate else model
-        for names, why in (
+        for names, reason in (
             (contrast.only_first, f"only {heads[0]} scored"),
             (contrast.only_second, f"only {heads[1]} scored"),
             (contrast.unscored, "neither scored"),
         ):
             if names:
-                yield f"{label}: {count_noun(len(names), unit)} not paired, {why} ({_first_names(names)})."
+                yield f"{label}: {count_noun(len(names), unit)} not paired, {reason} ({_first_names(names)})."
         missing = sum(side.expected - side.scored for side in (contrast.first, contrast.second))
         if missing:
             yield f"{label}: of the {unit}s compared, {count_noun(missing, 'image')} unscored."

@@ -114,12 +114,12 @@ def export_cfworld(run: StoredRun, folder: str | Path, name: str) -> ExportedRun
     """
     require_model_name(name)
     kind = _layout_name(run.manifest.suite, run.manifest.judge)
-    layout, place = _LAYOUTS[kind], Path(folder)
-    images = _scored_images(run, kind)
-    comparisons = _read_comparison(place / layout.comparison) if layout.comparison else []
+    layout, root = _LAYOUTS[kind], Path(folder)
+    images = _build_images(run, kind)
+    comparisons = _read_comparison(root / layout.comparison) if layout.comparison else []
     judge = run.manifest.judge.name if run.manifest.judge else ""
     try:
-        with merged_folder(place) as new:
+        with merged_folder(root) as new:
             copied = _write_images(images, new / layout.images.format(name=name))
             for sample in sorted({image.judged.outcome.sample for image in images}):
                 chosen = [image for image in images if image.judged.outcome.sample == sample]
@@ -127,7 +127,7 @@ def export_cfworld(run: StoredRun, folder: str | Path, name: str) -> ExportedRun
                 scores = new / layout.scores.format(name=name, sample=f"_{sample}" if sample else "")
                 for path, data in _score_files(chosen, kind, model, judge).items():
                     (scores / path).parent.mkdir(parents=True, exist_ok=True)
-                    (scores / path).write_text(_encode(data), encoding="utf-8")
+                    (scores / path).write_text(_encode_json(data), encoding="utf-8")
                 if layout.comparison and (scored := [image for image in chosen if image.scores is not None]):
                     comparisons.append(_model_means(scored, kind, model))
     except FileExistsError as error:
@@ -136,9 +136,9 @@ def export_cfworld(run: StoredRun, folder: str | Path, name: str) -> ExportedRun
     if layout.comparison:
         score = "l2_overall" if kind == "de-norm" else "overall_score"
         listed = sorted(comparisons, key=lambda entry: -(entry.get(score) or 0))
-        atomic_write_text(place / layout.comparison, _encode(listed))
+        atomic_write_text(root / layout.comparison, _encode_json(listed))
     reasons = Counter(image.reason for image in images if image.reason)
-    return ExportedRun(place, copied, sum(image.scores is not None for image in images), reasons)
+    return ExportedRun(root, copied, sum(image.scores is not None for image in images), reasons)
 
 
 def _layout_name(suite: str, judge: Identity | None) -> LayoutName:
@@ -195,11 +195,11 @@ class _PlacedImage(NamedTuple):
         return 0.0 if self.is_gated else self.raw_score
 
 
-def _scored_images(run: StoredRun, layout: LayoutName) -> list[_PlacedImage]:
+def _build_images(run: StoredRun, layout: LayoutName) -> list[_PlacedImage]:
     """Return the images of a run in the order of the run, with the gate where the layout has one."""
     counterfactual_specs(run)  # refuses items without groups
     items: dict[str, Item[Any]] = {item.id: item for item in run.suite_items()}
-    images = [_scored_image(judged, items[judged.outcome.item], layout) for judged in run.judged()]
+    images = [_build_image(judged, items[judged.outcome.item], layout) for judged in run.judged()]
     if layout not in ("gemini", "qwen"):
         return images
     factual = {
@@ -210,7 +210,7 @@ def _scored_images(run: StoredRun, layout: LayoutName) -> list[_PlacedImage]:
     return [image if image.level == 1 else _with_gate(image, factual) for image in images]
 
 
-def _scored_image(judged: Judged, item: Item[CounterfactualSpec], layout: LayoutName) -> _PlacedImage:
+def _build_image(judged: Judged, item: Item[CounterfactualSpec], layout: LayoutName) -> _PlacedImage:
     file = probe_file(item) if layout in ("rules", "attributes") else cf_world_file(item)
     name = f"{file.number}_l{file.level}" if layout in ("gemini", "qwen") else file.number
     scores = _question_scores(judged.verdict, item.spec)
@@ -317,7 +317,7 @@ def _rule_records(images: Sequence[_PlacedImage], judge: str) -> Iterator[dict[s
                 "source_id": image.file.number,
                 **({"item": image.file.item} if image.file.item else {}),
                 "rule_id": number_of(image.item.spec.group.removeprefix("rule-")),
-                "category": _category(image, "rules"),
+                "category": _category_name(image, "rules"),
                 "question_type": PUBLISHED_TYPES[question.dimension],
                 "image_filename": f"{image.name}{image.judged.image.suffix if image.judged.image else '.png'}",
                 "question": question.question,
@@ -338,40 +338,42 @@ def _pair_records(images: Sequence[_PlacedImage], judge: str) -> Iterator[dict[s
             "A": a,
             "B": b,
             "prompt": image.item.prompt,
-            "category": _category(image, "attributes"),
+            "category": _category_name(image, "attributes"),
             "score": image.score,
             "reasoning": " ".join(reason for _, reason in image.scores or ()),
             "evaluator": judge,
         }
 
 
-def _category(image: _PlacedImage, kind: LayoutName) -> str:
+def _category_name(image: _PlacedImage, kind: LayoutName) -> str:
     return _LAYOUTS[kind].categories[image.level != 1]
 
 
 def _field_means(name: str, images: Sequence[_PlacedImage], kind: LayoutName) -> dict[str, object]:
     """Return the means of a field, or of all of them."""
     if kind == "de-norm":
-        return {"filename": name, "l2_overall": _mean([image.score for image in images])}
+        return {"filename": name, "l2_overall": _rounded_mean([image.score for image in images])}
     # The scorer for Qwen averages image scores that it has rounded already.
     scores = [(image.level, round(image.score, 4) if kind == "qwen" else image.score) for image in images]
-    levels = {f"l{level}": _mean([score for own_level, score in scores if own_level == level]) for level in (1, 2, 3)}
-    return {"filename": name, **levels, "overall": _mean([score for _, score in scores])}
+    levels = {
+        f"l{level}": _rounded_mean([score for own_level, score in scores if own_level == level]) for level in (1, 2, 3)
+    }
+    return {"filename": name, **levels, "overall": _rounded_mean([score for _, score in scores])}
 
 
 def _model_means(images: Sequence[_PlacedImage], kind: LayoutName, name: str) -> dict[str, Any]:
     """Return the means of a model in a probe."""
-    overall = _mean([image.score for image in images])
+    overall = _rounded_mean([image.score for image in images])
     if kind == "de-norm":
         return {"model_name": name, "l2_overall": overall}
     means = {
-        f"{category}_score": _mean([image.score for image in images if _category(image, kind) == category])
+        f"{category}_score": _rounded_mean([image.score for image in images if _category_name(image, kind) == category])
         for category in _LAYOUTS[kind].categories
     }
     return {"model_name": name, "overall_score": overall, **means}
 
 
-def _mean(scores: Sequence[float]) -> float | None:
+def _rounded_mean(scores: Sequence[float]) -> float | None:
     return round(sum(scores) / len(scores), 4) if scores else None
 
 
@@ -388,5 +390,5 @@ def _read_comparison(path: Path) -> list[dict[str, Any]]:
     return listed
 
 
-def _encode(data: object) -> str:
+def _encode_json(data: object) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"

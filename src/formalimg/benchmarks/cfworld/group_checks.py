@@ -77,7 +77,7 @@ def find_comparison(text: str) -> str | None:
 
 def find_unsafe_word(text: str) -> str | None:
     """Return the first unsafe word of a text."""
-    return next((word for word in _words(text) if word in word_lists()["unsafe"]), None)
+    return next((word for word in _split_words(text) if word in word_lists()["unsafe"]), None)
 
 
 def _find_problems(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
@@ -87,35 +87,35 @@ def _find_problems(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, 
             yield "unsafe", f"{field.name} says {unsafe!r}"
     words = word_lists()
     lowered = group.factual.lower()
-    strange = [word for word in _words(group.factual) if word in words["otherwise"]]
+    strange = [word for word in _split_words(group.factual) if word in words["otherwise"]]
     strange += [phrase for phrase in words["otherwise_phrases"] if phrase in lowered]
     if strange:
         yield "not ordinary", f"the factual prompt says {strange[0]!r}"
-    if _overlap(group.changed, group.factual) > 0.75:
+    if _word_share(group.changed, group.factual) > 0.75:
         yield "not ordinary", "the factual prompt has the words of the changed law"
-    if _overlap(group.factual, group.implicit) < 0.5:
+    if _word_share(group.factual, group.implicit) < 0.5:
         yield "another scene", "the factual and the implicit prompt share less than half of their words"
-    if _words(group.law) == _words(group.changed):
+    if _split_words(group.law) == _split_words(group.changed):
         yield "law not changed", "the changed law is the law"
-    if _overlap(group.changed, group.implicit) < 0.5:
+    if _word_share(group.changed, group.implicit) < 0.5:
         yield "law not told", "the implicit prompt does not have the words of the changed law"
-    if len(_stems(group.outcome) - _stems(group.implicit)) < 2:
+    if len(_content_stems(group.outcome) - _content_stems(group.implicit)) < 2:
         yield "gives it away", "the implicit prompt has nearly all words of the outcome"
-    if _overlap(group.shows, group.implicit) > 0.8:
+    if _word_share(group.shows, group.implicit) > 0.8:
         yield "gives it away", "the implicit prompt has nearly all words of what decides"
-    if _overlap(group.described, group.implicit) > 0.6:
+    if _word_share(group.described, group.implicit) > 0.6:
         yield "gives it away", "the implicit prompt has most words of the described outcome"
-    if _overlap(group.shows, group.explicit) < 0.5:
+    if _word_share(group.shows, group.explicit) < 0.5:
         yield "outcome not told", "the explicit prompt has less than half of the words of what decides"
-    if not _stems(group.shows) & _stems(group.outcome):
+    if not _content_stems(group.shows) & _content_stems(group.outcome):
         yield "not about the outcome", "what decides shares no word with the outcome"
     for name in ("shows", "shows_factual"):
-        unseen = [word for word in _words(getattr(group, name)) if word in words["unseen"]]
+        unseen = [word for word in _split_words(getattr(group, name)) if word in words["unseen"]]
         if unseen:
             yield "not visual", f"{name} says {unseen[0]!r}, which cannot be seen"
-    if _words(group.shows) == _words(group.shows_factual):
+    if _split_words(group.shows) == _split_words(group.shows_factual):
         yield "same in both worlds", "the same decides with and without the law"
-    if not _stems(group.outcome) - _stems(group.described) - _stems(group.implicit):
+    if not _content_stems(group.outcome) - _content_stems(group.described) - _content_stems(group.implicit):
         yield "not described", "the described outcome has every word of the named one"
 
 
@@ -139,29 +139,31 @@ def _find_duplicates(group: CounterfactualGroup, before: Sequence[Counterfactual
     if any(other.id == group.id for other in before):
         yield GroupProblem(group.id, "duplicate", "another group has this id")
     for other in before:
-        if all(_similarity(getattr(group, name), getattr(other, name)) >= _NEAR for name in ("implicit", "outcome")):
+        if all(
+            _word_similarity(getattr(group, name), getattr(other, name)) >= _NEAR for name in ("implicit", "outcome")
+        ):
             yield GroupProblem(group.id, "duplicate", f"says nearly the same as {other.id}")
 
 
-def _similarity(text: str, other: str) -> float:
+def _word_similarity(text: str, other: str) -> float:
     """Return the Jaccard index of the words of two texts."""
-    first, second = _stems(text), _stems(other)
+    first, second = _content_stems(text), _content_stems(other)
     return len(first & second) / len(first | second) if first | second else 0.0
 
 
-def _overlap(text: str, inside: str) -> float:
+def _word_share(text: str, inside: str) -> float:
     """Return the share of a text's words that another text has."""
-    stems = _stems(text)
-    return len(stems & _stems(inside)) / len(stems) if stems else 0.0
+    stems = _content_stems(text)
+    return len(stems & _content_stems(inside)) / len(stems) if stems else 0.0
 
 
 @lru_cache(maxsize=8192)
-def _stems(text: str) -> frozenset[str]:
+def _content_stems(text: str) -> frozenset[str]:
     """Return the stems of the content words of a text."""
-    return frozenset(_stem(word) for word in _words(text) if word not in word_lists()["common"])
+    return frozenset(_strip_ending(word) for word in _split_words(text) if word not in word_lists()["common"])
 
 
-def _stem(word: str) -> str:
+def _strip_ending(word: str) -> str:
     word = word.removesuffix("'s")
     for ending in ("ing", "ies", "ed", "es", "ly", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
@@ -169,7 +171,7 @@ def _stem(word: str) -> str:
     return word
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 

@@ -92,7 +92,8 @@ def pair_objects(spec: CounterfactualSpec, prompt: str) -> tuple[str, str] | Non
 def make_question_item(prompt: str, questions: Sequence[OwnQuestion]) -> Item[CounterfactualSpec]:
     """Return an item of users' own questions; those of one dimension share its weight."""
     weighted = tuple(
-        WeightedQuestion(cast(Dimension, own.kind), own.question, own.criteria or "", own.weight) for own in questions
+        WeightedQuestion(cast(Dimension, question.kind), question.question, question.criteria or "", question.weight)
+        for question in questions
     )
     return Item("cf-world", "questions", 1, prompt, CounterfactualSpec("", "", weighted))
 
@@ -128,7 +129,15 @@ def replace_nouns(outcome: str, phrases: Mapping[str, str]) -> str:
 def items_of_groups(groups: Iterable[CounterfactualGroup], version: str = "") -> list[Item[CounterfactualSpec]]:
     """Return the three items of each group, with template questions."""
     return [
-        Item(CF_WORLD, f"{group.id}-l{level}", level, group.prompt(level), _spec(group, level), _tags(group), version)
+        Item(
+            CF_WORLD,
+            f"{group.id}-l{level}",
+            level,
+            group.prompt(level),
+            _build_spec(group, level),
+            _field_tags(group),
+            version,
+        )
         for group in groups
         for level in LEVELS
     ]
@@ -137,19 +146,27 @@ def items_of_groups(groups: Iterable[CounterfactualGroup], version: str = "") ->
 def denominalised_items(groups: Iterable[CounterfactualGroup], version: str = "") -> list[Item[CounterfactualSpec]]:
     """Return the explicit item of each group with the outcome described, not named; judged by the same questions."""
     return [
-        Item(CF_WORLD_DENOMINALISED, f"{group.id}-l2", 2, group.denominalised, _spec(group, 2), _tags(group), version)
+        Item(
+            CF_WORLD_DENOMINALISED,
+            f"{group.id}-l2",
+            2,
+            group.denominalised,
+            _build_spec(group, 2),
+            _field_tags(group),
+            version,
+        )
         for group in groups
     ]
 
 
-def _spec(group: CounterfactualGroup, level: Level) -> CounterfactualSpec:
+def _build_spec(group: CounterfactualGroup, level: Level) -> CounterfactualSpec:
     shows = group.assessment(level)
     if level == 1:
         return CounterfactualSpec(group.id, shows, template_score_questions(shows, law=group.law))
     return CounterfactualSpec(group.id, shows, template_score_questions(shows, changed=group.changed))
 
 
-def _tags(group: CounterfactualGroup) -> tuple[str, ...]:
+def _field_tags(group: CounterfactualGroup) -> tuple[str, ...]:
     return tuple(filter(None, (group.discipline, group.branch)))
 
 

@@ -160,7 +160,7 @@ class ScoreJudge(ChatJudge):
             return Unscored(answer.reason, answer.detail, evidence, answer.cost)
         parts = score_parts(questions, _read_scores(answer.value))
         evidence |= {"served": dict(answer.served), "scores": part_evidence(parts)}
-        return Verdict(passes(parts), parts, evidence, answer.cost)
+        return Verdict(is_passing(parts), parts, evidence, answer.cost)
 
 
 def select_persona(model: str, persona: str = "auto") -> Persona:
@@ -232,7 +232,7 @@ def part_evidence(parts: Sequence[Part]) -> list[dict[str, object]]:
     return [{"question": part.name, "reasoning": part.reason, "score": part.score} for part in parts]
 
 
-def passes(parts: tuple[Part, ...]) -> bool:
+def is_passing(parts: tuple[Part, ...]) -> bool:
     """Return whether an image passes by its parts: weights such as 8/3 are not exact, so the score is rounded."""
     return round(Verdict(False, parts).score, 9) >= PASS_THRESHOLD
 
@@ -257,12 +257,12 @@ def parse_score(value: object) -> float | None:
 
 def find_problem(answer: ScoreAnswer, count: int) -> str | None:
     """Return why an answer to so many questions is not valid, as a message to the model; None if it is."""
-    entries = _entries(answer)
+    entries = _list_entries(answer)
     numbers = [number for number, _ in entries]
     if numbers != [str(number) for number in range(1, count + 1)]:
         listed = truncate(", ".join(numbers[:20]), 120, 20) + (" …" if len(numbers) > 20 else "")
         return numbering_problem(count, listed)
-    wrong = next(((number, one.score) for number, one in entries if parse_score(one.score) is None), None)
+    wrong = next(((number, entry.score) for number, entry in entries if parse_score(entry.score) is None), None)
     if wrong is None:
         return None
     quoted = truncate(" ".join(json.dumps(wrong[1], ensure_ascii=False).split()), 80, 20)
@@ -271,22 +271,22 @@ def find_problem(answer: ScoreAnswer, count: int) -> str | None:
 
 def _read_scores(answer: ScoreAnswer) -> list[tuple[float, str]]:
     """Return score and reasoning of each question, in their order, from a valid answer."""
-    scored = [(parse_score(entry.score), entry.reasoning) for _, entry in _entries(answer)]
+    scored = [(parse_score(entry.score), entry.reasoning) for _, entry in _list_entries(answer)]
     return [(score, reasoning) for score, reasoning in scored if score is not None]
 
 
-def _entries(answer: ScoreAnswer) -> list[tuple[str, GivenScore | NumberedScore]]:
+def _list_entries(answer: ScoreAnswer) -> list[tuple[str, GivenScore | NumberedScore]]:
     if isinstance(answer, PublishedScores):
         # The names of an object have no order: 1 to 9 come before 10.
         return sorted(answer.root.items(), key=lambda entry: (len(entry[0]), entry[0]))
-    return [(str(one.number), one) for one in answer.answers]
+    return [(str(entry.number), entry) for entry in answer.answers]
 
 
 def _list_questions(questions: Sequence[WeightedQuestion]) -> str:
     """Return the questions with their numbers and criteria; dimensions and weights are not for the judge."""
     return "\n".join(
-        f"{number}. {' '.join(one.question.split())}\n   Criteria: {' '.join(one.criteria.split())}"
-        for number, one in enumerate(questions, 1)
+        f"{number}. {' '.join(question.question.split())}\n   Criteria: {' '.join(question.criteria.split())}"
+        for number, question in enumerate(questions, 1)
     )
 
 
@@ -294,17 +294,17 @@ def open_judge(suite: str, name: str | None, options: Mapping[str, str], protoco
     """Return the judge that asks a chat model for scores."""
     if protocol == "default":
         name = require_chat(suite, name, "and cannot give scores")
-        chat, own = open_chat(name, options, ("persona", "answers", "prompts"), suite, {"answers": ANSWERS})
-        return ScoreJudge(chat, **own)
+        chat, judge_options = open_chat(name, options, ("persona", "answers", "prompts"), suite, {"answers": ANSWERS})
+        return ScoreJudge(chat, **judge_options)
     from formalimg.benchmarks.cfworld.published_judge import PublishedScoreJudge
 
     name = require_chat(suite, name, f"and the protocol {protocol} asks a chat model")
     open_chat_as = partial(open_published_chat, suite, name, options, protocol, ("persona", "prompts"))
     if select_persona(name, options.get("persona", "auto")) == "strict":
-        chat, followed, own = open_chat_as(temperature=0.1, max_tokens=2048, top_p=0.9)
+        chat, followed, judge_options = open_chat_as(temperature=0.1, max_tokens=2048, top_p=0.9)
     else:
-        chat, followed, own = open_chat_as(temperature=0.0, max_tokens=5500)
-    return PublishedScoreJudge(chat, followed, **own)
+        chat, followed, judge_options = open_chat_as(temperature=0.0, max_tokens=5500)
+    return PublishedScoreJudge(chat, followed, **judge_options)
 
 
 def reopen_judge(recorded: RecordedModels) -> Judge:

@@ -125,11 +125,13 @@ def _read_reworded(
     groups = {group.number: group for group in published.groups}
     before = len(findings)
     items = []
-    for where, texts, _, tags in read_records(root, name, _REWORDED, findings, repairs):
+    for location, texts, _, tags in read_records(root, name, _REWORDED, findings, repairs):
         all_tags = {*tags} if texts["prompt"] else {*tags, NO_PROMPT}
         group = groups.pop(texts["id"], None)
         if group is not None:
-            items.append(_reworded_item(group, where, texts["prompt"], bool(texts["category"]), all_tags, repairs))
+            items.append(
+                _build_reworded_item(group, location, texts["prompt"], bool(texts["category"]), all_tags, repairs)
+            )
         else:
             group_id = f"{field.slug}-{texts['id']}"
             spec, tag_list = CounterfactualSpec(group_id, "", ()), ordered_tags({*all_tags, NO_GROUP})
@@ -141,15 +143,15 @@ def _read_reworded(
     return items
 
 
-def _reworded_item(
-    group: PublishedGroup, where: str, prompt: str, has_category: bool, tags: set[str], repairs: list[DataRepair]
+def _build_reworded_item(
+    group: PublishedGroup, location: str, prompt: str, has_category: bool, tags: set[str], repairs: list[DataRepair]
 ) -> Item[CounterfactualSpec]:
     if not has_category:
-        repairs.append(DataRepair(where, "no category", "none is needed: the file says the field"))
+        repairs.append(DataRepair(location, "no category", "none is needed: the file says the field"))
     if prompt == group.prompts[2]:
-        repairs.append(DataRepair(where, "same prompt as L2", "kept: it is not in other words"))
+        repairs.append(DataRepair(location, "same prompt as L2", "kept: it is not in other words"))
     if not group.questions[2]:
-        repairs.append(DataRepair(where, "no questions", "kept, but nobody can score it"))
+        repairs.append(DataRepair(location, "no questions", "kept, but nobody can score it"))
     spec = CounterfactualSpec(group.id, group.assessments[2], group.questions[2])
     # Tags of the prompt of L2 itself do not matter here.
     item_tags = ordered_tags({*tags, *(tag for tag in group.odd[2] if tag != NO_PROMPT)})
@@ -174,23 +176,23 @@ class PublishedItems(NamedTuple):
     skipped: tuple[SkippedRecord, ...] = ()  # what no item could be made of
 
 
-def read_cf_world(place: str | Path, suite: str = CF_WORLD) -> PublishedItems:
+def read_cf_world(path: str | Path, suite: str = CF_WORLD) -> PublishedItems:
     """Read CF-World or one of its probes, from the authors' repository or from `formalimg pull`."""
     findings = ItemFindings()
-    published = _read_published(Path(place), suite, findings)
+    published = _read_published(Path(path), suite, findings)
     findings.raise_any()
     return published
 
 
-def read_published_items(place: Path, suite: str, findings: ItemFindings) -> list[Item[CounterfactualSpec]]:
+def read_published_items(path: Path, suite: str, findings: ItemFindings) -> list[Item[CounterfactualSpec]]:
     """Read the items of a suite; problems of the files and their repairs are added to the findings."""
-    published = _read_published(place, suite, findings)
+    published = _read_published(path, suite, findings)
     findings.repairs += format_repairs(published.repairs)
     return list(published.items)
 
 
-def _read_published(place: Path, suite: str, findings: ItemFindings) -> PublishedItems:
-    root = _find_root(place, suite)
+def _read_published(path: Path, suite: str, findings: ItemFindings) -> PublishedItems:
+    root = _find_root(path, suite)
     repairs: list[DataRepair] = []
     if suite == CF_WORLD_RULES:
         items = _read_rules(root, findings, repairs)
@@ -205,15 +207,15 @@ def _read_published(place: Path, suite: str, findings: ItemFindings) -> Publishe
     return PublishedItems(tuple(items), tuple(repairs), unscorable, tuple(findings.skipped))
 
 
-def _find_root(place: Path, suite: str) -> Path:
+def _find_root(path: Path, suite: str) -> Path:
     if suite not in _FOLDERS:
         raise FormalimgError(f"{suite} is not a suite of CF-World: use one of {', '.join(_FOLDERS)}")
-    folder = place.absolute()  # `.` may be one of the folders
-    root = folder.parent if folder.name in (PROMPTS, QUESTIONS, PROBES) else place
+    folder = path.absolute()  # `.` may be one of the folders
+    root = folder.parent if folder.name in (PROMPTS, QUESTIONS, PROBES) else path
     for name in _FOLDERS[suite]:
         if not (root / name).is_dir():
             raise FormalimgError(
-                f"{place} holds no items of {suite}: give items.jsonl, or the repository with its folders "
+                f"{path} holds no items of {suite}: give items.jsonl, or the repository with its folders "
                 f"{', '.join(_FOLDERS[suite])} ({name} is not there)"
             )
     return root

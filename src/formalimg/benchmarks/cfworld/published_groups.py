@@ -135,18 +135,18 @@ def _read_field(field: FieldPath, root: Path, findings: ItemFindings, repairs: l
     questions = _questions_of(field, root, findings, repairs)
     groups = []
     before = len(findings)
-    for where, texts, _, tags in read_records(root, f"{PROMPTS}/{field.path}.json", _GROUP, findings, repairs):
+    for location, texts, _, tags in read_records(root, f"{PROMPTS}/{field.path}.json", _GROUP, findings, repairs):
         if not texts["category"]:
-            repairs.append(DataRepair(where, "no category", "none is needed: the file says the field"))
+            repairs.append(DataRepair(location, "no category", "none is needed: the file says the field"))
         number = texts["id"]
         prompts = {level: texts[f"prompt_l{level}"] for level in LEVELS}
         by_level = {level: questions.pop((number, level), PublishedQuestions()) for level in LEVELS}
         group = PublishedGroup(
             field,
             number,
-            where,
+            location,
             prompts,
-            _assessments(texts, where, repairs),
+            _read_assessments(texts, location, repairs),
             {level: by_level[level].questions for level in LEVELS},
             {level: ordered_tags({*tags, *_level_tags(prompts[level], by_level[level])}) for level in LEVELS},
         )
@@ -154,9 +154,9 @@ def _read_field(field: FieldPath, root: Path, findings: ItemFindings, repairs: l
         _report_questions(group, repairs)
     is_sound = len(findings) == before
     if is_sound:
-        where = f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"
+        location = f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"
         for number, level in questions:
-            findings.skip(where, f"has questions for group {number}, l{level}, which is not there")
+            findings.skip(location, f"has questions for group {number}, l{level}, which is not there")
     first: dict[tuple[str, ...], PublishedGroup] = {}
     for group in groups:
         content = (*group.prompts.values(), *group.assessments.values())
@@ -165,26 +165,28 @@ def _read_field(field: FieldPath, root: Path, findings: ItemFindings, repairs: l
     return PublishedField(field, tuple(groups), is_sound)
 
 
-def _level_tags(prompt: str, asked: PublishedQuestions) -> set[str]:
+def _level_tags(prompt: str, published: PublishedQuestions) -> set[str]:
     """Return what is odd about one level of a group."""
-    tags = set(asked.tags)
+    tags = set(published.tags)
     if not prompt:
         tags.add(NO_PROMPT)
-    if not asked.questions and QUESTIONS_INCOMPLETE not in tags:
+    if not published.questions and QUESTIONS_INCOMPLETE not in tags:
         tags.add(NO_QUESTIONS)
     return tags
 
 
-def _assessments(texts: Mapping[str, str], where: str, repairs: list[DataRepair]) -> dict[Level, str]:
+def _read_assessments(texts: Mapping[str, str], location: str, repairs: list[DataRepair]) -> dict[Level, str]:
     """Return what decides at each level. L3 is judged by the questions of L2, so the point of L2 decides there too."""
     first, second, third = (texts[f"ap_l{level}"] for level in LEVELS)
     for level, text in ((1, first), (2, second)):
         if not text:
-            repairs.append(DataRepair(f"{where}, l{level}", "no assessment point", "left empty"))
+            repairs.append(DataRepair(f"{location}, l{level}", "no assessment point", "left empty"))
     if third and not second:
-        repairs.append(DataRepair(where, "assessment point of L3 alone", "kept for L3, and not taken for L2"))
+        repairs.append(DataRepair(location, "assessment point of L3 alone", "kept for L3, and not taken for L2"))
     elif third != second and third:
-        repairs.append(DataRepair(where, "assessment point of L3 differs", "left out: its questions are those of L2"))
+        repairs.append(
+            DataRepair(location, "assessment point of L3 differs", "left out: its questions are those of L2")
+        )
     return {1: first, 2: second, 3: second or third}
 
 
@@ -197,31 +199,31 @@ def _questions_of(
         findings.add(name, f"is missing: without it nothing of {PROMPTS}/{field.path}.json can be scored")
         return {}
     levels: Mapping[str, Level] = {f"l{level}": level for level in LEVELS}
-    found: dict[tuple[str, Level], PublishedQuestions] = {}
+    by_prompt: dict[tuple[str, Level], PublishedQuestions] = {}
     for record in read_records(root, name, _QUESTION, findings, repairs):
         number, level = record.texts["source_id"], levels.get(record.texts["prompt_level"].lower())
         if not number or level is None:
-            said = f"source_id {number!r}, prompt_level {record.texts['prompt_level']!r}"
+            claim = f"source_id {number!r}, prompt_level {record.texts['prompt_level']!r}"
             findings.skip(
-                record.where, f"does not say which prompt it is about ({said}): levels are {', '.join(levels)}"
+                record.where, f"does not say which prompt it is about ({claim}): levels are {', '.join(levels)}"
             )
             continue
-        before, tags = found.get((number, level), PublishedQuestions())
-        question, odd = _question(record, findings, repairs)
-        found[number, level] = PublishedQuestions((*before, question) if question else before, tags | odd)
-    return {key: _checked_set(asked) for key, asked in found.items()}
+        before, tags = by_prompt.get((number, level), PublishedQuestions())
+        question, odd = _read_question(record, findings, repairs)
+        by_prompt[number, level] = PublishedQuestions((*before, question) if question else before, tags | odd)
+    return {key: _check_set(published) for key, published in by_prompt.items()}
 
 
-def _question(
+def _read_question(
     record: PublishedRecord, findings: ItemFindings, repairs: list[DataRepair]
 ) -> tuple[WeightedQuestion | None, frozenset[str]]:
     """Return a question, None if nobody could answer it, and what is odd about it."""
     # The id of a question is not used for anything, nor are fields that it should not have.
     odd = set(record.tags) - {ODD_NAME, DUPLICATE_ID, EXTRA_FIELDS}
-    kind, asked, criteria = (record.texts[name] for name in ("question_type", "question", "evaluation_criteria"))
-    if not asked or not criteria:
+    kind, text, criteria = (record.texts[name] for name in ("question_type", "question", "evaluation_criteria"))
+    if not text or not criteria:
         findings.skip(
-            record.where, f"has no {'question' if not asked else 'evaluation_criteria'}, so it cannot be asked"
+            record.where, f"has no {'question' if not text else 'evaluation_criteria'}, so it cannot be asked"
         )
         return None, frozenset({*odd, QUESTIONS_INCOMPLETE})
     if kind not in QUESTION_TYPES:
@@ -231,18 +233,18 @@ def _question(
         odd.add(QUESTION_MENDED)
         weight = WEIGHTS[dimension]
     elif weight != WEIGHTS[dimension]:
-        how = f"kept: {weight:g}, where {dimension} has {WEIGHTS[dimension]:g} elsewhere"
-        repairs.append(DataRepair(record.where, "unusual weight", how))
-    return WeightedQuestion(dimension, asked, criteria, weight), frozenset(odd)
+        effect = f"kept: {weight:g}, where {dimension} has {WEIGHTS[dimension]:g} elsewhere"
+        repairs.append(DataRepair(record.where, "unusual weight", effect))
+    return WeightedQuestion(dimension, text, criteria, weight), frozenset(odd)
 
 
-def _checked_set(asked: PublishedQuestions) -> PublishedQuestions:
+def _check_set(published: PublishedQuestions) -> PublishedQuestions:
     """Return the questions about a prompt; none if one is missing, because a score without it would be another."""
-    if QUESTIONS_INCOMPLETE in asked.tags:
-        return asked._replace(questions=())
-    if [each.dimension for each in asked.questions].count("assessment") != 1:
-        return asked._replace(tags=asked.tags | {ASSESSMENT_COUNT})
-    return asked
+    if QUESTIONS_INCOMPLETE in published.tags:
+        return published._replace(questions=())
+    if [each.dimension for each in published.questions].count("assessment") != 1:
+        return published._replace(tags=published.tags | {ASSESSMENT_COUNT})
+    return published
 
 
 def _report_questions(group: PublishedGroup, repairs: list[DataRepair]) -> None:
@@ -252,10 +254,10 @@ def _report_questions(group: PublishedGroup, repairs: list[DataRepair]) -> None:
         if not group.questions[level]
     )
     for level, questions in group.questions.items():
-        lacking = [name for name in _REQUIRED_DIMENSIONS if name not in {each.dimension for each in questions}]
+        lacking = [name for name in _REQUIRED_DIMENSIONS if name not in {question.dimension for question in questions}]
         if questions and lacking:
-            how = f"scored without {' and '.join(lacking)}"
-            repairs.append(DataRepair(f"{group.where}, l{level}", "no question of a dimension", how))
+            effect = f"scored without {' and '.join(lacking)}"
+            repairs.append(DataRepair(f"{group.where}, l{level}", "no question of a dimension", effect))
     if group.questions[2] != group.questions[3]:
         repairs.append(DataRepair(group.where, "questions of L3 differ", "kept as they are"))
 
@@ -285,23 +287,25 @@ def write_published_groups(items: Iterable[Item[CounterfactualSpec]], folder: st
         for group, levels in groups.items():
             if sorted(levels) != list(LEVELS):
                 raise FormalimgError(f"group {group} must have the levels 1, 2 and 3 to be written")
-        numbered = _numbered(field, groups)
-        texts[f"{PROMPTS}/{field.path}.json"] = _text([_group(number, levels) for number, levels in numbered.items()])
-        texts[f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"] = _text(_questions(numbered))
+        numbered = _number_groups(field, groups)
+        texts[f"{PROMPTS}/{field.path}.json"] = _encode_json(
+            [_encode_group(number, levels) for number, levels in numbered.items()]
+        )
+        texts[f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"] = _encode_json(_encode_questions(numbered))
     if not texts:
         raise FormalimgError("there are no items to write")
     write_folder(Path(folder), texts)
 
 
-def _numbered(field: FieldPath, groups: Mapping[str, _Levels]) -> dict[str, _Levels]:
+def _number_groups(field: FieldPath, groups: Mapping[str, _Levels]) -> dict[str, _Levels]:
     prefix = f"{field.slug}-"
-    own = {group: group.removeprefix(prefix) for group in groups if group.startswith(prefix)}
-    if len(own) == len(groups) and all(map(is_number, own.values())):
-        return {own[group]: groups[group] for group in sorted(groups, key=lambda group: id_order(own[group]))}
+    numbers = {group: group.removeprefix(prefix) for group in groups if group.startswith(prefix)}
+    if len(numbers) == len(groups) and all(map(is_number, numbers.values())):
+        return {numbers[group]: groups[group] for group in sorted(groups, key=lambda group: id_order(numbers[group]))}
     return {str(number): levels for number, levels in enumerate(groups.values())}
 
 
-def _group(number: str, levels: _Levels) -> dict[str, str]:
+def _encode_group(number: str, levels: _Levels) -> dict[str, str]:
     assessments = {level: levels[level].spec.assessment for level in LEVELS}
     if assessments[3] == assessments[2]:
         assessments[3] = ""  # said once, it holds for both
@@ -315,8 +319,8 @@ def _group(number: str, levels: _Levels) -> dict[str, str]:
     return fields
 
 
-def _questions(groups: Mapping[str, _Levels]) -> list[dict[str, Any]]:
-    asked = [
+def _encode_questions(groups: Mapping[str, _Levels]) -> list[dict[str, Any]]:
+    questions = [
         (number, levels[level], question)
         for number, levels in groups.items()
         for level in LEVELS
@@ -324,7 +328,7 @@ def _questions(groups: Mapping[str, _Levels]) -> list[dict[str, Any]]:
     ]
     return [
         {
-            "id": str(place),
+            "id": str(position),
             "source_id": number,
             "prompt_level": f"l{item.level}",
             "category": plain_tags(item.tags)[-1],
@@ -334,10 +338,10 @@ def _questions(groups: Mapping[str, _Levels]) -> list[dict[str, Any]]:
             "weight": question.weight,
             "generator_model": _GENERATOR,
         }
-        for place, (number, item, question) in enumerate(asked, 1)
+        for position, (number, item, question) in enumerate(questions, 1)
     ]
 
 
-def _text(records: Sequence[Mapping[str, Any]]) -> str:
+def _encode_json(records: Sequence[Mapping[str, Any]]) -> str:
     # ASCII only: the published scripts open files with whatever encoding their machine has.
     return json.dumps(records, indent=4)

@@ -22,8 +22,8 @@ from formalimg.benchmarks.cfworld.judge import (
     askable_questions,
     count_requests,
     image_kind,
+    is_passing,
     part_evidence,
-    passes,
     score_evidence,
     score_parts,
     select_persona,
@@ -62,8 +62,8 @@ class ScoreSheet(TextAnswer):
     def from_text(cls, text: str) -> Self:
         """Read JSON from the first brace or bracket to the last of its kind; a list is no answer."""
         value = _parse_object(text, cls.family)
-        found = [cls._score(value, number) for number in range(1, cls.count + 1)]
-        return cls(scores=[score for score, _ in found], reasons=[reason for _, reason in found])
+        scored = [cls._score(value, number) for number in range(1, cls.count + 1)]
+        return cls(scores=[score for score, _ in scored], reasons=[reason for _, reason in scored])
 
     @classmethod
     def _score(cls, answer: Mapping[str, Any], number: int) -> tuple[float, str]:
@@ -82,10 +82,10 @@ class PairScore(ScoreSheet):
 
     @classmethod
     def _score(cls, answer: Mapping[str, Any], number: int) -> tuple[float, str]:
-        score = _number(answer.get("score", 0.0))
+        score = _parse_number(answer.get("score", 0.0))
         if not 0 <= score <= 1:
             raise ValueError(f"the score is {score:g}, which is no number from 0 to 1")
-        return abs(score), _reasoning(answer)
+        return abs(score), _read_reasoning(answer)
 
 
 @cache
@@ -97,7 +97,7 @@ def score_sheet(family: ScoreFamily, count: int) -> type[ScoreSheet]:
 def _gemini_score(entry: Any) -> tuple[float, str]:
     if not isinstance(entry, dict):
         raise ValueError(f"an entry is {type(entry).__name__}, not an object")
-    return _number(entry.get("score", 0.0)), _reasoning(entry)
+    return _parse_number(entry.get("score", 0.0)), _read_reasoning(entry)
 
 
 def _qwen_score(entry: Any) -> tuple[float, str]:
@@ -107,33 +107,33 @@ def _qwen_score(entry: Any) -> tuple[float, str]:
         except ValueError:
             return 0.0, str(entry)
     fields: Mapping[str, Any] = entry if isinstance(entry, dict) else {}
-    given = fields.get("score", 0.0)
-    if isinstance(given, dict):
-        return _number(given.get("score", 0.0)), _reasoning({**fields, **given})
+    value = fields.get("score", 0.0)
+    if isinstance(value, dict):
+        return _parse_number(value.get("score", 0.0)), _read_reasoning({**fields, **value})
     try:
-        return _number(given), _reasoning(fields)
+        return _parse_number(value), _read_reasoning(fields)
     except ValueError:
-        return 0.0, _reasoning(fields)
+        return 0.0, _read_reasoning(fields)
 
 
-def _number(given: object) -> float:
+def _parse_number(value: object) -> float:
     try:
-        return float(given)  # type: ignore[arg-type]  # what has no number is refused below
+        return float(value)  # type: ignore[arg-type]  # what has no number is refused below
     except TypeError:
-        raise ValueError(f"a score is {type(given).__name__}, not a number") from None
+        raise ValueError(f"a score is {type(value).__name__}, not a number") from None
     except OverflowError:
         return math.inf
 
 
-def _reasoning(fields: Mapping[str, Any]) -> str:
-    said = fields.get("reasoning", "")
-    return said if isinstance(said, str) else ""
+def _read_reasoning(fields: Mapping[str, Any]) -> str:
+    text = fields.get("reasoning", "")
+    return text if isinstance(text, str) else ""
 
 
 def _parse_object(text: str, family: ScoreFamily) -> Mapping[str, Any]:
     text = "\n".join(map(_without_fence, text.split("\n")))
     value: object = None
-    for written in _bracketed(text)[: 1 if family == "gemini" else 2]:
+    for written in _find_brackets(text)[: 1 if family == "gemini" else 2]:
         try:
             value = parse_json(written)
         except ValueError:
@@ -150,12 +150,12 @@ def _without_fence(line: str) -> str:
     return line.removesuffix(_FENCE)
 
 
-def _bracketed(text: str) -> Sequence[str]:
+def _find_brackets(text: str) -> Sequence[str]:
     """Return what may be the answer, in the order in which it is tried."""
     spans = [(text.find(opening), text.rfind(closing)) for opening, closing in ("{}", "[]")]
-    found = sorted(span for span in spans if -1 < span[0] < span[1])
+    valid = sorted(span for span in spans if -1 < span[0] < span[1])
     # A bracket in the words before an object hides it from the first try; the second looks for an object only.
-    tries = dict.fromkeys([*found[:1], *(span for span in spans[:1] if span in found)])
+    tries = dict.fromkeys([*valid[:1], *(span for span in spans[:1] if span in valid)])
     return [text[start : end + 1] for start, end in tries]
 
 
@@ -227,7 +227,7 @@ class PublishedScoreJudge(PublishedJudge):
             counted = tuple(
                 replace(part, weight=question.weight) for question, part in zip(questions, parts, strict=True)
             )
-        return Verdict(passes(counted), parts, evidence, reply.cost)
+        return Verdict(is_passing(counted), parts, evidence, reply.cost)
 
     def _values(
         self, kind: ImageKind, item: Item[object], questions: Sequence[WeightedQuestion]

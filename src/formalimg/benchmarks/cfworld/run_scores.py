@@ -109,7 +109,7 @@ def parts_by_question(verdict: Verdict | Unscored, spec: CounterfactualSpec) -> 
 def scoring_rules(suite: Benchmark, how: HowCounted, *, with_ratios: bool = True) -> Iterator[str]:
     """Yield the scoring rules, sentence by sentence."""
     yield rule_text(how.missing, of_scores=True)
-    threshold = _threshold(suite, how)
+    threshold = _gate_threshold(suite, how)
     if threshold is not None:
         unknown = {
             "paper": "; where L1 has no score, they have none either",
@@ -125,7 +125,7 @@ def scoring_rules(suite: Benchmark, how: HowCounted, *, with_ratios: bool = True
         yield f"As in the published code, each question has its full weight{rounded} (profile: official-code)"
 
 
-def _threshold(suite: Benchmark, how: HowCounted) -> float | None:
+def _gate_threshold(suite: Benchmark, how: HowCounted) -> float | None:
     """Return the score that opens the gate of a group; None for suites without a gate."""
     return None if suite.gate is None else how.threshold
 
@@ -141,17 +141,20 @@ WHY_NOT_COUNTED = {
 """These reasons explained."""
 
 
-def score_numbers(run: RunRecord, found: RunImages, suite: Benchmark, how: HowCounted) -> RunNumbers:
+def score_numbers(run: RunRecord, run_images: RunImages, suite: Benchmark, how: HowCounted) -> RunNumbers:
     """Return the numbers of a run: mean scores, and why images do not count."""
-    graded = _grade_images(run, found.images, suite, how)
+    graded = _grade_all(run, run_images.images, suite, how)
     unscored = Counter(image.reason for image in graded if image.counting is None)
-    details = {**found.details, **{reason: Detail(why, unscored[reason]) for reason, why in WHY_NOT_COUNTED.items()}}
+    details = {
+        **run_images.details,
+        **{reason: Detail(explanation, unscored[reason]) for reason, explanation in WHY_NOT_COUNTED.items()},
+    }
     present = {reason: detail for reason, detail in details.items() if reason in unscored}
-    summary, bounds = partial(_summarize, graded, suite, how), partial(_missing_bounds, graded, suite)
+    summary, bounds = partial(_build_summary, graded, suite, how), partial(_missing_bounds, graded, suite)
     return RunNumbers(summary, largest_first(unscored), present, bounds, graded)
 
 
-def _grade_images(
+def _grade_all(
     run: RunRecord, images: Sequence[SeenImage], suite: Benchmark, how: HowCounted
 ) -> tuple[GradedImage, ...]:
     """Return the images of a run with their groups and scores, in the order of the run."""
@@ -165,7 +168,7 @@ def _grade_images(
         )
         for image in images
     ]
-    threshold = _threshold(suite, how)
+    threshold = _gate_threshold(suite, how)
     gates: Sequence[GateState] = ["open"] * len(observations)
     counting = observations
     if threshold is not None:
@@ -183,30 +186,30 @@ def _grade_images(
             image.parts,
             frozenset(question.dimension for question in specs[image.item].questions),
             plain_tags(run.items[image.item].tags),
-            "" if gated.score is not None else _reason(image, raw.score, gate, bool(specs[image.item].questions)),
+            "" if gated.score is not None else _find_reason(image, raw.score, gate, bool(specs[image.item].questions)),
         )
         for image, raw, gated, gate in zip(images, observations, counting, gates, strict=True)
     )
 
 
-def _reason(image: SeenImage, score: float | None, gate: GateState, has_questions: bool) -> str:
+def _find_reason(image: SeenImage, score: float | None, gate: GateState, has_questions: bool) -> str:
     if score is not None:
         return NO_FACTUAL if gate == "not in the run" else GATE_UNKNOWN
     return image.reason if has_questions else "no questions"
 
 
-def _summarize(images: Sequence[GradedImage], suite: Benchmark, how: HowCounted) -> Summary:
+def _build_summary(images: Sequence[GradedImage], suite: Benchmark, how: HowCounted) -> Summary:
     """Return the means by level as rates, and PRR and RRR as bands."""
-    numbers = gated_means(images, suite, how)
-    overall = means(images, how, of_all_levels=True).levels.get(1, MeanScore(None, None, 0, 0, 0))
+    numbers = means_after_gate(images, suite, how)
+    overall = means_as_counted(images, how, of_all_levels=True).levels.get(1, MeanScore(None, None, 0, 0, 0))
     ratios = {"PRR": numbers.prr, "RRR": numbers.rrr}
     return Summary(
         {
-            level: _rate(mean, [image for image in images if image.level == level])
+            level: _build_rate(mean, [image for image in images if image.level == level])
             for level, mean in numbers.levels.items()
         },
-        _rate(overall, images),
-        {name: _band(levels, ratios[name], numbers) for name, levels in suite.bands.items()},
+        _build_rate(overall, images),
+        {name: _build_band(levels, ratios[name], numbers) for name, levels in suite.bands.items()},
         None,
         how.missing,
         how.confidence,
@@ -245,18 +248,18 @@ def ratio_bounds(before: Interval | None = None, after: Interval | None = None) 
     return None if worst is None or best is None else Interval(worst, best)
 
 
-def gated_means(images: Iterable[GradedImage], suite: Benchmark, how: HowCounted) -> ScoreSummary:
+def means_after_gate(images: Iterable[GradedImage], suite: Benchmark, how: HowCounted) -> ScoreSummary:
     """Return the means of whole groups. The gate is applied here, so that intervals account for it too."""
     return summarize_scores(
         (ScoreObservation(image.group, image.level, image.sample, image.score) for image in images),
-        threshold=_threshold(suite, how),
+        threshold=_gate_threshold(suite, how),
         missing=how.missing,
         confidence=how.confidence,
         profile=how.profile,
     )
 
 
-def means(images: Iterable[GradedImage], how: HowCounted, *, of_all_levels: bool = False) -> ScoreSummary:
+def means_as_counted(images: Iterable[GradedImage], how: HowCounted, *, of_all_levels: bool = False) -> ScoreSummary:
     """Return the means of the scores that count; the gate was applied before."""
     return summarize_scores(
         (
@@ -270,12 +273,12 @@ def means(images: Iterable[GradedImage], how: HowCounted, *, of_all_levels: bool
     )
 
 
-def _rate(mean: MeanScore, images: Sequence[GradedImage]) -> Rate:
+def _build_rate(mean: MeanScore, images: Sequence[GradedImage]) -> Rate:
     passed = sum(image.counting is not None and round(image.counting, 9) >= PASS_THRESHOLD for image in images)
     return Rate(passed, mean.scored, mean.expected, mean.value, mean.interval)
 
 
-def _band(levels: tuple[int, ...], ratio: ScoreRatio, numbers: ScoreSummary) -> Band:
+def _build_band(levels: tuple[int, ...], ratio: ScoreRatio, numbers: ScoreSummary) -> Band:
     means_there = [numbers.levels[level] for level in levels if level in numbers.levels]
     expected = sum(mean.expected for mean in means_there)
     coverage = sum(mean.scored for mean in means_there) / expected if expected else 0.0

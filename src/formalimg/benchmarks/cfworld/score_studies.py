@@ -44,14 +44,14 @@ from formalimg.types import RunRecord
 def _dimension_mean(dimension: str, spec: CounterfactualSpec, scores: Mapping[int, float]) -> float | None:
     """Return the mean score of the questions of a dimension; None unless all of them have one."""
     numbers = _dimension_numbers(dimension, spec)
-    return _mean(scores[number] for number in numbers) if all(number in scores for number in numbers) else None
+    return _exact_mean(scores[number] for number in numbers) if all(number in scores for number in numbers) else None
 
 
 def _dimension_numbers(dimension: str, spec: CounterfactualSpec) -> list[int]:
     return [number for number, question in enumerate(spec.questions, 1) if question.dimension == dimension]
 
 
-def _mean(values: Iterable[float]) -> float:
+def _exact_mean(values: Iterable[float]) -> float:
     listed = list(values)
     return fsum(listed) / len(listed)
 
@@ -101,9 +101,9 @@ def study_human_scores(
     levels = frozenset(item.level for run in runs for item in run.items.values())
     file = load_score_file(scores) if isinstance(scores, str | Path) else RatingFile("", tuple(scores))
     matched = match_ratings(file, runs, check, levels=levels)
-    images = [image for run in runs for image in _rated_images(run, matched, specs[run.folder.name], profile)]
+    images = [image for run in runs for image in _list_rated_images(run, matched, specs[run.folder.name], profile)]
     by_question = [image for image in images if image.human]
-    sums = [(image, _weighted_sum(image.spec, image.human, profile)) for image in by_question]
+    sums = [(image, _sum_scores(image.spec, image.human, profile)) for image in by_question]
     by_dimension: dict[str, ScoreGap] = {
         dimension: score_gap(pairs, confidence)
         for dimension in DIMENSIONS
@@ -119,16 +119,16 @@ def study_human_scores(
         sum(score is None for _, score in sums),
         matched.without_image,
         matched.not_rated,
-        _gaps(sums, confidence),
+        _build_gaps(sums, confidence),
         by_dimension,
-        _gaps([(image, image.human_whole) for image in images if image.human_whole is not None], confidence),
+        _build_gaps([(image, image.human_whole) for image in images if image.human_whole is not None], confidence),
         profile,
         confidence,
         *summarize_rater_scores([_image_scores(image, profile) for image in images], confidence),
     )
 
 
-def _gaps(scored: Sequence[tuple[_RatedImageScores, float | None]], confidence: float) -> ScoreGaps | None:
+def _build_gaps(scored: Sequence[tuple[_RatedImageScores, float | None]], confidence: float) -> ScoreGaps | None:
     """Return the gaps between human scores and those of the judge: overall, by level and by run."""
     if not scored:
         return None
@@ -162,7 +162,7 @@ def _dimension_pairs(dimension: str, images: Sequence[_RatedImageScores]) -> lis
 
 def _image_scores(image: _RatedImageScores, profile: ScoreProfile) -> ImageScores:
     """Return the summed scores of an image by raters and judge; scores of the whole, if there are no others."""
-    human = _weighted_sum(image.spec, image.human, profile) if image.human else image.human_whole
+    human = _sum_scores(image.spec, image.human, profile) if image.human else image.human_whole
     by_rater = {}
     for rater in natural_sort(rater for ratings in image.ratings.values() for rater in ratings):
         scores = {
@@ -170,19 +170,19 @@ def _image_scores(image: _RatedImageScores, profile: ScoreProfile) -> ImageScore
             for number, ratings in image.ratings.items()
             if number is not None and rater in ratings
         }
-        score = _weighted_sum(image.spec, scores, profile) if image.human else image.ratings[None].get(rater)
+        score = _sum_scores(image.spec, scores, profile) if image.human else image.ratings[None].get(rater)
         if score is not None:
             by_rater[rater] = score
     return ImageScores(*image.image, image.level, image.tags, human, image.judge_score, by_rater, image.ratings)
 
 
-def _rated_images(
+def _list_rated_images(
     run: RunRecord, matched: MatchedRatings, specs: Mapping[str, CounterfactualSpec], profile: ScoreProfile
 ) -> Iterator[_RatedImageScores]:
     images = [image for image in matched.outcomes if image.run == run.folder.name]
     for image, judged in zip(images, run.judged([(image.item, image.sample) for image in images]), strict=True):
         ratings, spec = matched.ratings[image], specs[image.item]
-        means = {question: _mean(scores.values()) for question, scores in ratings.items()}
+        means = {question: _exact_mean(scores.values()) for question, scores in ratings.items()}
         yield _RatedImageScores(
             image,
             judged.outcome.level,
@@ -197,7 +197,7 @@ def _rated_images(
         )
 
 
-def _weighted_sum(spec: CounterfactualSpec, scores: Mapping[int, float], profile: ScoreProfile) -> float | None:
+def _sum_scores(spec: CounterfactualSpec, scores: Mapping[int, float], profile: ScoreProfile) -> float | None:
     """Return the score of an image by the scores of its questions; None unless all of them have one."""
     if len(scores) < len(spec.questions):
         return None
@@ -250,7 +250,7 @@ def compare_scores(
 ) -> JudgeScoreAgreement:
     """Compare the scores of two judges over the images of one run of CF-World or of one of its probes."""
     with two_judges(folder, first, second) as (run, other):
-        images = list(_compared_images(run, other, profile))
+        images = list(_list_compared_images(run, other, profile))
         name, suite, judges = run.folder.name, run.manifest.suite, (judge_of(run), judge_of(other))
     by_level = {
         level: [image for image in images if image.level == level]
@@ -282,7 +282,7 @@ def compare_scores(
         by_dimension,
         passing(images),
         {level: passing(chosen) for level, chosen in by_level.items()},
-        tuple(sorted(_disagreements(images), key=_size_order)),
+        tuple(sorted(_find_disagreements(images), key=_size_order)),
         profile,
         confidence,
         within_level_correlation(
@@ -294,7 +294,7 @@ def compare_scores(
     )
 
 
-def _compared_images(run: RunRecord, other: RunRecord, profile: ScoreProfile) -> Iterator[_ComparedImage]:
+def _list_compared_images(run: RunRecord, other: RunRecord, profile: ScoreProfile) -> Iterator[_ComparedImage]:
     specs = counterfactual_specs(run)
     for first, second in zip(run.judged(), other.judged(), strict=True):
         item, level, sample, *_ = first.outcome
@@ -311,7 +311,7 @@ def _compared_images(run: RunRecord, other: RunRecord, profile: ScoreProfile) ->
         yield _ComparedImage(item, sample, level, specs[item], *scores)
 
 
-def _disagreements(images: Iterable[_ComparedImage]) -> Iterator[ScoreDisagreement]:
+def _find_disagreements(images: Iterable[_ComparedImage]) -> Iterator[ScoreDisagreement]:
     for image in images:
         first, second = image.first, image.second
         if first.score is None or second.score is None:

@@ -67,25 +67,33 @@ def datasheet(suite: str, items: Sequence[Item[Any]]) -> Datasheet:
     return read_sheet(__package__, "counterfactual", suite, contents, notes)
 
 
-def _steps(item: Item[Any], protocol: RatingProtocol) -> tuple[RatingStep, ...]:
+def _rating_steps(item: Item[Any], protocol: RatingProtocol) -> tuple[RatingStep, ...]:
     if not isinstance(item.spec, CounterfactualSpec):
         return ()
     if protocol == "questions" and item.level == 1:
         return (written_step("questions", "recognisable"),)
     if protocol == "scores":
         return tuple(
-            RatingStep(f"question {number}", "score", it.question, it.criteria, number, it.dimension, cannot_tell=True)
-            for number, it in enumerate(item.spec.questions, 1)
+            RatingStep(
+                f"question {number}",
+                "score",
+                question.question,
+                question.criteria,
+                number,
+                question.dimension,
+                cannot_tell=True,
+            )
+            for number, question in enumerate(item.spec.questions, 1)
         )
     return ()
 
 
-def _is_unrelated(shown: Item[Any], asked: Item[Any], protocol: RatingProtocol) -> bool:
+def _is_unrelated(rated_item: Item[Any], check_item: Item[Any], protocol: RatingProtocol) -> bool:
     """Return whether groups are of different fields; scores need a question about the decisive point."""
-    match shown.spec, asked.spec:
+    match rated_item.spec, check_item.spec:
         case CounterfactualSpec() as one, CounterfactualSpec() as other:
-            decides = protocol != "scores" or any(it.dimension == "assessment" for it in other.questions)
-            return decides and one.group != other.group and plain_tags(shown.tags) != plain_tags(asked.tags)
+            decides = protocol != "scores" or any(question.dimension == "assessment" for question in other.questions)
+            return decides and one.group != other.group and plain_tags(rated_item.tags) != plain_tags(check_item.tags)
     return False
 
 
@@ -93,6 +101,6 @@ RULES = RatingRules(
     partial(written_examples, "counterfactual"),
     label="scores",
     offers={"questions": "level 1 of cf-world", "scores": "cf-world whose items have questions"},
-    steps=_steps,
+    steps=_rating_steps,
     is_unrelated=_is_unrelated,
 )

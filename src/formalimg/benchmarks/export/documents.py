@@ -59,25 +59,25 @@ class DatasheetTexts(NamedTuple):
 
 def datasheet_texts(statistics: ItemStatistics, origin: Origin, imprint: PublisherInfo) -> DatasheetTexts:
     """Return the texts for these items."""
-    known = shared_texts()
+    texts = shared_texts()
     suite, sheet = statistics.suite, statistics.sheet
-    found = {
+    answers = {
         **_DEFAULTS,
         **sheet.texts,
-        **known["origins"][origin.kind],
+        **texts["origins"][origin.kind],
     }
     if origin.kind == "published":
-        found["preprocessing"] = [*found["preprocessing"], *sheet.as_published]
+        answers["preprocessing"] = [*answers["preprocessing"], *sheet.as_published]
     values = {
-        **_values(origin),
+        **_origin_values(origin),
         "items": f"{statistics.items:,}",
         "title": suite.title,
         "level": suite.level,
         "version": statistics.version,
         "made": imprint.made or _UNRECORDED,
-        "paper": known["papers"].get(origin.source.name, ""),
+        "paper": texts["papers"].get(origin.source.name, ""),
     }
-    return DatasheetTexts(*(_filled(found[name], values) for name in DatasheetTexts._fields))
+    return DatasheetTexts(*(_fill_texts(answers[name], values) for name in DatasheetTexts._fields))
 
 
 def licence_text(statistics: ItemStatistics, origin: Origin, terms: LicenceTerms) -> str:
@@ -88,7 +88,7 @@ def licence_text(statistics: ItemStatistics, origin: Origin, terms: LicenceTerms
         else "No text of a licence lay beside them: look it up with the authors before you give the items away."
     )
     values = {
-        **_values(origin),
+        **_origin_values(origin),
         "stated": origin.source.licence,
         "beside": beside,
         "licence": terms.licence,
@@ -98,7 +98,7 @@ def licence_text(statistics: ItemStatistics, origin: Origin, terms: LicenceTerms
     return f"# Licence of these items of {statistics.suite.title}\n\n{note}\n"
 
 
-def _values(origin: Origin) -> dict[str, str]:
+def _origin_values(origin: Origin) -> dict[str, str]:
     return {
         "repository": origin.source.repository,
         "revision": f" (commit {origin.commit})" if origin.commit else "",
@@ -106,7 +106,7 @@ def _values(origin: Origin) -> dict[str, str]:
     }
 
 
-def _filled(words: str | list[str], values: Mapping[str, str]) -> Any:
+def _fill_texts(words: str | list[str], values: Mapping[str, str]) -> Any:
     """Return a text, or a list of texts, with the placeholders filled."""
     if isinstance(words, str):
         return Template(words).substitute(values)
@@ -119,9 +119,10 @@ def datasheet_text(
     """Return the text of `DATASHEET.md`: the questions of "datasheets for datasets", answered from the items."""
     texts = datasheet_texts(statistics, origin, imprint)
     lists = {
-        name: _listed(getattr(texts, name)) for name in ("preprocessing", "uses", "not_for", "limitations", "biases")
+        name: _format_list(getattr(texts, name))
+        for name in ("preprocessing", "uses", "not_for", "limitations", "biases")
     }
-    where = f" at {imprint.url}" if imprint.url else ""
+    address = f" at {imprint.url}" if imprint.url else ""
     values = {
         **texts._asdict(),
         **lists,
@@ -132,16 +133,16 @@ def datasheet_text(
         "digest": statistics.digest,
         "licence": terms.licence,
         "licence_url": terms.licence_url,
-        "creator": _cell(terms.creator or "not said"),
-        "published": _cell(f"{imprint.date or 'no date given'}{where}"),
-        "level_table": _markdown(statistics.levels),
+        "creator": _escape_cell(terms.creator or "not said"),
+        "published": _escape_cell(f"{imprint.date or 'no date given'}{address}"),
+        "level_table": _format_table(statistics.levels),
         "distinct": f"{statistics.distinct:,} prompts are distinct. Words are counted between blanks.",
-        "tag_table": _markdown(statistics.tags) if statistics.tags else "The items have no tags.",
-        "content_table": _markdown(statistics.sheet.contents),
-        "notes": _listed(statistics.sheet.notes),
+        "tag_table": _format_table(statistics.tags) if statistics.tags else "The items have no tags.",
+        "content_table": _format_table(statistics.sheet.contents),
+        "notes": _format_list(statistics.sheet.notes),
         "published_form": _PUBLISHED_FORM if published else "",
     }
-    return Template(_read("datasheet.md")).substitute(values)
+    return Template(_read_text("datasheet.md")).substitute(values)
 
 
 def dataset_card(statistics: ItemStatistics, terms: LicenceTerms, data: str) -> str:
@@ -149,19 +150,19 @@ def dataset_card(statistics: ItemStatistics, terms: LicenceTerms, data: str) -> 
     suite = statistics.suite
     values = {"title": suite.title, "quoted": json.dumps(suite.title, ensure_ascii=False), "name": suite.name}
     values |= {"items": f"{statistics.items:,}", "licence": terms.licence, "data": data}
-    return Template(_read("readme.md")).substitute(values)
+    return Template(_read_text("readme.md")).substitute(values)
 
 
-def _listed(lines: Iterable[str]) -> str:
+def _format_list(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _markdown(table: MarkdownTable) -> str:
+def _format_table(table: MarkdownTable) -> str:
     rows = [table.heading, ("---", *("---:" for _ in table.heading[1:])), *table.rows]
-    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
+    return "\n".join(f"| {' | '.join(map(_escape_cell, row))} |" for row in rows)
 
 
-def _cell(text: str) -> str:
+def _escape_cell(text: str) -> str:
     return text.replace("|", r"\|")
 
 
@@ -191,7 +192,7 @@ def croissant_text(
     """Return the text of `croissant.json`."""
     texts = datasheet_texts(statistics, origin, imprint)
     described: dict[str, Any] = {
-        "@context": _context(),
+        "@context": _build_context(),
         "@type": "sc:Dataset",
         "conformsTo": _CONFORMS_TO,
         "name": statistics.suite.title,
@@ -209,7 +210,7 @@ def croissant_text(
         described["creator"] = {"@type": "sc:Organization", "name": terms.creator}
     if statistics.version:
         described["version"] = statistics.version
-    if address := _address(origin, imprint):
+    if address := _find_address(origin, imprint):
         described["url"] = address
     if imprint.date:
         described["datePublished"] = imprint.date
@@ -233,7 +234,7 @@ def croissant_text(
                 "name": _RECORDS,
                 "description": f"The {statistics.items:,} items.",
                 "key": {"@id": f"{_RECORDS}/id"},
-                "field": _fields(statistics, data),
+                "field": _build_fields(statistics, data),
             }
         ],
         "rai:dataCollection": texts.made,
@@ -252,32 +253,32 @@ def croissant_text(
 
 def missing_for_publication(origin: Origin, terms: LicenceTerms, imprint: PublisherInfo) -> tuple[str, ...]:
     """Return the fields that Croissant requires of a published dataset and that are not known."""
-    known = {"creator": terms.creator, "datePublished": imprint.date, "url": _address(origin, imprint)}
-    return tuple(name for name, value in known.items() if not value)
+    fields = {"creator": terms.creator, "datePublished": imprint.date, "url": _find_address(origin, imprint)}
+    return tuple(name for name, value in fields.items() if not value)
 
 
-def _address(origin: Origin, imprint: PublisherInfo) -> str:
+def _find_address(origin: Origin, imprint: PublisherInfo) -> str:
     """Return the URL of the data: that of the publisher, or else of the authors' repository."""
     return imprint.url or (origin.source.repository if origin.kind == "published" else "")
 
 
-def _context() -> dict[str, Any]:
-    known = tomllib.loads(_read("context.toml"))
-    words = {word: f"{space}:{word}" for space, inside in known["words"].items() for word in inside}
-    meanings = {**known["namespaces"], **words, **known["special"]}
-    return {"@language": known["language"], "@vocab": known["default"], **dict(sorted(meanings.items()))}
+def _build_context() -> dict[str, Any]:
+    context = tomllib.loads(_read_text("context.toml"))
+    words = {word: f"{space}:{word}" for space, inside in context["words"].items() for word in inside}
+    meanings = {**context["namespaces"], **words, **context["special"]}
+    return {"@language": context["language"], "@vocab": context["default"], **dict(sorted(meanings.items()))}
 
 
-def _fields(statistics: ItemStatistics, data: DataFile) -> list[dict[str, Any]]:
+def _build_fields(statistics: ItemStatistics, data: DataFile) -> list[dict[str, Any]]:
     entries = [*shared_fields()["all"], *statistics.sheet.fields]
-    return [_field(entry, data) for entry in entries if entry["name"] in data.columns]
+    return [_build_field(entry, data) for entry in entries if entry["name"] in data.columns]
 
 
-def _field(entry: Mapping[str, Any], data: DataFile) -> dict[str, Any]:
+def _build_field(entry: Mapping[str, Any], data: DataFile) -> dict[str, Any]:
     name = entry["name"]
-    field = _named(f"{_RECORDS}/{name}", entry)
+    field = _field_header(f"{_RECORDS}/{name}", entry)
     if "parts" not in entry:
-        return {**field, **_typed(entry), "source": _source(data, name)}
+        return {**field, **_field_type(entry), "source": _field_source(data, name)}
     path = [entry["inside"]] if "inside" in entry else []
     return {
         **field,
@@ -285,31 +286,31 @@ def _field(entry: Mapping[str, Any], data: DataFile) -> dict[str, Any]:
         "arrayShape": "-1",
         "subField": [
             {
-                **_named(f"{_RECORDS}/{name}/{part['name']}", part),
-                **_typed(part),
-                "source": _source(data, name, *path, part["name"]),
+                **_field_header(f"{_RECORDS}/{name}/{part['name']}", part),
+                **_field_type(part),
+                "source": _field_source(data, name, *path, part["name"]),
             }
             for part in entry["parts"]
         ],
     }
 
 
-def _named(identity: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+def _field_header(identity: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     return {"@type": "cr:Field", "@id": identity, "name": entry["name"], "description": entry["description"]}
 
 
-def _typed(entry: Mapping[str, Any]) -> dict[str, Any]:
+def _field_type(entry: Mapping[str, Any]) -> dict[str, Any]:
     array = {"isArray": True, "arrayShape": "-1"} if entry.get("array") else {}
     return {"dataType": entry["type"], **array}
 
 
-def _source(data: DataFile, column: str, *path: str) -> dict[str, Any]:
+def _field_source(data: DataFile, column: str, *path: str) -> dict[str, Any]:
     """Return the source of a value: a column, or a JSON path inside it."""
-    found: dict[str, Any] = {"fileObject": {"@id": data.name}, "extract": {"column": column}}
+    source: dict[str, Any] = {"fileObject": {"@id": data.name}, "extract": {"column": column}}
     if path:
-        found["transform"] = [{"jsonPath": step} for step in path]
-    return found
+        source["transform"] = [{"jsonPath": step} for step in path]
+    return source
 
 
-def _read(name: str) -> str:
+def _read_text(name: str) -> str:
     return (files("formalimg.benchmarks.export") / name).read_text(encoding="utf-8")

@@ -59,15 +59,15 @@ def export_suite(
     """
     path = None if items is None else Path(items)
     publisher = imprint or PublisherInfo()
-    found = load(name, path)
-    origin = origin_of(name, path, found)
+    loaded = load(name, path)
+    origin = origin_of(name, path, loaded)
     if origin.kind == "published" and not origin.proven_by and publisher.licence:
         origin = Origin("own", origin.source)  # only the authors' form, says who should know
     terms = terms_of(origin, publisher)
-    statistics = count_items(name, found)
+    statistics = count_items(name, loaded)
     target = Path(folder)
     with atomic_folder(target) as new:
-        data = DataFile.of(write_items(found, new))
+        data = DataFile.of(write_items(loaded, new))
         texts = {
             "DATASHEET.md": datasheet_text(statistics, origin, terms, publisher, published=published),
             "croissant.json": croissant_text(statistics, origin, terms, publisher, data),
@@ -78,6 +78,6 @@ def export_suite(
         for file, text in texts.items():
             (new / file).write_bytes(text.encode("utf-8"))
         if published:
-            suite(name).write_published(found, new / PUBLISHED_FOLDER)
+            suite(name).write_published(loaded, new / PUBLISHED_FOLDER)
         files = tuple(sorted(entry.name for entry in new.iterdir()))
-    return ExportedSuite(target, len(found), files, terms.licence, missing_for_publication(origin, terms, publisher))
+    return ExportedSuite(target, len(loaded), files, terms.licence, missing_for_publication(origin, terms, publisher))

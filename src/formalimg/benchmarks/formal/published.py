@@ -55,9 +55,9 @@ def read_instances(paths: Iterable[Path], suite: str, findings: ItemFindings) ->
     """Read the items in these files; those that hold no JSON object are skipped, and named in the findings."""
     items: dict[str, Item[FormulaSpec]] = {}
     for path in sorted(paths, key=lambda path: id_order(path.stem)):
-        found = _read_object(path, findings)
-        if found is not None:
-            fields, tags = found
+        instance = _read_object(path, findings)
+        if instance is not None:
+            fields, tags = instance
             name = path.stem
             if not is_number(name):
                 name, tags = free_name(name, items), tags | {ODD_NAME}
@@ -65,20 +65,20 @@ def read_instances(paths: Iterable[Path], suite: str, findings: ItemFindings) ->
     return list(items.values())
 
 
-def instance_files(place: Path, suite: str) -> list[Path]:
+def instance_files(path: Path, suite: str) -> list[Path]:
     """Return the files of a suite's published instances at a path."""
-    if place.is_file():
-        if place.suffix != ".json":
-            raise FormalimgError(f"{place} is not an items file: give a .json instance, {ITEMS_FILE}, or a folder")
-        _refuse_other_suite(place.absolute().parent, suite)
-        return [place]
-    for folder in (place / "benchmarks" / suite, place / suite):
+    if path.is_file():
+        if path.suffix != ".json":
+            raise FormalimgError(f"{path} is not an items file: give a .json instance, {ITEMS_FILE}, or a folder")
+        _refuse_other_suite(path.absolute().parent, suite)
+        return [path]
+    for folder in (path / "benchmarks" / suite, path / suite):
         if folder.is_dir():
             return _json_files(folder)
-    _refuse_other_suite(place.absolute(), suite)
-    files = _json_files(place)
+    _refuse_other_suite(path.absolute(), suite)
+    files = _json_files(path)
     if not files:
-        raise FormalimgError(f"{place} holds no items of {suite}: it has neither benchmarks/{suite} nor {ITEMS_FILE}")
+        raise FormalimgError(f"{path} holds no items of {suite}: it has neither benchmarks/{suite} nor {ITEMS_FILE}")
     return files
 
 
@@ -114,14 +114,14 @@ def _read_object(path: Path, findings: ItemFindings) -> tuple[dict[str, Any], fr
     try:
         with path.open("rb") as file:
             data = file.read(MAX_RECORD_BYTES + 1)
-        found, tags = decode_leniently(data)
+        parsed, tags = decode_leniently(data)
     except OSError as error:
         findings.skip(str(path), f"cannot be read: {error.strerror}")
     except ValueError as error:
         findings.skip(str(path), str(error))
     else:
-        if isinstance(found, dict):
-            return found, tags
+        if isinstance(parsed, dict):
+            return parsed, tags
         findings.skip(str(path), "not an instance: it must be a JSON object, {…}")
     return None
 
@@ -141,9 +141,9 @@ def read_item(fields: Mapping[str, Any], suite: str, name: str, record_tags: fro
     if not lifted.strip():
         tags.add(NO_CNF)
     spec, k = _spec_and_complexity(fields, suite, tags)
-    if lifted.strip() and lifted != _lifted_form(spec.formula):
+    if lifted.strip() and lifted != _make_lifted_form(spec.formula):
         spec = replace(spec, lifted=lifted)
-    return Item(suite, name, _level(fields.get("k"), k, tags), prompt, spec, ordered_tags(tags))
+    return Item(suite, name, _read_level(fields.get("k"), k, tags), prompt, spec, ordered_tags(tags))
 
 
 def _clean_field(value: object, tags: set[str]) -> str:
@@ -156,7 +156,7 @@ def _clean_field(value: object, tags: set[str]) -> str:
     return text
 
 
-def _lifted_form(formula: Formula) -> str:
+def _make_lifted_form(formula: Formula) -> str:
     try:
         return "" if formula is NO_FORMULA else to_prenex(formula).text
     except FormulaError:  # it has too many clauses
@@ -173,7 +173,7 @@ def _spec_and_complexity(fields: Mapping[str, Any], suite: str, tags: set[str]) 
     else:
         tags.add(CLASSES_MALFORMED)
     formula, _ = try_parse(text)
-    k = None if formula is None else _complexity(formula)
+    k = None if formula is None else _find_complexity(formula)
     if formula is None or k is None:
         tags.add(UNREADABLE_FORMULA)
         return FormulaSpec(NO_FORMULA, classes=classes, unreadable=text), None
@@ -198,14 +198,14 @@ def _as_json(value: object) -> str:
         return ""
 
 
-def _complexity(formula: Formula) -> int | None:
+def _find_complexity(formula: Formula) -> int | None:
     try:
         return complexity(formula)
     except FormulaError:
         return None
 
 
-def _level(published: object, k: int | None, tags: set[str]) -> int:
+def _read_level(published: object, k: int | None, tags: set[str]) -> int:
     """Return the published k; where it is none, the K of the formula, or 0 if there is no formula."""
     if isinstance(published, int) and not isinstance(published, bool) and 0 <= published <= _MAX_LEVEL:
         level = published
@@ -228,19 +228,19 @@ def _instance_texts(items: Sequence[Item[FormulaSpec]]) -> dict[str, str]:
     findings = ItemFindings()
     files: dict[str, str] = {}
     for item in items:
-        where = f"{item.suite} item {item.id}"
+        location = f"{item.suite} item {item.id}"
         name = f"{item.id}.json"
         if not is_number(item.id):
-            findings.add(where, "published ids are numbers: give the item another id")
+            findings.add(location, "published ids are numbers: give the item another id")
         elif name in files:
-            findings.add(where, "there are two items with this id: give one another id")
+            findings.add(location, "there are two items with this id: give one another id")
         else:
             try:
                 files[name] = _instance_text(item)
             except FormulaError as error:
-                findings.add(where, f"the formula, {error.problems[0]}")
+                findings.add(location, f"the formula, {error.problems[0]}")
             except FormalimgError as error:
-                findings.add(where, str(error))
+                findings.add(location, str(error))
     findings.raise_any()
     return files
 

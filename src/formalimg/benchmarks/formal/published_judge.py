@@ -74,10 +74,10 @@ class ConstraintAnswer(TextAnswer):
 
     def passed(self, *, as_code: bool) -> bool:
         """Return the verdict."""
-        given = self.fields.get("satisfies_constraint", False)
-        if not as_code and isinstance(given, str) and given.strip().lower() == "false":
+        value = self.fields.get("satisfies_constraint", False)
+        if not as_code and isinstance(value, str) and value.strip().lower() == "false":
             return False
-        return bool(given)
+        return bool(value)
 
     @property
     def clauses(self) -> list[str]:
@@ -145,9 +145,9 @@ class PublishedSceneJudge(PublishedJudge):
             answers.append({"asked_for": [label], "raw": [reply.raw]})
             objects += reply.value.objects
             served = reply.served
-        found = await asyncio.to_thread(judge_objects, spec.formula, objects)
-        evidence = {**found.evidence, "answers": answers, "served": dict(served)}
-        return replace(found, evidence=evidence, cost=cost)
+        verdict = await asyncio.to_thread(judge_objects, spec.formula, objects)
+        evidence = {**verdict.evidence, "answers": answers, "served": dict(served)}
+        return replace(verdict, evidence=evidence, cost=cost)
 
 
 class PublishedClauseJudge(PublishedJudge):
@@ -189,9 +189,9 @@ class PublishedClauseJudge(PublishedJudge):
             return Unscored(reply.reason, reply.detail, {"answers": list(reply.raw)}, reply.cost)
         passed = reply.value.passed(as_code=self.as_code)
         listed = {normalize_clause(clause): clause for clause in reply.value.clauses}
-        known = {normalize_clause(clause.text) for clause in prenex.clauses}
+        clauses = {normalize_clause(clause.text) for clause in prenex.clauses}
         evidence: dict[str, object] = {"fulfilled": passed, "answers": [reply.raw], "served": dict(reply.served)}
-        if unknown := [clause for short, clause in listed.items() if short not in known]:
+        if unknown := [clause for short, clause in listed.items() if short not in clauses]:
             evidence["unknown_clauses"] = unknown
         return Verdict(passed, _clause_parts(prenex, listed), evidence, reply.cost)
 

@@ -47,8 +47,8 @@ class Census:
     @property
     def unknown_predicates(self) -> dict[str, int]:
         """How often predicates occur that the vocabulary of the suite does not have."""
-        known = vocabulary(suite_of(self.suite).vocabulary).predicates
-        return {name: count for name, count in sorted(self.predicates.items()) if name not in known}
+        predicates = vocabulary(suite_of(self.suite).vocabulary).predicates
+        return {name: count for name, count in sorted(self.predicates.items()) if name not in predicates}
 
     @property
     def class_shares(self) -> dict[str, float]:

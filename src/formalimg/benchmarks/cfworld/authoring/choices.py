@@ -166,11 +166,11 @@ def read_laws(path: Path) -> tuple[Law, ...]:
     read_entries = {".toml": _read_toml, ".csv": _read_csv}.get(path.suffix.lower(), _read_lines)
     laws: dict[str, Law] = {}
     problems: list[str] = []
-    for place, entry in read_entries(text, path):
+    for location, entry in read_entries(text, path):
         law = Law(*(" ".join(str(entry.get(name) or "").split()) for name in _FIELDS))
         problem = "this law stands there twice" if law.law.lower() in laws else _find_problem(law, entry)
         if problem:
-            problems.append(f"{path}, {place}: {problem}")
+            problems.append(f"{path}, {location}: {problem}")
         laws[law.law.lower()] = law
     if problems:
         raise ItemsError(problems[:20])
@@ -183,7 +183,7 @@ def _read_lines(text: str, path: Path) -> Iterator[tuple[str, Mapping[str, objec
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and not line.lstrip().startswith("#"):
             parts = [part.strip() for part in line.split("|")]
-            names = (*_FIELDS, *(f"part {place}" for place in range(4, len(parts) + 1)))
+            names = (*_FIELDS, *(f"part {number}" for number in range(4, len(parts) + 1)))
             yield f"line {number}", dict(zip(names, parts, strict=False))
 
 

@@ -22,9 +22,9 @@ from formalimg.benchmarks.cfworld.authoring.templates import (
     DescriptionAnswer,
     SamenessAnswer,
     clean_fields,
+    draw_hints,
     first_objection,
-    hints,
-    shared_stems,
+    stem_share,
     word_stems,
 )
 from formalimg.benchmarks.cfworld.group_checks import find_comparison, find_unsafe_word
@@ -54,7 +54,7 @@ def apply_description(answer: DescriptionAnswer, named: NamedOutcome) -> str | R
         return Rejection("form", f"no sentence: {truncate(described, 200, 50)}")
     if unsafe := find_unsafe_word(described):
         return Rejection("unsafe", f"the description says {unsafe!r}")
-    if word_stems(before + after) and shared_stems(before + after, described) >= _REPEATED:
+    if word_stems(before + after) and stem_share(before + after, described) >= _REPEATED:
         return Rejection("more than the outcome", "the law or the scene is said again")
     return (
         _find_name_fault(answer, described, named)
@@ -82,8 +82,8 @@ def _find_context(quoted: str, named: NamedOutcome) -> tuple[str, str] | Rejecti
 
 def _find_name_fault(answer: DescriptionAnswer, described: str, source: NamedOutcome) -> Rejection | None:
     """Return why the names are not those of the outcome, tell nothing new, or are not gone."""
-    implicit, outcome, description = (_stems(text) for text in (source.implicit, answer.outcome, described))
-    names = [stem for name in answer.named for stem in sorted(_stems(name))]
+    implicit, outcome, description = (_ending_stems(text) for text in (source.implicit, answer.outcome, described))
+    names = [stem for name in answer.named for stem in sorted(_ending_stems(name))]
     if any(stem not in outcome for stem in names) or not set(names) - implicit:
         return Rejection("not described", "the names given are not those of what comes of it")
     remaining = [stem for stem in names if stem in description]
@@ -95,14 +95,16 @@ def _find_wording_fault(answer: DescriptionAnswer, described: str) -> Rejection 
     comparison = find_comparison(described)
     if comparison is not None and comparison not in answer.outcome:
         return Rejection("comparison", f"says {comparison!r}")
-    others = word_stems(answer.outcome) - word_stems(" ".join(answer.named))
-    lost = sorted(others - word_stems(described))
-    if len(lost) > (1 - _KEPT) * len(others):
-        return Rejection("more than the nouns", f"{len(lost)} of {len(others)} other words are gone, as {lost[0]!r}…")
+    other_stems = word_stems(answer.outcome) - word_stems(" ".join(answer.named))
+    lost = sorted(other_stems - word_stems(described))
+    if len(lost) > (1 - _KEPT) * len(other_stems):
+        return Rejection(
+            "more than the nouns", f"{len(lost)} of {len(other_stems)} other words are gone, as {lost[0]!r}…"
+        )
     return None
 
 
-def _stems(text: str) -> frozenset[str]:
+def _ending_stems(text: str) -> frozenset[str]:
     """Return the words without common endings."""
     return frozenset(re.sub(r"(?<=\w{3})(ing|ed|es|s|e)$", "", word) for word in _WORD.findall(text.lower()))
 
@@ -132,7 +134,7 @@ class DescriptionAuthoring(AuthoringTask):
     ) -> Item[CounterfactualSpec]:
         """Return the explicit item with its outcome described."""
         named = self._named_outcomes[slot.id]
-        (way,) = hints(("ways",), named.explicit.id, self._plan.seed, number)
+        (way,) = draw_hints(("ways",), named.explicit.id, self._plan.seed, number)
         values = {
             "explicit": named.explicit.prompt,
             "implicit": named.implicit,

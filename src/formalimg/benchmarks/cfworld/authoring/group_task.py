@@ -25,8 +25,8 @@ from formalimg.benchmarks.cfworld.authoring.templates import (
     CriteriaAnswer,
     GroupAnswer,
     clean_fields,
+    draw_hints,
     first_objection,
-    hints,
     word_stems,
 )
 from formalimg.benchmarks.cfworld.group_checks import check_group, check_groups
@@ -188,9 +188,9 @@ class GroupAuthoring(AuthoringTask):
         self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems, notes: dict[str, Any]
     ) -> Item[CounterfactualSpec]:
         """Return the explicit item of a group."""
-        place, index = divmod(slot.id, self._choices.per_law)
-        law = self._laws[place]
-        hint = hints(("places", "changes"), law.law, self._plan.seed, number * self._choices.per_law + index)
+        law_number, index = divmod(slot.id, self._choices.per_law)
+        law = self._laws[law_number]
+        hint = draw_hints(("places", "changes"), law.law, self._plan.seed, number * self._choices.per_law + index)
         field_of_law = ", ".join(filter(None, (law.discipline, law.branch)))
         values = {
             "law": law.law,
@@ -198,7 +198,7 @@ class GroupAuthoring(AuthoringTask):
             **dict(zip(("place", "change"), hint, strict=True)),
         }
         answer = accept(await talk.ask("writer", self._texts.fill("write-group", values), GroupAnswer))
-        group = accept(parse_group(answer, law, f"law-{place + 1:03}-{index + 1}"))
+        group = accept(parse_group(answer, law, f"law-{law_number + 1:03}-{index + 1}"))
         refuse(shelf.objection(group.explicit, group, slot.level))
         check = accept(await talk.ask("checker", self._texts.fill("check-group", asdict(group)), CriteriaAnswer))
         refuse(

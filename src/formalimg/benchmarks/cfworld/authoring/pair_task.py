@@ -19,8 +19,8 @@ from formalimg.benchmarks.cfworld.authoring.templates import (
     PairAnswer,
     RarityAnswer,
     clean_fields,
+    draw_hints,
     first_objection,
-    hints,
 )
 from formalimg.benchmarks.cfworld.group_checks import find_unsafe_word
 from formalimg.benchmarks.cfworld.items import items_of_pair
@@ -58,7 +58,7 @@ def parse_pair(answer: PairAnswer) -> ObjectPair | Rejection:
 
 def _find_form_fault(pair: ObjectPair) -> Rejection | None:
     for name in ("a", "rare", "common"):
-        if not 1 <= len(_words(getattr(pair, name))) <= _MOST_WORDS:
+        if not 1 <= len(_split_words(getattr(pair, name))) <= _MOST_WORDS:
             text = truncate(getattr(pair, name), 80, 20)
             return Rejection("form", f"{name} must be one to {_MOST_WORDS} words: {text}")
     for prompt in (pair.rare_prompt, pair.common_prompt):
@@ -70,36 +70,36 @@ def _find_form_fault(pair: ObjectPair) -> Rejection | None:
 def _find_content_fault(pair: ObjectPair) -> Rejection | None:
     for prompt, partner, other in ((pair.rare_prompt, "rare", "common"), (pair.common_prompt, "common", "rare")):
         for name in ("a", partner):
-            if not _has(prompt, getattr(pair, name)):
+            if not _mentions_name(prompt, getattr(pair, name)):
                 return Rejection("thing not said", f"{truncate(prompt, 200, 50)} has no {getattr(pair, name)!r}")
-        if _has(prompt, getattr(pair, other)):
+        if _mentions_name(prompt, getattr(pair, other)):
             return Rejection("thing not said", f"{truncate(prompt, 200, 50)} has {getattr(pair, other)!r} as well")
     return None
 
 
 def _find_frame_fault(pair: ObjectPair) -> Rejection | None:
     """Return where the prompts differ in more than the partner and what has to go with it."""
-    rare, common = _words(pair.rare_prompt), _words(pair.common_prompt)
+    rare, common = _split_words(pair.rare_prompt), _split_words(pair.common_prompt)
     start = _count_shared(rare, common)
     end = _count_shared(rare[start:][::-1], common[start:][::-1])
     for words, partner in ((rare, pair.rare), (common, pair.common)):
         between = words[start : len(words) - end]
-        more = [word for word in between if word not in (*_words(partner), "a", "the")]
-        if len(more) > _AROUND or (set(_words(pair.a)) - set(_words(partner))) & set(between):
+        more = [word for word in between if word not in (*_split_words(partner), "a", "the")]
+        if len(more) > _AROUND or (set(_split_words(pair.a)) - set(_split_words(partner))) & set(between):
             return Rejection("another frame", f"differs in {' '.join(between)!r}, not only in {partner!r}")
     return None
 
 
-def _count_shared(words: Sequence[str], others: Sequence[str]) -> int:
+def _count_shared(words: Sequence[str], other_words: Sequence[str]) -> int:
     """Return how many words two texts begin with in common."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words, others, strict=False)))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(words, other_words, strict=False)))
 
 
-def _has(prompt: str, name: str) -> bool:
-    return f" {' '.join(_words(name))} " in f" {' '.join(_words(prompt))} "
+def _mentions_name(prompt: str, name: str) -> bool:
+    return f" {' '.join(_split_words(name))} " in f" {' '.join(_split_words(prompt))} "
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     """Return the words of a text; articles count as the same, since they go with what follows."""
     return ["a" if word == "an" else word for word in _WORD.findall(text.lower())]
 
@@ -118,7 +118,7 @@ class PairAuthoring(AuthoringTask):
     def likeness(self) -> Similarity:
         """Pairs are the same if they put the same objects together: the object and its rare partner."""
         return Similarity(
-            lambda pair: (frozenset(_words(pair.a)), frozenset(_words(pair.rare))),
+            lambda pair: (frozenset(_split_words(pair.a)), frozenset(_split_words(pair.rare))),
             lambda pair, other: True,
             "duplicate",
             _NEAR,
@@ -135,7 +135,7 @@ class PairAuthoring(AuthoringTask):
     ) -> Item[CounterfactualSpec]:
         """Return the rare item of a pair."""
         kinds = {"thing": "things", "letter": "letters", "bond": "bonds"}
-        hint = hints(tuple(kinds.values()), "pairs", self._plan.seed, number * self._plan.per_level + slot.id)
+        hint = draw_hints(tuple(kinds.values()), "pairs", self._plan.seed, number * self._plan.per_level + slot.id)
         text = self._texts.fill("write-pair", dict(zip(kinds, hint, strict=True)))
         pair = accept(parse_pair(accept(await talk.ask("writer", text, PairAnswer))))
         refuse(shelf.objection(pair.rare_prompt, pair, slot.level))

@@ -31,7 +31,7 @@ from formalimg.benchmarks.cfworld.authoring.templates import (
     RuleQuestionAnswer,
     ScoresAnswer,
     clean_fields,
-    shared_stems,
+    stem_share,
 )
 from formalimg.benchmarks.cfworld.published_groups import QUESTION_TYPES
 from formalimg.benchmarks.cfworld.spec import CF_WORLD_RULES, WEIGHTS, CounterfactualSpec, WeightedQuestion
@@ -50,14 +50,14 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def parse_questions(
-    answers: Sequence[QuestionAnswer], shows: str, most: Mapping[WrittenDimension, int] = _MOST
+    answers: Sequence[QuestionAnswer], shows: str, limits: Mapping[WrittenDimension, int] = _MOST
 ) -> tuple[WeightedQuestion, ...] | Rejection:
     """Return the questions in order, with our weights, if their number is right and each makes sense."""
     counts = Counter(answer.dimension for answer in answers)
-    for dimension, limit in most.items():
+    for dimension, limit in limits.items():
         if not 1 <= counts[dimension] <= limit:
-            wanted = "1" if limit == 1 else f"1 to {limit}"
-            return Rejection("wrong number of questions", f"{counts[dimension]} of {dimension} instead of {wanted}")
+            expected = "1" if limit == 1 else f"1 to {limit}"
+            return Rejection("wrong number of questions", f"{counts[dimension]} of {dimension} instead of {expected}")
     questions: list[WeightedQuestion] = []
     for answer in sorted(answers, key=lambda answer: [*_MOST].index(answer.dimension)):
         texts = clean_fields({"question": answer.question, "criteria": answer.criteria})
@@ -79,7 +79,7 @@ def _find_fault(question: WeightedQuestion, shows: str) -> Rejection | None:
     numbers = {float(number) for number in _NUMBER.findall(question.criteria)}
     if not {0.0, 1.0} <= numbers or max(numbers) > 1:
         return Rejection("no criteria", truncate(question.criteria, 200, 50))
-    if question.dimension == "assessment" and shared_stems(shows, question.question) < _ON_THE_POINT:
+    if question.dimension == "assessment" and stem_share(shows, question.question) < _ON_THE_POINT:
         return Rejection("question beside the point", shortened)
     return None
 

@@ -113,9 +113,9 @@ class GroupDesk:
         with exclusive_access(self._file):
             content = queue_bytes(self._file)
             lines = self._parse(content)
-            place = _find_place(lines, name)
-            stored = lines[place]
-            new = _with_decision(_with_changes(lines, place, changes or {}), choice, note)
+            index = _find_place(lines, name)
+            stored = lines[index]
+            new = _with_decision(_with_changes(lines, index, changes or {}), choice, note)
             if replace(new, problems=stored.problems) == stored:  # said again, perhaps because the answer was lost
                 return stored
             if stored.version != version:
@@ -124,9 +124,9 @@ class GroupDesk:
                     "reload to see it"
                 )
             new.kept()
-            _require_no_repetition(new, lines, place)
+            _require_no_repetition(new, lines, index)
             texts = content.splitlines()
-            texts[place] = _encode(new)
+            texts[index] = _encode_line(new)
             if queue_bytes(self._file) != content:  # by an editor, say, which asks for no lock
                 raise StaleGroupError(f"{self.path} was changed at this very moment: nothing was saved; try again")
             atomic_write_text(self._file, b"".join(text + b"\n" for text in texts).decode("utf-8"))
@@ -139,24 +139,24 @@ class GroupDesk:
 
 
 def _find_place(lines: Sequence[ReviewLine], name: str) -> int:
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         if line.group.id == name:
-            return place
+            return index
     raise UnknownGroupError(f"there is no group {name!r} in this queue")
 
 
-def _with_changes(lines: Sequence[ReviewLine], place: int, changes: Mapping[str, Any]) -> ReviewLine:
+def _with_changes(lines: Sequence[ReviewLine], index: int, changes: Mapping[str, Any]) -> ReviewLine:
     """Return a line with other fields, and with what the checker finds in them."""
-    line = lines[place]
+    line = lines[index]
     if not changes:
         return line
     unknown = next((name for name in changes if name == "id" or name not in line.shown), None)
     if unknown is not None:
         raise FormalimgError(f"{unknown!r} cannot be changed")
-    shown = {**line.shown, **changes}
-    questions = shown.pop("questions", None)
-    new = replace(line, group=CounterfactualGroup.from_fields(shown), own_questions=questions)
-    return replace(new, problems=new.objections([earlier.group for earlier in lines[:place]]))
+    fields = {**line.shown, **changes}
+    questions = fields.pop("questions", None)
+    new = replace(line, group=CounterfactualGroup.from_fields(fields), own_questions=questions)
+    return replace(new, problems=new.objections([earlier.group for earlier in lines[:index]]))
 
 
 def _with_decision(line: ReviewLine, choice: Choice | None, note: str | None) -> ReviewLine:
@@ -168,13 +168,13 @@ def _with_decision(line: ReviewLine, choice: Choice | None, note: str | None) ->
     return replace(line, decision=decision, note=line.note if note is None else note)
 
 
-def _require_no_repetition(line: ReviewLine, lines: Sequence[ReviewLine], place: int) -> None:
+def _require_no_repetition(line: ReviewLine, lines: Sequence[ReviewLine], index: int) -> None:
     """Raise if an edited group repeats one that is kept and comes before it: such a queue could not be read back."""
     if line.decision not in ("accept", "edit"):
         return
     if line.decision == "edit":
-        _require_new(line.group, [earlier.group for earlier in lines[:place] if earlier.decision in ("accept", "edit")])
-    for later in lines[place + 1 :]:
+        _require_new(line.group, [earlier.group for earlier in lines[:index] if earlier.decision in ("accept", "edit")])
+    for later in lines[index + 1 :]:
         if later.decision == "edit":
             _require_new(later.group, [line.group])
 
@@ -185,7 +185,7 @@ def _require_new(edited: CounterfactualGroup, before: Sequence[CounterfactualGro
             raise FormalimgError(f"group {edited.id} was edited, and {problem.detail}: reject or change one of them")
 
 
-def _encode(line: ReviewLine) -> bytes:
+def _encode_line(line: ReviewLine) -> bytes:
     try:
         return line.text().encode("utf-8")
     except UnicodeEncodeError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -62,11 +62,11 @@ class ReviewLine:
         missing = [name for name in ADDED if name not in line]
         if missing:
             raise FormalimgError(f"{missing[0]} is missing: leave the fields of a line as they are")
-        shown = {name: value for name, value in line.items() if name not in ADDED}
-        questions = shown.pop("questions", None)
+        fields = {name: value for name, value in line.items() if name not in ADDED}
+        questions = fields.pop("questions", None)
         if questions is None and "questions" in line:
             raise FormalimgError(_QUESTIONS_FORM)
-        group = CounterfactualGroup.from_fields(shown)
+        group = CounterfactualGroup.from_fields(fields)
         decision, note = line["decision"], line["note"]
         if not isinstance(note, str):
             raise FormalimgError("note must be text")
@@ -199,8 +199,8 @@ def groups_to_review(source: str) -> list[WrittenGroup]:
     """
     if source == CF_WORLD:
         return [WrittenGroup(group) for group in builtin_groups()]
-    place = Path(source)
-    path = place / GROUPS_FILE if place.is_dir() else place
+    folder = Path(source)
+    path = folder / GROUPS_FILE if folder.is_dir() else folder
     if not path.is_file():
         raise FormalimgError(f"there is no {path}: give a folder with {GROUPS_FILE}, such a file, or {CF_WORLD}")
     groups = read_groups(path)
@@ -210,10 +210,10 @@ def groups_to_review(source: str) -> list[WrittenGroup]:
     questions: defaultdict[str, dict[int, Any]] = defaultdict(dict)
     for item in items:
         questions[item.spec.group][item.level] = item.spec.questions
-    return [WrittenGroup(group, _own_questions(group, questions[group.id])) for group in groups]
+    return [WrittenGroup(group, _find_own_questions(group, questions[group.id])) for group in groups]
 
 
-def _own_questions(group: CounterfactualGroup, questions: Mapping[int, Any]) -> Questions:
+def _find_own_questions(group: CounterfactualGroup, questions: Mapping[int, Any]) -> Questions:
     """Return the questions of a group's items, unless they are those of the template."""
     template = {item.level: item.spec.questions for item in WrittenGroup(group).items()}
     if all(questions.get(level, template[level]) == template[level] for level in template):
@@ -333,9 +333,12 @@ def write_review(review: ReviewDecisions, folder: Path, version: str = "") -> Pa
     """Write the accepted groups, their items and `review.json`; return where the items are, None if there are none."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FormalimgError(f"{folder} already holds something: choose another folder, or empty it")
+    counts = Counter(review.decisions.values())
     report = {
         "groups": len(review.decisions),
-        **{name: list(review.decisions.values()).count(name) for name in DECISIONS},
+        "accept": counts["accept"],
+        "edit": counts["edit"],
+        "reject": counts["reject"],
         "undecided": review.undecided,
         "overruled": review.overruled,
         "notes": review.notes,

@@ -173,13 +173,13 @@ def word_stems(text: str) -> frozenset[str]:
     return frozenset(word[:_STEM] for word in _WORD.findall(text.lower()) if len(word) >= _STEM)
 
 
-def shared_stems(text: str, inside: str) -> float:
+def stem_share(text: str, inside: str) -> float:
     """Return the share of a text's stems that another text has; 1 for a text without any."""
     stems = word_stems(text)
     return len(stems & word_stems(inside)) / len(stems) if stems else 1.0
 
 
-def hints(names: Sequence[str], topic: str, seed: int, number: int) -> tuple[str, ...]:
+def draw_hints(names: Sequence[str], topic: str, seed: int, number: int) -> tuple[str, ...]:
     """Return one hint of each kind, to vary attempts; all combinations are used before one repeats."""
     kinds = read_package_toml("authoring/hints.toml")
     combinations = list(product(*(kinds[name] for name in names)))

@@ -14,7 +14,7 @@ from formalimg.benchmarks.authoring.conversation import Conversation
 from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection, accept, refuse
 from formalimg.benchmarks.authoring.task import AuthoringTask, clean_prompt
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
-from formalimg.benchmarks.formal.authoring.checks import CheckedFormula, agreement, check_formula
+from formalimg.benchmarks.formal.authoring.checks import CheckedFormula, check_formula, find_agreement
 from formalimg.benchmarks.formal.authoring.templates import (
     Assignment,
     Draft,
@@ -43,7 +43,7 @@ class FormulaAuthoring(AuthoringTask):
     @property
     def likeness(self) -> Similarity:
         """Items are the same if their formulas say the same up to names and order."""
-        return Similarity(_signature, _are_equivalent, "duplicate formula", _NEAR)
+        return Similarity(_formula_signature, _are_equivalent, "duplicate formula", _NEAR)
 
     @property
     def shapes(self) -> Mapping[str, object]:
@@ -65,11 +65,11 @@ class FormulaAuthoring(AuthoringTask):
         sound = accept(await asyncio.to_thread(check_formula, draft.formula, allowed, seed=slot.id))
         spec = FormulaSpec.of(sound.formula, sound.witness)
         for may_mend in (True, False):  # once more if the checker mends the words, since these may be wrong as well
-            notes["agreement"] = await asyncio.to_thread(agreement, words, sound.formula, self._plan.suite)
+            notes["agreement"] = await asyncio.to_thread(find_agreement, words, sound.formula, self._plan.suite)
             if notes["agreement"] == "different":
                 refuse(Rejection("words say otherwise", f"read as something else: {words}"))
             refuse(shelf.objection(words, spec, slot.level))
-            mended = accept(_mended_words(await self._ask_checker(words, sound, talk), words, may_mend))
+            mended = accept(_mend_words(await self._ask_checker(words, sound, talk), words, may_mend))
             if mended == words:
                 tags = (f"written-by:{talk.name_of('writer')}",)
                 return Item(self._plan.suite, str(slot.id), slot.level, words, spec, tags, self._plan.version)
@@ -97,7 +97,7 @@ class FormulaAuthoring(AuthoringTask):
         }
 
 
-def _mended_words(review: Review, words: str, may_mend: bool) -> str | Rejection:
+def _mend_words(review: Review, words: str, may_mend: bool) -> str | Rejection:
     """Return the words to go on with, or why there are none."""
     reason = truncate(" ".join(review.reason.split()), 250, 50) or "no reason given"
     if not review.plausible:
@@ -108,7 +108,7 @@ def _mended_words(review: Review, words: str, may_mend: bool) -> str | Rejection
     return better
 
 
-def _signature(spec: FormulaSpec) -> Hashable:
+def _formula_signature(spec: FormulaSpec) -> Hashable:
     return tuple(
         sorted(
             (atom.predicate, *(word.text for word in atom.arguments if isinstance(word, Value)))
