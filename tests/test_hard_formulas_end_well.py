@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.benchmarks.formal.authoring.checks import agreement
+from formalimg.benchmarks.formal.authoring.checks import find_agreement
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.judges.base import Grounding, LoadedImage
 from formalimg.judges.scene_judge import SceneJudge, judge_grounding
@@ -108,4 +108,4 @@ def test_a_witness_that_is_too_hard_to_check_is_none(monkeypatch: pytest.MonkeyP
         solve(EASY)
     code, _, err = formalimg("formula", "solve", "--formula", EASY)
     assert (code, err.count("\n")) == (2, 1)
-    assert agreement("A cup is to the left of a pen.", parse(EASY), "knolling") == "undecided"
+    assert find_agreement("A cup is to the left of a pen.", parse(EASY), "knolling") == "undecided"

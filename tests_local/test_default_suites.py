@@ -9,8 +9,8 @@ import pytest
 
 from formalimg import load
 from formalimg.benchmarks.conceptmix.generation import ConceptRecipe, generate_concept_items
-from formalimg.benchmarks.formal.census import count_contents
 from formalimg.benchmarks.formal.synthesis.generator import ItemSlot, Recipe, make_item, make_items
+from formalimg.benchmarks.formal.texts import count_contents
 from formalimg.benchmarks.loader import instruction_digest
 from formalimg.logic.verification import verify
 from formalimg.scenes.solver.margin import keeps_margin

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from formalimg import load
-from formalimg.benchmarks.filed_items import _listed_tags
+from formalimg.benchmarks.filed_items import _read_listed_tags
 from formalimg.benchmarks.items_file import read_lines
 from formalimg.benchmarks.loader import DigestError, instruction_digest, load_default, open_items
 from formalimg.benchmarks.record import ItemFindings
@@ -84,7 +84,7 @@ def test_opening_parses_no_line_and_counts_tags_once(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_tags_are_those_at_the_end_of_a_line(line: bytes, tags: bytes) -> None:
-    assert _listed_tags(line) == tags
+    assert _read_listed_tags(line) == tags
 
 
 PULLED = {"free-prompts", "questions", "geneval", "geneval2", "t2i-compbench", "drawbench"}

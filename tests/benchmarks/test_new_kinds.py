@@ -99,7 +99,7 @@ def items(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     module.BENCHMARKS = (new,)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(registry.FOLDERS, "brightness", ("brightness",))
-    registry._load.cache_clear()
+    registry._load_folder.cache_clear()
     made = [Item("brightness", str(mean), 1, f"brightness {mean}", Brightness(mean)) for mean in (30, 220)]
     return write_items(made, tmp_path / "items")
 

@@ -9,8 +9,14 @@ import pytest
 
 from formalimg.api import run
 from formalimg.benchmarks.download.source import PullError
-from formalimg.benchmarks.download.source_text import read_text
-from formalimg.benchmarks.download.texts import has_texts, pull_texts, pulled_texts, text_source, texts_folder
+from formalimg.benchmarks.download.texts import (
+    has_texts,
+    pull_texts,
+    pulled_texts,
+    read_text,
+    text_source,
+    texts_folder,
+)
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.prompts import Prompt, load_prompts
 from formalimg.reports.comparison import compare

@@ -82,7 +82,7 @@ def register(new: Benchmark, monkeypatch: pytest.MonkeyPatch) -> None:
     module.BENCHMARKS = (new,)  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(registry.FOLDERS, "mine", (new.name,))
-    registry._load.cache_clear()
+    registry._load_folder.cache_clear()
 
 
 def test_a_new_suite_of_a_known_kind(mine: Benchmark, tmp_path: Path) -> None:

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.benchmarks.formal.census import count_contents, pattern_of
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.formal.synthesis import generator
 from formalimg.benchmarks.formal.synthesis.generator import VERSION, Recipe, SynthesisError, make_items
 from formalimg.benchmarks.formal.synthesis.geometry import find_redundant
 from formalimg.benchmarks.formal.synthesis.knolling import draw_knolling
 from formalimg.benchmarks.formal.synthesis.natural import draw_natural, is_possible_together
+from formalimg.benchmarks.formal.texts import count_contents, pattern_of
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import instruction_digest, load
 from formalimg.language.equivalence import is_equivalent_as_written

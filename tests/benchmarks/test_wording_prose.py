@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from formalimg.benchmarks.formal.authoring.checks import agreement
+from formalimg.benchmarks.formal.authoring.checks import find_agreement
 from formalimg.benchmarks.loader import load
 from formalimg.language.equivalence import is_equivalent_as_written
 from formalimg.language.lexicon import WordingError, lexicon
@@ -223,7 +223,7 @@ def test_the_second_reader_never_contradicts_the_first(suite: str) -> None:
         except WordingError:
             continue
         read += 1
-        assert agreement(prompt, found, suite) == "same", prompt
+        assert find_agreement(prompt, found, suite) == "same", prompt
         assert is_equivalent_as_written(found, parse_prompt(prompt, suite)), prompt
     assert read > len(prompts) / 6
 
@@ -235,7 +235,7 @@ def test_published_prompts_are_read_as_their_formulas_or_not_at_all() -> None:
     found: dict[str, list[str]] = {}
     for path in paths:
         data = json.loads(path.read_text(encoding="utf-8"))
-        verdict = agreement(data["prompt"], parse(data["dsl"]), path.parent.name)
+        verdict = find_agreement(data["prompt"], parse(data["dsl"]), path.parent.name)
         found.setdefault(verdict, []).append(f"{path.parent.name}/{path.stem}")
     assert {*found} == {"same", "not understood"}, found
     assert len(found["same"]) >= READ_OF_PUBLISHED
@@ -247,9 +247,9 @@ def test_a_slip_in_a_published_prompt_is_noticed() -> None:
     for path in sorted(FOLDER.glob("*/*.json"))[:: tries(4, 1)]:
         data = json.loads(path.read_text(encoding="utf-8"))
         suite, formula, prompt = path.parent.name, parse(data["dsl"]), data["prompt"]
-        if "to the left of" in prompt and agreement(prompt, formula, suite) == "same":
+        if "to the left of" in prompt and find_agreement(prompt, formula, suite) == "same":
             slip = prompt.replace("to the left of", "to the right of", 1)
-            assert agreement(slip, formula, suite) == "different", path.stem
+            assert find_agreement(slip, formula, suite) == "different", path.stem
             noticed += 1
     if not noticed:
         pytest.skip(f"the published sample is not at {FOLDER}")

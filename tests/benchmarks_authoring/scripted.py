@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from formalimg.benchmarks.formal.authoring.answers import Draft
-from formalimg.benchmarks.formal.authoring.templates import Assignment
+from formalimg.benchmarks.formal.authoring.templates import Assignment, Draft
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.formal.synthesis.generator import Recipe, make_items
 from formalimg.language.lexicon import WordingError

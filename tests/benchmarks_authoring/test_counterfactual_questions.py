@@ -12,8 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from formalimg.benchmarks.authoring.engine import author_suite
-from formalimg.benchmarks.authoring.estimate import estimate_authoring
+from formalimg.benchmarks.authoring.engine import author_suite, estimate_authoring
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices
 from formalimg.benchmarks.cfworld.items import items_of_groups, rule_items

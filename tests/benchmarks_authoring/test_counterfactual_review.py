@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from formalimg.benchmarks.cfworld.authoring.groups import WrittenGroup, read_groups
-from formalimg.benchmarks.cfworld.authoring.review_decisions import read_review, write_review
-from formalimg.benchmarks.cfworld.authoring.review_queue import queue_lines
+from formalimg.benchmarks.cfworld.authoring.group_task import WrittenGroup, read_groups
+from formalimg.benchmarks.cfworld.authoring.review_queue import queue_lines, read_review, write_review
 from formalimg.benchmarks.cfworld.group_checks import check_groups
 from formalimg.benchmarks.loader import load
 from formalimg.cli.review import review_app

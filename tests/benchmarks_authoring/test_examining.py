@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.benchmarks.authoring.outcomes import Rejection
-from formalimg.benchmarks.formal.authoring.checks import CheckedFormula, agreement, check_formula
+from formalimg.benchmarks.formal.authoring.checks import CheckedFormula, check_formula, find_agreement
 from formalimg.benchmarks.formal.authoring.templates import Assignment, FormulaTemplates
 from formalimg.benchmarks.loader import load
 from formalimg.language.ontology.plausibility import find_implausible
@@ -152,7 +152,7 @@ def test_the_examples_in_our_prompts_pass_our_own_check(suite: str) -> None:
         )
         found = check_formula(formula, offer)
         assert isinstance(found, CheckedFormula), (formula, found)
-        assert agreement(prompt, found.formula, suite) != "different"
+        assert find_agreement(prompt, found.formula, suite) != "different"
         used = {name for name in offer.predicates if f"({name} " in formula}
         assert used == set(offer.predicates)
 

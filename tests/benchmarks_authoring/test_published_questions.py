@@ -13,7 +13,7 @@ import pytest
 from formalimg.benchmarks.authoring.engine import author_suite
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices
-from formalimg.benchmarks.cfworld.authoring.question_requests import ListedQuestions
+from formalimg.benchmarks.cfworld.authoring.question_task import ListedQuestions
 from formalimg.benchmarks.cfworld.items import items_of_groups, rule_items
 from formalimg.benchmarks.download.texts import pull_texts
 from formalimg.errors import FormalimgError

@@ -17,10 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from formalimg.benchmarks.authoring.reviewing import StaleGroupError
-from formalimg.benchmarks.cfworld.authoring.groups import WrittenGroup
-from formalimg.benchmarks.cfworld.authoring.review_decisions import read_review
+from formalimg.benchmarks.cfworld.authoring.group_task import WrittenGroup
 from formalimg.benchmarks.cfworld.authoring.review_desk import GroupDesk, exclusive_access
-from formalimg.benchmarks.cfworld.authoring.review_queue import digest_of, queue_lines
+from formalimg.benchmarks.cfworld.authoring.review_queue import digest_of, queue_lines, read_review
 from formalimg.benchmarks.cfworld.items import builtin_groups
 from formalimg.errors import FormalimgError
 from tests.support.sizes import only_in_full

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from formalimg.benchmarks.cfworld.calibration import calibrate_gate
-from formalimg.benchmarks.cfworld.human_scores import study_human_scores
+from formalimg.benchmarks.cfworld.score_studies import study_human_scores
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rating_files import load_label_file, load_score_file, read_votes
 from formalimg.human_eval.protocol import AnswerValue, RatingStep

@@ -10,8 +10,7 @@ from statistics import mean
 
 import pytest
 
-from formalimg.benchmarks.cfworld.calibration import calibrate_gate
-from formalimg.benchmarks.cfworld.calibration_tables import calibration_text
+from formalimg.benchmarks.cfworld.calibration import calibrate_gate, calibration_text
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.agreement.rating_files import Rating
 from formalimg.human_eval.agreement.thresholds import FOLDS, LabelledScore, best_threshold, cross_validate

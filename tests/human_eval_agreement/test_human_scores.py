@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from formalimg.benchmarks.cfworld.human_scores import study_human_scores
+from formalimg.benchmarks.cfworld.score_studies import study_human_scores
 from formalimg.benchmarks.cfworld.scores import ScoreProfile
 from formalimg.benchmarks.cfworld.spec import Dimension
 from formalimg.cli.agree import agree_command

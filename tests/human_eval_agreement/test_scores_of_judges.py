@@ -12,7 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from formalimg.benchmarks.cfworld.judge_scores import compare_scores
+from formalimg.benchmarks.cfworld.score_studies import compare_scores
 from formalimg.benchmarks.cfworld.spec import Dimension
 from formalimg.cli.agree import agree_command
 from formalimg.errors import FormalimgError

@@ -14,8 +14,8 @@ import pytest
 from PIL import Image
 
 from formalimg.api import run
+from formalimg.benchmarks.cfworld.items import pair_spec
 from formalimg.benchmarks.cfworld.published_judge import PublishedScoreJudge
-from formalimg.benchmarks.cfworld.questions import pair_spec
 from formalimg.benchmarks.conceptmix.judge import PublishedQuestionJudge
 from formalimg.benchmarks.formal.published_judge import PublishedClauseJudge, PublishedSceneJudge
 from formalimg.benchmarks.formal.spec import FormulaSpec

@@ -16,7 +16,7 @@ import pytest
 from formalimg.benchmarks.cfworld.published_judge import PublishedScoreJudge
 from formalimg.benchmarks.cfworld.scores import rescore
 from formalimg.benchmarks.conceptmix.judge import PublishedQuestionJudge
-from formalimg.benchmarks.formal.evaluator import hoist, judge_objects, plain_scene
+from formalimg.benchmarks.formal.evaluator import hoist_conjuncts, judge_objects, plain_scene
 from formalimg.benchmarks.formal.published_judge import PublishedClauseJudge, PublishedSceneJudge
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.logic.parser import parse
@@ -107,7 +107,7 @@ def test_hoisting_is_that_of_the_published_code() -> None:
     texts = [knolling_formula(chance) for _ in range(CASES)]
     for text in texts:
         if "iff" not in text:
-            assert official.nested(str(hoist(parse(text)))) == official.hoisted(official.nested(text)), text
+            assert official.nested(str(hoist_conjuncts(parse(text)))) == official.hoisted(official.nested(text)), text
 
 
 def test_published_formulas_are_hoisted_as_published_and_keep_their_truth() -> None:

@@ -18,7 +18,7 @@ import pytest
 from openai import OpenAI
 from PIL import Image
 
-from formalimg.benchmarks.cfworld.questions import pair_spec
+from formalimg.benchmarks.cfworld.items import pair_spec
 from formalimg.benchmarks.conditions import Condition, StyleText
 from formalimg.benchmarks.download.texts import pull_texts, texts_folder
 from formalimg.benchmarks.formal.spec import FormulaSpec

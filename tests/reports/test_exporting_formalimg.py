@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from formalimg import FormalimgError, load
-from formalimg.benchmarks.formal.published_verdicts import read_verdict_files
+from formalimg.benchmarks.formal.export import read_verdict_files
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.items_file import write_items
 from formalimg.drawing.icon_scene import layout_png

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from formalimg.benchmarks.cfworld.calibration import GateCalibration, calibrate_gate
-from formalimg.benchmarks.cfworld.human_scores import study_human_scores
+from formalimg.benchmarks.cfworld.score_studies import study_human_scores
 from formalimg.benchmarks.conceptmix.captions.files import CategoryCounts
 from formalimg.benchmarks.conceptmix.captions.study import CaptionStudy, study_captions
 from formalimg.benchmarks.conceptmix.spec import Category

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from formalimg.benchmarks.cfworld.judge_scores import compare_scores
+from formalimg.benchmarks.cfworld.score_studies import compare_scores
 from formalimg.judges.base import LoadedImage
 from formalimg.reports.comparison import compare
 from formalimg.reports.figures.runs import comparison_figures

@@ -9,17 +9,18 @@ from typing import Any, TypeAlias
 
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
 from formalimg.benchmarks.cfworld import judge as score_judge
-from formalimg.benchmarks.cfworld.authoring.answers import (
+from formalimg.benchmarks.cfworld.authoring.choices import Law, named_outcomes
+from formalimg.benchmarks.cfworld.authoring.description_task import apply_description
+from formalimg.benchmarks.cfworld.authoring.group_task import parse_group
+from formalimg.benchmarks.cfworld.authoring.pair_task import parse_pair
+from formalimg.benchmarks.cfworld.authoring.question_task import parse_questions
+from formalimg.benchmarks.cfworld.authoring.templates import (
     DescriptionAnswer,
     GroupAnswer,
     PairAnswer,
     QuestionAnswer,
     ScoresAnswer,
 )
-from formalimg.benchmarks.cfworld.authoring.choices import Law, named_outcomes
-from formalimg.benchmarks.cfworld.authoring.description_task import apply_description
-from formalimg.benchmarks.cfworld.authoring.group_task import parse_group, parse_questions
-from formalimg.benchmarks.cfworld.authoring.pair_task import parse_pair
 from formalimg.benchmarks.cfworld.items import builtin_groups, items_of_groups
 from formalimg.benchmarks.conceptmix.authoring.checks import check_caption, check_questions, complete_binding_from
 from formalimg.benchmarks.conceptmix.authoring.templates import (

@@ -11,9 +11,9 @@ import pytest
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
-from formalimg.benchmarks.cfworld.authoring.groups import read_groups
-from formalimg.benchmarks.cfworld.authoring.review_decisions import read_review
+from formalimg.benchmarks.cfworld.authoring.group_task import read_groups
 from formalimg.benchmarks.cfworld.authoring.review_desk import GroupDesk
+from formalimg.benchmarks.cfworld.authoring.review_queue import read_review
 from formalimg.cli.review import review_app
 from tests.web.review_queues import FINE, OURS, OWN, harmful_group, queue_of, reviewer, spoilt_group
 from tests.web.sites import HARM

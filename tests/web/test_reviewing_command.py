@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from formalimg.benchmarks.cfworld.authoring.review_decisions import read_review
 from formalimg.benchmarks.cfworld.authoring.review_desk import GroupDesk
+from formalimg.benchmarks.cfworld.authoring.review_queue import read_review
 from formalimg.cli.review import review_app
 from formalimg.errors import FormalimgError
 from tests.web.review_queues import OURS, queue_of

@@ -41,7 +41,7 @@ _LARGE = 1_000_000
 """Files of so many bytes are remembered once they are checked: smaller ones are checked at once anyway."""
 
 
-def _checksum(line: bytes) -> int:
+def _line_checksum(line: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(line, digest_size=8).digest(), "little")
 
 
@@ -62,7 +62,7 @@ class LineRecords(ItemRecords):
 
     def add(self, line: bytes, state: int = _UNCHECKED) -> int:
         """Add the next line; return its number, from 0."""
-        return self.add_place(len(line), _checksum(line), state)
+        return self.add_place(len(line), _line_checksum(line), state)
 
     def add_place(self, length: int, checksum: int, state: int) -> int:
         """Add the next line, by its length and checksum; return its number, from 0."""
@@ -78,7 +78,7 @@ class LineRecords(ItemRecords):
         with self._reading:
             self._file.seek(self._starts[number])
             line = self._file.read(self._lengths[number])
-        if _checksum(line) != self._checksums[number]:
+        if _line_checksum(line) != self._checksums[number]:
             raise FormalimgError(f"{self._name} was changed while it was in use: start again with the file as it is")
         return line.removesuffix(b"\n")
 
@@ -175,10 +175,10 @@ def open_items_file(path: Path, suite: str, findings: ItemFindings) -> list[Item
     for number, line in numbered_lines(path, findings):
         digest.update(line)
         head = read_head(line, f"{path}, line {number}", suite, findings)
-        place = records.add(line)
+        number_in_file = records.add(line)
         if head is not None and ids.add(head.id, head.tags, path, number):
             tags = tuple(map(intern, head.tags))
-            items.append(FiledItem.of(records, place, suite, head.id, head.level, tags, intern(head.version)))
+            items.append(FiledItem.of(records, number_in_file, suite, head.id, head.level, tags, intern(head.version)))
     if records.checked_file and records.checked_file.digest != digest.hexdigest():
         records.checked_file = None  # it was changed meanwhile
     return in_order(items)
@@ -224,7 +224,7 @@ def open_known_lines(data: bytes, suite: str) -> list[Item[Any]]:
         head = _HEAD.match(line)
         assert head is not None, "what we ship was written by `write_items`"
         version, id_, level = head.groups()
-        listed = _listed_tags(line)
+        listed = _read_listed_tags(line)
         tags = seen_tags.get(listed)
         if tags is None:
             tags = seen_tags[listed] = tuple(map(intern, json.loads(listed)))
@@ -232,7 +232,7 @@ def open_known_lines(data: bytes, suite: str) -> list[Item[Any]]:
     return items
 
 
-def _listed_tags(line: bytes) -> bytes:
+def _read_listed_tags(line: bytes) -> bytes:
     """Return the list of tags at the end of a line that `encode_item` wrote, as JSON; empty if it has none."""
     if not line.endswith(b'"]}'):
         return b""
@@ -251,6 +251,6 @@ def require_valid(items: Iterable[Item[Any]]) -> None:
             records.check(item.number, findings)
             checked.setdefault(records, []).append(item)
     findings.raise_any()
-    for records, own in checked.items():
-        if records.checked_file and len(own) == len(records) and records.state != _UNCHECKED:
-            records.checked_file.remember(own, records)
+    for records, file_items in checked.items():
+        if records.checked_file and len(file_items) == len(records) and records.state != _UNCHECKED:
+            records.checked_file.remember(file_items, records)

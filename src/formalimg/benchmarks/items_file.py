@@ -103,8 +103,8 @@ class FiledItem(Item[Any]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Item):
             return NotImplemented
-        own = self.suite, self.id, self.level, self.tags, self.version
-        if own != (other.suite, other.id, other.level, other.tags, other.version):
+        values = self.suite, self.id, self.level, self.tags, self.version
+        if values != (other.suite, other.id, other.level, other.tags, other.version):
             return False
         return bool(self.prompt == other.prompt and self.spec == other.spec)
 
@@ -243,7 +243,7 @@ def write_items(items: Iterable[Item[Any]], folder: str | Path) -> Path:
     Raises:
         ItemsError: if the items would not read back: two suites, a duplicate id, a level that is not K, and so on.
     """
-    lines = _checked_lines(in_order(items))
+    lines = _check_lines(in_order(items))
     if not lines:
         raise ItemsError(["there are no items to write"])
     path = Path(folder) / ITEMS_FILE
@@ -304,7 +304,7 @@ def read_head(line: bytes, where: str, suite: str, findings: ItemFindings) -> It
     return ItemHead(record, name, level, prompt, tags, version)
 
 
-def _checked_lines(items: list[Item[Any]]) -> list[bytes]:
+def _check_lines(items: list[Item[Any]]) -> list[bytes]:
     """Return the lines of the items; raise what our own reader would find wrong with them."""
     findings = ItemFindings()
     suite = items[0].suite if items else ""
@@ -314,17 +314,17 @@ def _checked_lines(items: list[Item[Any]]) -> list[bytes]:
     ids: set[str] = set()
     kinds = _IdKinds()
     for item in items:
-        where = f"{item.suite} item {item.id}"
+        location = f"{item.suite} item {item.id}"
         if item.id in ids or not kinds.fits(item.id, item.tags):
-            findings.add(where, "an id must be there only once, and ids must be all numbers or all names")
+            findings.add(location, "an id must be there only once, and ids must be all numbers or all names")
         ids.add(item.id)
         try:
             lines.append(encode_item(item).encode("utf-8", "surrogatepass") + b"\n")
         except (TypeError, ValueError) as error:
-            raise ItemsError([f"{where}: cannot be written as JSON: {error}"]) from error
-        read_back = read_line(lines[-1], where, suite, findings)
+            raise ItemsError([f"{location}: cannot be written as JSON: {error}"]) from error
+        read_back = read_line(lines[-1], location, suite, findings)
         if read_back is not None and read_back != item:
-            findings.add(where, "would not read back as it is: check the types of its fields")
+            findings.add(location, "would not read back as it is: check the types of its fields")
     findings.raise_any()
     return lines
 

@@ -83,40 +83,40 @@ def _read_items(
     read_default: Callable[[str, str], list[Item[Any]]],
     read_file: Callable[[Path, str, ItemFindings], list[Item[Any]]],
 ) -> LoadedItems:
-    known = get_suite(suite)
+    benchmark = get_suite(suite)
     if path is None:
         return LoadedItems(read_default(suite, ""))
     if str(path).startswith("@"):
         return LoadedItems(read_default(suite, str(path)[1:]))
     findings = ItemFindings()
-    place = Path(path)
+    items_path = Path(path)
     origin = ""
-    if lines := _items_file(place, other_lines=known.published_lines):
+    if lines := _items_file(items_path, other_lines=benchmark.published_lines):
         items = read_file(lines, suite, findings)
-    elif place.exists():
-        items = known.read_published(place, findings)
-        origin = "authors" if known.source else ""  # of other suites, such files are the user's own
+    elif items_path.exists():
+        items = benchmark.read_published(items_path, findings)
+        origin = "authors" if benchmark.source else ""  # of other suites, such files are the user's own
     else:
-        raise FormalimgError(f"there is nothing at {place}: check the path")
+        raise FormalimgError(f"there is nothing at {items_path}: check the path")
     findings.raise_any()
     if not items and findings.skipped:
-        raise ItemsError([f"{each.where}: {each.why}" for each in findings.skipped])
+        raise ItemsError([f"{record.where}: {record.why}" for record in findings.skipped])
     if not items:
         raise FormalimgError(f"{path} holds no items of {suite}: give the folder with its items")
     return LoadedItems(in_order(items), tuple(findings.skipped), tuple(findings.repairs), origin)
 
 
-def _items_file(place: Path, *, other_lines: bool) -> Path | None:
+def _items_file(path: Path, *, other_lines: bool) -> Path | None:
     """Return the items file that a path means; None if it means published files."""
-    if place.suffix == ".jsonl":
-        if not place.is_file():
-            raise FormalimgError(f"there is no file {place}: check the path")
-        return None if other_lines and not _begins_with_item(place) else place
-    inside = place / ITEMS_FILE
+    if path.suffix == ".jsonl":
+        if not path.is_file():
+            raise FormalimgError(f"there is no file {path}: check the path")
+        return None if other_lines and not _begins_with_item(path) else path
+    inside = path / ITEMS_FILE
     if not inside.is_file() or (other_lines and not _begins_with_item(inside)):
         return None
-    if (place / "benchmarks").is_dir():
-        raise FormalimgError(f"{place} holds both {ITEMS_FILE} and benchmarks: give the one you mean")
+    if (path / "benchmarks").is_dir():
+        raise FormalimgError(f"{path} holds both {ITEMS_FILE} and benchmarks: give the one you mean")
     return inside
 
 
@@ -155,8 +155,8 @@ def open_default(suite: str, version: str = "") -> list[Item[Any]]:
 
 
 def _default_data(suite: str, version: str) -> bytes:
-    known = _digests()["files"]
-    if suite not in known:
+    digests = _read_digests()["files"]
+    if suite not in digests:
         get_suite(suite)  # which refuses what is none
         from formalimg.benchmarks.download.source import sources_of  # here, because most items ship
 
@@ -165,9 +165,9 @@ def _default_data(suite: str, version: str) -> bytes:
         raise FormalimgError(
             f"no items of {suite} ship with formalimg: give the path of its items (`run --items`){pulled}"
         )
-    name = f"{suite}@{version}" if f"{suite}@{version}" in known else suite
+    name = f"{suite}@{version}" if f"{suite}@{version}" in digests else suite
     data = (_default_items() / f"{name}.jsonl.gz").read_bytes()
-    if f"sha256:{hashlib.sha256(data).hexdigest()}" != known[name]:
+    if f"sha256:{hashlib.sha256(data).hexdigest()}" != digests[name]:
         raise DigestError(f"the items of {suite} that came with formalimg are damaged: install it again")
     return gzip.decompress(data)
 
@@ -175,7 +175,7 @@ def _default_data(suite: str, version: str) -> bytes:
 @cache
 def shipped_versions(suite: str) -> tuple[str, ...]:
     """Return the versions of the items of a suite that ship with formalimg, the newest last; none if none do."""
-    if suite not in _digests()["files"]:
+    if suite not in _read_digests()["files"]:
         return ()
     with (_default_items() / f"{suite}.jsonl.gz").open("rb") as packed, gzip.open(packed) as lines:
         first = open_known_lines(lines.readline(), suite)[0]  # all have the same version
@@ -183,7 +183,7 @@ def shipped_versions(suite: str) -> tuple[str, ...]:
 
 
 def _earlier_versions(suite: str) -> list[str]:
-    return sorted(key.partition("@")[2] for key in _digests()["files"] if key.startswith(f"{suite}@"))
+    return sorted(key.partition("@")[2] for key in _read_digests()["files"] if key.startswith(f"{suite}@"))
 
 
 def _require_version(suite: str, version: str, newest: str) -> None:
@@ -191,7 +191,7 @@ def _require_version(suite: str, version: str, newest: str) -> None:
         earlier = _earlier_versions(suite)
         raise FormalimgError(
             f"the items of {suite} that ship with formalimg have no version {version}: "
-            f"give {' or '.join(f'@{each}' for each in (*earlier, newest))}"
+            f"give {' or '.join(f'@{number}' for number in (*earlier, newest))}"
         )
 
 
@@ -224,13 +224,13 @@ def instruction_digest(items: Sequence[Item[Any]]) -> str:
 
 def default_digest(suite: str, version: str = "") -> str:
     """Return the `instruction_digest` of the default items of a suite, without loading them; empty if it has none."""
-    known = _digests()["instructions"]
-    return known.get(f"{suite}@{version}", known.get(suite, ""))
+    digests = _read_digests()["instructions"]
+    return digests.get(f"{suite}@{version}", digests.get(suite, ""))
 
 
 def _default_items() -> Traversable:
     return files("formalimg.benchmarks") / "default_items"
 
 
-def _digests() -> dict[str, dict[str, str]]:
+def _read_digests() -> dict[str, dict[str, str]]:
     return tomllib.loads((_default_items() / "digests.toml").read_text(encoding="utf-8"))

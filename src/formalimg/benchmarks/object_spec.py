@@ -49,7 +49,7 @@ class ObjectSpec:
     @property
     def object_classes(self) -> tuple[str, ...]:
         """The classes to look for, each once."""
-        included, excluded = (one.label for one in self.include), (one.label for one in self.exclude)
+        included, excluded = (entry.label for entry in self.include), (entry.label for entry in self.exclude)
         return tuple(dict.fromkeys((*included, *excluded)))
 
     @property
@@ -60,21 +60,21 @@ class ObjectSpec:
     @property
     def stated_relations(self) -> list[str]:
         """The relations between objects."""
-        return [one.relation for one in self.include if one.relation]
+        return [entry.relation for entry in self.include if entry.relation]
 
     def to_metadata(self) -> dict[str, Any]:
         """Return the spec as the fields of a published line, without the prompt."""
         include = []
-        for one in self.include:
-            entry: dict[str, Any] = {"class": one.label, "count": one.count}
-            if one.color:
-                entry["color"] = one.color
-            if one.target is not None:
-                entry["position"] = [one.relation, one.target]
+        for included in self.include:
+            entry: dict[str, Any] = {"class": included.label, "count": included.count}
+            if included.color:
+                entry["color"] = included.color
+            if included.target is not None:
+                entry["position"] = [included.relation, included.target]
             include.append(entry)
         fields: dict[str, Any] = {"tag": self.tag, "include": include}
         if self.exclude:
-            fields["exclude"] = [{"class": one.label, "count": one.count} for one in self.exclude]
+            fields["exclude"] = [{"class": excluded.label, "count": excluded.count} for excluded in self.exclude]
         return fields
 
 
@@ -103,12 +103,12 @@ def translate(spec: ObjectSpec) -> tuple[TranslatedClause, ...]:
     - What is excluded otherwise is `at-most`.
     - An object that others are placed by has no clause of its own, where theirs says that it is there.
     """
-    implied = {one.target for one in spec.include if one.target is not None}
-    exact = [_exact_number(one, spec.exclude) for one in spec.include]
+    implied = {included.target for included in spec.include if included.target is not None}
+    exact = [_exact_number(included, spec.exclude) for included in spec.include]
     clauses = [
-        _clause(spec, place, exact=exact[place] is not None)
-        for place, one in enumerate(spec.include)
-        if place not in implied or one.count > 1 or exact[place] is not None
+        _build_clause(spec, index, exact=exact[index] is not None)
+        for index, included in enumerate(spec.include)
+        if index not in implied or included.count > 1 or exact[index] is not None
     ]
     for absent in spec.exclude:
         if absent not in exact:
@@ -123,35 +123,43 @@ def to_formula(spec: ObjectSpec) -> Formula:
     return clauses[0].formula if len(clauses) == 1 else parse(f"(and {' '.join(clause.text for clause in clauses)})")
 
 
-def _exact_number(asked: IncludedObjects, exclude: tuple[ExcludedObjects, ...]) -> ExcludedObjects | None:
+def _exact_number(required: IncludedObjects, exclude: tuple[ExcludedObjects, ...]) -> ExcludedObjects | None:
     """Return what is excluded so that the number is exact: one more of the same class, whatever its looks."""
-    if asked.color or asked.relation:
+    if required.color or required.relation:
         return None
-    return next((one for one in exclude if (one.label, one.count) == (asked.label, asked.count + 1)), None)
+    return next(
+        (excluded for excluded in exclude if (excluded.label, excluded.count) == (required.label, required.count + 1)),
+        None,
+    )
 
 
-def _clause(spec: ObjectSpec, place: int, *, exact: bool) -> TranslatedClause:
-    asked = spec.include[place]
-    how = f"exactly {asked.count}" if exact else "exists" if asked.count == 1 else f"at-least {asked.count}"
-    about: tuple[str, ...] = (asked.label,)
-    kind = "count" if exact or asked.count > 1 else "object"
-    if asked.color:
-        kind, about = "attribute", (asked.color, asked.label)
-    if asked.target is not None:
-        kind, about = "relation", (asked.relation, asked.label, spec.include[asked.target].label)
-    return TranslatedClause(f"({how} ?x {_all_of(_said(spec, place, 'x'))})", kind, about)
+def _build_clause(spec: ObjectSpec, index: int, *, exact: bool) -> TranslatedClause:
+    required = spec.include[index]
+    quantifier = (
+        f"exactly {required.count}" if exact else "exists" if required.count == 1 else f"at-least {required.count}"
+    )
+    words: tuple[str, ...] = (required.label,)
+    kind = "count" if exact or required.count > 1 else "object"
+    if required.color:
+        kind, words = "attribute", (required.color, required.label)
+    if required.target is not None:
+        kind, words = "relation", (required.relation, required.label, spec.include[required.target].label)
+    return TranslatedClause(f"({quantifier} ?x {_all_of(_build_conjuncts(spec, index, 'x'))})", kind, words)
 
 
-def _said(spec: ObjectSpec, place: int, name: str) -> list[str]:
+def _build_conjuncts(spec: ObjectSpec, index: int, name: str) -> list[str]:
     """Return what is said of one object, which the variable `name` stands for."""
-    asked = spec.include[place]
-    parts = [f"(Is ?{name} '{asked.label}')"]
-    if asked.color:
-        parts.append(f"(Has ?{name} '{asked.color}')")
-    if asked.target is not None:
-        other = f"{name}{asked.target}"  # it grows from target to target, so that no name is there twice
-        target = [*_said(spec, asked.target, other), f"({_PREDICATES[asked.relation]} ?{name} ?{other})"]
-        parts.append(f"(exists ?{other} {_all_of(target)})")
+    required = spec.include[index]
+    parts = [f"(Is ?{name} '{required.label}')"]
+    if required.color:
+        parts.append(f"(Has ?{name} '{required.color}')")
+    if required.target is not None:
+        target_name = f"{name}{required.target}"  # it grows from target to target, so that no name is there twice
+        target = [
+            *_build_conjuncts(spec, required.target, target_name),
+            f"({_PREDICATES[required.relation]} ?{name} ?{target_name})",
+        ]
+        parts.append(f"(exists ?{target_name} {_all_of(target)})")
     return parts
 
 

@@ -154,8 +154,8 @@ def ordered_tags(found: Iterable[str]) -> tuple[str, ...]:
 def count_odd(tags: Iterable[Iterable[str]], skipped: int = 0) -> dict[str, int]:
     """Return how many items have each tag of odd records, given the tags of each, and how many were skipped."""
     counts: Counter[str] = Counter()
-    for each, count in Counter(map(tuple, tags)).items():  # thousands of items have a few different sets of tags
-        counts.update(dict.fromkeys(odd_tags(each), count))
+    for tag_set, count in Counter(map(tuple, tags)).items():  # thousands of items have a few different sets of tags
+        counts.update(dict.fromkeys(odd_tags(tag_set), count))
     return {**{tag: counts[tag] for tag in ODD_TAGS if counts[tag]}, **({SKIPPED: skipped} if skipped else {})}
 
 
@@ -173,7 +173,7 @@ def odd_lines(items: Iterable[Item[Any]], skipped: Sequence[SkippedRecord] = ())
     lines = [f"{tag} {len(ids[tag])} ({ODD_TAGS[tag]}): {', '.join(ids[tag])}" for tag in ODD_TAGS if tag in ids]
     if skipped:
         lines.append(f"{SKIPPED} {len(skipped)} (no item could be made of it):")
-        lines += [f"  {each.where}: {each.why}" for each in skipped]
+        lines += [f"  {record.where}: {record.why}" for record in skipped]
     return lines
 
 

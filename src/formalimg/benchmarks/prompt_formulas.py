@@ -61,7 +61,7 @@ class _SentenceReading(NamedTuple):
 
 
 def _read_sentences(prompt: str, nouns: Collection[str] | None) -> _SentenceReading:
-    why = WordingError("no suite has an English")
+    reason = WordingError("no suite has an English")
     vocabularies = dict.fromkeys(suite(name).vocabulary for name in suite_names() if suite(name).vocabulary)
     # The words for natural scenes come first: these are about any image, and not about drawings of things.
     for vocabulary in reversed(vocabularies):
@@ -69,26 +69,26 @@ def _read_sentences(prompt: str, nouns: Collection[str] | None) -> _SentenceRead
             formula, is_own = understand(prompt, vocabulary, _classes_of(prompt, vocabulary, nouns))
             complexity(formula)
         except WordingError as error:
-            why = error
+            reason = error
         except FormalimgError as error:  # a formula that is read, but that nobody can judge by
-            why = WordingError(truncate(str(error), 100, 40))
+            reason = WordingError(truncate(str(error), 100, 40))
         else:
             return _SentenceReading(QuestionSpec(formula=FormulaSpec.of(formula), vocabulary=vocabulary), is_own)
-    return _SentenceReading(why)
+    return _SentenceReading(reason)
 
 
 def _read_freely(prompt: str, nouns: Collection[str] | None) -> QuestionSpec | WordingError:
     """Return what is read of a prompt in free English; the words left over become questions."""
     classes = tuple(sorted(set(nouns or ()) - set(load_vocabulary(_FREE).words["class"])))
     try:
-        found = read_free_english(prompt, _FREE, classes, any_noun=nouns is not None, looked_for=nouns or ())
-        complexity(found.formula)
+        reading = read_free_english(prompt, _FREE, classes, any_noun=nouns is not None, looked_for=nouns or ())
+        complexity(reading.formula)
     except WordingError as error:
         return error
     except FormalimgError as error:
         return WordingError(truncate(str(error), 100, 40))
-    questions = tuple(unread_question(words, prompt) for words in dict.fromkeys(found.unread))
-    return QuestionSpec(questions, FormulaSpec.of(found.formula), _FREE)
+    questions = tuple(unread_question(words, prompt) for words in dict.fromkeys(reading.unread))
+    return QuestionSpec(questions, FormulaSpec.of(reading.formula), _FREE)
 
 
 def _classes_of(prompt: str, vocabulary: str, nouns: Collection[str] | None) -> tuple[str, ...]:

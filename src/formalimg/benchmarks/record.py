@@ -26,10 +26,10 @@ class ItemsError(FormalimgError, ValueError):
 
     def __init__(self, findings: Sequence[str]) -> None:
         self.findings = tuple(findings)
-        shown = list(self.findings[:MAX_FINDINGS])
+        lines = list(self.findings[:MAX_FINDINGS])
         if len(self.findings) >= MAX_FINDINGS:
-            shown.append(f"(stopped after {MAX_FINDINGS} problems)")
-        super().__init__("\n".join(shown))
+            lines.append(f"(stopped after {MAX_FINDINGS} problems)")
+        super().__init__("\n".join(lines))
 
     def __reduce__(self) -> tuple[type[ItemsError], tuple[tuple[str, ...]]]:
         return type(self), (self.findings,)
@@ -92,47 +92,47 @@ class Record:
 
     def text(self, name: str, *, empty: bool = False) -> str | None:
         """Return a text field; None, with a finding, if it is not text."""
-        found = self.fields[name]
-        if not isinstance(found, str) or not (found.strip() or empty):
+        value = self.fields[name]
+        if not isinstance(value, str) or not (value.strip() or empty):
             self.wrong(f"{name} must be text{'' if empty else ' and not empty'}")
             return None
-        if not is_utf8(found):
+        if not is_utf8(value):
             self.wrong(f"{name} holds half a character (a lone surrogate): write it again")
             return None
-        return found
+        return value
 
     def name(self, name: str) -> str | None:
         """Return a text field that is valid as a file name."""
-        found = self.fields[name]
-        if isinstance(found, int) and not isinstance(found, bool):
-            self.wrong(f'{name} must be text: write "{str(found)[:40]}", in quotes')
+        value = self.fields[name]
+        if isinstance(value, int) and not isinstance(value, bool):
+            self.wrong(f'{name} must be text: write "{str(value)[:40]}", in quotes')
             return None
-        found = self.text(name)
-        if found is not None and not _NAME.fullmatch(found):
+        value = self.text(name)
+        if value is not None and not _NAME.fullmatch(value):
             self.wrong(
-                f"{name} {found[:40]!r} must be letters, digits, . _ - (at most 100, the first a letter or digit)"
+                f"{name} {value[:40]!r} must be letters, digits, . _ - (at most 100, the first a letter or digit)"
             )
             return None
-        return found
+        return value
 
     def number(self, name: str) -> int | None:
         """Return a field that is a whole number, 0 or more."""
-        found = self.fields[name]
-        if not isinstance(found, int) or isinstance(found, bool) or not 0 <= found < 10**9:
+        value = self.fields[name]
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 10**9:
             self.wrong(f"{name} must be a whole number")
             return None
-        return found
+        return value
 
     def words(self, name: str) -> tuple[str, ...] | None:
         """Return a field that is a list of different words."""
-        found = self.fields[name]
-        if not isinstance(found, list) or not all(is_text(word) and word for word in found):
+        value = self.fields[name]
+        if not isinstance(value, list) or not all(is_text(word) and word for word in value):
             self.wrong(f"{name} must be a list of words")
             return None
-        if len(set(found)) < len(found):
-            self.wrong(f"{name} lists {next(word for word in found if found.count(word) > 1)!r} twice")
+        if len(set(value)) < len(value):
+            self.wrong(f"{name} lists {next(word for word in value if value.count(word) > 1)!r} twice")
             return None
-        return tuple(found)
+        return tuple(value)
 
 
 def decode_record(data: bytes, where: str, findings: ItemFindings) -> Record | None:
@@ -173,28 +173,28 @@ def decode_leniently(data: bytes) -> tuple[Any, frozenset[str]]:
         text, tags = data.decode("utf-8-sig"), set[str]()
     except UnicodeDecodeError:
         text, tags = data.decode("utf-8", "replace"), {BROKEN_TEXT}
-    found = parse_leniently(text)
-    if isinstance(found, RepeatedFields):
+    parsed = parse_leniently(text)
+    if isinstance(parsed, RepeatedFields):
         tags.add(REPEATED_FIELD)
-    return found, frozenset(tags)
+    return parsed, frozenset(tags)
 
 
 def parse_leniently(text: str) -> Any:
     """Return the JSON in a text of published data; objects with a field twice are `RepeatedFields`."""
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_int=_integer)
+        return json.loads(text, object_pairs_hook=_parse_object, parse_int=_parse_integer)
     except RecursionError:
         raise ValueError("not valid JSON: nested too deep") from None
     except ValueError as error:
         raise ValueError(f"not valid JSON: {error}") from None
 
 
-def _integer(digits: str) -> int | None:
+def _parse_integer(digits: str) -> int | None:
     """Return a number, if it has a length that a database can store."""
     return int(digits) if len(digits) <= _MAX_DIGITS else None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     return fields if len(fields) == len(pairs) else RepeatedFields(fields)
 

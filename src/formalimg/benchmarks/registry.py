@@ -31,19 +31,19 @@ def suite(name: str) -> Benchmark:
     """
     for folder, names in FOLDERS.items():
         if name in names:
-            return _load(folder)[name]
-    raise FormalimgError(f"unknown suite {name!r}: {_advice(name)}")
+            return _load_folder(folder)[name]
+    raise FormalimgError(f"unknown suite {name!r}: {_suite_advice(name)}")
 
 
-def _advice(name: str) -> str:
+def _suite_advice(name: str) -> str:
     """Return what to do about the name of a suite that does not exist."""
     from formalimg.benchmarks.download.source import suites_by_source  # here, because it reads this module
 
     if suites := suites_by_source().get(name):
         return f"`formalimg pull {name}` brings data for {' and '.join(suites)}"
     near = closest_match(name, suite_names())
-    known = f"known are {', '.join(suite_names())}; `formalimg suites` describes them"
-    return f"did you mean {near}?" if near else known
+    advice = f"known are {', '.join(suite_names())}; `formalimg suites` describes them"
+    return f"did you mean {near}?" if near else advice
 
 
 def suite_names() -> tuple[str, ...]:
@@ -52,6 +52,6 @@ def suite_names() -> tuple[str, ...]:
 
 
 @cache
-def _load(folder: str) -> Mapping[str, Benchmark]:
+def _load_folder(folder: str) -> Mapping[str, Benchmark]:
     benchmarks: tuple[Benchmark, ...] = import_module(f"formalimg.benchmarks.{folder}.benchmark").BENCHMARKS
     return {benchmark.name: benchmark for benchmark in benchmarks}

@@ -47,10 +47,10 @@ class SuiteSummary:
 
 def summarize_suites() -> list[SuiteSummary]:
     """Return all suites, in the order in which they are registered."""
-    return [_summary(suite(name)) for name in suite_names()]
+    return [_summarize_suite(suite(name)) for name in suite_names()]
 
 
-def _summary(benchmark: Benchmark) -> SuiteSummary:
+def _summarize_suite(benchmark: Benchmark) -> SuiteSummary:
     versions = shipped_versions(benchmark.name)
     items = open_default(benchmark.name) if versions else []
     return SuiteSummary(

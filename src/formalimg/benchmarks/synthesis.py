@@ -48,15 +48,15 @@ class Synthesis(ABC):
 
 def synthesis_of(name: str, options: Mapping[str, object]) -> Synthesis:
     """Return how items of a suite are sampled."""
-    found = suite(name).synthesis()
-    if found is None:
-        supported = ", ".join(each for each in suite_names() if suite(each).synthesis())
+    synthesis = suite(name).synthesis()
+    if synthesis is None:
+        supported = ", ".join(suite_name for suite_name in suite_names() if suite(suite_name).synthesis())
         raise FormalimgError(
             f"items of {name} are written, not drawn: `formalimg items write` makes new ones; synth is for {supported}"
         )
     for option in options:
-        if option not in found.options:
-            others = (suite(each).synthesis() for each in suite_names())
-            supported = next(other.suites for other in others if other and option in other.options)
+        if option not in synthesis.options:
+            candidates = (suite(suite_name).synthesis() for suite_name in suite_names())
+            supported = next(candidate.suites for candidate in candidates if candidate and option in candidate.options)
             raise FormalimgError(f"{name} has no {option}: that is for {supported}")
-    return found
+    return synthesis

@@ -18,8 +18,7 @@ from formalimg.errors import FormalimgError
 if TYPE_CHECKING:
     from formalimg.benchmarks.conditions import StyleText
     from formalimg.benchmarks.export.prompts import PromptFormat
-    from formalimg.benchmarks.export.splits import SplitBy
-    from formalimg.benchmarks.export.trainer_files import Trainer
+    from formalimg.benchmarks.export.splits import SplitBy, Trainer
 
 
 def export_command(
@@ -219,8 +218,7 @@ def _export_for_trainer(
     selected: Selected,
 ) -> None:
     from formalimg._util.io import atomic_write_text, read_text
-    from formalimg.benchmarks.export.splits import split_items
-    from formalimg.benchmarks.export.trainer_files import can_be_scored, trainer_files
+    from formalimg.benchmarks.export.splits import can_be_scored, split_items, trainer_files
     from formalimg.benchmarks.loader import load
     from formalimg.benchmarks.registry import suite
     from formalimg.reports.tables.format import count_noun

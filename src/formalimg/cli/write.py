@@ -179,7 +179,7 @@ def write_command(
 def _show_outlook(
     plan: AuthoringPlan, writing: ChatModel, checking: ChatModel | None, out: Path, prompts: Path | None
 ) -> None:
-    from formalimg.benchmarks.authoring.estimate import estimate_authoring
+    from formalimg.benchmarks.authoring.engine import estimate_authoring
     from formalimg.models.pricing import price_of
 
     outlook = estimate_authoring(plan, writing, out, checker=checking, prompts=prompts)

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from formalimg.benchmarks.cfworld.published import PublishedItems, read_cf_world, repair_report
+from formalimg.benchmarks.cfworld.published import PublishedItems, read_cf_world
 from formalimg.benchmarks.cfworld.published_groups import write_published_groups
+from formalimg.benchmarks.cfworld.published_records import format_repairs
 from formalimg.benchmarks.cfworld.spec import CounterfactualSpec
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import load
@@ -135,10 +136,10 @@ def test_everything_that_was_tidied_up_is_told(cf_world: PublishedItems) -> None
     }
     duplicates = [each.where.split()[-1] for each in cf_world.repairs if each.what == "duplicate"]
     assert duplicates == ["223", "224", "225", "226", "227", "241", "242", "244", "245", "255"]
-    report = repair_report(FOLDER)
-    assert report[0] == "1,092 groups, 3,276 prompts, 10,888 questions"
-    assert "13 prompts without questions" in report[1]
-    assert all(item in report[1] for item in cf_world.unscorable)
+    assert len({item.spec.group for item in cf_world.items}) == 1_092
+    assert (len(cf_world.items), len(cf_world.unscorable)) == (3_276, 13)
+    assert sum(len(item.spec.questions) for item in cf_world.items) == 10_888
+    report = format_repairs(cf_world.repairs)
     blanks = report.index("blanks at the edges: 169")
     assert report[blanks + 4] == "  and 166 more"
     assert sum("kept; says the same as id" in line for line in report) == 10

@@ -48,36 +48,36 @@ def current_state(plan: AuthoringPlan, outcomes: Iterable[AttemptOutcome], liken
         if len(answered) < len(open_slots):
             stands.round = attempt
             stands.to_ask = tuple(slot for slot in open_slots if (slot.id, attempt) not in final)
-            rejected = {each.slot: each.result for each in answered if isinstance(each.result, Rejection)}
+            rejected = {outcome.slot: outcome.result for outcome in answered if isinstance(outcome.result, Rejection)}
             if attempt + 1 < plan.attempts:
                 stands.to_retry = tuple(slot for slot in open_slots if slot.id in rejected)
             stands.rejections.update(rejection.reason for rejection in rejected.values())
             stands.unsettled = len(answered) - len(rejected)
             return stands
         for outcome in answered:
-            _settle(outcome, stands, likeness)
+            _settle_outcome(outcome, stands, likeness)
         open_slots = tuple(slot for slot in open_slots if slot.id not in stands.shelf.items)
     stands.round = plan.attempts
     stands.missing = open_slots
     return stands
 
 
-def _settle(outcome: AttemptOutcome, stands: AuthoringState, likeness: Similarity) -> None:
+def _settle_outcome(outcome: AttemptOutcome, stands: AuthoringState, likeness: Similarity) -> None:
     """Accept an item, unless an earlier one is a duplicate."""
     item = outcome.result
     if isinstance(item, Rejection):
         stands.rejections[item.reason] += 1
         return
     compared = likeness.compared(item, outcome.notes)
-    known = stands.shelf.objection(item.prompt, compared, item.level)
-    if known is not None:
-        stands.rejections[known.reason] += 1
+    twin = stands.shelf.objection(item.prompt, compared, item.level)
+    if twin is not None:
+        stands.rejections[twin.reason] += 1
         return
     stands.shelf.add(outcome.slot, item, compared)
     stands.accepted.append(outcome)
 
 
-def _spec(item: Item[Any], notes: Mapping[str, Any]) -> Any:
+def _item_spec(item: Item[Any], notes: Mapping[str, Any]) -> Any:
     return item.spec
 
 
@@ -91,7 +91,7 @@ class Similarity(NamedTuple):
     # only the very same words count
     near: float | None
     # what is compared in place of the spec, from an item and the notes of its attempt
-    compared: Callable[[Item[Any], Mapping[str, Any]], Any] = _spec
+    compared: Callable[[Item[Any], Mapping[str, Any]], Any] = _item_spec
     # whether two items with the same prompt are duplicates; not where the prompts existed before
     same_words: bool = True
 
@@ -110,9 +110,9 @@ class AcceptedItems:
         """Put an item on the shelf, under the number of its place, with what it is compared by."""
         self.items[number] = item
         self._specs[self._likeness.signature(compared)].append((number, compared))
-        words = _words(item.prompt)
+        words = _split_words(item.prompt)
         self._words[" ".join(words)] = number
-        self._pairs[item.level].append((number, _pairs(words)))
+        self._pairs[item.level].append((number, _word_pairs(words)))
 
     def twin(self, spec: object) -> Rejection | None:
         """Which item of the shelf asks for the same, whatever its words; None if none does."""
@@ -126,22 +126,22 @@ class AcceptedItems:
         twin = self.twin(spec)
         if twin is not None:
             return twin
-        words = _words(prompt)
+        words = _split_words(prompt)
         if self._likeness.same_words and (known := self._words.get(" ".join(words))) is not None:
             return Rejection("duplicate words", f"the words of item {known}")
         if self._likeness.near is None:
             return None
-        pairs = _pairs(words)
-        for number, others in self._pairs.get(level, ()):
-            shared = len(pairs & others) / len(pairs | others) if pairs | others else 0.0
+        pairs = _word_pairs(words)
+        for number, other_pairs in self._pairs.get(level, ()):
+            shared = len(pairs & other_pairs) / len(pairs | other_pairs) if pairs | other_pairs else 0.0
             if shared >= self._likeness.near:
                 return Rejection("near duplicate", f"{shared:.0%} of its pairs of words are those of item {number}")
         return None
 
 
-def _words(prompt: str) -> list[str]:
+def _split_words(prompt: str) -> list[str]:
     return re.findall(r"\w+", prompt.lower())
 
 
-def _pairs(words: list[str]) -> frozenset[tuple[str, str]]:
+def _word_pairs(words: list[str]) -> frozenset[tuple[str, str]]:
     return frozenset(pairwise(words))

@@ -76,29 +76,29 @@ class Conversation:
         earlier = "".join(f"{message.role} {message.parts[0]} " for message in before)
         sent = f"{part} {answer_type.__name__} {earlier}{text}"
         question = hashlib.sha256(sent.encode("utf-8", "surrogatepass")).hexdigest()
-        known = self._memory.recall(*self._place, question)
-        if known is not None:
-            reply: Reply[AnswerType] = _decoded(known, answer_type)
+        stored = self._memory.recall(*self._place, question)
+        if stored is not None:
+            reply: Reply[AnswerType] = _decode_reply(stored, answer_type)
         else:
-            asked = self._parts[part]
-            async with asked.door:
+            model = self._parts[part]
+            async with model.door:
                 if self._meter is not None and not self._meter.may_begin_call():
-                    return _unanswered(Unanswered("failed", "the budget is used up"), part)
-                reply = await asked.chat.ask([*before, Message("user", (text,))], answer_type)
+                    return _reject_unanswered(Unanswered("failed", "the budget is used up"), part)
+                reply = await model.chat.ask([*before, Message("user", (text,))], answer_type)
             if self._meter is not None:
                 self._meter.settle(reply.cost or 0.0, int(reply.cost is None))
             if isinstance(reply, Answered):
-                self._memory.remember(*self._place, question, _encoded(reply))
+                self._memory.remember(*self._place, question, _encode_reply(reply))
         self.expense = self.expense.with_reply(part, reply)
-        return reply.value if isinstance(reply, Answered) else _unanswered(reply, part)
+        return reply.value if isinstance(reply, Answered) else _reject_unanswered(reply, part)
 
 
 def require_answer(answer: object) -> dict[str, Any]:
     """Return the fields of a stored answer."""
-    kept: dict[str, Any] = stored_json(answer, "answer", dict)
-    stored_text(kept.get("raw"), "raw", MAX_ANSWER)
-    stored_expense(kept)
-    return kept
+    fields: dict[str, Any] = stored_json(answer, "answer", dict)
+    stored_text(fields.get("raw"), "raw", MAX_ANSWER)
+    stored_expense(fields)
+    return fields
 
 
 def without_cost(answer: str) -> str:
@@ -106,27 +106,27 @@ def without_cost(answer: str) -> str:
     return json.dumps({**require_answer(answer), "usage": asdict(Usage()), "cost": 0.0})
 
 
-def _encoded(reply: Answered[AnswerType]) -> str:
-    kept = {
+def _encode_reply(reply: Answered[AnswerType]) -> str:
+    fields = {
         "value": reply.value.model_dump(mode="json", by_alias=True),
         "raw": reply.raw,
         "usage": asdict(reply.usage),
         "cost": reply.cost,
         "served": dict(reply.served),
     }
-    return json.dumps(kept)  # in ASCII: an answer may hold half a character, which no file takes
+    return json.dumps(fields)  # in ASCII: an answer may hold half a character, which no file takes
 
 
-def _decoded(answer: str, answer_type: type[AnswerType]) -> Answered[AnswerType]:
-    kept = require_answer(answer)
+def _decode_reply(answer: str, answer_type: type[AnswerType]) -> Answered[AnswerType]:
+    fields = require_answer(answer)
     try:
-        value = answer_type.model_validate(kept.get("value"))
+        value = answer_type.model_validate(fields.get("value"))
     except ValidationError as error:
         raise FormalimgError("a stored answer cannot be read any more: choose another folder") from error
-    return Answered(value, kept["raw"], Usage(**kept["usage"]), kept["cost"], kept["served"], cached=True)
+    return Answered(value, fields["raw"], Usage(**fields["usage"]), fields["cost"], fields["served"], cached=True)
 
 
-def _unanswered(reply: Unanswered, part: Part) -> Rejection:
+def _reject_unanswered(reply: Unanswered, part: Part) -> Rejection:
     checking = part == "checker"
     if reply.kind == "failed":
         return Rejection("unanswered", f"{'check ' if checking else ''}{reply.reason}")

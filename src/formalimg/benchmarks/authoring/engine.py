@@ -1,28 +1,31 @@
-"""The authoring engine: rounds of concurrent attempts, resumable at any moment."""
+"""The authoring engine: rounds of concurrent attempts, resumable at any moment; and an estimate of what they cost."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from formalimg._util.aio import run_sync
+from formalimg._util.io import atomic_write_text
 from formalimg.benchmarks.authoring.acceptance import AuthoringState, current_state
 from formalimg.benchmarks.authoring.conversation import Conversation, LimitedChatModel, Part
 from formalimg.benchmarks.authoring.journal import JOURNAL_FILE, AuthoringJournal
-from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Reason, Rejection, add_costs
+from formalimg.benchmarks.authoring.outcomes import REASONS, AttemptOutcome, Reason, Rejection, add_costs
 from formalimg.benchmarks.authoring.task import AuthoringTask
-from formalimg.benchmarks.authoring.writing_card import write_manifest
 from formalimg.benchmarks.authoring.writing_plan import VERSION, AuthoringPlan, Slot, authoring_of
 from formalimg.benchmarks.items_file import write_items
 from formalimg.errors import FormalimgError
+from formalimg.models.base import Message, Reply, Unanswered, Usage
 from formalimg.models.pricing import UNKNOWN_PRICE, price_of
 from formalimg.models.spending import Spending, advise_on_unknown_cost, open_meter
-from formalimg.types import ChatModel, Item
+from formalimg.types import AnswerType, ChatModel, Item, Setting
 
 _TURNS = 3
 """How often, in one go, an attempt is made to which no answer came. The models have tried more than once themselves."""
@@ -62,32 +65,30 @@ def author_suite(
     """
     if budget is not None and not budget >= 0:
         raise FormalimgError(f"a budget of {budget} cannot be kept: give 0 or more US dollars")
-    place = Path(folder)
-    require_own_items(place)
-    craft = authoring_of(plan.suite).task(plan, prompts)
-    asked = authoring_settings(plan, craft, writer, checker or writer)
-    journal = AuthoringJournal(place, plan.suite, asked)
+    path = Path(folder)
+    _require_own_items(path)
+    task = authoring_of(plan.suite).task(plan, prompts)
+    settings = _list_settings(plan, task, writer, checker or writer)
+    journal = AuthoringJournal(path, plan.suite, settings)
     try:
         outcomes = journal.outcomes()
         spending = Spending()
         spending.budget, spending.cost = budget, journal.cost(outcomes)
-        work = _AuthoringRun(plan, craft, writer, checker or writer, journal, outcomes, spending, on_progress)
-        stands = run_sync(work.to_the_end)
-        result = _result(plan, craft, asked, place, outcomes, stands)
-        over_budget = bool(stands.to_ask) and spending.over_budget
-        return replace(result, over_budget=over_budget, estimated=spending.estimated)
+        run = _AuthoringRun(plan, task, writer, checker or writer, journal, outcomes, spending, on_progress)
+        state = run_sync(run.to_the_end)
+        return _write_result(plan, task, settings, path, outcomes, state, spending)
     finally:
         journal.close()
 
 
-def require_own_items(folder: Path) -> None:
+def _require_own_items(folder: Path) -> None:
     """Refuse a folder with items from elsewhere, which would be replaced."""
     if (folder / "items.jsonl").exists() and not (folder / JOURNAL_FILE).exists():
         raise FormalimgError(f"{folder} holds items already: choose another folder")
 
 
-def authoring_settings(
-    plan: AuthoringPlan, craft: AuthoringTask, writer: ChatModel, checker: ChatModel
+def _list_settings(
+    plan: AuthoringPlan, task: AuthoringTask, writer: ChatModel, checker: ChatModel
 ) -> dict[str, object]:
     """Return all settings that shape the items, without the number of attempts, which may be raised on resume."""
     return {
@@ -99,14 +100,14 @@ def authoring_settings(
         "version": plan.version,
         "writer": [writer.name, dict(writer.settings)],
         "checker": [checker.name, dict(checker.settings)],
-        **craft.shapes,
+        **task.shapes,
     }
 
 
 @dataclass(frozen=True)
 class _AuthoringRun:
     plan: AuthoringPlan
-    craft: AuthoringTask
+    task: AuthoringTask
     writer: ChatModel
     checker: ChatModel
     journal: AuthoringJournal
@@ -115,58 +116,58 @@ class _AuthoringRun:
     on_progress: Callable[[int], None]
 
     async def to_the_end(self) -> AuthoringState:
-        """Round after round, until all is settled or answers do not come."""
-        at_a_time = self.writer.concurrency
-        writer = LimitedChatModel(self.writer, asyncio.Semaphore(at_a_time))
+        """Run round after round, until all is settled or answers do not come."""
+        concurrency = self.writer.concurrency
+        writer = LimitedChatModel(self.writer, asyncio.Semaphore(concurrency))
         parts: dict[Part, LimitedChatModel] = {"writer": writer, "checker": writer}
         if self.checker is not self.writer:
-            at_a_time += self.checker.concurrency
+            concurrency += self.checker.concurrency
             parts["checker"] = LimitedChatModel(self.checker, asyncio.Semaphore(self.checker.concurrency))
         turns: Counter[int] = Counter()
         while True:
-            stands = current_state(self.plan, self.outcomes, self.craft.likeness)
-            self.on_progress(len(stands.shelf.items) + len(stands.missing))
-            if not stands.to_ask or turns[stands.round] == _TURNS or not self.spending.may_spend:
-                return stands
-            turns[stands.round] += 1
-            await self._all(stands, parts, at_a_time)
+            state = current_state(self.plan, self.outcomes, self.task.likeness)
+            self.on_progress(len(state.shelf.items) + len(state.missing))
+            if not state.to_ask or turns[state.round] == _TURNS or not self.spending.may_spend:
+                return state
+            turns[state.round] += 1
+            await self._run_round(state, parts, concurrency)
 
-    async def _all(self, stands: AuthoringState, parts: Mapping[Part, LimitedChatModel], at_a_time: int) -> None:
-        """One attempt at each item that is still to be had in this round."""
-        passed = count(len(stands.shelf.items) + stands.unsettled + 1)
-        slots = deque(stands.to_ask)
+    async def _run_round(self, state: AuthoringState, parts: Mapping[Part, LimitedChatModel], concurrency: int) -> None:
+        """Make one attempt at each item that is still missing in this round."""
+        passed = count(len(state.shelf.items) + state.unsettled + 1)
+        slots = deque(state.to_ask)
 
-        async def hand() -> None:
+        async def work() -> None:
             while slots and self.spending.may_spend:
-                outcome = await self._attempt(slots.popleft(), stands, parts)
+                outcome = await self._attempt(slots.popleft(), state, parts)
                 if outcome is not None and not isinstance(outcome.result, Rejection):
                     self.on_progress(next(passed))
             self._require_known_costs()
 
-        hands = [asyncio.create_task(hand()) for _ in range(at_a_time)]
+        workers = [asyncio.create_task(work()) for _ in range(concurrency)]
         try:
-            await asyncio.gather(*hands)
+            await asyncio.gather(*workers)
         except Exception:
             slots.clear()
-            await asyncio.gather(*hands, return_exceptions=True)  # what is on its way will be paid for: it is kept
+            await asyncio.gather(*workers, return_exceptions=True)  # what is on its way will be paid for: it is kept
             raise
         finally:
-            for task in hands:
-                task.cancel()
-            await asyncio.gather(*hands, return_exceptions=True)
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
 
     async def _attempt(
-        self, slot: Slot, stands: AuthoringState, parts: Mapping[Part, LimitedChatModel]
+        self, slot: Slot, state: AuthoringState, parts: Mapping[Part, LimitedChatModel]
     ) -> AttemptOutcome | None:
         """Make an attempt and keep its outcome; None if the budget is used up and it has cost nothing."""
         with open_meter(self.spending) as meter:
-            talk = Conversation(slot.id, stands.round, parts, self.journal, meter)
+            talk = Conversation(slot.id, state.round, parts, self.journal, meter)
             try:
-                outcome = await self.craft.attempt(slot, stands.round, talk, stands.shelf)
+                outcome = await self.task.attempt(slot, state.round, talk, state.shelf)
             except FormalimgError as error:
                 if meter.cost:  # attempts at an answer that were paid for before the one that can never succeed
                     cost = replace(talk.expense, cost=add_costs(talk.expense.cost, meter.cost))
-                    self._keep(AttemptOutcome(slot.id, stands.round, Rejection("unanswered", str(error)), cost))
+                    self._keep(AttemptOutcome(slot.id, state.round, Rejection("unanswered", str(error)), cost))
                 raise
         if meter.blocked and not outcome.is_final and outcome.expense.cost == 0:
             return None
@@ -179,34 +180,160 @@ class _AuthoringRun:
 
     def _require_known_costs(self) -> None:
         if self.spending.budget is not None and self.spending.unpriced:
-            parties = (self.writer, self.checker)
-            unknown = next((one for one in parties if price_of(one) == UNKNOWN_PRICE), self.writer)
+            models = (self.writer, self.checker)
+            unknown = next((model for model in models if price_of(model) == UNKNOWN_PRICE), self.writer)
             raise FormalimgError(advise_on_unknown_cost(unknown, per_image=False))
 
 
-def _result(
+def _write_result(
     plan: AuthoringPlan,
-    craft: AuthoringTask,
-    asked: Mapping[str, object],
+    task: AuthoringTask,
+    settings: Mapping[str, object],
     folder: Path,
     outcomes: Sequence[AttemptOutcome],
-    stands: AuthoringState,
+    state: AuthoringState,
+    spending: Spending,
 ) -> AuthoringResult:
-    items, path = craft.items(stands), None
-    if items and not stands.to_ask:
-        craft.write_companions(stands.accepted, folder)
+    """Write the items once all is settled, and the manifest `writing.json` in any case."""
+    items, path = task.items(state), None
+    if items and not state.to_ask:
+        task.write_companions(state.accepted, folder)
         path = write_items(items, folder)
     tried = [outcome for outcome in outcomes if outcome.attempt < plan.attempts]
-    summary = craft.summary(tried, stands.accepted)
-    manifest = write_manifest(folder, asked, plan.attempts, len(items), outcomes, stands, summary)
+    usage = Usage()
+    total: float | None = 0.0
+    for outcome in tried:
+        usage += outcome.expense.usage
+        total = add_costs(total, outcome.expense.cost)
+    missing = dict(sorted(Counter(slot.level for slot in state.missing).items()))
+    manifest = {
+        **settings,
+        "attempts": plan.attempts,
+        "complete": not state.to_ask,
+        "items": len(items),
+        "missing": missing,
+        "outstanding": len(state.to_ask),
+        "tried": len(tried),
+        "unsettled": state.unsettled,
+        "rejections": {reason: state.rejections[reason] for reason in REASONS if state.rejections[reason]},
+        **task.summary(tried, state.accepted),
+        "served": _list_served(outcomes),
+        "usage": {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens},
+        "cost": total,
+    }
+    atomic_write_text(folder / "writing.json", json.dumps(manifest, indent=2, ensure_ascii=False) + "\n")
     return AuthoringResult(
         items,
-        len(stands.accepted),
+        len(state.accepted),
         path,
-        manifest.tried,
-        stands.rejections,
-        stands.unsettled,
-        dict(sorted(Counter(slot.level for slot in stands.missing).items())),
-        len(stands.to_ask),
-        manifest.cost,
+        len(tried),
+        state.rejections,
+        state.unsettled,
+        missing,
+        len(state.to_ask),
+        total,
+        over_budget=bool(state.to_ask) and spending.over_budget,
+        estimated=spending.estimated,
     )
+
+
+def _list_served(outcomes: Sequence[AttemptOutcome]) -> dict[str, list[Mapping[str, Setting]]]:
+    """Return what was really used, by part: more than one entry if a server changed its model in between."""
+    by_part: dict[str, dict[str, Mapping[str, Setting]]] = {}
+    for outcome in outcomes:
+        for part, served in outcome.expense.served.items():
+            by_part.setdefault(part, {}).setdefault(json.dumps(served, sort_keys=True), served)
+    return {part: [entries[key] for key in sorted(entries)] for part, entries in sorted(by_part.items())}
+
+
+# --- estimate
+
+_CHARACTERS_PER_TOKEN = 4
+_ANSWER = 150
+"""Tokens of an answer, roughly; a model that thinks takes more."""
+
+
+class AuthoringEstimate(NamedTuple):
+    """Estimate of an authoring run in which every answer is accepted."""
+
+    places: int  # how many places for items are still empty
+    questions: int  # how many questions would be asked for them; more for each answer that is rejected
+    cost: float | None  # about what they would cost, in US dollars; None if nobody knows the price
+    first: str  # what would be sent first; empty if nothing would
+
+
+def estimate_authoring(
+    plan: AuthoringPlan,
+    writer: ChatModel,
+    folder: str | Path,
+    *,
+    checker: ChatModel | None = None,
+    prompts: Path | None = None,
+) -> AuthoringEstimate:
+    """Return what `author_suite` would ask at least with the same arguments. Nothing is asked or written."""
+    path = Path(folder)
+    _require_own_items(path)
+    authoring = authoring_of(plan.suite)
+    task = authoring.task(plan, prompts)
+    outcomes: Sequence[AttemptOutcome] = ()
+    if (path / JOURNAL_FILE).exists():
+        settings = _list_settings(plan, task, writer, checker or writer)
+        with closing(AuthoringJournal(path, plan.suite, settings)) as journal:
+            outcomes = journal.outcomes()
+    state = current_state(plan, outcomes, task.likeness)
+    requests = run_sync(lambda: _first_requests(plan, task, state))
+    questions = [task.fewest_questions(request.form) for request in requests]
+    # Each further question of an item is taken to be as long as its first one, and one of them is a check.
+    checks = int(authoring.is_checked(plan))
+    tokens = [len(request.text) // _CHARACTERS_PER_TOKEN for request in requests]
+    checking = Usage(input_tokens=checks * sum(tokens), output_tokens=checks * _ANSWER * len(requests))
+    writing = Usage(
+        input_tokens=sum(length * (number - checks) for length, number in zip(tokens, questions, strict=True)),
+        output_tokens=_ANSWER * (sum(questions) - checks * len(requests)),
+    )
+    cost = add_costs(price_of(writer).cost(writing), price_of(checker or writer).cost(checking)) if requests else 0.0
+    first = requests[0].text if requests else ""
+    return AuthoringEstimate(len(state.to_ask) + len(state.to_retry), sum(questions), cost, first)
+
+
+class _RecordedRequest(NamedTuple):
+    text: str
+    form: str
+
+
+@dataclass
+class _RecordingModel:
+    """A chat model that records requests and never answers."""
+
+    requests: list[_RecordedRequest] = field(default_factory=list)
+    name: str = "nobody"
+    settings: Mapping[str, Setting] = field(default_factory=dict)
+    concurrency: int = 1
+
+    async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
+        text = "".join(part for message in messages for part in message.parts if isinstance(part, str))
+        self.requests.append(_RecordedRequest(text, answer_type.__name__))
+        return Unanswered("failed", "nobody is asked")
+
+
+class _NoMemory:
+    def recall(self, slot: int, attempt: int, question: str) -> str | None:
+        return None
+
+    def remember(self, slot: int, attempt: int, question: str, answer: str) -> None:
+        pass
+
+
+async def _first_requests(plan: AuthoringPlan, task: AuthoringTask, state: AuthoringState) -> list[_RecordedRequest]:
+    """Return what would be asked first for each slot, in the first attempt that asks anything."""
+    model = _RecordingModel()
+    limited = LimitedChatModel(model, nullcontext())
+    parts: dict[Part, LimitedChatModel] = {"writer": limited, "checker": limited}
+    pending = [*((slot, state.round) for slot in state.to_ask), *((slot, state.round + 1) for slot in state.to_retry)]
+    for slot, first in pending:
+        before = len(model.requests)
+        for attempt in range(first, plan.attempts):
+            await task.attempt(slot, attempt, Conversation(slot.id, attempt, parts, _NoMemory()), state.shelf)
+            if len(model.requests) > before:
+                break
+    return model.requests

@@ -31,7 +31,7 @@ create table if not exists heard (
 class AuthoringJournal:
     """Journal of all outcomes, in order; one process at a time holds it."""
 
-    def __init__(self, folder: Path, suite: str, asked: Mapping[str, object]) -> None:
+    def __init__(self, folder: Path, suite: str, settings: Mapping[str, object]) -> None:
         """Open the journal of a folder, or begin one."""
         self._path = folder / JOURNAL_FILE
         self._suite = suite
@@ -48,7 +48,7 @@ class AuthoringJournal:
                 require_our_schema(self._file, self._path, _TABLES, "choose another folder")
             for statement in filter(str.strip, _TABLES.split(";")):
                 self._file.execute(statement)
-            self._require_same(asked)
+            self._require_same(settings)
             self._file.execute("commit")
         except sqlite3.Error as error:
             self._file.close()
@@ -78,20 +78,20 @@ class AuthoringJournal:
 
     def keep(self, outcome: AttemptOutcome) -> None:
         """Store an outcome durably."""
-        place = (outcome.slot, outcome.attempt)
+        key = (outcome.slot, outcome.attempt)
         with self._writing():
             self._file.execute("begin")
             self._file.execute(
-                "insert into outcomes (slot, attempt, outcome) values (?, ?, ?)", (*place, encode_outcome(outcome))
+                "insert into outcomes (slot, attempt, outcome) values (?, ?, ?)", (*key, encode_outcome(outcome))
             )
             select = "select question, answer from heard where slot = ? and attempt = ?"
             try:
-                heard = self._file.execute(select, place).fetchall()
-                counted = [(without_cost(answer), *place, question) for question, answer in heard]
+                heard = self._file.execute(select, key).fetchall()
+                counted = [(without_cost(answer), *key, question) for question, answer in heard]
             except (ValueError, sqlite3.Error) as error:
                 raise self._unreadable(error) from error
             if outcome.is_final:
-                self._file.execute("delete from heard where slot = ? and attempt = ?", place)
+                self._file.execute("delete from heard where slot = ? and attempt = ?", key)
             else:  # it is made again with what was answered, which the outcome has already counted
                 self._file.executemany(
                     "update heard set answer = ? where slot = ? and attempt = ? and question = ?", counted
@@ -129,16 +129,16 @@ class AuthoringJournal:
         reason = truncate(f"{type(error).__name__}: {error}", 200, 100)
         return FormalimgError(f"{self._path} cannot be read: {reason}; choose another folder")
 
-    def _require_same(self, asked: Mapping[str, object]) -> None:
-        wanted = {name: json.dumps(value, sort_keys=True) for name, value in asked.items()}
-        kept: dict[str, str] = dict(self._file.execute("select name, value from asked").fetchall())
-        if not kept:
-            self._file.executemany("insert into asked values (?, ?)", list(wanted.items()))
+    def _require_same(self, settings: Mapping[str, object]) -> None:
+        requested = {name: json.dumps(value, sort_keys=True) for name, value in settings.items()}
+        stored: dict[str, str] = dict(self._file.execute("select name, value from asked").fetchall())
+        if not stored:
+            self._file.executemany("insert into asked values (?, ?)", list(requested.items()))
             return
-        for name in {**wanted, **kept}:
-            if wanted.get(name) != kept.get(name):
-                before = truncate(f"{name} {kept.get(name)}", 200, 100)
+        for name in {**requested, **stored}:
+            if requested.get(name) != stored.get(name):
+                before = truncate(f"{name} {stored.get(name)}", 200, 100)
                 raise FormalimgError(
-                    f"{self._path.parent} holds a writing with {before}, not {wanted.get(name)}: "
+                    f"{self._path.parent} holds a writing with {before}, not {requested.get(name)}: "
                     "give the same options to go on with it, or another folder"
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, get_args
 
 from formalimg._util.strict_json import stored_integer, stored_json, stored_number, stored_text, wrong_value
 from formalimg.benchmarks.items_file import decode_item, encode_item
@@ -101,6 +101,30 @@ class Rejection(NamedTuple):
     detail: str
 
 
+class RejectedError(Exception):
+    """Ends an attempt whose answer was rejected."""
+
+    def __init__(self, rejection: Rejection) -> None:
+        super().__init__(*rejection)
+        self.rejection = rejection
+
+
+ResultType = TypeVar("ResultType")
+
+
+def accept(result: ResultType | Rejection) -> ResultType:
+    """Return a result that was not rejected; else end the attempt."""
+    if isinstance(result, Rejection):
+        raise RejectedError(result)
+    return result
+
+
+def refuse(objection: Rejection | None) -> None:
+    """End the attempt if there is an objection."""
+    if objection is not None:
+        raise RejectedError(objection)
+
+
 _KEPT = ("item", "rejection", "expense")
 
 MAX_ANSWER = 16_000_000
@@ -117,9 +141,9 @@ class AttemptCost:
     # what was really used, by `writer` and `checker`
     served: Mapping[str, Mapping[str, Setting]] = field(default_factory=dict)
 
-    def with_reply(self, who: str, reply: Answered[Any] | Unanswered) -> AttemptCost:
+    def with_reply(self, part: str, reply: Answered[Any] | Unanswered) -> AttemptCost:
         """Return the cost with one more reply."""
-        served = {**self.served, who: dict(reply.served)} if isinstance(reply, Answered) else self.served
+        served = {**self.served, part: dict(reply.served)} if isinstance(reply, Answered) else self.served
         return AttemptCost(
             (*self.answers, reply.raw), self.usage + reply.usage, add_costs(self.cost, reply.cost), served
         )
@@ -158,22 +182,22 @@ def encode_outcome(outcome: AttemptOutcome) -> str:
 
 def decode_outcome(slot: int, attempt: int, text: str, suite: str) -> AttemptOutcome:
     """The outcome that `encode_outcome` wrote; an item in it is checked anew."""
-    kept = stored_json(text, "outcome", dict)
-    result = _rejection(kept["rejection"]) if kept["item"] is None else decode_item(kept["item"], suite)
-    expense = kept["expense"]
+    fields = stored_json(text, "outcome", dict)
+    result = _decode_rejection(fields["rejection"]) if fields["item"] is None else decode_item(fields["item"], suite)
+    expense = fields["expense"]
     stored_expense(expense)
     for answer in expense["answers"]:
         stored_text(answer, "answers", MAX_ANSWER)
     stored_integer(slot, "slot")
     stored_integer(attempt, "attempt")
     spent = AttemptCost(tuple(expense["answers"]), Usage(**expense["usage"]), expense["cost"], expense["served"])
-    notes = {name: value for name, value in kept.items() if name not in _KEPT}
+    notes = {name: value for name, value in fields.items() if name not in _KEPT}
     return AttemptOutcome(slot, attempt, result, spent, notes)
 
 
-def stored_expense(kept: Mapping[str, Any]) -> None:
+def stored_expense(fields: Mapping[str, Any]) -> None:
     """Check the fields `usage`, `cost` and `served` of something stored."""
-    usage, cost, served = (kept.get(name) for name in ("usage", "cost", "served"))
+    usage, cost, served = (fields.get(name) for name in ("usage", "cost", "served"))
     if not isinstance(usage, dict) or not usage.keys() <= asdict(Usage()).keys():
         raise wrong_value("usage", usage)
     for name, count in usage.items():
@@ -184,11 +208,11 @@ def stored_expense(kept: Mapping[str, Any]) -> None:
         raise wrong_value("served", served)
 
 
-def _rejection(kept: object) -> Rejection:
-    match kept:
+def _decode_rejection(value: object) -> Rejection:
+    match value:
         case [str(reason), str(detail)]:
             return Rejection(reason, detail)  # type: ignore[arg-type]  # another version may have had others
-    raise wrong_value("rejection", kept)
+    raise wrong_value("rejection", value)
 
 
 def add_costs(cost: float | None, more: float | None) -> float | None:

@@ -34,76 +34,35 @@ class ReviewedGroup(Protocol):
     """A group in a queue, with the findings of the checker and the decision."""
 
     @property
-    def id(self) -> str:
-        """The name of the group."""
-        ...
-
+    def id(self) -> str: ...
     @property
-    def group(self) -> Any:
-        """The group, with the fields that its page shows."""
-        ...
-
+    def group(self) -> Any: ...  # with the fields that its page shows
     @property
-    def field(self) -> str:
-        """The field of knowledge."""
-        ...
-
+    def field(self) -> str: ...  # of knowledge
     @property
-    def fields_on_offer(self) -> Mapping[str, Sequence[str]]:
-        """What a field may be changed to, by its name."""
-        ...
-
+    def fields_on_offer(self) -> Mapping[str, Sequence[str]]: ...  # what a field may be changed to, by its name
     @property
-    def searched_text(self) -> str:
-        """The text that a search looks in."""
-        ...
-
+    def searched_text(self) -> str: ...
     @property
-    def findings(self) -> list[str]:
-        """The findings of the checker."""
-        ...
-
+    def findings(self) -> list[str]: ...  # of the checker
     @property
-    def decision(self) -> str:
-        """Accept, edit or reject; empty if nobody has decided."""
-        ...
-
+    def decision(self) -> str: ...  # accept, edit or reject; empty if nobody has decided
     @property
-    def note(self) -> str:
-        """What somebody wrote beside it."""
-        ...
-
+    def note(self) -> str: ...  # what somebody wrote beside it
     @property
-    def is_changed(self) -> bool:
-        """Whether the group differs from the exported one."""
-        ...
-
+    def is_changed(self) -> bool: ...  # differs from the exported one
     @property
-    def version(self) -> str:
-        """By what is noticed that somebody else has changed it."""
-        ...
-
-    def level_questions(self) -> list[LevelQuestions]:
-        """Return the questions about images; none if they cannot score one."""
-        ...
+    def version(self) -> str: ...  # changes with anything that somebody changes
+    def level_questions(self) -> list[LevelQuestions]: ...  # none if they cannot score an image
 
 
 class ReviewDesk(Protocol):
     """A queue that people decide about."""
 
     @property
-    def path(self) -> Path:
-        """The file."""
-        ...
-
-    def lines(self) -> Sequence[ReviewedGroup]:
-        """Return all groups, in queue order."""
-        ...
-
-    def tried(self, name: str, changes: Mapping[str, Any]) -> ReviewedGroup:
-        """Return a group as it would be with changes; nothing is stored."""
-        ...
-
+    def path(self) -> Path: ...
+    def lines(self) -> Sequence[ReviewedGroup]: ...  # in queue order
+    def tried(self, name: str, changes: Mapping[str, Any]) -> ReviewedGroup: ...  # as with changes; nothing is stored
     def decide(
         self,
         name: str,
@@ -112,9 +71,7 @@ class ReviewDesk(Protocol):
         choice: Choice | None = None,
         note: str | None = None,
         changes: Mapping[str, Any] | None = None,
-    ) -> ReviewedGroup:
-        """Store a decision, a note or changes, and return the group as it now is."""
-        ...
+    ) -> ReviewedGroup: ...  # stores a decision, a note or changes
 
 
 class ImportedReview(NamedTuple):
@@ -147,6 +104,6 @@ def reviewing() -> Reviewing:
     """Return how groups are reviewed: by the first benchmark that has them."""
     for name in suite_names():
         authoring = suite(name).authoring()
-        if authoring is not None and (found := authoring.reviewing()) is not None:
-            return found
+        if authoring is not None and (review := authoring.reviewing()) is not None:
+            return review
     raise FormalimgError("nothing that is written here is reviewed in groups")

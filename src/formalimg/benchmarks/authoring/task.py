@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from formalimg.benchmarks.authoring.acceptance import AcceptedItems, AuthoringState, Similarity
 from formalimg.benchmarks.authoring.conversation import Conversation
-from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection
+from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, RejectedError, Rejection
 from formalimg.benchmarks.authoring.writing_plan import AuthoringExtent, AuthoringPlan, Slot, WritingChoices
 from formalimg.types import Item
 
@@ -64,9 +64,24 @@ class AuthoringTask(ABC):
     def shapes(self) -> Mapping[str, object]:
         """Return the settings that shape the items, besides levels, counts and seed."""
 
-    @abstractmethod
     async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems) -> AttemptOutcome:
-        """Run one attempt. The shelf is only looked at, so that hopeless answers cost no second question."""
+        """Run one attempt."""
+        notes: dict[str, Any] = {}
+        result: Item[Any] | Rejection
+        try:
+            result = await self.write(slot, number, talk, shelf, notes)
+        except RejectedError as error:
+            result = error.rejection
+        return AttemptOutcome(slot.id, number, result, talk.expense, notes)
+
+    async def write(
+        self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems, notes: dict[str, Any]
+    ) -> Item[Any]:
+        """Return the item of an attempt, or raise `RejectedError`; what is worth knowing is added to the notes.
+
+        The shelf is only looked at, so that hopeless answers cost no second question.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:

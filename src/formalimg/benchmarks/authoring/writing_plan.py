@@ -90,15 +90,15 @@ class AuthoringPlan:
 
 def authoring_of(name: str, options: Mapping[str, object] | None = None) -> Authoring:
     """Return how the items of a suite are written."""
-    found = suite(name).authoring()
-    if found is None:
+    authoring = suite(name).authoring()
+    if authoring is None:
         if suite(name).synthesis() is not None:
             raise FormalimgError(f"items of {name} are drawn, not written: use formalimg items synth {name}")
         raise FormalimgError(f"items of {name} are not written by a model: pull them, or give your own as items.jsonl")
-    unfit = [option for option in options or () if option not in found.options]
+    unfit = [option for option in options or () if option not in authoring.options]
     if unfit:
-        others = filter(None, (suite(each).authoring() for each in suite_names()))
-        owner = next(other for other in others if unfit[0] in other.options)
+        candidates = filter(None, (suite(suite_name).authoring() for suite_name in suite_names()))
+        owner = next(candidate for candidate in candidates if unfit[0] in candidate.options)
         listed = ", ".join(option for option in unfit if option in owner.options)
         raise FormalimgError(f"{listed}: for {owner.choices.suites} only, not for {name}")
-    return found
+    return authoring

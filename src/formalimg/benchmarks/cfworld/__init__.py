@@ -1,10 +1,9 @@
 """CF-World: the same scene under a law of nature and under its opposite, the outcome stated or left to be deduced.
 
-In the order of the paper: `spec`, `items` and `group_checks` (groups of three prompts), `questions` (weighted),
-`published` and `published_groups` (the authors' files), `judge` and `published_judge`, `scores` and `summary` (the
+In the order of the paper: `spec`, `items` and `group_checks` (groups of three prompts, weighted questions), `published`
+and `published_groups` (the authors' files), `judge` and `published_judge`, `scores`, `summary` and `run_scores` (the
 gate, prior resistance, reasoning retention), `tables`, `figures`, `export`, `diagnosis` (the probes), `calibration`
-(the gate by people); besides, `rating`, `human_scores` and `judge_scores` (agreement), `authoring/` (groups by chat
-models).
+(the gate by people), `score_studies` (agreement), `authoring/` (groups by chat models).
 """
 
 from formalimg._util.lazy import lazy_exports

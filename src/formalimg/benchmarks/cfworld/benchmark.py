@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING, Any
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS, FIELD_TAGGED
 from formalimg.benchmarks.hooks import PartTerms
 from formalimg.benchmarks.record import ItemFindings, ItemForm
-from formalimg.types import Benchmark, Item, RunRecord, Table
+from formalimg.types import Benchmark, Item, Judge, Part, RunRecord, Table, Verdict
 
 if TYPE_CHECKING:
     from formalimg.benchmarks.authoring.task import Authoring
     from formalimg.benchmarks.export.sheets import Datasheet
     from formalimg.human_eval.agreement.study_tables import OwnStudy, StudyName
     from formalimg.human_eval.protocol import RatingRules
+    from formalimg.judges.clause_sentences import SceneSentence
+    from formalimg.judges.preflight import KnownDrawing
+    from formalimg.judges.recorded_judge import RecordedModels
     from formalimg.models.folder.layouts import ImageLayout
     from formalimg.reports.comparison_model import Comparison, HowCounted, Section, SeenRun
     from formalimg.reports.figures.svg import Figure
@@ -24,13 +27,6 @@ if TYPE_CHECKING:
     from formalimg.reports.run_numbers import RunImages, RunNumbers
     from formalimg.rewards.tasks import OwnQuestion
     from formalimg.runs.reader import StoredRun
-from formalimg.types import Judge, Part, Verdict
-
-if TYPE_CHECKING:
-    from formalimg.judges.clause_sentences import SceneSentence
-    from formalimg.judges.preflight import KnownDrawing
-    from formalimg.judges.recorded_judge import RecordedModels
-    from formalimg.reports.comparison_model import HowCounted, SeenRun
 
 
 class CfWorld(Benchmark):
@@ -41,9 +37,9 @@ class CfWorld(Benchmark):
     @property
     def form(self) -> ItemForm:
         """The fields of its items in records."""
-        from formalimg.benchmarks.cfworld import form
+        from formalimg.benchmarks.cfworld import spec
 
-        return form
+        return spec
 
     def warnings(self, items: Sequence[Item[Any]], census: str) -> list[str]:
         """Return why images of some of these items cannot count."""
@@ -77,7 +73,7 @@ class CfWorld(Benchmark):
 
     def authoring(self) -> Authoring:
         """Return how groups and probes are written."""
-        from formalimg.benchmarks.cfworld.authoring.writing import CfWorldWriting
+        from formalimg.benchmarks.cfworld.authoring.choices import CfWorldWriting
 
         return CfWorldWriting()
 
@@ -159,24 +155,44 @@ class CfWorld(Benchmark):
 
     def study(self, name: StudyName) -> OwnStudy | None:
         """Return a study of scores, the calibration of the gate, or the diagnosis by the probes."""
-        from formalimg.benchmarks.cfworld.own_studies import find_own_study
+        from formalimg.human_eval.agreement.study_tables import OwnStudy
 
-        return find_own_study(name)
+        if name == "human scores":
+            from formalimg.benchmarks.cfworld.score_studies import study_human_scores
+            from formalimg.human_eval.agreement.consistency import human_scores_table, human_scores_text
+
+            return OwnStudy(study_human_scores, human_scores_text, human_scores_table)
+        if name == "judge scores":
+            from formalimg.benchmarks.cfworld.score_studies import compare_scores
+            from formalimg.human_eval.agreement.studies import agreement_text, study_table
+
+            return OwnStudy(compare_scores, agreement_text, study_table)
+        if name == "calibrate":
+            from formalimg.benchmarks.cfworld.calibration import calibrate_gate, calibration_table, calibration_text
+
+            return OwnStudy(calibrate_gate, calibration_text, calibration_table)
+        if name == "diagnose":
+            from formalimg.benchmarks.cfworld.diagnosis import diagnose
+            from formalimg.benchmarks.cfworld.diagnosis_tables import diagnosis_table, diagnosis_text
+
+            return OwnStudy(diagnose, diagnosis_text, diagnosis_table)
+        return None
 
     # --- people
 
     def rating(self) -> RatingRules:
         """Return how people rate its images."""
-        from formalimg.benchmarks.cfworld.rating import RULES
+        from formalimg.benchmarks.cfworld.texts import RULES
 
         return RULES
 
     def gate_item(self, run: RunRecord, item: str) -> str:
         """Return the factual item of a group: where its image fails, those of the others count nothing."""
-        from formalimg.benchmarks.cfworld.image_scores import counterfactual_specs
+        from formalimg.benchmarks.cfworld.run_scores import counterfactual_specs
 
         specs = counterfactual_specs(run)
-        return next(one for one, spec in specs.items() if spec.group == specs[item].group and run.items[one].level == 1)
+        group = specs[item].group
+        return next(name for name, spec in specs.items() if spec.group == group and run.items[name].level == 1)
 
     # --- models and rewards
 
@@ -188,12 +204,12 @@ class CfWorld(Benchmark):
 
     def question_item_maker(self) -> Callable[[str, Sequence[OwnQuestion]], Item[Any]]:
         """Return what makes an item of users' own questions, answered with scores."""
-        from formalimg.benchmarks.cfworld.questions import make_question_item
+        from formalimg.benchmarks.cfworld.items import make_question_item
 
         return make_question_item
 
 
-def _make(name: str, title: str, **options: Any) -> CfWorld:
+def _build_benchmark(name: str, title: str, **options: Any) -> CfWorld:
     return CfWorld(
         name=name,
         title=title,
@@ -219,7 +235,7 @@ def _make(name: str, title: str, **options: Any) -> CfWorld:
 
 
 BENCHMARKS = (
-    _make(
+    _build_benchmark(
         "cf-world",
         "CF-World",
         bands={"PRR": (1, 2), "RRR": (2, 3)},  # no means: computed from the two levels they name
@@ -228,12 +244,14 @@ BENCHMARKS = (
         gate=0.5,
     ),
     # The probes: level 1 is factual, level 2 counterfactual; the last has the explicit prompts in other words.
-    _make(
+    _build_benchmark(
         "cf-world-rules",
         "CF-World, rule decoupling",
         level_names={1: "factual", 2: "counterfactual"},
         group="rule",
     ),
-    _make("cf-world-attributes", "CF-World, attribute decoupling", level_names={1: "common", 2: "rare"}, group="pair"),
-    _make("cf-world-denominalised", "CF-World, de-nominalised", level_names={2: "L2"}),
+    _build_benchmark(
+        "cf-world-attributes", "CF-World, attribute decoupling", level_names={1: "common", 2: "rare"}, group="pair"
+    ),
+    _build_benchmark("cf-world-denominalised", "CF-World, de-nominalised", level_names={2: "L2"}),
 )

@@ -1,13 +1,13 @@
-"""Diagnosis of failures in counterfactual worlds: the three probes of CF-World (section 5 of the paper)."""
+"""Diagnosis of failures in counterfactual worlds by the probes of CF-World (section 5 of the paper)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
-from formalimg.benchmarks.cfworld.image_scores import group_scores
+from formalimg.benchmarks.cfworld.run_scores import group_scores
 from formalimg.benchmarks.cfworld.scores import ScoreProfile, apply_gate, gate_states
 from formalimg.benchmarks.cfworld.spec import (
     CF_WORLD,
@@ -23,24 +23,14 @@ from formalimg.runs.manifest import Identity, RunManifest
 from formalimg.stats.observations import Interval, ScoreObservation
 from formalimg.types import RunRecord
 
-_FIRST, _SECOND = 1, 2
-
-
-class BootstrapSettings(NamedTuple):
-    """How intervals are bootstrapped over groups."""
-
-    confidence: float
-    resamples: int
-    seed: int
-
 
 class ContrastSide(NamedTuple):
     """The mean score of one side of a contrast."""
 
-    value: float | None  # the mean over images; None if there are none
-    interval: Interval | None  # its bootstrap interval over groups
-    scored: int  # how many images have a score that counts
-    expected: int  # how many images there were to be
+    value: float | None = None  # the mean over images; None if there are none
+    interval: Interval | None = None  # its bootstrap interval over groups
+    scored: int = 0  # how many images have a score that counts
+    expected: int = 0  # how many images there were to be
 
 
 class Contrast(NamedTuple):
@@ -60,53 +50,58 @@ class Contrast(NamedTuple):
     unscored: tuple[str, ...]
 
 
-def contrast(
-    first: Sequence[ScoreObservation], second: Sequence[ScoreObservation], bootstrap: BootstrapSettings
+class _Settings(NamedTuple):
+    """How scores are computed, gated and compared."""
+
+    threshold: float
+    profile: ScoreProfile
+    confidence: float
+    resamples: int
+    seed: int
+
+
+def _build_contrast(
+    first: Sequence[ScoreObservation], second: Sequence[ScoreObservation], settings: _Settings
 ) -> Contrast:
     """Return how two kinds of images differ, group by group; their levels and gates are ignored."""
-    means = _means(first), _means(second)
-    groups = sorted({one.group for one in (*first, *second)})
-    paired = frozenset(group for group in groups if all(group in side for side in means))
-    seen = [one._replace(level=_FIRST) for one in first if one.group in paired]
-    seen += [one._replace(level=_SECOND) for one in second if one.group in paired]
-    confidence, resamples, seed = bootstrap
-    found = score_difference(seen, first=_FIRST, second=_SECOND, confidence=confidence)
-    levels = summarize_scores(seen, threshold=None, confidence=confidence, resamples=resamples, seed=seed).levels
-
-    def side(level: int) -> ContrastSide:
-        mean = levels.get(level)
-        return (
-            ContrastSide(mean.value, mean.interval, mean.scored, mean.expected)
-            if mean
-            else ContrastSide(None, None, 0, 0)
-        )
-
+    first_means, second_means = _group_means(first), _group_means(second)
+    groups = sorted({image.group for image in (*first, *second)})
+    paired = first_means.keys() & second_means.keys()
+    observations = [
+        image._replace(level=level)
+        for level, images in ((1, first), (2, second))
+        for image in images
+        if image.group in paired
+    ]
+    _, _, confidence, resamples, seed = settings
+    difference = score_difference(observations, confidence=confidence)
+    levels = summarize_scores(
+        observations, threshold=None, confidence=confidence, resamples=resamples, seed=seed
+    ).levels
+    first_side, second_side = (
+        ContrastSide(*levels[level][:4]) if level in levels else ContrastSide() for level in (1, 2)
+    )
     return Contrast(
-        side(_FIRST),
-        side(_SECOND),
-        found.value,
-        found.interval,
+        first_side,
+        second_side,
+        difference.value,
+        difference.interval,
         len(paired),
-        sum(means[1][group] > means[0][group] for group in paired),
-        sum(means[1][group] < means[0][group] for group in paired),
-        tuple(group for group in groups if group in means[0] and group not in means[1]),
-        tuple(group for group in groups if group in means[1] and group not in means[0]),
-        tuple(group for group in groups if group not in means[0] and group not in means[1]),
+        sum(second_means[group] > first_means[group] for group in paired),
+        sum(second_means[group] < first_means[group] for group in paired),
+        tuple(group for group in groups if group in first_means and group not in paired),
+        tuple(group for group in groups if group in second_means and group not in paired),
+        tuple(group for group in groups if group not in first_means and group not in second_means),
     )
 
 
-def _means(observations: Sequence[ScoreObservation]) -> dict[str, float]:
+def _group_means(observations: Sequence[ScoreObservation]) -> dict[str, float]:
     """Return the mean score of each group that has any; rounded, so that equal scores stay equal."""
     scores: dict[str, list[float]] = {}
-    for one in observations:
-        if one.score is not None:
-            scores.setdefault(one.group, []).append(one.score)
-    return {group: round(fsum(those) / len(those), 12) for group, those in scores.items()}
-
-
-_FACTUAL, _COUNTERFACTUAL = 1, 2
-
-Observations: TypeAlias = Sequence[ScoreObservation]
+    for image in observations:
+        if image.score is not None:
+            scores.setdefault(image.group, []).append(image.score)
+    return {group: round(fsum(values) / len(values), 12) for group, values in scores.items()}
 
 
 @dataclass(frozen=True)
@@ -171,96 +166,103 @@ def diagnose(
         FormalimgError: if there are other runs, two of the same suite and model, or nothing to compare; or if the
             judges of images that have to be compared differ.
     """
-    settings = _DiagnosisSettings(threshold, profile, BootstrapSettings(confidence, resamples, seed))
-    by_model = _by_model(runs, model)
-    found = [_diagnosis(name, by_model, settings) for name in by_model]
-    if not any(it.rules or it.attributes or it.lexical for it in found):
+    settings = _Settings(threshold, profile, confidence, resamples, seed)
+    by_model = _group_by_model(runs, model)
+    diagnoses = [_diagnose_model(name, by_model, settings) for name in by_model]
+    if not any(result.rules or result.attributes or result.lexical for result in diagnoses):
         raise FormalimgError(
             f"there is nothing to compare: name runs of {CF_WORLD_RULES} or {CF_WORLD_ATTRIBUTES}, or of both "
             f"{CF_WORLD} and {CF_WORLD_DENOMINALISED} by the same model; --as NAME says that they are"
         )
-    return found
+    return diagnoses
 
 
-class _DiagnosisSettings(NamedTuple):
-    """How scores are gated, computed and compared."""
-
-    threshold: float
-    profile: ScoreProfile
-    bootstrap: BootstrapSettings
-
-
-def _by_model(runs: Sequence[RunRecord], model: str | None) -> dict[str, dict[str, RunRecord]]:
-    found: dict[str, dict[str, RunRecord]] = {}
+def _group_by_model(runs: Sequence[RunRecord], model: str | None) -> dict[str, dict[str, RunRecord]]:
+    by_model: dict[str, dict[str, RunRecord]] = {}
     for run in runs:
         suite, name = run.manifest.suite, model or run.manifest.model.name
         if suite not in CF_WORLD_SUITES:
             raise FormalimgError(f"{run.folder} is a run of {suite}: name runs of {', '.join(CF_WORLD_SUITES)}")
-        own = found.setdefault(name, {})
-        if suite in own:
-            raise FormalimgError(f"{own[suite].folder} and {run.folder} are both runs of {suite} by {name}: name one")
-        own[suite] = run
-    return found
+        by_suite = by_model.setdefault(name, {})
+        if suite in by_suite:
+            raise FormalimgError(
+                f"{by_suite[suite].folder} and {run.folder} are both runs of {suite} by {name}: name one"
+            )
+        by_suite[suite] = run
+    return by_model
 
 
-def _diagnosis(name: str, by_model: Mapping[str, Mapping[str, RunRecord]], settings: _DiagnosisSettings) -> Diagnosis:
+def _diagnose_model(name: str, by_model: Mapping[str, Mapping[str, RunRecord]], settings: _Settings) -> Diagnosis:
     runs = by_model[name]
     judges = {suite: one_judge([runs[suite]]) for suite in CF_WORLD_SUITES if suite in runs}
-    seen = {suite: _observations(runs[suite], settings.profile) for suite in judges}
+    observations = {
+        suite: [
+            ScoreObservation(image.group, image.level, image.sample, image.score)
+            for image in group_scores(runs[suite], settings.profile)
+        ]
+        for suite in judges
+    }
 
-    def probe(suite: str) -> Contrast | None:
-        if suite not in seen:
+    def contrast(suite: str) -> Contrast | None:
+        if suite not in observations:
             return None
-        return contrast(_at(_FACTUAL, seen[suite]), _at(_COUNTERFACTUAL, seen[suite]), settings.bootstrap)
+        return _build_contrast(_of_level(1, observations[suite]), _of_level(2, observations[suite]), settings)
 
-    both = CF_WORLD in seen and CF_WORLD_DENOMINALISED in seen
+    lexical = None
+    if CF_WORLD in observations and CF_WORLD_DENOMINALISED in observations:
+        lexical = _probe_names(observations[CF_WORLD], observations[CF_WORLD_DENOMINALISED], settings)
     return Diagnosis(
         name,
         {suite: runs[suite].folder.name for suite in judges},
         judges,
-        probe(CF_WORLD_RULES),
-        probe(CF_WORLD_ATTRIBUTES),
-        _lexical(seen[CF_WORLD], seen[CF_WORLD_DENOMINALISED], settings) if both else None,
-        tuple(_notes(runs, [own for other, own in by_model.items() if other != name])),
+        contrast(CF_WORLD_RULES),
+        contrast(CF_WORLD_ATTRIBUTES),
+        lexical,
+        tuple(_comparison_notes(runs, [others for model, others in by_model.items() if model != name])),
         settings.threshold,
         settings.profile,
-        settings.bootstrap.confidence,
+        settings.confidence,
     )
 
 
-def _lexical(main: Observations, described: Observations, settings: _DiagnosisSettings) -> LexicalProbe:
+def _probe_names(
+    main: Sequence[ScoreObservation], described: Sequence[ScoreObservation], settings: _Settings
+) -> LexicalProbe:
     """Return the lexical probe; both sides get the same gate, the factual images of the main run."""
-    factual, named = _at(_FACTUAL, main), _at(_COUNTERFACTUAL, main)
-    threshold, profile, bootstrap = settings
-    gated = [
-        _at(_COUNTERFACTUAL, apply_gate([*factual, *side], threshold, profile=profile)) for side in (named, described)
-    ]
+    factual, named = _of_level(1, main), _of_level(2, main)
+    threshold, profile, *_ = settings
+    gated = [_of_level(2, apply_gate([*factual, *side], threshold, profile=profile)) for side in (named, described)]
     images = [*named, *described]
-    before = gate_states([*factual, *images], threshold, profile=profile)[len(factual) :]
-    closed = {one.group for one, gate in zip(images, before, strict=True) if gate == "closed" and one.score is not None}
-    known = {one.group for one, gate in zip(images, before, strict=True) if gate in ("open", "closed")}
+    gates = gate_states([*factual, *images], threshold, profile=profile)[len(factual) :]
+    states = list(zip(images, gates, strict=True))
+    closed = {image.group for image, gate in states if gate == "closed" and image.score is not None}
+    unknown = {image.group for image in images} - {image.group for image, gate in states if gate in ("open", "closed")}
     return LexicalProbe(
-        contrast(gated[0], gated[1], bootstrap),
-        contrast(named, described, bootstrap),
+        _build_contrast(gated[0], gated[1], settings),
+        _build_contrast(named, described, settings),
         tuple(sorted(closed)),
-        tuple(sorted({one.group for one in images} - known)),
+        tuple(sorted(unknown)),
     )
 
 
-def _notes(runs: Mapping[str, RunRecord], others: Sequence[Mapping[str, RunRecord]]) -> Iterator[str]:
+def _of_level(level: int, observations: Sequence[ScoreObservation]) -> list[ScoreObservation]:
+    return [image for image in observations if image.level == level]
+
+
+def _comparison_notes(runs: Mapping[str, RunRecord], others: Sequence[Mapping[str, RunRecord]]) -> Iterator[str]:
     """Yield the differences of the two runs that are compared; all else is compared within one run."""
     if CF_WORLD not in runs or CF_WORLD_DENOMINALISED not in runs:
-        for here, there in ((CF_WORLD, CF_WORLD_DENOMINALISED), (CF_WORLD_DENOMINALISED, CF_WORLD)):
-            if here in runs:
-                elsewhere = [own[there].folder.name for own in others if there in own]
+        for suite, missing in ((CF_WORLD, CF_WORLD_DENOMINALISED), (CF_WORLD_DENOMINALISED, CF_WORLD)):
+            if suite in runs:
+                elsewhere = [by_suite[missing].folder.name for by_suite in others if missing in by_suite]
                 hint = f" (if {' or '.join(elsewhere)} is by the same model, say so: --as NAME)" if elsewhere else ""
-                yield f"no run of {there} to compare {runs[here].folder.name} with{hint}"
+                yield f"no run of {missing} to compare {runs[suite].folder.name} with{hint}"
         return
-    one, other = runs[CF_WORLD], runs[CF_WORLD_DENOMINALISED]
-    judges = one_judge([one]), one_judge([other])
+    run, other = runs[CF_WORLD], runs[CF_WORLD_DENOMINALISED]
+    judges = one_judge([run]), one_judge([other])
     if judges[0].name != judges[1].name:
         raise FormalimgError(
-            f"{one.folder} was judged by {judges[0].name} and {other.folder} by {judges[1].name}: their scores cannot "
+            f"{run.folder} was judged by {judges[0].name} and {other.folder} by {judges[1].name}: their scores cannot "
             "be compared; let the same judge look at both, and name it with --judge"
         )
     aspects: dict[str, Callable[[RunManifest], object]] = {
@@ -272,13 +274,5 @@ def _notes(runs: Mapping[str, RunRecord], others: Sequence[Mapping[str, RunRecor
         "samples": lambda manifest: manifest.samples,
     }
     for aspect, value in aspects.items():
-        if value(one.manifest) != value(other.manifest):
-            yield f"{one.folder.name} and {other.folder.name} differ in the {aspect}"
-
-
-def _observations(run: RunRecord, profile: ScoreProfile) -> list[ScoreObservation]:
-    return [ScoreObservation(it.group, it.level, it.sample, it.score) for it in group_scores(run, profile)]
-
-
-def _at(level: int, observations: Observations) -> list[ScoreObservation]:
-    return [one for one in observations if one.level == level]
+        if value(run.manifest) != value(other.manifest):
+            yield f"{run.folder.name} and {other.folder.name} differ in the {aspect}"

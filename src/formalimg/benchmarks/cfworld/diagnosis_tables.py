@@ -39,35 +39,35 @@ class _ProbeRow(NamedTuple):
     contrast: Contrast
 
 
-def diagnosis_text(found: Sequence[Diagnosis], format: StudyFormat) -> str:  # noqa: A002  # what users call it
+def diagnosis_text(diagnoses: Sequence[Diagnosis], format: StudyFormat) -> str:  # noqa: A002  # what users call it
     """Return diagnoses as text."""
     return render_study(
         format,
-        lambda: _tables(found),
-        lambda: study_csv_text(_CSV_COLUMNS, map(_csv_row, _probe_rows(found))),
-        lambda: {"models": [export_json(each) for each in found]},
+        lambda: _build_tables(diagnoses),
+        lambda: study_csv_text(_CSV_COLUMNS, map(_csv_row, _probe_rows(diagnoses))),
+        lambda: {"models": [export_json(diagnosis) for diagnosis in diagnoses]},
     )
 
 
-def diagnosis_table(found: Sequence[Diagnosis]) -> ConsoleRenderable:
+def diagnosis_table(diagnoses: Sequence[Diagnosis]) -> ConsoleRenderable:
     """Return diagnoses as something that `rich` can print."""
-    return render_terminal(_tables(found))
+    return render_terminal(_build_tables(diagnoses))
 
 
-def _probe_rows(found: Sequence[Diagnosis]) -> list[_ProbeRow]:
-    rows = [_ProbeRow(each.model, "rules", "", each.rules) for each in found if each.rules]
-    rows += [_ProbeRow(each.model, "attributes", "", each.attributes) for each in found if each.attributes]
-    for each in found:
-        if each.lexical:
-            rows.append(_ProbeRow(each.model, "names", "gated", each.lexical.gated))
-            rows.append(_ProbeRow(each.model, "names", "ungated", each.lexical.ungated))
+def _probe_rows(diagnoses: Sequence[Diagnosis]) -> list[_ProbeRow]:
+    rows = [_ProbeRow(result.model, "rules", "", result.rules) for result in diagnoses if result.rules]
+    rows += [_ProbeRow(result.model, "attributes", "", result.attributes) for result in diagnoses if result.attributes]
+    for diagnosis in diagnoses:
+        if diagnosis.lexical:
+            rows.append(_ProbeRow(diagnosis.model, "names", "gated", diagnosis.lexical.gated))
+            rows.append(_ProbeRow(diagnosis.model, "names", "ungated", diagnosis.lexical.ungated))
     return rows
 
 
-def _tables(found: Sequence[Diagnosis]) -> Iterator[Table]:
-    rows, intervals = _probe_rows(found), f"Mean scores, with {100 * found[0].confidence:g} % intervals."
-    notes = [f"{each.model}: {note}." for each in found for note in each.notes]
-    weights = " Each question has its full weight, as in the published code." * (found[0].profile != "paper")
+def _build_tables(diagnoses: Sequence[Diagnosis]) -> Iterator[Table]:
+    rows, first = _probe_rows(diagnoses), diagnoses[0]
+    notes = [f"{diagnosis.model}: {note}." for diagnosis in diagnoses for note in diagnosis.notes]
+    weights = " Each question has its full weight, as in the published code." * (first.profile != "paper")
     for probe, title, heads, unit in (
         ("rules", "Rules of the world: as they are, and changed", ("factual", "changed"), "rule"),
         ("attributes", "Objects seen together: often, and rarely", ("common", "rare"), "pair"),
@@ -77,11 +77,14 @@ def _tables(found: Sequence[Diagnosis]) -> Iterator[Table]:
         if not chosen:
             continue
         gates = ("gate",) if probe == "names" else ()
-        note = [f"{intervals} Differences are means over {unit}s, each with itself.{weights}", *notes]
+        note = [
+            f"Mean scores, with {100 * first.confidence:g} % intervals. Differences are means over {unit}s, each with "
+            f"itself.{weights}",
+            *notes,
+            *_left_out_notes(chosen, heads, unit),
+            *(_gate_notes(diagnoses) if gates else ()),
+        ]
         notes = []
-        note += _left_out_notes(chosen, heads, unit)
-        if probe == "names":
-            note += _gate_notes(found)
         yield build_table(
             title,
             " ".join(note),
@@ -96,7 +99,7 @@ def _tables(found: Sequence[Diagnosis]) -> Iterator[Table]:
                     row.model,
                     *((row.gate,) if gates else ()),
                     *(Number(side.value, side.interval) for side in (row.contrast.first, row.contrast.second)),
-                    _difference(row.contrast),
+                    Number(row.contrast.difference if row.contrast.interval else None, row.contrast.interval),
                     *(row.contrast.groups, row.contrast.higher, row.contrast.lower),
                 )
                 for row in chosen
@@ -105,39 +108,36 @@ def _tables(found: Sequence[Diagnosis]) -> Iterator[Table]:
         )
 
 
-def _difference(it: Contrast) -> Number:
-    return Number(None) if it.interval is None else Number(it.difference, it.interval)
-
-
 def _left_out_notes(rows: Sequence[_ProbeRow], heads: tuple[str, str], unit: str) -> Iterator[str]:
     for model, _, gate, contrast in rows:
-        who = f"{model}, {gate}" if gate else model
-        for names, why in (
+        label = f"{model}, {gate}" if gate else model
+        for names, reason in (
             (contrast.only_first, f"only {heads[0]} scored"),
             (contrast.only_second, f"only {heads[1]} scored"),
             (contrast.unscored, "neither scored"),
         ):
             if names:
-                yield f"{who}: {count_noun(len(names), unit)} not paired, {why} ({_first_names(names)})."
+                yield f"{label}: {count_noun(len(names), unit)} not paired, {reason} ({_first_names(names)})."
         missing = sum(side.expected - side.scored for side in (contrast.first, contrast.second))
         if missing:
-            yield f"{who}: of the {unit}s compared, {count_noun(missing, 'image')} unscored."
+            yield f"{label}: of the {unit}s compared, {count_noun(missing, 'image')} unscored."
 
 
-def _gate_notes(found: Sequence[Diagnosis]) -> Iterator[str]:
-    for each in found:
-        if each.lexical:
-            without = ", those without a factual score among them" if each.profile == "official-code" else ""
+def _gate_notes(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
+    for diagnosis in diagnoses:
+        if (lexical := diagnosis.lexical) is None:
+            continue
+        as_code = diagnosis.profile == "official-code"
+        yield (
+            f"{diagnosis.model}: the gate stands at {diagnosis.threshold:g} and is closed for "
+            f"{count_noun(len(lexical.closed), 'group')} ({_first_names(lexical.closed)})"
+            f"{', those without a factual score among them' if as_code else ''}."
+        )
+        if lexical.unknown:
             yield (
-                f"{each.model}: the gate stands at {each.threshold:g} and is closed for "
-                f"{count_noun(len(each.lexical.closed), 'group')} ({_first_names(each.lexical.closed)}){without}."
+                f"{diagnosis.model}: left out of gated, for want of a factual {'image' if as_code else 'score'}: "
+                f"{count_noun(len(lexical.unknown), 'group')} ({_first_names(lexical.unknown)})."
             )
-            if each.lexical.unknown:
-                lacking = "image" if each.profile == "official-code" else "score"
-                yield (
-                    f"{each.model}: left out of gated, for want of a factual {lacking}: "
-                    f"{count_noun(len(each.lexical.unknown), 'group')} ({_first_names(each.lexical.unknown)})."
-                )
 
 
 def _first_names(names: Sequence[str]) -> str:
@@ -148,16 +148,16 @@ def _first_names(names: Sequence[str]) -> str:
 
 
 def _csv_row(row: _ProbeRow) -> dict[str, object]:
-    it = row.contrast
-    found: dict[str, object] = {"model": row.model, "probe": row.probe, "gate": row.gate, "groups": it.groups}
-    found |= {"higher": it.higher, "lower": it.lower}
+    contrast = row.contrast
+    cells: dict[str, object] = {"model": row.model, "probe": row.probe, "gate": row.gate}
+    cells |= {name: getattr(contrast, name) for name in ("groups", "higher", "lower")}
+    cells |= {name: len(getattr(contrast, name)) for name in ("only_first", "only_second", "unscored")}
     for name, value, interval in (
-        ("first", it.first.value, it.first.interval),
-        ("second", it.second.value, it.second.interval),
-        ("difference", it.difference, it.interval),
+        ("first", contrast.first.value, contrast.first.interval),
+        ("second", contrast.second.value, contrast.second.interval),
+        ("difference", contrast.difference, contrast.interval),
     ):
-        found[name] = value
+        cells[name] = value
         if interval is not None:
-            found |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
-    counts = {"only_first": it.only_first, "only_second": it.only_second, "unscored": it.unscored}
-    return found | {name: len(groups) for name, groups in counts.items()}
+            cells |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
+    return cells

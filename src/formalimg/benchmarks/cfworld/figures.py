@@ -61,17 +61,17 @@ def run_figures(section: Section, comparison: Comparison) -> Iterator[Figure]:
 
 def ratios_between_levels(section: Section, comparison: Comparison) -> Chart:
     """Return PRR and RRR; nothing for the probes, which have none."""
-    there = section.suite.bands
+    bands = section.suite.bands
     return Chart(
         f"{section.suite.title}: what is kept from level to level",
         rules_of(section, comparison),
-        tuple(there),
+        tuple(bands),
         tuple(
             Series(
                 row.name,
                 style,
                 known_points(
-                    {band: point_of_rate(row.summary.bands[band]) for band in there if band in row.summary.bands}
+                    {band: point_of_rate(row.summary.bands[band]) for band in bands if band in row.summary.bands}
                 ),
             )
             for row, style in zip(section.rows, run_styles(section.rows), strict=True)
@@ -94,8 +94,8 @@ def gate_figures(study: GateCalibration) -> Iterator[Figure]:
             f"{study.images:,} factual images, {study.recognisable:,} of them recognisable; an image passes with "
             "a score of the threshold or above.",
             (
-                _curve("accuracy", study, lambda at: at.accuracy),
-                _curve("F1", study, lambda at: at.f1)._replace(style=numbered_style(1)),
+                _build_curve("accuracy", study, lambda at: at.accuracy),
+                _build_curve("F1", study, lambda at: at.f1)._replace(style=numbered_style(1)),
             ),
             "threshold on the score of the factual image",
             "agreement with people (%)",
@@ -105,16 +105,18 @@ def gate_figures(study: GateCalibration) -> Iterator[Figure]:
     )
 
 
-def _curve(name: str, study: GateCalibration, reached: Callable[[ThresholdResult], float | None]) -> Curve:
-    line = _steps(study.curve, [reached(at) for at in study.curve])
+def _build_curve(name: str, study: GateCalibration, reached: Callable[[ThresholdResult], float | None]) -> Curve:
+    line = _step_function(study.curve, [reached(at) for at in study.curve])
     return Curve(name, numbered_style(0), line, tuple((at.threshold, reached(at)) for at in study.table))
 
 
-def _steps(curve: Sequence[ThresholdResult], reached: Sequence[float | None]) -> tuple[tuple[float, float | None], ...]:
+def _step_function(
+    curve: Sequence[ThresholdResult], reached: Sequence[float | None]
+) -> tuple[tuple[float, float | None], ...]:
     """Return a step function: all thresholds above one, up to and including the next, reach the same."""
     if not curve:
         return ()
-    found = [(curve[0].threshold, reached[0])]
+    steps = [(curve[0].threshold, reached[0])]
     for before, at, value in zip(curve, curve[1:], reached[1:], strict=False):
-        found += [(before.threshold, value), (at.threshold, value)]
-    return tuple(found)
+        steps += [(before.threshold, value), (at.threshold, value)]
+    return tuple(steps)

@@ -7,13 +7,12 @@ a deduction is right takes a person; what is checked here is what goes wrong mos
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Literal, NamedTuple, TypeAlias
 
+from formalimg.benchmarks.cfworld.items import read_package_toml
 from formalimg.benchmarks.cfworld.spec import CounterfactualGroup
 
 ProblemReason: TypeAlias = Literal[
@@ -54,14 +53,17 @@ class GroupProblem(NamedTuple):
 
 def check_groups(groups: Sequence[CounterfactualGroup]) -> list[GroupProblem]:
     """Return all problems of these groups, including duplicates among them."""
-    found = [problem for group in groups for problem in check_group(group)]
-    return [*found, *_duplicates(groups)]
+    problems = [problem for group in groups for problem in check_group(group)]
+    return [
+        *problems,
+        *(twin for number, group in enumerate(groups) for twin in _find_duplicates(group, groups[:number])),
+    ]
 
 
 def check_group(group: CounterfactualGroup, before: Sequence[CounterfactualGroup] = ()) -> list[GroupProblem]:
     """Return all problems of one group, including duplicates of those before it."""
-    found = [GroupProblem(group.id, reason, detail) for reason, detail in _problems(group)]
-    return [*found, *_repeats(group, before)]
+    problems = [GroupProblem(group.id, reason, detail) for reason, detail in _find_problems(group)]
+    return [*problems, *_find_duplicates(group, before)]
 
 
 def find_comparison(text: str) -> str | None:
@@ -69,49 +71,55 @@ def find_comparison(text: str) -> str | None:
 
     A comparison brings in the name of another object, and with it how that object usually looks.
     """
-    found = _COMPARISON.search(text)
-    return None if found is None else found[0]
+    match = _COMPARISON.search(text)
+    return None if match is None else match[0]
 
 
-def _problems(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
-    yield from _form(group)
-    yield from _safety(group)
+def find_unsafe_word(text: str) -> str | None:
+    """Return the first unsafe word of a text."""
+    return next((word for word in _split_words(text) if word in word_lists()["unsafe"]), None)
+
+
+def _find_problems(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
+    yield from _find_form_problems(group)
+    for field in fields(group):
+        if unsafe := find_unsafe_word(getattr(group, field.name)):
+            yield "unsafe", f"{field.name} says {unsafe!r}"
     words = word_lists()
     lowered = group.factual.lower()
-    strange = [word for word in _words(group.factual) if word in words["otherwise"]]
+    strange = [word for word in _split_words(group.factual) if word in words["otherwise"]]
     strange += [phrase for phrase in words["otherwise_phrases"] if phrase in lowered]
     if strange:
         yield "not ordinary", f"the factual prompt says {strange[0]!r}"
-    if _overlap(group.changed, group.factual) > 0.75:
+    if _word_share(group.changed, group.factual) > 0.75:
         yield "not ordinary", "the factual prompt has the words of the changed law"
-    if _overlap(group.factual, group.implicit) < 0.5:
+    if _word_share(group.factual, group.implicit) < 0.5:
         yield "another scene", "the factual and the implicit prompt share less than half of their words"
-    if _words(group.law) == _words(group.changed):
+    if _split_words(group.law) == _split_words(group.changed):
         yield "law not changed", "the changed law is the law"
-    if _overlap(group.changed, group.implicit) < 0.5:
+    if _word_share(group.changed, group.implicit) < 0.5:
         yield "law not told", "the implicit prompt does not have the words of the changed law"
-    telling = _stems(group.outcome) - _stems(group.implicit)
-    if len(telling) < 2:
+    if len(_content_stems(group.outcome) - _content_stems(group.implicit)) < 2:
         yield "gives it away", "the implicit prompt has nearly all words of the outcome"
-    if _overlap(group.shows, group.implicit) > 0.8:
+    if _word_share(group.shows, group.implicit) > 0.8:
         yield "gives it away", "the implicit prompt has nearly all words of what decides"
-    if _overlap(group.described, group.implicit) > 0.6:
+    if _word_share(group.described, group.implicit) > 0.6:
         yield "gives it away", "the implicit prompt has most words of the described outcome"
-    if _overlap(group.shows, group.explicit) < 0.5:
+    if _word_share(group.shows, group.explicit) < 0.5:
         yield "outcome not told", "the explicit prompt has less than half of the words of what decides"
-    if not _stems(group.shows) & _stems(group.outcome):
+    if not _content_stems(group.shows) & _content_stems(group.outcome):
         yield "not about the outcome", "what decides shares no word with the outcome"
     for name in ("shows", "shows_factual"):
-        unseen = [word for word in _words(getattr(group, name)) if word in words["unseen"]]
+        unseen = [word for word in _split_words(getattr(group, name)) if word in words["unseen"]]
         if unseen:
             yield "not visual", f"{name} says {unseen[0]!r}, which cannot be seen"
-    if _words(group.shows) == _words(group.shows_factual):
+    if _split_words(group.shows) == _split_words(group.shows_factual):
         yield "same in both worlds", "the same decides with and without the law"
-    if not _stems(group.outcome) - _stems(group.described) - _stems(group.implicit):
+    if not _content_stems(group.outcome) - _content_stems(group.described) - _content_stems(group.implicit):
         yield "not described", "the described outcome has every word of the named one"
 
 
-def _form(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
+def _find_form_problems(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
     if not _ID.fullmatch(group.id):
         yield "form", f"the id {group.id!r} must be small letters, digits and -"
     for field in fields(group):
@@ -127,44 +135,35 @@ def _form(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
             yield "form", f"the {name} prompt has more than {MAX_WORDS} words"
 
 
-def _safety(group: CounterfactualGroup) -> Iterator[tuple[ProblemReason, str]]:
-    for field in fields(group):
-        unsafe = [word for word in _words(getattr(group, field.name)) if word in word_lists()["unsafe"]]
-        if unsafe:
-            yield "unsafe", f"{field.name} says {unsafe[0]!r}"
-
-
-def _duplicates(groups: Sequence[CounterfactualGroup]) -> Iterator[GroupProblem]:
-    for place, group in enumerate(groups):
-        yield from _repeats(group, groups[:place])
-
-
-def _repeats(group: CounterfactualGroup, before: Sequence[CounterfactualGroup]) -> Iterator[GroupProblem]:
+def _find_duplicates(group: CounterfactualGroup, before: Sequence[CounterfactualGroup]) -> Iterator[GroupProblem]:
     if any(other.id == group.id for other in before):
         yield GroupProblem(group.id, "duplicate", "another group has this id")
-    implicit, outcome = _stems(group.implicit), _stems(group.outcome)
     for other in before:
-        if _jaccard(implicit, _stems(other.implicit)) >= _NEAR and _jaccard(outcome, _stems(other.outcome)) >= _NEAR:
+        if all(
+            _word_similarity(getattr(group, name), getattr(other, name)) >= _NEAR for name in ("implicit", "outcome")
+        ):
             yield GroupProblem(group.id, "duplicate", f"says nearly the same as {other.id}")
 
 
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other) if one | other else 0.0
+def _word_similarity(text: str, other: str) -> float:
+    """Return the Jaccard index of the words of two texts."""
+    first, second = _content_stems(text), _content_stems(other)
+    return len(first & second) / len(first | second) if first | second else 0.0
 
 
-def _overlap(text: str, inside: str) -> float:
+def _word_share(text: str, inside: str) -> float:
     """Return the share of a text's words that another text has."""
-    own = _stems(text)
-    return len(own & _stems(inside)) / len(own) if own else 0.0
+    stems = _content_stems(text)
+    return len(stems & _content_stems(inside)) / len(stems) if stems else 0.0
 
 
 @lru_cache(maxsize=8192)
-def _stems(text: str) -> frozenset[str]:
+def _content_stems(text: str) -> frozenset[str]:
     """Return the stems of the content words of a text."""
-    return frozenset(_stem(word) for word in _words(text) if word not in word_lists()["common"])
+    return frozenset(_strip_ending(word) for word in _split_words(text) if word not in word_lists()["common"])
 
 
-def _stem(word: str) -> str:
+def _strip_ending(word: str) -> str:
     word = word.removesuffix("'s")
     for ending in ("ing", "ies", "ed", "es", "ly", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
@@ -172,12 +171,12 @@ def _stem(word: str) -> str:
     return word
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
 @cache
 def word_lists() -> dict[str, frozenset[str]]:
     """Return the word lists of words.toml."""
-    lists = tomllib.loads((files("formalimg.benchmarks.cfworld") / "words.toml").read_text(encoding="utf-8"))
+    lists = read_package_toml("words.toml")
     return {name: frozenset(words.split() if isinstance(words, str) else words) for name, words in lists.items()}

@@ -39,7 +39,7 @@ class _ParsedFile(NamedTuple):
 
 def has_image_layout(folder: FolderListing) -> bool:
     """Return whether a folder has the layout of CF-World."""
-    above = _above(folder)
+    above = _folder_names(folder)
     for file in folder.files:
         *parents, last = file.split("/")
         name = _NAME.fullmatch(last)
@@ -56,9 +56,9 @@ def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Candid
     `<id>_factual.png`. Items are named by tree and id: `physics-classical-mechanics-12-l3`, `rule-4-25`,
     `pair-93-rare`, `pair-93-common`.
     """
-    above = _above(folder)
+    above = _folder_names(folder)
     rules = {number[1]: item for item in index.items if (number := _RULE_ITEM.fullmatch(item))}
-    wording = _wording(index)
+    wording = _allowed_wordings(index)
     readings = [
         _parse_file(file, (*above, *file.split("/")[:-1]), index, rules, wording)
         for file in folder.files
@@ -69,7 +69,7 @@ def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[Candid
     yield from (CandidateFile(reading.file, reading.image) for reading in readings)
 
 
-def _wording(index: ItemIndex) -> frozenset[str]:
+def _allowed_wordings(index: ItemIndex) -> frozenset[str]:
     """Return the wordings of explicit prompts that match: as they are, de-nominalised, or either."""
     if index.suite == "cf-world-denominalised":
         return frozenset({_DENOMINALISED})
@@ -85,9 +85,9 @@ def _parse_file(
     if name is None:
         return _ParsedFile(file)
     number, mark, sample = name["id"], (name["mark"] or "").lower(), int(name["sample"] or 0)
-    place = _probe_at(parents)
-    probe = "" if place is None else parents[place].lower()
-    home = parents[:place]
+    position = _probe_at(parents)
+    probe = "" if position is None else parents[position].lower()
+    home = parents[:position]
     item = None
     if probe == _RULES and not mark:
         item = rules.get(number)
@@ -95,31 +95,34 @@ def _parse_file(
         item = index.item_called(f"pair-{number}-{'common' if mark else 'rare'}")
     elif probe in wording and (not mark if probe else mark.startswith("l")):
         for depth in range(_MAX_TREE_DEPTH, 0, -1):
-            item = index.item_called(f"{_slug(parents[-depth:])}-{number}-{mark or 'l2'}")
+            item = index.item_called(f"{_make_slug(parents[-depth:])}-{number}-{mark or 'l2'}")
             if item is not None:
                 home = home if probe else parents[:-depth]
                 break
     return _ParsedFile(file) if item is None else _ParsedFile(file, FolderImage(item, sample), home, probe)
 
 
-def _above(folder: FolderListing) -> tuple[str, ...]:
+def _folder_names(folder: FolderListing) -> tuple[str, ...]:
     """Return the names of the folder and its parents: `de-norm/physics` is a part of a tree."""
     return Path(folder.path).absolute().parts[-_MAX_TREE_DEPTH:]
 
 
 def _probe_at(parents: Sequence[str]) -> int | None:
     """Return the position of the innermost folder that is named like a probe."""
-    return next((place for place in reversed(range(len(parents))) if parents[place].lower() in _PROBES), None)
+    return next((position for position in reversed(range(len(parents))) if parents[position].lower() in _PROBES), None)
 
 
-def _slug(parts: Sequence[str]) -> str:
+def _make_slug(parts: Sequence[str]) -> str:
     return re.sub(r"[^a-z0-9]+", "-", "/".join(parts).lower()).strip("-")
 
 
 def _reject_two_wordings(readings: Sequence[_ParsedFile], folder: FolderListing) -> None:
     # Both suites call these items the same, and only who knows the suite can tell which of them is wanted.
-    explicit = next((one for one in readings if one.image and not one.probe and one.image.item[-3:] == "-l2"), None)
-    reworded = next((one for one in readings if one.image and one.probe == _DENOMINALISED), None)
+    explicit = next(
+        (reading for reading in readings if reading.image and not reading.probe and reading.image.item[-3:] == "-l2"),
+        None,
+    )
+    reworded = next((reading for reading in readings if reading.image and reading.probe == _DENOMINALISED), None)
     if explicit and reworded:
         raise FormalimgError(
             f"{short_name(folder.path)} holds explicit prompts in both wordings, {short_name(explicit.file)} and "
@@ -128,12 +131,12 @@ def _reject_two_wordings(readings: Sequence[_ParsedFile], folder: FolderListing)
 
 
 def _reject_several_models(readings: Sequence[_ParsedFile], folder: FolderListing, depth: int) -> None:
-    homes = list(dict.fromkeys(one.home for one in readings if one.image))
+    homes = list(dict.fromkeys(reading.home for reading in readings if reading.image))
     if len(homes) > 1:
-        shown = ", ".join(short_name("/".join(home[depth:]) or ".") for home in homes[:_SHOWN_HOMES])
+        listed = ", ".join(short_name("/".join(home[depth:]) or ".") for home in homes[:_SHOWN_HOMES])
         more = " …" if len(homes) > _SHOWN_HOMES else ""
         raise FormalimgError(
-            f"{short_name(folder.path)} holds the images of {len(homes)} models: give one of {shown}{more}"
+            f"{short_name(folder.path)} holds the images of {len(homes)} models: give one of {listed}{more}"
         )
 
 

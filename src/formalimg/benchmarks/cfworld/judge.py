@@ -7,23 +7,23 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, RootModel, WithJsonSchema
 
 from formalimg._util.text import truncate
-from formalimg.benchmarks.cfworld.spec import PASS_THRESHOLD, CounterfactualSpec, WeightedQuestion
+from formalimg.benchmarks.cfworld.items import read_package_toml
+from formalimg.benchmarks.cfworld.spec import CounterfactualSpec, WeightedQuestion
 from formalimg.benchmarks.odd_records import odd_tags
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import ChatJudge, NoValidAnswer, check_option, numbering_problem
 from formalimg.judges.factory import open_chat, open_published_chat, require_chat
+from formalimg.stats.observations import PASS_THRESHOLD
 from formalimg.types import ChatModel, Item, Judge, Part, Unscored, Verdict
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class ScoreJudge(ChatJudge):
         check_option("answers", answers, ANSWERS)
         self._persona = select_persona(chat.name, persona)
         self._numbered = answers == "numbered"
-        names: Mapping[ImageKind, str] = _personas()["texts"][self._persona]
+        names: Mapping[ImageKind, str] = read_package_toml("personas.toml")["texts"][self._persona]
         super().__init__(
             chat,
             {"persona": self._persona, "answers": answers},
@@ -139,43 +139,28 @@ class ScoreJudge(ChatJudge):
 
     def questions(self, item: Item[object]) -> int:
         """Return how many requests are sent per image of this item."""
-        return 1 if isinstance(item.spec, CounterfactualSpec) and item.spec.questions else 0
+        return count_requests(item)
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Score the image on the questions of the item."""
-        spec = item.spec
-        if not isinstance(spec, CounterfactualSpec) or not spec.questions:
-            why = "".join(f", {tag}" for tag in odd_tags(item.tags))
-            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by{why}")
-        if not all(map(is_complete, spec.questions)):
-            detail = f"item {item.id} of {item.suite} has a question without words, criteria or weight"
-            return Unscored("not understood", detail)
-        kind, count = image_kind(item.suite, item.level), len(spec.questions)
+        questions = askable_questions(item)
+        if isinstance(questions, Unscored):
+            return questions
+        kind, count = image_kind(item.suite, item.level), len(questions)
         answer_type: type[ScoreAnswer] = NumberedScores if self._numbered else published_scores(count)
         answer = await self._ask(
             await self._encode(image),
-            {"questions": _list_questions(spec.questions)},
+            {"questions": _list_questions(questions)},
             answer_type,
             partial(find_problem, count=count),
             prompt=f"prompt_{kind}",
         )
-        evidence: dict[str, object] = {
-            "persona": self._persona if kind in ("factual", "counterfactual") else "objective",
-            "prompt": str(self._prompts[f"prompt_{kind}"]),
-            "answers": [{"asked": [one.question for one in spec.questions], "raw": list(answer.raw)}],
-        }
+        evidence = score_evidence(self._persona, kind, str(self._prompts[f"prompt_{kind}"]), questions, answer.raw)
         if isinstance(answer, NoValidAnswer):
             return Unscored(answer.reason, answer.detail, evidence, answer.cost)
-        findings = _read_findings(answer.value)
-        evidence["served"] = dict(answer.served)
-        evidence["scores"] = [
-            {"question": one.question, "reasoning": finding.reasoning, "score": finding.score}
-            for one, finding in zip(spec.questions, findings, strict=True)
-        ]
-        parts = _parts(spec.questions, findings)
-        # Weights such as 8/3 are not exact, and an image at the threshold must not fail for that.
-        passed = round(Verdict(False, parts).score, 9) >= PASS_THRESHOLD
-        return Verdict(passed, parts, evidence, answer.cost)
+        parts = score_parts(questions, _read_scores(answer.value))
+        evidence |= {"served": dict(answer.served), "scores": part_evidence(parts)}
+        return Verdict(is_passing(parts), parts, evidence, answer.cost)
 
 
 def select_persona(model: str, persona: str = "auto") -> Persona:
@@ -184,95 +169,124 @@ def select_persona(model: str, persona: str = "auto") -> Persona:
         raise FormalimgError(f"unknown persona {persona!r}: known are auto, {', '.join(PERSONAS)}")
     if persona != "auto":
         return cast(Persona, persona)
-    families = _personas()["families"]
-    found = next(family for family in families if re.search(family["pattern"], model, re.IGNORECASE))
-    return cast(Persona, found["persona"])
+    families = read_package_toml("personas.toml")["families"]
+    match = next(family for family in families if re.search(family["pattern"], model, re.IGNORECASE))
+    return cast(Persona, match["persona"])
 
 
 def image_kind(suite: str, level: int) -> ImageKind:
     """Return the kind of an image, by which it has its prompt."""
     default = "factual" if level == 1 else "counterfactual"
-    return cast(ImageKind, _personas()["probes"].get(suite, default))
+    return cast(ImageKind, read_package_toml("personas.toml")["probes"].get(suite, default))
 
 
-@cache
-def _personas() -> Mapping[str, Any]:
-    return tomllib.loads((files("formalimg.benchmarks.cfworld") / "personas.toml").read_text(encoding="utf-8"))
+# --- questions and parts, also of the published protocol
 
 
-class ScoreFinding(NamedTuple):
-    """The answer to a question: the score, and why."""
+def count_requests(item: Item[object]) -> int:
+    """Return how many requests are sent per image of an item: one, if there are questions."""
+    return 1 if isinstance(item.spec, CounterfactualSpec) and item.spec.questions else 0
 
-    score: float
-    reasoning: str
 
+def askable_questions(item: Item[object]) -> tuple[WeightedQuestion, ...] | Unscored:
+    """Return the questions of an item, or why images of it cannot be scored."""
+    spec = item.spec
+    if not isinstance(spec, CounterfactualSpec) or not spec.questions:
+        tags = "".join(f", {tag}" for tag in odd_tags(item.tags))
+        return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by{tags}")
+    for question in spec.questions:
+        if not question.question.strip() or not question.criteria.strip() or not question.weight > 0:
+            detail = f"item {item.id} of {item.suite} has a question without words, criteria or weight"
+            return Unscored("not understood", detail)
+    return spec.questions
+
+
+def score_evidence(
+    persona: Persona, kind: ImageKind, prompt: str, questions: Sequence[WeightedQuestion], raw: Sequence[str]
+) -> dict[str, object]:
+    """Return the evidence of an answer, valid or not; on probes there is only one persona, `objective`."""
+    return {
+        "persona": persona if kind in ("factual", "counterfactual") else "objective",
+        "prompt": prompt,
+        "answers": [{"asked": [question.question for question in questions], "raw": list(raw)}],
+    }
+
+
+def score_parts(questions: Sequence[WeightedQuestion], scores: Sequence[tuple[float, str]]) -> tuple[Part, ...]:
+    """Return the parts of a verdict; questions of a dimension share its weight, lest several outweigh others."""
+    sharing = Counter(question.dimension for question in questions)
+    return tuple(
+        Part(
+            question.question,
+            question.dimension,
+            score,
+            weight=question.weight / sharing[question.dimension],
+            reason=reasoning,
+        )
+        for question, (score, reasoning) in zip(questions, scores, strict=True)
+    )
+
+
+def part_evidence(parts: Sequence[Part]) -> list[dict[str, object]]:
+    """Return score and reasoning of each question as plain data."""
+    return [{"question": part.name, "reasoning": part.reason, "score": part.score} for part in parts]
+
+
+def is_passing(parts: tuple[Part, ...]) -> bool:
+    """Return whether an image passes by its parts: weights such as 8/3 are not exact, so the score is rounded."""
+    return round(Verdict(False, parts).score, 9) >= PASS_THRESHOLD
+
+
+# --- answers
 
 _DECIMAL = re.compile(r"[0-9]+(\.[0-9]+)?")
 """A number in quotes is accepted if it is written so, with nothing around it."""
 
 
-def parse_score(given: object) -> float | None:
+def parse_score(value: object) -> float | None:
     """Return the score in an answer: a number from 0 to 1, also in quotes.
 
     None for all else, such as `1/2`, `50%`, `high`, 5, true or nothing.
     """
-    if isinstance(given, str) and _DECIMAL.fullmatch(given):
-        given = float(given)
-    if isinstance(given, bool) or not isinstance(given, int | float):
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+        value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return abs(float(given)) if 0 <= given <= 1 else None  # -0.0 is a number from 0 to 1 too, and is 0
+    return abs(float(value)) if 0 <= value <= 1 else None  # -0.0 is a number from 0 to 1 too, and is 0
 
 
 def find_problem(answer: ScoreAnswer, count: int) -> str | None:
     """Return why an answer to so many questions is not valid, as a message to the model; None if it is."""
-    entries = _entries(answer)
+    entries = _list_entries(answer)
     numbers = [number for number, _ in entries]
     if numbers != [str(number) for number in range(1, count + 1)]:
         listed = truncate(", ".join(numbers[:20]), 120, 20) + (" …" if len(numbers) > 20 else "")
         return numbering_problem(count, listed)
-    wrong = next(((number, one.score) for number, one in entries if parse_score(one.score) is None), None)
+    wrong = next(((number, entry.score) for number, entry in entries if parse_score(entry.score) is None), None)
     if wrong is None:
         return None
     quoted = truncate(" ".join(json.dumps(wrong[1], ensure_ascii=False).split()), 80, 20)
     return f"the score of question {wrong[0]} is {quoted}, which is no number from 0 to 1"
 
 
-def _read_findings(answer: ScoreAnswer) -> list[ScoreFinding]:
+def _read_scores(answer: ScoreAnswer) -> list[tuple[float, str]]:
     """Return score and reasoning of each question, in their order, from a valid answer."""
-    scored = [(parse_score(one.score), one.reasoning) for _, one in _entries(answer)]
-    return [ScoreFinding(score, reasoning) for score, reasoning in scored if score is not None]
+    scored = [(parse_score(entry.score), entry.reasoning) for _, entry in _list_entries(answer)]
+    return [(score, reasoning) for score, reasoning in scored if score is not None]
 
 
-def _entries(answer: ScoreAnswer) -> list[tuple[str, GivenScore | NumberedScore]]:
+def _list_entries(answer: ScoreAnswer) -> list[tuple[str, GivenScore | NumberedScore]]:
     if isinstance(answer, PublishedScores):
         # The names of an object have no order: 1 to 9 come before 10.
         return sorted(answer.root.items(), key=lambda entry: (len(entry[0]), entry[0]))
-    return [(str(one.number), one) for one in answer.answers]
-
-
-def is_complete(question: WeightedQuestion) -> bool:
-    """Return whether a question can be asked and counted."""
-    return bool(question.question.strip() and question.criteria.strip()) and question.weight > 0
+    return [(str(entry.number), entry) for entry in answer.answers]
 
 
 def _list_questions(questions: Sequence[WeightedQuestion]) -> str:
     """Return the questions with their numbers and criteria; dimensions and weights are not for the judge."""
     return "\n".join(
-        f"{number}. {' '.join(one.question.split())}\n   Criteria: {' '.join(one.criteria.split())}"
-        for number, one in enumerate(questions, 1)
-    )
-
-
-def shared_weights(questions: Sequence[WeightedQuestion]) -> list[float]:
-    """Return the weights of questions; those of a dimension share its weight, lest several outweigh others."""
-    sharing = Counter(one.dimension for one in questions)
-    return [one.weight / sharing[one.dimension] for one in questions]
-
-
-def _parts(questions: Sequence[WeightedQuestion], findings: Sequence[ScoreFinding]) -> tuple[Part, ...]:
-    return tuple(
-        Part(one.question, one.dimension, finding.score, weight=weight, reason=finding.reasoning)
-        for one, finding, weight in zip(questions, findings, shared_weights(questions), strict=True)
+        f"{number}. {' '.join(question.question.split())}\n   Criteria: {' '.join(question.criteria.split())}"
+        for number, question in enumerate(questions, 1)
     )
 
 
@@ -280,17 +294,17 @@ def open_judge(suite: str, name: str | None, options: Mapping[str, str], protoco
     """Return the judge that asks a chat model for scores."""
     if protocol == "default":
         name = require_chat(suite, name, "and cannot give scores")
-        chat, own = open_chat(name, options, ("persona", "answers", "prompts"), suite, {"answers": ANSWERS})
-        return ScoreJudge(chat, **own)
+        chat, judge_options = open_chat(name, options, ("persona", "answers", "prompts"), suite, {"answers": ANSWERS})
+        return ScoreJudge(chat, **judge_options)
     from formalimg.benchmarks.cfworld.published_judge import PublishedScoreJudge
 
     name = require_chat(suite, name, f"and the protocol {protocol} asks a chat model")
     open_chat_as = partial(open_published_chat, suite, name, options, protocol, ("persona", "prompts"))
     if select_persona(name, options.get("persona", "auto")) == "strict":
-        chat, followed, own = open_chat_as(temperature=0.1, max_tokens=2048, top_p=0.9)
+        chat, followed, judge_options = open_chat_as(temperature=0.1, max_tokens=2048, top_p=0.9)
     else:
-        chat, followed, own = open_chat_as(temperature=0.0, max_tokens=5500)
-    return PublishedScoreJudge(chat, followed, **own)
+        chat, followed, judge_options = open_chat_as(temperature=0.0, max_tokens=5500)
+    return PublishedScoreJudge(chat, followed, **judge_options)
 
 
 def reopen_judge(recorded: RecordedModels) -> Judge:

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from formalimg.benchmarks.cfworld.items import pair_spec, rule_spec
 from formalimg.benchmarks.cfworld.published_groups import (
-    LEVELS,
     PROMPTS,
     QUESTIONS,
     PublishedField,
@@ -22,12 +22,12 @@ from formalimg.benchmarks.cfworld.published_groups import (
     read_fields,
 )
 from formalimg.benchmarks.cfworld.published_records import DataRepair, RecordSchema, format_repairs, read_records
-from formalimg.benchmarks.cfworld.questions import pair_spec, rule_spec
 from formalimg.benchmarks.cfworld.spec import (
     CF_WORLD,
     CF_WORLD_ATTRIBUTES,
     CF_WORLD_DENOMINALISED,
     CF_WORLD_RULES,
+    LEVELS,
     CounterfactualSpec,
 )
 from formalimg.benchmarks.odd_records import (
@@ -56,104 +56,106 @@ _PAIR = RecordSchema(
 )
 _REWORDED = RecordSchema("a de-nominalised prompt", texts=("prompt",), optional=("category",))
 
-_RULE_LEVELS = {"original": 1, "cf": 2}
-_PAIR_LEVELS = {"factual": 1, "unusual": 2}
 
-
-def read_rules(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> list[Item[CounterfactualSpec]]:
+def _read_rules(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> list[Item[CounterfactualSpec]]:
     """Read the items of the rule probe. Their questions were not published, so they get template questions."""
+    levels = {"original": 1, "cf": 2}
     items = []
     for _, texts, _, tags in read_records(root, f"{PROBES}/rule_decouple.json", _RULE, findings, repairs):
         group = f"rule-{texts['rule_id'] or 'unknown'}"
         spec = rule_spec(group, texts["ap"]) if texts["ap"] else CounterfactualSpec(group, "", ())
-        level, odd = _RULE_LEVELS.get(texts["category"]), {*tags}
-        items.append(_probe_item(CF_WORLD_RULES, f"{group}-{texts['id']}", level, texts["prompt"], spec, odd))
+        level = levels.get(texts["category"])
+        items.append(_probe_item(CF_WORLD_RULES, f"{group}-{texts['id']}", level, texts["prompt"], spec, {*tags}))
     return items
 
 
-def read_pairs(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> list[Item[CounterfactualSpec]]:
+def _read_pairs(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> list[Item[CounterfactualSpec]]:
     """Read the items of the attribute probe, with a template question each: the published scorer has one for all."""
+    levels = {"factual": 1, "unusual": 2}
     records = read_records(root, f"{PROBES}/attribute_decouple.json", _PAIR, findings, repairs)
     ids = {record.texts["id"] for record in records}
     items: dict[str, Item[CounterfactualSpec]] = {}
-    for _, texts, _, tags in records:
-        odd, level = {*tags}, _PAIR_LEVELS.get(texts["category"])
+    for _, texts, _, record_tags in records:
+        tags, level = {*record_tags}, levels.get(texts["category"])
         number, _, ending = texts["id"].partition("_")
         if level and (level == 1) != (ending == "factual"):
-            odd.add(ID_AND_CATEGORY_DIFFER)
+            tags.add(ID_AND_CATEGORY_DIFFER)
         if (number if ending else f"{number}_factual") not in ids:
-            odd.add(NO_PARTNER)
+            tags.add(NO_PARTNER)
         group = f"pair-{number}"
-        is_asked = all(texts[name].strip() for name in ("A", "B", "prompt"))
-        spec = pair_spec(group, texts["A"], texts["B"], texts["prompt"]) if is_asked else None
+        spec = CounterfactualSpec(group, "", ())
+        if all(texts[name].strip() for name in ("A", "B", "prompt")):
+            spec = pair_spec(group, texts["A"], texts["B"], texts["prompt"])
         name = free_name(f"{group}-{'common' if ending else 'rare'}", items)
-        unasked = CounterfactualSpec(group, "", ())
-        items[name] = _probe_item(CF_WORLD_ATTRIBUTES, name, level, texts["prompt"], spec or unasked, odd)
+        items[name] = _probe_item(CF_WORLD_ATTRIBUTES, name, level, texts["prompt"], spec, tags)
     return list(items.values())
 
 
 def _probe_item(
-    suite: str, name: str, level: int | None, prompt: str, spec: CounterfactualSpec, odd: set[str]
+    suite: str, name: str, level: int | None, prompt: str, spec: CounterfactualSpec, tags: set[str]
 ) -> Item[CounterfactualSpec]:
     """Return an item of a probe. Without a category it counts as counterfactual, and nobody can score it."""
     if level is None:
-        odd.add(UNKNOWN_CATEGORY)
+        tags.add(UNKNOWN_CATEGORY)
         spec = CounterfactualSpec(spec.group, spec.assessment, ())
     elif not spec.questions:
-        odd.add(NO_QUESTIONS)
+        tags.add(NO_QUESTIONS)
     if not prompt:
-        odd.add(NO_PROMPT)
-    return Item(suite, name, level or 2, prompt, spec, ordered_tags(odd))
+        tags.add(NO_PROMPT)
+    return Item(suite, name, level or 2, prompt, spec, ordered_tags(tags))
 
 
-def read_denominalised(
+def _read_denominalised(
     root: Path, fields_read: Sequence[PublishedField], findings: ItemFindings, repairs: list[DataRepair]
 ) -> list[Item[CounterfactualSpec]]:
     """Read the reworded explicit prompts of the groups, judged by the questions of L2."""
-    known = {each.field.path for each in fields_read}
+    paths = {published.field.path for published in fields_read}
     for path in json_files(root / PROBES / _REWORDED_FOLDER):
-        if path not in known:
+        if path not in paths:
             findings.skip(f"{PROBES}/{_REWORDED_FOLDER}/{path}.json", "there is no such file in prompt")
-    return [item for each in fields_read for item in _reworded_of(each, root, findings, repairs)]
+    return [item for published in fields_read for item in _read_reworded(published, root, findings, repairs)]
 
 
-def _reworded_of(
-    field: PublishedField, root: Path, findings: ItemFindings, repairs: list[DataRepair]
+def _read_reworded(
+    published: PublishedField, root: Path, findings: ItemFindings, repairs: list[DataRepair]
 ) -> list[Item[CounterfactualSpec]]:
     """Read the reworded prompts of a field. What only follows from an unreadable file is not reported again."""
-    name = f"{PROBES}/{_REWORDED_FOLDER}/{field.field.path}.json"
-    groups = {group.number: group for group in field.groups}
+    field = published.field
+    name = f"{PROBES}/{_REWORDED_FOLDER}/{field.path}.json"
+    groups = {group.number: group for group in published.groups}
     before = len(findings)
-    records = read_records(root, name, _REWORDED, findings, repairs)
     items = []
-    for where, texts, _, tags in records:
-        odd = {*tags} if texts["prompt"] else {*tags, NO_PROMPT}
+    for location, texts, _, tags in read_records(root, name, _REWORDED, findings, repairs):
+        all_tags = {*tags} if texts["prompt"] else {*tags, NO_PROMPT}
         group = groups.pop(texts["id"], None)
         if group is not None:
-            items.append(_reworded(group, where, texts["prompt"], bool(texts["category"]), odd, repairs))
+            items.append(
+                _build_reworded_item(group, location, texts["prompt"], bool(texts["category"]), all_tags, repairs)
+            )
         else:
-            own = f"{field.field.slug}-{texts['id']}"
-            spec, all_tags = CounterfactualSpec(own, "", ()), (*field.field.tags, *ordered_tags({*odd, NO_GROUP}))
-            items.append(Item(CF_WORLD_DENOMINALISED, f"{own}-l2", 2, texts["prompt"], spec, all_tags))
-    if field.is_sound and len(findings) == before:
+            group_id = f"{field.slug}-{texts['id']}"
+            spec, tag_list = CounterfactualSpec(group_id, "", ()), ordered_tags({*all_tags, NO_GROUP})
+            item_tags = (*field.tags, *tag_list)
+            items.append(Item(CF_WORLD_DENOMINALISED, f"{group_id}-l2", 2, texts["prompt"], spec, item_tags))
+    if published.is_sound and len(findings) == before:
         for number in groups:
             findings.skip(name, f"lacks group {number}")
     return items
 
 
-def _reworded(
-    group: PublishedGroup, where: str, prompt: str, has_category: bool, odd: set[str], repairs: list[DataRepair]
+def _build_reworded_item(
+    group: PublishedGroup, location: str, prompt: str, has_category: bool, tags: set[str], repairs: list[DataRepair]
 ) -> Item[CounterfactualSpec]:
     if not has_category:
-        repairs.append(DataRepair(where, "no category", "none is needed: the file says the field"))
+        repairs.append(DataRepair(location, "no category", "none is needed: the file says the field"))
     if prompt == group.prompts[2]:
-        repairs.append(DataRepair(where, "same prompt as L2", "kept: it is not in other words"))
+        repairs.append(DataRepair(location, "same prompt as L2", "kept: it is not in other words"))
     if not group.questions[2]:
-        repairs.append(DataRepair(where, "no questions", "kept, but nobody can score it"))
+        repairs.append(DataRepair(location, "no questions", "kept, but nobody can score it"))
     spec = CounterfactualSpec(group.id, group.assessments[2], group.questions[2])
-    # What is odd about the prompt of L2 itself does not matter here.
-    tags = ordered_tags({*odd, *(tag for tag in group.odd[2] if tag != NO_PROMPT)})
-    return Item(CF_WORLD_DENOMINALISED, f"{group.id}-l2", 2, prompt, spec, (*group.field.tags, *tags))
+    # Tags of the prompt of L2 itself do not matter here.
+    item_tags = ordered_tags({*tags, *(tag for tag in group.odd[2] if tag != NO_PROMPT)})
+    return Item(CF_WORLD_DENOMINALISED, f"{group.id}-l2", 2, prompt, spec, (*group.field.tags, *item_tags))
 
 
 _FOLDERS = {
@@ -174,64 +176,52 @@ class PublishedItems(NamedTuple):
     skipped: tuple[SkippedRecord, ...] = ()  # what no item could be made of
 
 
-def read_cf_world(place: str | Path, suite: str = CF_WORLD) -> PublishedItems:
+def read_cf_world(path: str | Path, suite: str = CF_WORLD) -> PublishedItems:
     """Read CF-World or one of its probes, from the authors' repository or from `formalimg pull`."""
     findings = ItemFindings()
-    published = _read(Path(place), suite, findings)
+    published = _read_published(Path(path), suite, findings)
     findings.raise_any()
     return published
 
 
-def read_published_items(place: Path, suite: str, findings: ItemFindings) -> list[Item[CounterfactualSpec]]:
+def read_published_items(path: Path, suite: str, findings: ItemFindings) -> list[Item[CounterfactualSpec]]:
     """Read the items of a suite; problems of the files and their repairs are added to the findings."""
-    published = _read(place, suite, findings)
+    published = _read_published(path, suite, findings)
     findings.repairs += format_repairs(published.repairs)
     return list(published.items)
 
 
-def repair_report(place: str | Path, suite: str = CF_WORLD) -> list[str]:
-    """Return the irregularities of published data and their repairs, as text lines."""
-    items, repairs, unscorable, _ = read_cf_world(place, suite)
-    groups = {item.spec.group for item in items}
-    questions = sum(len(item.spec.questions) for item in items)
-    lines = [f"{len(groups):,} groups, {len(items):,} prompts, {questions:,} questions"]
-    if unscorable:
-        lines.append(f"{len(unscorable):,} prompts without questions, never scored: {', '.join(unscorable)}")
-    return [*lines, *format_repairs(repairs)]
-
-
-def _read(place: Path, suite: str, findings: ItemFindings) -> PublishedItems:
-    root = _root(place, suite)
+def _read_published(path: Path, suite: str, findings: ItemFindings) -> PublishedItems:
+    root = _find_root(path, suite)
     repairs: list[DataRepair] = []
-    items: Sequence[Item[CounterfactualSpec]]
     if suite == CF_WORLD_RULES:
-        items = read_rules(root, findings, repairs)
+        items = _read_rules(root, findings, repairs)
     elif suite == CF_WORLD_ATTRIBUTES:
-        items = read_pairs(root, findings, repairs)
+        items = _read_pairs(root, findings, repairs)
     elif suite == CF_WORLD_DENOMINALISED:
         # Repairs of the groups are reported with cf-world, and not again with its probe.
-        items = read_denominalised(root, read_fields(root, findings, []), findings, repairs)
+        items = _read_denominalised(root, read_fields(root, findings, []), findings, repairs)
     else:
-        items = _items_of(read_fields(root, findings, repairs))
+        items = _items_of_fields(read_fields(root, findings, repairs))
     unscorable = tuple(item.id for item in items if not item.spec.questions)
     return PublishedItems(tuple(items), tuple(repairs), unscorable, tuple(findings.skipped))
 
 
-def _root(place: Path, suite: str) -> Path:
+def _find_root(path: Path, suite: str) -> Path:
     if suite not in _FOLDERS:
         raise FormalimgError(f"{suite} is not a suite of CF-World: use one of {', '.join(_FOLDERS)}")
-    inside = place.absolute()  # `.` may be one of the folders
-    root = inside.parent if inside.name in (PROMPTS, QUESTIONS, PROBES) else place
-    for folder in _FOLDERS[suite]:
-        if not (root / folder).is_dir():
+    folder = path.absolute()  # `.` may be one of the folders
+    root = folder.parent if folder.name in (PROMPTS, QUESTIONS, PROBES) else path
+    for name in _FOLDERS[suite]:
+        if not (root / name).is_dir():
             raise FormalimgError(
-                f"{place} holds no items of {suite}: give items.jsonl, or the repository with its folders "
-                f"{', '.join(_FOLDERS[suite])} ({folder} is not there)"
+                f"{path} holds no items of {suite}: give items.jsonl, or the repository with its folders "
+                f"{', '.join(_FOLDERS[suite])} ({name} is not there)"
             )
     return root
 
 
-def _items_of(fields_read: Sequence[PublishedField]) -> list[Item[CounterfactualSpec]]:
+def _items_of_fields(fields_read: Sequence[PublishedField]) -> list[Item[CounterfactualSpec]]:
     return [
         Item(
             CF_WORLD,
@@ -241,7 +231,7 @@ def _items_of(fields_read: Sequence[PublishedField]) -> list[Item[Counterfactual
             CounterfactualSpec(group.id, group.assessments[level], group.questions[level]),
             (*group.field.tags, *group.odd[level]),
         )
-        for field in fields_read
-        for group in field.groups
+        for published in fields_read
+        for group in published.groups
         for level in LEVELS
     ]

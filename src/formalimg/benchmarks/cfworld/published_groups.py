@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 from formalimg._util.io import write_folder
 from formalimg.benchmarks.cfworld.published_records import (
@@ -18,7 +18,15 @@ from formalimg.benchmarks.cfworld.published_records import (
     field_tagged,
     read_records,
 )
-from formalimg.benchmarks.cfworld.spec import CF_WORLD, WEIGHTS, CounterfactualSpec, Dimension, Level, WeightedQuestion
+from formalimg.benchmarks.cfworld.spec import (
+    CF_WORLD,
+    LEVELS,
+    WEIGHTS,
+    CounterfactualSpec,
+    Dimension,
+    Level,
+    WeightedQuestion,
+)
 from formalimg.benchmarks.items_file import id_order, is_number
 from formalimg.benchmarks.odd_records import (
     ASSESSMENT_COUNT,
@@ -39,7 +47,6 @@ from formalimg.types import Item
 
 PROMPTS, QUESTIONS, QUESTIONS_ENDING = "prompt", "eval_questions", "_gemini"
 
-LEVELS: tuple[Level, ...] = get_args(Level)
 
 QUESTION_TYPES: Mapping[str, Dimension] = {
     "Visual Integrity": "integrity",
@@ -69,25 +76,16 @@ _QUESTION = RecordSchema(
 
 @dataclass(frozen=True)
 class PublishedGroup:
-    """A group as its authors published it.
-
-    Attributes:
-        tree: the field it is of.
-        number: its number in the file.
-        where: file and record.
-        prompts: by level.
-        assessments: what decides, by level; empty where that was not published.
-        questions: by level; none where none were published, or where not all can be read.
-        odd: the tags of what is odd, by level.
-    """
+    """A group as its authors published it; all but its place by level."""
 
     field: FieldPath
-    number: str
-    where: str
+    number: str  # in the file
+    where: str  # file and record
     prompts: Mapping[Level, str]
-    assessments: Mapping[Level, str]
+    assessments: Mapping[Level, str]  # what decides; empty where that was not published
+    # none where none were published, or where not all can be read
     questions: Mapping[Level, tuple[WeightedQuestion, ...]]
-    odd: Mapping[Level, tuple[str, ...]]
+    odd: Mapping[Level, tuple[str, ...]]  # the tags of what is odd
 
     @property
     def id(self) -> str:
@@ -112,21 +110,19 @@ class PublishedQuestions(NamedTuple):
 
 def read_fields(root: Path, findings: ItemFindings, repairs: list[DataRepair]) -> list[PublishedField]:
     """Read all groups, field by field; problems are added to the findings, repairs to `repairs`."""
-    fields_read = json_files(root / PROMPTS)
-    known = {f"{field}{QUESTIONS_ENDING}" for field in fields_read}
+    names = json_files(root / PROMPTS)
     for name in json_files(root / QUESTIONS):
-        if name not in known:
+        if name not in {f"{field}{QUESTIONS_ENDING}" for field in names}:
             findings.skip(f"{QUESTIONS}/{name}.json", f"there is no such file in {PROMPTS}, so nothing to ask about")
-    found: list[PublishedField] = []
-    slugs: set[str] = set()
-    for field in map(field_at, fields_read):
-        if not field.slug or field.slug in slugs:
+    fields_by_slug: dict[str, PublishedField] = {}
+    unusable: list[PublishedField] = []
+    for field in map(field_at, names):
+        if field.slug and field.slug not in fields_by_slug:
+            fields_by_slug[field.slug] = _read_field(field, root, findings, repairs)
+        else:
             findings.add(f"{PROMPTS}/{field.path}.json", "its name must have letters (a to z) of its own: rename it")
-            found.append(PublishedField(field, (), is_sound=False))
-            continue
-        slugs.add(field.slug)
-        found.append(_read_field(field, root, findings, repairs))
-    return found
+            unusable.append(PublishedField(field, (), is_sound=False))
+    return [*fields_by_slug.values(), *unusable]
 
 
 def json_files(folder: Path) -> list[str]:
@@ -139,53 +135,58 @@ def _read_field(field: FieldPath, root: Path, findings: ItemFindings, repairs: l
     questions = _questions_of(field, root, findings, repairs)
     groups = []
     before = len(findings)
-    for where, texts, _, tags in read_records(root, f"{PROMPTS}/{field.path}.json", _GROUP, findings, repairs):
+    for location, texts, _, tags in read_records(root, f"{PROMPTS}/{field.path}.json", _GROUP, findings, repairs):
         if not texts["category"]:
-            repairs.append(DataRepair(where, "no category", "none is needed: the file says the field"))
+            repairs.append(DataRepair(location, "no category", "none is needed: the file says the field"))
         number = texts["id"]
         prompts = {level: texts[f"prompt_l{level}"] for level in LEVELS}
-        asked = {level: questions.pop((number, level), PublishedQuestions()) for level in LEVELS}
-        groups.append(
-            PublishedGroup(
-                field,
-                number,
-                where,
-                prompts,
-                _assessments(texts, where, repairs),
-                {level: asked[level].questions for level in LEVELS},
-                {level: ordered_tags({*tags, *_level_tags(prompts[level], asked[level])}) for level in LEVELS},
-            )
+        by_level = {level: questions.pop((number, level), PublishedQuestions()) for level in LEVELS}
+        group = PublishedGroup(
+            field,
+            number,
+            location,
+            prompts,
+            _read_assessments(texts, location, repairs),
+            {level: by_level[level].questions for level in LEVELS},
+            {level: ordered_tags({*tags, *_level_tags(prompts[level], by_level[level])}) for level in LEVELS},
         )
-        _note_questions(groups[-1], repairs)
+        groups.append(group)
+        _report_questions(group, repairs)
     is_sound = len(findings) == before
     if is_sound:
-        where = f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"
+        location = f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"
         for number, level in questions:
-            findings.skip(where, f"has questions for group {number}, l{level}, which is not there")
-    _note_duplicates(groups, repairs)
+            findings.skip(location, f"has questions for group {number}, l{level}, which is not there")
+    first: dict[tuple[str, ...], PublishedGroup] = {}
+    for group in groups:
+        content = (*group.prompts.values(), *group.assessments.values())
+        if (original := first.setdefault(content, group)) is not group:
+            repairs.append(DataRepair(group.where, "duplicate", f"kept; says the same as id {original.number}"))
     return PublishedField(field, tuple(groups), is_sound)
 
 
-def _level_tags(prompt: str, asked: PublishedQuestions) -> set[str]:
+def _level_tags(prompt: str, published: PublishedQuestions) -> set[str]:
     """Return what is odd about one level of a group."""
-    tags = set(asked.tags)
+    tags = set(published.tags)
     if not prompt:
         tags.add(NO_PROMPT)
-    if not asked.questions and QUESTIONS_INCOMPLETE not in tags:
+    if not published.questions and QUESTIONS_INCOMPLETE not in tags:
         tags.add(NO_QUESTIONS)
     return tags
 
 
-def _assessments(texts: Mapping[str, str], where: str, repairs: list[DataRepair]) -> dict[Level, str]:
+def _read_assessments(texts: Mapping[str, str], location: str, repairs: list[DataRepair]) -> dict[Level, str]:
     """Return what decides at each level. L3 is judged by the questions of L2, so the point of L2 decides there too."""
     first, second, third = (texts[f"ap_l{level}"] for level in LEVELS)
     for level, text in ((1, first), (2, second)):
         if not text:
-            repairs.append(DataRepair(f"{where}, l{level}", "no assessment point", "left empty"))
+            repairs.append(DataRepair(f"{location}, l{level}", "no assessment point", "left empty"))
     if third and not second:
-        repairs.append(DataRepair(where, "assessment point of L3 alone", "kept for L3, and not taken for L2"))
+        repairs.append(DataRepair(location, "assessment point of L3 alone", "kept for L3, and not taken for L2"))
     elif third != second and third:
-        repairs.append(DataRepair(where, "assessment point of L3 differs", "left out: its questions are those of L2"))
+        repairs.append(
+            DataRepair(location, "assessment point of L3 differs", "left out: its questions are those of L2")
+        )
     return {1: first, 2: second, 3: second or third}
 
 
@@ -198,31 +199,31 @@ def _questions_of(
         findings.add(name, f"is missing: without it nothing of {PROMPTS}/{field.path}.json can be scored")
         return {}
     levels: Mapping[str, Level] = {f"l{level}": level for level in LEVELS}
-    found: dict[tuple[str, Level], PublishedQuestions] = {}
+    by_prompt: dict[tuple[str, Level], PublishedQuestions] = {}
     for record in read_records(root, name, _QUESTION, findings, repairs):
         number, level = record.texts["source_id"], levels.get(record.texts["prompt_level"].lower())
         if not number or level is None:
-            said = f"source_id {number!r}, prompt_level {record.texts['prompt_level']!r}"
+            claim = f"source_id {number!r}, prompt_level {record.texts['prompt_level']!r}"
             findings.skip(
-                record.where, f"does not say which prompt it is about ({said}): levels are {', '.join(levels)}"
+                record.where, f"does not say which prompt it is about ({claim}): levels are {', '.join(levels)}"
             )
             continue
-        before, tags = found.get((number, level), PublishedQuestions())
-        question, odd = _question(record, findings, repairs)
-        found[number, level] = PublishedQuestions((*before, question) if question else before, tags | odd)
-    return {key: _checked_set(asked) for key, asked in found.items()}
+        before, tags = by_prompt.get((number, level), PublishedQuestions())
+        question, odd = _read_question(record, findings, repairs)
+        by_prompt[number, level] = PublishedQuestions((*before, question) if question else before, tags | odd)
+    return {key: _check_set(published) for key, published in by_prompt.items()}
 
 
-def _question(
+def _read_question(
     record: PublishedRecord, findings: ItemFindings, repairs: list[DataRepair]
 ) -> tuple[WeightedQuestion | None, frozenset[str]]:
     """Return a question, None if nobody could answer it, and what is odd about it."""
     # The id of a question is not used for anything, nor are fields that it should not have.
     odd = set(record.tags) - {ODD_NAME, DUPLICATE_ID, EXTRA_FIELDS}
-    kind, asked, criteria = (record.texts[name] for name in ("question_type", "question", "evaluation_criteria"))
-    if not asked or not criteria:
+    kind, text, criteria = (record.texts[name] for name in ("question_type", "question", "evaluation_criteria"))
+    if not text or not criteria:
         findings.skip(
-            record.where, f"has no {'question' if not asked else 'evaluation_criteria'}, so it cannot be asked"
+            record.where, f"has no {'question' if not text else 'evaluation_criteria'}, so it cannot be asked"
         )
         return None, frozenset({*odd, QUESTIONS_INCOMPLETE})
     if kind not in QUESTION_TYPES:
@@ -232,42 +233,33 @@ def _question(
         odd.add(QUESTION_MENDED)
         weight = WEIGHTS[dimension]
     elif weight != WEIGHTS[dimension]:
-        how = f"kept: {weight:g}, where {dimension} has {WEIGHTS[dimension]:g} elsewhere"
-        repairs.append(DataRepair(record.where, "unusual weight", how))
-    return WeightedQuestion(dimension, asked, criteria, weight), frozenset(odd)
+        effect = f"kept: {weight:g}, where {dimension} has {WEIGHTS[dimension]:g} elsewhere"
+        repairs.append(DataRepair(record.where, "unusual weight", effect))
+    return WeightedQuestion(dimension, text, criteria, weight), frozenset(odd)
 
 
-def _checked_set(asked: PublishedQuestions) -> PublishedQuestions:
+def _check_set(published: PublishedQuestions) -> PublishedQuestions:
     """Return the questions about a prompt; none if one is missing, because a score without it would be another."""
-    if QUESTIONS_INCOMPLETE in asked.tags:
-        return asked._replace(questions=())
-    if [each.dimension for each in asked.questions].count("assessment") != 1:
-        return asked._replace(tags=asked.tags | {ASSESSMENT_COUNT})
-    return asked
+    if QUESTIONS_INCOMPLETE in published.tags:
+        return published._replace(questions=())
+    if [each.dimension for each in published.questions].count("assessment") != 1:
+        return published._replace(tags=published.tags | {ASSESSMENT_COUNT})
+    return published
 
 
-def _note_questions(group: PublishedGroup, repairs: list[DataRepair]) -> None:
+def _report_questions(group: PublishedGroup, repairs: list[DataRepair]) -> None:
     repairs.extend(
         DataRepair(f"{group.where}, l{level}", "no questions", "kept, but nobody can score it")
         for level in LEVELS
         if not group.questions[level]
     )
     for level, questions in group.questions.items():
-        lacking = [name for name in _REQUIRED_DIMENSIONS if name not in {each.dimension for each in questions}]
+        lacking = [name for name in _REQUIRED_DIMENSIONS if name not in {question.dimension for question in questions}]
         if questions and lacking:
-            how = f"scored without {' and '.join(lacking)}"
-            repairs.append(DataRepair(f"{group.where}, l{level}", "no question of a dimension", how))
+            effect = f"scored without {' and '.join(lacking)}"
+            repairs.append(DataRepair(f"{group.where}, l{level}", "no question of a dimension", effect))
     if group.questions[2] != group.questions[3]:
         repairs.append(DataRepair(group.where, "questions of L3 differ", "kept as they are"))
-
-
-def _note_duplicates(groups: Iterable[PublishedGroup], repairs: list[DataRepair]) -> None:
-    first: dict[tuple[str, ...], PublishedGroup] = {}
-    for group in groups:
-        said = (*group.prompts.values(), *group.assessments.values())
-        if said in first:
-            repairs.append(DataRepair(group.where, "duplicate", f"kept; says the same as id {first[said].number}"))
-        first.setdefault(said, group)
 
 
 _GENERATOR = "formalimg"
@@ -295,23 +287,25 @@ def write_published_groups(items: Iterable[Item[CounterfactualSpec]], folder: st
         for group, levels in groups.items():
             if sorted(levels) != list(LEVELS):
                 raise FormalimgError(f"group {group} must have the levels 1, 2 and 3 to be written")
-        numbered = _numbered(field, groups)
-        texts[f"{PROMPTS}/{field.path}.json"] = _text([_group(number, levels) for number, levels in numbered.items()])
-        texts[f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"] = _text(_questions(numbered))
+        numbered = _number_groups(field, groups)
+        texts[f"{PROMPTS}/{field.path}.json"] = _encode_json(
+            [_encode_group(number, levels) for number, levels in numbered.items()]
+        )
+        texts[f"{QUESTIONS}/{field.path}{QUESTIONS_ENDING}.json"] = _encode_json(_encode_questions(numbered))
     if not texts:
         raise FormalimgError("there are no items to write")
     write_folder(Path(folder), texts)
 
 
-def _numbered(field: FieldPath, groups: Mapping[str, _Levels]) -> dict[str, _Levels]:
+def _number_groups(field: FieldPath, groups: Mapping[str, _Levels]) -> dict[str, _Levels]:
     prefix = f"{field.slug}-"
-    own = {group: group.removeprefix(prefix) for group in groups if group.startswith(prefix)}
-    if len(own) == len(groups) and all(map(is_number, own.values())):
-        return {own[group]: groups[group] for group in sorted(groups, key=lambda group: id_order(own[group]))}
+    numbers = {group: group.removeprefix(prefix) for group in groups if group.startswith(prefix)}
+    if len(numbers) == len(groups) and all(map(is_number, numbers.values())):
+        return {numbers[group]: groups[group] for group in sorted(groups, key=lambda group: id_order(numbers[group]))}
     return {str(number): levels for number, levels in enumerate(groups.values())}
 
 
-def _group(number: str, levels: _Levels) -> dict[str, str]:
+def _encode_group(number: str, levels: _Levels) -> dict[str, str]:
     assessments = {level: levels[level].spec.assessment for level in LEVELS}
     if assessments[3] == assessments[2]:
         assessments[3] = ""  # said once, it holds for both
@@ -325,8 +319,8 @@ def _group(number: str, levels: _Levels) -> dict[str, str]:
     return fields
 
 
-def _questions(groups: Mapping[str, _Levels]) -> list[dict[str, Any]]:
-    asked = [
+def _encode_questions(groups: Mapping[str, _Levels]) -> list[dict[str, Any]]:
+    questions = [
         (number, levels[level], question)
         for number, levels in groups.items()
         for level in LEVELS
@@ -334,7 +328,7 @@ def _questions(groups: Mapping[str, _Levels]) -> list[dict[str, Any]]:
     ]
     return [
         {
-            "id": str(place),
+            "id": str(position),
             "source_id": number,
             "prompt_level": f"l{item.level}",
             "category": plain_tags(item.tags)[-1],
@@ -344,10 +338,10 @@ def _questions(groups: Mapping[str, _Levels]) -> list[dict[str, Any]]:
             "weight": question.weight,
             "generator_model": _GENERATOR,
         }
-        for place, (number, item, question) in enumerate(asked, 1)
+        for position, (number, item, question) in enumerate(questions, 1)
     ]
 
 
-def _text(records: Sequence[Mapping[str, Any]]) -> str:
+def _encode_json(records: Sequence[Mapping[str, Any]]) -> str:
     # ASCII only: the published scripts open files with whatever encoding their machine has.
     return json.dumps(records, indent=4)

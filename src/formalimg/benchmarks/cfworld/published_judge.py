@@ -1,29 +1,163 @@
-"""A chat model as judge under the published protocol of CF-World: scores on weighted questions."""
+"""A chat model as judge under the published protocol of CF-World: scores on weighted questions.
+
+What the published scorers take for an answer is taken for one here, and what makes them ask again is a `ValueError`
+here. Everything takes linear time, whatever the text.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import io
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
+from formalimg.benchmarks.cfworld.items import pair_objects
 from formalimg.benchmarks.cfworld.judge import (
     ImageKind,
     Persona,
+    askable_questions,
+    count_requests,
     image_kind,
-    is_complete,
+    is_passing,
+    part_evidence,
+    score_evidence,
+    score_parts,
     select_persona,
-    shared_weights,
 )
-from formalimg.benchmarks.cfworld.published_answers import PairScore, ScoreFamily, ScoreSheet, score_sheet
-from formalimg.benchmarks.cfworld.questions import pair_objects
-from formalimg.benchmarks.cfworld.spec import PASS_THRESHOLD, CounterfactualSpec, WeightedQuestion
+from formalimg.benchmarks.cfworld.spec import CounterfactualSpec, WeightedQuestion
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import NoValidAnswer
-from formalimg.judges.published_protocol import Followed, PublishedJudge, attach_image, system_and_user
+from formalimg.judges.published_protocol import Followed, PublishedJudge, attach_image, parse_json, system_and_user
 from formalimg.models.base import Attachment, Message
-from formalimg.types import ChatModel, Item, Part, Unscored, Verdict
+from formalimg.models.text_answer import TextAnswer
+from formalimg.types import ChatModel, Item, Unscored, Verdict
+
+ScoreFamily: TypeAlias = Literal["gemini", "qwen"]
+"""Which of the two published scorers reads an answer: they differ in what they forgive."""
+
+_FENCE = "```"
+
+
+class ScoreSheet(TextAnswer):
+    """An object with an entry for each question, by its number.
+
+    Attributes:
+        family: which of the published scorers reads it.
+        count: the number of questions.
+        scores: the score of each question, in order; one that the answer leaves out has a 0.
+        reasons: why, as far as the answer says it.
+    """
+
+    family: ClassVar[ScoreFamily]
+    count: ClassVar[int]
+
+    scores: list[float]
+    reasons: list[str]
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Read JSON from the first brace or bracket to the last of its kind; a list is no answer."""
+        value = _parse_object(text, cls.family)
+        scored = [cls._score(value, number) for number in range(1, cls.count + 1)]
+        return cls(scores=[score for score, _ in scored], reasons=[reason for _, reason in scored])
+
+    @classmethod
+    def _score(cls, answer: Mapping[str, Any], number: int) -> tuple[float, str]:
+        entry = answer.get(str(number)) or answer.get(f"Question ID {number}", {})
+        score, reasoning = _gemini_score(entry) if cls.family == "gemini" else _qwen_score(entry)
+        if not 0 <= score <= 1:
+            raise ValueError(f"the score of question {number} is {score:g}, which is no number from 0 to 1")
+        return abs(score), reasoning  # -0.0 is 0
+
+
+class PairScore(ScoreSheet):
+    """An object with one score, for a pair of objects: the published scorer of pairs asks no numbered questions."""
+
+    family = "qwen"
+    count = 1
+
+    @classmethod
+    def _score(cls, answer: Mapping[str, Any], number: int) -> tuple[float, str]:
+        score = _parse_number(answer.get("score", 0.0))
+        if not 0 <= score <= 1:
+            raise ValueError(f"the score is {score:g}, which is no number from 0 to 1")
+        return abs(score), _read_reasoning(answer)
+
+
+@cache
+def score_sheet(family: ScoreFamily, count: int) -> type[ScoreSheet]:
+    """Return the type of answers to so many questions, as the scorer of a family of models reads them."""
+    return type("ScoreSheet", (ScoreSheet,), {"family": family, "count": count, "__module__": __name__})
+
+
+def _gemini_score(entry: Any) -> tuple[float, str]:
+    if not isinstance(entry, dict):
+        raise ValueError(f"an entry is {type(entry).__name__}, not an object")
+    return _parse_number(entry.get("score", 0.0)), _read_reasoning(entry)
+
+
+def _qwen_score(entry: Any) -> tuple[float, str]:
+    if isinstance(entry, str):
+        try:
+            entry = parse_json(entry)
+        except ValueError:
+            return 0.0, str(entry)
+    fields: Mapping[str, Any] = entry if isinstance(entry, dict) else {}
+    value = fields.get("score", 0.0)
+    if isinstance(value, dict):
+        return _parse_number(value.get("score", 0.0)), _read_reasoning({**fields, **value})
+    try:
+        return _parse_number(value), _read_reasoning(fields)
+    except ValueError:
+        return 0.0, _read_reasoning(fields)
+
+
+def _parse_number(value: object) -> float:
+    try:
+        return float(value)  # type: ignore[arg-type]  # what has no number is refused below
+    except TypeError:
+        raise ValueError(f"a score is {type(value).__name__}, not a number") from None
+    except OverflowError:
+        return math.inf
+
+
+def _read_reasoning(fields: Mapping[str, Any]) -> str:
+    text = fields.get("reasoning", "")
+    return text if isinstance(text, str) else ""
+
+
+def _parse_object(text: str, family: ScoreFamily) -> Mapping[str, Any]:
+    text = "\n".join(map(_without_fence, text.split("\n")))
+    value: object = None
+    for written in _find_brackets(text)[: 1 if family == "gemini" else 2]:
+        try:
+            value = parse_json(written)
+        except ValueError:
+            continue
+        break
+    if not isinstance(value, dict) or not value:
+        raise ValueError("there is no JSON object with scores in it")
+    return value
+
+
+def _without_fence(line: str) -> str:
+    if line.startswith(_FENCE):
+        line = line.removeprefix(_FENCE).removeprefix("json")
+    return line.removesuffix(_FENCE)
+
+
+def _find_brackets(text: str) -> Sequence[str]:
+    """Return what may be the answer, in the order in which it is tried."""
+    spans = [(text.find(opening), text.rfind(closing)) for opening, closing in ("{}", "[]")]
+    valid = sorted(span for span in spans if -1 < span[0] < span[1])
+    # A bracket in the words before an object hides it from the first try; the second looks for an object only.
+    tries = dict.fromkeys([*valid[:1], *(span for span in spans[:1] if span in valid)])
+    return [text[start : end + 1] for start, end in tries]
+
 
 FAMILIES: Mapping[Persona, ScoreFamily] = {"standard": "gemini", "strict": "qwen"}
 """The published scorer of each persona: one was written for Gemini, the other for Qwen."""
@@ -65,59 +199,45 @@ class PublishedScoreJudge(PublishedJudge):
 
     def questions(self, item: Item[object]) -> int:
         """Return how many requests are sent per image of this item."""
-        return 1 if isinstance(item.spec, CounterfactualSpec) and item.spec.questions else 0
+        return count_requests(item)
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
         """Score the image on the questions of the item."""
-        spec = item.spec
-        if not isinstance(spec, CounterfactualSpec) or not spec.questions:
-            return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
-        if not all(map(is_complete, spec.questions)):
-            detail = f"item {item.id} of {item.suite} has a question without words, criteria or weight"
-            return Unscored("not understood", detail)
+        questions = askable_questions(item)
+        if isinstance(questions, Unscored):
+            return questions
         kind = image_kind(item.suite, item.level)
         prompt = self._prompts[f"prompt_{kind}"]
-        values = self._values(kind, item, spec)
+        values = self._values(kind, item, questions)
         if values is None:
             return Unscored("not understood", f"item {item.id} of {item.suite} does not name two objects")
         messages = await self._messages(*system_and_user(prompt, values), image)
-        count = len(spec.questions)
-        sheet: type[ScoreSheet] = PairScore if kind == "attributes" else score_sheet(self._family, count)
+        sheet: type[ScoreSheet] = PairScore if kind == "attributes" else score_sheet(self._family, len(questions))
         reply = await self._ask(messages, sheet)
-        raw = list(reply.raw) if isinstance(reply, NoValidAnswer) else [reply.raw]
-        evidence: dict[str, object] = {
-            "persona": self._persona if kind in ("factual", "counterfactual") else "objective",
-            "prompt": str(prompt),
-            "answers": [{"asked": [one.question for one in spec.questions], "raw": raw}],
-        }
+        raw = reply.raw if isinstance(reply, NoValidAnswer) else [reply.raw]
+        evidence = score_evidence(self._persona, kind, str(prompt), questions, raw)
         if isinstance(reply, NoValidAnswer):
             return Unscored(reply.reason, reply.detail, evidence, reply.cost)
-        evidence["served"] = dict(reply.served)
-        evidence["scores"] = [
-            {"question": one.question, "reasoning": reason, "score": score}
-            for one, score, reason in zip(spec.questions, reply.value.scores, reply.value.reasons, strict=True)
-        ]
         # Stored with the weights of the paper, as by every judge: `report --profile official-code` gives each question
         # its full weight again.
-        parts = tuple(
-            Part(one.question, one.dimension, score, weight=weight, reason=reason)
-            for one, score, weight, reason in zip(
-                spec.questions, reply.value.scores, shared_weights(spec.questions), reply.value.reasons, strict=True
+        parts = score_parts(questions, list(zip(reply.value.scores, reply.value.reasons, strict=True)))
+        evidence |= {"served": dict(reply.served), "scores": part_evidence(parts)}
+        counted = parts
+        if self.as_code:
+            counted = tuple(
+                replace(part, weight=question.weight) for question, part in zip(questions, parts, strict=True)
             )
-        )
-        return Verdict(self._passed(spec.questions, parts), parts, evidence, reply.cost)
+        return Verdict(is_passing(counted), parts, evidence, reply.cost)
 
-    def _values(self, kind: ImageKind, item: Item[object], spec: CounterfactualSpec) -> dict[str, str] | None:
+    def _values(
+        self, kind: ImageKind, item: Item[object], questions: Sequence[WeightedQuestion]
+    ) -> dict[str, str] | None:
         """Return what fills the prompt; None for a pair whose objects are unknown."""
         if kind != "attributes":
-            return {"questions": list_questions(spec.questions, "qwen" if kind == "rules" else self._family)}
-        objects = pair_objects(spec, item.prompt)
+            return {"questions": _list_questions(questions, "qwen" if kind == "rules" else self._family)}
+        assert isinstance(item.spec, CounterfactualSpec)
+        objects = pair_objects(item.spec, item.prompt)
         return None if objects is None else {"prompt": item.prompt, "a": objects[0], "b": objects[1]}
-
-    def _passed(self, questions: Sequence[WeightedQuestion], parts: tuple[Part, ...]) -> bool:
-        if self.as_code:
-            parts = tuple(replace(part, weight=one.weight) for one, part in zip(questions, parts, strict=True))
-        return round(Verdict(False, parts).score, 9) >= PASS_THRESHOLD
 
     async def _messages(self, system: str, user: str, image: LoadedImage) -> list[Message]:
         if self._family == "gemini":
@@ -129,12 +249,12 @@ class PublishedScoreJudge(PublishedJudge):
         return [Message("system", (system,)), Message("user", parts)] if system else [Message("user", parts)]
 
 
-def list_questions(questions: Sequence[WeightedQuestion], family: ScoreFamily) -> str:
+def _list_questions(questions: Sequence[WeightedQuestion], family: ScoreFamily) -> str:
     """Return the questions with their numbers and criteria, in the published form: colons differ between scorers."""
     heading = 'Question ID "{}":' if family == "gemini" else 'Question ID: "{}"'
     return "".join(
-        f"\n{heading.format(number)}\nQuestion: {one.question}\nCriteria: {one.criteria}\n---"
-        for number, one in enumerate(questions, 1)
+        f"\n{heading.format(number)}\nQuestion: {question.question}\nCriteria: {question.criteria}\n---"
+        for number, question in enumerate(questions, 1)
     )
 
 

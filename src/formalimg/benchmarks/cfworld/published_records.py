@@ -60,18 +60,18 @@ def format_repairs(repairs: Iterable[DataRepair]) -> list[str]:
 
     Items without questions are not among them: whoever lists items names those.
     """
-    kinds: dict[RepairReason, list[DataRepair]] = {what: [] for what in get_args(RepairReason)}
-    for each in repairs:
-        kinds[each.what].append(each)
+    kinds: dict[RepairReason, list[DataRepair]] = {reason: [] for reason in get_args(RepairReason)}
+    for repair in repairs:
+        kinds[repair.what].append(repair)
     lines = []
-    for what, found in kinds.items():
-        if not found or what == "no questions":
+    for what, listed in kinds.items():
+        if not listed or what == "no questions":
             continue
-        lines.append(f"{what}: {len(found):,}")
-        shown = found if len(found) <= _MAX_LISTED else found[:_FEW]
-        lines += [f"  {each.where}: {each.how}" for each in shown]
-        if len(shown) < len(found):
-            lines.append(f"  and {len(found) - len(shown):,} more")
+        lines.append(f"{what}: {len(listed):,}")
+        examples = listed if len(listed) <= _MAX_LISTED else listed[:_FEW]
+        lines += [f"  {each.where}: {each.how}" for each in examples]
+        if len(examples) < len(listed):
+            lines.append(f"  and {len(listed) - len(examples):,} more")
     return lines
 
 
@@ -161,18 +161,18 @@ def read_records(
     A file that is no list of records is added to the findings, what is no record is skipped there, and repairs are
     added to `repairs`.
     """
-    found = _load_list(root / name, name, findings)
-    kinds = {type(record.get("id")) for record in found if isinstance(record, dict)}
+    entries = _load_list(root / name, name, findings)
+    kinds = {type(record.get("id")) for record in entries if isinstance(record, dict)}
     records: dict[str, PublishedRecord] = {}
-    for number, record in enumerate(found, 1):
+    for number, record in enumerate(entries, 1):
         if not isinstance(record, dict):
             findings.skip(f"{name}, record {number}", f"{schema.label} must be a JSON object, {{…}}")
             continue
-        where = f"{name}, id {str(record['id'])[:40]}" if "id" in record else f"{name}, record {number}"
+        location = f"{name}, id {str(record['id'])[:40]}" if "id" in record else f"{name}, record {number}"
         if len(kinds) > 1 and isinstance(record.get("id"), int):
-            repairs.append(DataRepair(where, "ids of two types", f"read as text, {str(record['id'])!r}"))
-        fields = _fix_keys(record, schema, where, repairs)
-        parsed = _parse_record(where, fields, schema, repairs)
+            repairs.append(DataRepair(location, "ids of two types", f"read as text, {str(record['id'])!r}"))
+        fields = _fix_keys(record, schema, location, repairs)
+        parsed = _parse_record(location, fields, schema, repairs)
         if isinstance(record, RepeatedFields):
             parsed = parsed._replace(tags=parsed.tags | {REPEATED_FIELD})
         if not parsed.texts["id"] or parsed.texts["id"] in records:
@@ -181,61 +181,61 @@ def read_records(
     return list(records.values())
 
 
-def _with_free_id(record: PublishedRecord, number: int, taken: Collection[str]) -> PublishedRecord:
+def _with_free_id(record: PublishedRecord, number: int, used_ids: Collection[str]) -> PublishedRecord:
     """Return a record whose id is missing, or that of another, with an id of its own."""
     is_missing = not record.texts["id"]
-    own = free_name(f"record-{number}" if is_missing else f"{record.texts['id']}-again", taken)
+    name = free_name(f"record-{number}" if is_missing else f"{record.texts['id']}-again", used_ids)
     return record._replace(
-        texts=record.texts | {"id": own}, tags=record.tags | {ODD_NAME if is_missing else DUPLICATE_ID}
+        texts=record.texts | {"id": name}, tags=record.tags | {ODD_NAME if is_missing else DUPLICATE_ID}
     )
 
 
 def _load_list(path: Path, name: str, findings: ItemFindings) -> Sequence[Any]:
     refuse_special_file(path)
     try:
-        found = parse_leniently(path.read_bytes().decode("utf-8-sig"))
+        parsed = parse_leniently(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
         findings.add(name, f"cannot be read: {error.strerror}")
     except ValueError as error:
         findings.add(name, f"must be JSON in UTF-8: {error}")
     else:
-        if isinstance(found, list):
-            return found
+        if isinstance(parsed, list):
+            return parsed
         findings.add(name, "must be a list of records")
     return ()
 
 
-def _fix_keys(record: dict[str, Any], schema: RecordSchema, where: str, repairs: list[DataRepair]) -> dict[str, Any]:
+def _fix_keys(record: dict[str, Any], schema: RecordSchema, location: str, repairs: list[DataRepair]) -> dict[str, Any]:
     """Return the record with mistyped keys corrected: `ap_3` is `ap_l3`, unless that is there too."""
     fields = {}
     for key, value in record.items():
-        meant = _MISTYPED.sub(r"\1_l\2", key) if _MISTYPED.fullmatch(key) else key
-        if meant != key and meant in (*schema.texts, *schema.optional) and meant not in record:
-            repairs.append(DataRepair(where, "mistyped key", f"{key} read as {meant}"))
-            key = meant
+        corrected = _MISTYPED.sub(r"\1_l\2", key) if _MISTYPED.fullmatch(key) else key
+        if corrected != key and corrected in (*schema.texts, *schema.optional) and corrected not in record:
+            repairs.append(DataRepair(location, "mistyped key", f"{key} read as {corrected}"))
+            key = corrected
         fields[key] = value
     return fields
 
 
 def _parse_record(
-    where: str, fields: dict[str, Any], schema: RecordSchema, repairs: list[DataRepair]
+    location: str, fields: dict[str, Any], schema: RecordSchema, repairs: list[DataRepair]
 ) -> PublishedRecord:
     """Return as much of a record as can be read, with the tags of what is odd."""
     odd: set[str] = set()
-    known = (*schema.ids, *schema.texts, *schema.numbers, *schema.optional, *schema.ignored)
-    if any(name not in known for name in fields):
+    names = (*schema.ids, *schema.texts, *schema.numbers, *schema.optional, *schema.ignored)
+    if any(name not in names for name in fields):
         odd.add(EXTRA_FIELDS)
-    found = {name: _text(fields.get(name, ""), odd) for name in (*schema.texts, *schema.optional)}
-    texts = {name: text if name in schema.verbatim else text.strip() for name, text in found.items()}
-    texts |= {name: _id(fields.get(name), schema.id_pattern, odd) for name in schema.ids}
-    numbers = {name: _number(fields.get(name)) for name in schema.numbers}
-    blank = [name for name, text in found.items() if text != texts[name]]
+    raw_texts = {name: _read_text(fields.get(name, ""), odd) for name in (*schema.texts, *schema.optional)}
+    texts = {name: text if name in schema.verbatim else text.strip() for name, text in raw_texts.items()}
+    texts |= {name: _read_id(fields.get(name), schema.id_pattern, odd) for name in schema.ids}
+    numbers = {name: _read_number(fields.get(name)) for name in schema.numbers}
+    blank = [name for name, text in raw_texts.items() if text != texts[name]]
     if blank:
-        repairs.append(DataRepair(where, "blanks at the edges", f"taken off {', '.join(blank)}"))
-    return PublishedRecord(where, texts, numbers, frozenset(odd))
+        repairs.append(DataRepair(location, "blanks at the edges", f"taken off {', '.join(blank)}"))
+    return PublishedRecord(location, texts, numbers, frozenset(odd))
 
 
-def _text(value: object, odd: set[str]) -> str:
+def _read_text(value: object, odd: set[str]) -> str:
     """Return a field as text; a number as its digits, and anything else as missing, both with a tag."""
     if isinstance(value, str):
         text, is_broken = clean_text(value)
@@ -246,7 +246,7 @@ def _text(value: object, odd: set[str]) -> str:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
 
 
-def _id(value: object, pattern: str, odd: set[str]) -> str:
+def _read_id(value: object, pattern: str, odd: set[str]) -> str:
     """Return an id; one that is no number becomes a name, with a tag, and empty if there is none."""
     text = str(value).strip() if isinstance(value, int | str) and not isinstance(value, bool) else ""
     if re.fullmatch(pattern, text):
@@ -255,7 +255,7 @@ def _id(value: object, pattern: str, odd: set[str]) -> str:
     return free_name(text, ()) if re.search("[A-Za-z0-9]", text) else ""
 
 
-def _number(value: object) -> float | None:
+def _read_number(value: object) -> float | None:
     """Return a field as a number above 0, also where it is written as text; None if it is none."""
     if isinstance(value, str):
         try:

@@ -1,4 +1,4 @@
-"""Scores of CF-World: the gate, means by level, and the rules that captions state."""
+"""Scores of CF-World runs: by image, group and question; the gate, means by level, and the rules of captions."""
 
 from __future__ import annotations
 
@@ -6,31 +6,110 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from statistics import fmean
+from typing import NamedTuple
 
-from formalimg.benchmarks.cfworld.image_scores import counterfactual_specs, image_score
 from formalimg.benchmarks.cfworld.scores import (
     GateState,
     MeanScore,
+    ScoreProfile,
     ScoreRatio,
     ScoreSummary,
     apply_gate,
     gate_states,
     prior_resistance,
+    rescore,
 )
+from formalimg.benchmarks.cfworld.spec import CounterfactualSpec
 from formalimg.benchmarks.cfworld.summary import summarize_scores
 from formalimg.benchmarks.odd_records import plain_tags
+from formalimg.errors import FormalimgError
+from formalimg.human_eval.agreement.judge_agreement import question_keys
 from formalimg.reports.comparison_model import Detail, GradedImage, HowCounted, SeenImage
 from formalimg.reports.run_numbers import RunImages, RunNumbers, largest_first
 from formalimg.reports.tables.format import rule_text
+from formalimg.runs.reader import Judged
 from formalimg.stats.observations import PASS_THRESHOLD, Band, Interval, Rate, ScoreObservation, Summary
 from formalimg.stats.summary import MissingBounds, PointEstimates
-from formalimg.types import Benchmark, RunRecord
+from formalimg.types import Benchmark, Part, RunRecord, Unscored, Verdict
+
+# --- scores of images
+
+
+class GroupScore(NamedTuple):
+    """An image, its group, and its score; if that is None, the reason."""
+
+    item: str
+    group: str
+    level: int
+    sample: int
+    score: float | None
+    reason: str
+
+
+def group_scores(run: RunRecord, profile: ScoreProfile = "paper") -> Iterator[GroupScore]:
+    """Yield the scores of all planned images of a run, before any gate."""
+    groups = {name: spec.group for name, spec in counterfactual_specs(run).items()}
+    if profile == "paper":
+        for item, level, sample, _, score, reason, _ in run.outcomes():
+            value = None if score is None else image_score(run, item, score, (), profile)
+            yield GroupScore(item, groups[item], level, sample, value, reason)
+        return
+    for judged in run.judged():
+        item, level, sample, _, _, reason, _ = judged.outcome
+        yield GroupScore(item, groups[item], level, sample, score_of_verdict(run, judged, profile), reason)
+
+
+def counterfactual_specs(run: RunRecord) -> dict[str, CounterfactualSpec]:
+    """Return the specs of the items of a run, by id."""
+    specs = {item.id: item.spec for item in run.suite_items() if isinstance(item.spec, CounterfactualSpec)}
+    if len(specs) < len(run.items):
+        raise FormalimgError(f"{run.folder} is a run of {run.manifest.suite}: name runs of cf-world or of its probes")
+    return specs
+
+
+def score_of_verdict(run: RunRecord, judged: Judged, profile: ScoreProfile) -> float | None:
+    """Return the score of an image of a run; None if unscored."""
+    verdict = judged.verdict
+    if isinstance(verdict, Unscored):
+        return None
+    return image_score(run, judged.outcome.item, verdict.score, verdict.parts, profile)
+
+
+def image_score(run: RunRecord, item: str, score: float, parts: Sequence[Part], profile: ScoreProfile) -> float:
+    """Return the score of an image of CF-World from its stored score and the questions behind it."""
+    wrong = next((value for value in (*(part.score for part in parts), score) if not 0 <= value <= 1), None)
+    if wrong is not None:
+        judge = run.manifest.judge.name if run.manifest.judge else "the judge"
+        raise FormalimgError(
+            f"{judge} gave item {item} of {run.folder} the score {wrong:g}: scores are from 0 to 1; fix the judge, "
+            "give it a new version in its settings, and let it judge again"
+        )
+    return rescore(score, [(part.kind, part.weight, part.score) for part in parts], profile)
+
+
+def scores_by_question(verdict: Verdict | Unscored, spec: CounterfactualSpec) -> dict[int, float]:
+    """Return the judge's score of each question, by number. An image that fails as a whole fails each of them."""
+    if not isinstance(verdict, Unscored) and not verdict.parts:
+        return dict.fromkeys(range(1, len(spec.questions) + 1), verdict.score)
+    return {number: part.score for number, part in parts_by_question(verdict, spec).items()}
+
+
+def parts_by_question(verdict: Verdict | Unscored, spec: CounterfactualSpec) -> dict[int, Part]:
+    """Return the parts of a verdict by the numbers of their questions."""
+    if isinstance(verdict, Unscored):
+        return {}
+    parts = dict(zip(question_keys(part.name for part in verdict.parts), verdict.parts, strict=True))
+    keys = enumerate(question_keys(question.question for question in spec.questions), 1)
+    return {number: parts[key] for number, key in keys if key in parts}
+
+
+# --- numbers of a run
 
 
 def scoring_rules(suite: Benchmark, how: HowCounted, *, with_ratios: bool = True) -> Iterator[str]:
     """Yield the scoring rules, sentence by sentence."""
     yield rule_text(how.missing, of_scores=True)
-    threshold = threshold_of(suite, how)
+    threshold = _gate_threshold(suite, how)
     if threshold is not None:
         unknown = {
             "paper": "; where L1 has no score, they have none either",
@@ -46,6 +125,11 @@ def scoring_rules(suite: Benchmark, how: HowCounted, *, with_ratios: bool = True
         yield f"As in the published code, each question has its full weight{rounded} (profile: official-code)"
 
 
+def _gate_threshold(suite: Benchmark, how: HowCounted) -> float | None:
+    """Return the score that opens the gate of a group; None for suites without a gate."""
+    return None if suite.gate is None else how.threshold
+
+
 GATE_UNKNOWN = "gate unknown"
 NO_FACTUAL = "level 1 is not part of the run"
 """Reasons why an image does not count although it has a score."""
@@ -56,106 +140,104 @@ WHY_NOT_COUNTED = {
 }
 """These reasons explained."""
 
-NO_QUESTIONS = "no questions"
-"""The reason for images of items that have no questions."""
 
-
-def score_numbers(run: RunRecord, found: RunImages, suite: Benchmark, how: HowCounted) -> RunNumbers:
+def score_numbers(run: RunRecord, run_images: RunImages, suite: Benchmark, how: HowCounted) -> RunNumbers:
     """Return the numbers of a run: mean scores, and why images do not count."""
-    graded = graded_images(run, found.images, suite, how)
+    graded = _grade_all(run, run_images.images, suite, how)
     unscored = Counter(image.reason for image in graded if image.counting is None)
-    details = {**found.details, **{reason: Detail(why, unscored[reason]) for reason, why in WHY_NOT_COUNTED.items()}}
-    known = {reason: details[reason] for reason in details if reason in unscored}
-    summary, bounds = partial(score_summary, graded, suite, how), partial(score_bounds, graded, suite)
-    return RunNumbers(summary, largest_first(unscored), known, bounds, graded)
+    details = {
+        **run_images.details,
+        **{reason: Detail(explanation, unscored[reason]) for reason, explanation in WHY_NOT_COUNTED.items()},
+    }
+    present = {reason: detail for reason, detail in details.items() if reason in unscored}
+    summary, bounds = partial(_build_summary, graded, suite, how), partial(_missing_bounds, graded, suite)
+    return RunNumbers(summary, largest_first(unscored), present, bounds, graded)
 
 
-def graded_images(
+def _grade_all(
     run: RunRecord, images: Sequence[SeenImage], suite: Benchmark, how: HowCounted
 ) -> tuple[GradedImage, ...]:
     """Return the images of a run with their groups and scores, in the order of the run."""
     specs = counterfactual_specs(run)
-    seen = [
+    observations = [
         ScoreObservation(
-            specs[one.item].group,
-            one.level,
-            one.sample,
-            None if one.score is None else image_score(run, one.item, one.score, one.parts, how.profile),
+            specs[image.item].group,
+            image.level,
+            image.sample,
+            None if image.score is None else image_score(run, image.item, image.score, image.parts, how.profile),
         )
-        for one in images
+        for image in images
     ]
-    threshold = threshold_of(suite, how)
-    before: Sequence[GateState] = ["open"] * len(seen)
-    counting = seen
+    threshold = _gate_threshold(suite, how)
+    gates: Sequence[GateState] = ["open"] * len(observations)
+    counting = observations
     if threshold is not None:
-        before = gate_states(seen, threshold, profile=how.profile)
-        counting = apply_gate(seen, threshold, profile=how.profile)
+        gates = gate_states(observations, threshold, profile=how.profile)
+        counting = apply_gate(observations, threshold, profile=how.profile)
     return tuple(
         GradedImage(
-            one.item,
+            image.item,
             raw.group,
-            one.level,
-            one.sample,
+            image.level,
+            image.sample,
             raw.score,
-            counts.score,
+            gated.score,
             gate == "closed" and raw.score is not None,
-            one.parts,
-            frozenset(asked.dimension for asked in specs[one.item].questions),
-            plain_tags(run.items[one.item].tags),
-            "" if counts.score is not None else _why(one, raw.score, gate, bool(specs[one.item].questions)),
+            image.parts,
+            frozenset(question.dimension for question in specs[image.item].questions),
+            plain_tags(run.items[image.item].tags),
+            "" if gated.score is not None else _find_reason(image, raw.score, gate, bool(specs[image.item].questions)),
         )
-        for one, raw, counts, gate in zip(images, seen, counting, before, strict=True)
+        for image, raw, gated, gate in zip(images, observations, counting, gates, strict=True)
     )
 
 
-def threshold_of(suite: Benchmark, how: HowCounted) -> float | None:
-    """Return the score that opens the gate of a group; None for suites without a gate."""
-    return None if suite.gate is None else how.threshold
-
-
-def _why(image: SeenImage, score: float | None, gate: GateState, has_questions: bool) -> str:
+def _find_reason(image: SeenImage, score: float | None, gate: GateState, has_questions: bool) -> str:
     if score is not None:
         return NO_FACTUAL if gate == "not in the run" else GATE_UNKNOWN
-    return image.reason if has_questions else NO_QUESTIONS
+    return image.reason if has_questions else "no questions"
 
 
-def score_summary(images: Sequence[GradedImage], suite: Benchmark, how: HowCounted) -> Summary:
+def _build_summary(images: Sequence[GradedImage], suite: Benchmark, how: HowCounted) -> Summary:
     """Return the means by level as rates, and PRR and RRR as bands."""
-    numbers = gated_means(images, suite, how)
-    overall = means(images, how, of_all_levels=True).levels.get(1, MeanScore(None, None, 0, 0, 0))
+    numbers = means_after_gate(images, suite, how)
+    overall = means_as_counted(images, how, of_all_levels=True).levels.get(1, MeanScore(None, None, 0, 0, 0))
     ratios = {"PRR": numbers.prr, "RRR": numbers.rrr}
     return Summary(
-        {level: _rate(mean, [one for one in images if one.level == level]) for level, mean in numbers.levels.items()},
-        _rate(overall, images),
-        {name: _band(levels, ratios[name], numbers) for name, levels in suite.bands.items()},
+        {
+            level: _build_rate(mean, [image for image in images if image.level == level])
+            for level, mean in numbers.levels.items()
+        },
+        _build_rate(overall, images),
+        {name: _build_band(levels, ratios[name], numbers) for name, levels in suite.bands.items()},
         None,
         how.missing,
         how.confidence,
     )
 
 
-def score_bounds(images: Sequence[GradedImage], suite: Benchmark) -> MissingBounds:
+def _missing_bounds(images: Sequence[GradedImage], suite: Benchmark) -> MissingBounds:
     """Return the means if all images without a score that counts had 0, and if all had 1; PRR and RRR in between."""
 
-    def bounds(those: Sequence[GradedImage]) -> Interval:
-        worst, best = (fmean(score if one.counting is None else one.counting for one in those) for score in (0.0, 1.0))
-        return Interval(worst, best)
+    def bounds(scores: Sequence[float | None]) -> Interval:
+        return Interval(*(fmean(missing if score is None else score for score in scores) for missing in (0.0, 1.0)))
 
     levels = {
-        level: bounds([one for one in images if one.level == level]) for level in sorted({one.level for one in images})
+        level: bounds([image.counting for image in images if image.level == level])
+        for level in sorted({image.level for image in images})
     }
-    overall = bounds(images) if images else None
-    ratios = {name: ratio_bounds(*map(levels.get, of)) for name, of in suite.bands.items()}
+    overall = bounds([image.counting for image in images]) if images else None
+    ratios = {name: ratio_bounds(*map(levels.get, pair)) for name, pair in suite.bands.items()}
 
-    def end(n: int) -> PointEstimates:
+    def limit(end: int) -> PointEstimates:
         return PointEstimates(
-            {level: found[n] for level, found in levels.items()},
-            overall[n] if overall else None,
-            {name: found[n] if found else None for name, found in ratios.items()},
+            {level: interval[end] for level, interval in levels.items()},
+            overall[end] if overall else None,
+            {name: interval[end] if interval else None for name, interval in ratios.items()},
             None,
         )
 
-    return MissingBounds(end(0), end(1))
+    return MissingBounds(limit(0), limit(1))
 
 
 def ratio_bounds(before: Interval | None = None, after: Interval | None = None) -> Interval | None:
@@ -166,21 +248,24 @@ def ratio_bounds(before: Interval | None = None, after: Interval | None = None) 
     return None if worst is None or best is None else Interval(worst, best)
 
 
-def gated_means(images: Iterable[GradedImage], suite: Benchmark, how: HowCounted) -> ScoreSummary:
+def means_after_gate(images: Iterable[GradedImage], suite: Benchmark, how: HowCounted) -> ScoreSummary:
     """Return the means of whole groups. The gate is applied here, so that intervals account for it too."""
     return summarize_scores(
-        (ScoreObservation(one.group, one.level, one.sample, one.score) for one in images),
-        threshold=threshold_of(suite, how),
+        (ScoreObservation(image.group, image.level, image.sample, image.score) for image in images),
+        threshold=_gate_threshold(suite, how),
         missing=how.missing,
         confidence=how.confidence,
         profile=how.profile,
     )
 
 
-def means(images: Iterable[GradedImage], how: HowCounted, *, of_all_levels: bool = False) -> ScoreSummary:
+def means_as_counted(images: Iterable[GradedImage], how: HowCounted, *, of_all_levels: bool = False) -> ScoreSummary:
     """Return the means of the scores that count; the gate was applied before."""
     return summarize_scores(
-        (ScoreObservation(one.group, 1 if of_all_levels else one.level, one.sample, one.counting) for one in images),
+        (
+            ScoreObservation(image.group, 1 if of_all_levels else image.level, image.sample, image.counting)
+            for image in images
+        ),
         threshold=None,
         missing=how.missing,
         confidence=how.confidence,
@@ -188,13 +273,13 @@ def means(images: Iterable[GradedImage], how: HowCounted, *, of_all_levels: bool
     )
 
 
-def _rate(mean: MeanScore, images: Sequence[GradedImage]) -> Rate:
-    passed = sum(one.counting is not None and round(one.counting, 9) >= PASS_THRESHOLD for one in images)
+def _build_rate(mean: MeanScore, images: Sequence[GradedImage]) -> Rate:
+    passed = sum(image.counting is not None and round(image.counting, 9) >= PASS_THRESHOLD for image in images)
     return Rate(passed, mean.scored, mean.expected, mean.value, mean.interval)
 
 
-def _band(levels: tuple[int, ...], ratio: ScoreRatio, numbers: ScoreSummary) -> Band:
-    there = [numbers.levels[level] for level in levels if level in numbers.levels]
-    expected = sum(mean.expected for mean in there)
-    coverage = sum(mean.scored for mean in there) / expected if expected else 0.0
+def _build_band(levels: tuple[int, ...], ratio: ScoreRatio, numbers: ScoreSummary) -> Band:
+    means_there = [numbers.levels[level] for level in levels if level in numbers.levels]
+    expected = sum(mean.expected for mean in means_there)
+    coverage = sum(mean.scored for mean in means_there) / expected if expected else 0.0
     return Band(levels, ratio.value, ratio.interval, coverage)

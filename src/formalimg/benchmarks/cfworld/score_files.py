@@ -57,33 +57,33 @@ def read_cf_scores(path: str | Path) -> list[ScoredQuestion]:
     Raises:
         FormalimgError: if it is not a score file.
     """
-    place = Path(path)
+    file = Path(path)
     try:
-        records = json.loads(place.read_text(encoding="utf-8"))
+        records = json.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise FormalimgError(f"{path} is not valid JSON, perhaps because its scorer did not end: {error}") from error
     if not isinstance(records, list):
         raise FormalimgError(f"{path} is not a score file: it must be a list of records")
-    slug = _slug(place)
-    return [_scored(record, slug, f"{path}, record {number}") for number, record in enumerate(records, 1)]
+    slug = _find_slug(file)
+    return [_parse_record(record, slug, f"{path}, record {number}") for number, record in enumerate(records, 1)]
 
 
-def _scored(record: Any, slug: str, where: str) -> ScoredQuestion:
+def _parse_record(record: Any, slug: str, location: str) -> ScoredQuestion:
     fields: dict[str, Any] = record if isinstance(record, dict) else {}
     level = _LEVEL.fullmatch(str(fields.get("prompt_level")))
     weight, score, reason = (fields.get(name) for name in ("weight", "score", "reasoning"))
     if level is None or not _is_number(weight) or weight <= 0 or "score" not in fields:
-        raise FormalimgError(f"{where}: must have prompt_level (l1, l2 or l3), weight, score and reasoning")
+        raise FormalimgError(f"{location}: must have prompt_level (l1, l2 or l3), weight, score and reasoning")
     number, named = fields.get("source_id"), fields.get("item")
     item = named if isinstance(named, str) else "" if number is None else f"{slug}-{number}-l{level[1]}"
     reasoning = reason if isinstance(reason, str) else ""
     if "judge_score" in fields:  # what we export behind a closed gate
-        given = fields.get("judge_reasoning")
-        score, reasoning = fields["judge_score"], given if isinstance(given, str) else ""
-    found = _score_or_reason(score, reasoning)
-    value, unscored = (None, found) if isinstance(found, str) else (found, "")
+        judge_reasoning = fields.get("judge_reasoning")
+        score, reasoning = fields["judge_score"], judge_reasoning if isinstance(judge_reasoning, str) else ""
+    parsed = _score_or_reason(score, reasoning)
+    value, unscored = (None, parsed) if isinstance(parsed, str) else (parsed, "")
     return ScoredQuestion(item, int(level[1]), str(fields.get("question", "")), weight, value, reasoning, unscored)
 
 
@@ -130,7 +130,7 @@ def cf_world_file(item: Item[CounterfactualSpec]) -> CfWorldFile:
 
 
 def cf_score_record(
-    number: int, file: CfWorldFile, asked: WeightedQuestion, score: float, reason: str
+    number: int, file: CfWorldFile, question: WeightedQuestion, score: float, reason: str
 ) -> dict[str, object]:
     """Return the record of a question in a score file, which `read_cf_scores` reads back."""
     record: dict[str, object] = {"id": str(number), "source_id": file.number, "prompt_level": f"l{file.level}"}
@@ -140,8 +140,8 @@ def cf_score_record(
         reason = "The judge gave no reason."
     return {
         **record,
-        "question": asked.question,
-        "weight": whole_weight(asked.weight),
+        "question": question.question,
+        "weight": whole_weight(question.weight),
         "score": score,
         "reasoning": reason,
     }
@@ -171,7 +171,7 @@ def number_of(text: str) -> int | str:
     return int(text) if re.fullmatch("0|[1-9][0-9]{0,8}", text) else text
 
 
-def _slug(path: Path) -> str:
+def _find_slug(path: Path) -> str:
     """Return the prefix of item ids. The file name gives the field; the folder may have any name."""
     name = _ENDING.sub("", path.stem)
     for field in PUBLISHED_FIELDS:

@@ -59,28 +59,16 @@ def prior_resistance(l1: float | None, l2: float | None) -> float | None:
 
     None where a mean is missing, or L1 is 0 and there was nothing to resist.
     """
-    return _ratio(l1, l2)
+    if l1 is None or l2 is None:
+        return None
+    for mean in (l1, l2):
+        validate_score(mean)
+    return l2 / sqrt(l1) if l1 > 0 else None
 
 
 def reasoning_retention(l2: float | None, l3: float | None) -> float | None:
     """Return the Reasoning Retention Rate of two mean scores: L3 / √L2; None where a mean is missing, or L2 is 0."""
-    return _ratio(l2, l3)
-
-
-def _ratio(before: float | None, after: float | None) -> float | None:
-    if before is None or after is None:
-        return None
-    for mean in (before, after):
-        validate_score(mean)
-    return after / sqrt(before) if before > 0 else None
-
-
-class WeightedAnswer(NamedTuple):
-    """The answer to one question: its dimension, weight and score, 0 to 1."""
-
-    dimension: str
-    weight: float
-    score: float
+    return prior_resistance(l2, l3)
 
 
 def weighted_score(answers: Iterable[tuple[str, float, float]], profile: ScoreProfile = "paper") -> float | None:
@@ -91,7 +79,7 @@ def weighted_score(answers: Iterable[tuple[str, float, float]], profile: ScorePr
     instead of 58 %.
 
     Args:
-        answers: dimension, weight and score of each question (`WeightedAnswer`).
+        answers: dimension, weight and score, from 0 to 1, of each question.
         profile: `paper`, or `official-code`.
 
     Returns:
@@ -101,31 +89,31 @@ def weighted_score(answers: Iterable[tuple[str, float, float]], profile: ScorePr
         FormalimgError: if a score or a weight is invalid.
     """
     validate_profile(profile)
-    found = [WeightedAnswer(*answer) for answer in answers]
-    times = Counter(answer.dimension for answer in found)
+    answers = list(answers)
+    times = Counter(dimension for dimension, *_ in answers)
     weights = []
-    for answer in found:
-        validate_score(answer.score)
-        if not answer.weight > 0:
-            raise FormalimgError(f"a question has the weight {answer.weight}: weights are above 0")
-        weights.append(answer.weight / times[answer.dimension] if profile == "paper" else answer.weight)
-    if not found:
+    for dimension, weight, score in answers:
+        validate_score(score)
+        if not weight > 0:
+            raise FormalimgError(f"a question has the weight {weight}: weights are above 0")
+        weights.append(weight / times[dimension] if profile == "paper" else weight)
+    if not answers:
         return None
-    return fsum(weight * answer.score for weight, answer in zip(weights, found, strict=True)) / fsum(weights)
+    scores = (score for _, _, score in answers)
+    return fsum(weight * score for weight, score in zip(weights, scores, strict=True)) / fsum(weights)
 
 
 def rescore(score: float, parts: Sequence[tuple[str, float, float]], profile: ScoreProfile) -> float:
     """Return the score of an image under another profile, given its score under `paper`."""
     validate_profile(profile)
-    for _, _, given in parts:
-        validate_score(given)
-    validate_score(score)
+    for part_score in (*(part[2] for part in parts), score):
+        validate_score(part_score)
     if profile == "paper":
         return score
     times = Counter(dimension for dimension, *_ in parts)
-    weights = ((dimension, weight * times[dimension], given) for dimension, weight, given in parts)
-    found = weighted_score(weights, profile)
-    return score if found is None else found
+    answers = [(dimension, weight * times[dimension], part_score) for dimension, weight, part_score in parts]
+    rescored = weighted_score(answers, profile)
+    return score if rescored is None else rescored
 
 
 def validate_profile(profile: str) -> None:
@@ -145,10 +133,11 @@ def apply_gate(
 
     An image without a score stays without one, whatever its gate; so does one whose gate is unknown.
     """
-    seen = list(observations)
+    images = list(observations)
+    gated: dict[GateState, float | None] = {"closed": 0.0, "unknown": None, "not in the run": None}
     return [
-        one._replace(score=_gated_score(gate, one.score))
-        for one, gate in zip(seen, gate_states(seen, threshold, profile=profile), strict=True)
+        image if image.score is None else image._replace(score=gated.get(gate, image.score))
+        for image, gate in zip(images, gate_states(images, threshold, profile=profile), strict=True)
     ]
 
 
@@ -160,49 +149,33 @@ def gate_states(
     Sample n of level 1 is the gate of sample n above it; where level 1 has fewer samples, its sample 0 is. A score
     equal to the threshold opens the gate.
     """
-    validate_threshold(threshold)
-    validate_profile(profile)
-    seen = list(observations)
-    factual = _factual(seen)
-    return ["open" if one.level == 1 else _gate(one, factual, threshold, profile) for one in seen]
-
-
-def validate_threshold(threshold: float) -> float:
-    """Return the threshold, or raise if it does not lie between 0 and 1."""
     if not 0 <= threshold <= 1:
         raise FormalimgError(f"the threshold {threshold!r} does not lie between 0 and 1: use 0.5, as the paper does")
-    return threshold
-
-
-def _factual(observations: Iterable[ScoreObservation]) -> dict[tuple[str, int], float | None]:
-    found: dict[tuple[str, int], float | None] = {}
-    for group, level, sample, score in observations:
+    validate_profile(profile)
+    images = list(observations)
+    factual: dict[tuple[str, int], float | None] = {}
+    for group, level, sample, score in images:
         if score is not None:
             validate_score(score)
         if level != 1:
             continue
-        if (group, sample) in found:
+        if (group, sample) in factual:
             raise FormalimgError(
                 f"group {group!r} has two images of level 1 with the number {sample}: "
                 "give each its own sample, or use no gate"
             )
-        found[group, sample] = score
-    return found
+        factual[group, sample] = score
 
+    def state(image: ScoreObservation) -> GateState:
+        if image.level == 1:
+            return "open"
+        keys = ((image.group, image.sample), (image.group, 0))
+        key = next((key for key in keys if key in factual), None)
+        if key is None:
+            return "not in the run"
+        score = factual[key]
+        if score is None:
+            return "unknown" if profile == "paper" else "closed"
+        return "closed" if score < threshold - TOLERANCE else "open"
 
-def _gate(
-    one: ScoreObservation, factual: Mapping[tuple[str, int], float | None], threshold: float, profile: ScoreProfile
-) -> GateState:
-    which = next((key for key in ((one.group, one.sample), (one.group, 0)) if key in factual), None)
-    if which is None:
-        return "not in the run"
-    score = factual[which]
-    if score is None:
-        return "unknown" if profile == "paper" else "closed"
-    return "closed" if score < threshold - TOLERANCE else "open"
-
-
-def _gated_score(gate: GateState, score: float | None) -> float | None:
-    if score is None or gate in ("unknown", "not in the run"):
-        return None
-    return score if gate == "open" else 0.0
+    return [state(image) for image in images]

@@ -1,13 +1,19 @@
-"""Groups and specs of CF-World: suite names, levels, weighted questions, and the three prompts of a law."""
+"""Groups and specs of CF-World: suite names, levels, weighted questions, the three prompts of a law, and their records.
+
+In an items file a spec has the fields `group`, `assessment` and `questions`; a question has `dimension`, `question`,
+`criteria` and `weight`.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
+from formalimg._util.strict_json import is_text
+from formalimg.benchmarks.record import Record
 from formalimg.errors import FormalimgError
-from formalimg.stats.observations import PASS_THRESHOLD as PASS_THRESHOLD  # whatever the gate
 
 CF_WORLD = "cf-world"
 CF_WORLD_RULES = "cf-world-rules"
@@ -15,13 +21,13 @@ CF_WORLD_ATTRIBUTES = "cf-world-attributes"
 CF_WORLD_DENOMINALISED = "cf-world-denominalised"
 
 FIELD_TAGGED = (CF_WORLD, CF_WORLD_DENOMINALISED)
-"""Those whose items are tagged with a field of knowledge."""
+"""The suites whose items are tagged with a field of knowledge."""
 
 CF_WORLD_SUITES = (CF_WORLD, CF_WORLD_RULES, CF_WORLD_ATTRIBUTES, CF_WORLD_DENOMINALISED)
 """The benchmark itself, and its probes."""
 
-
 Level: TypeAlias = Literal[1, 2, 3]
+LEVELS: tuple[Level, ...] = get_args(Level)
 """1 factual, 2 explicit counterfactual (the outcome is stated), 3 implicit counterfactual (it has to be deduced)."""
 
 Dimension: TypeAlias = Literal["integrity", "assessment", "logic", "adherence"]
@@ -36,10 +42,10 @@ WEIGHTS: dict[Dimension, float] = {"integrity": 3, "assessment": 15, "logic": 8,
 class WeightedQuestion:
     """A question about an image, to be answered with a score from 0 to 1."""
 
-    dimension: Dimension  # what it is about
-    question: str  # the question
-    criteria: str  # which score is for what
-    weight: float  # how much it counts
+    dimension: Dimension
+    question: str
+    criteria: str  # which score means what
+    weight: float
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,7 @@ class Field(NamedTuple):
     """A field of knowledge that groups are about."""
 
     discipline: str
-    branch: str
+    branch: str = ""
 
 
 FIELDS: Mapping[str, Field] = {
@@ -65,10 +71,10 @@ FIELDS: Mapping[str, Field] = {
     "thermodynamics": Field("physics", "thermodynamics"),
     "electromagnetism": Field("physics", "electromagnetism"),
     "astronomy": Field("physics", "astronomy"),
-    "biology": Field("biology", ""),
-    "chemistry": Field("chemistry", ""),
-    "geography": Field("geography", ""),
-    "sociology": Field("sociology", ""),
+    "biology": Field("biology"),
+    "chemistry": Field("chemistry"),
+    "geography": Field("geography"),
+    "sociology": Field("sociology"),
 }
 """The fields, by the names of their files in `groups/`."""
 
@@ -108,14 +114,68 @@ class CounterfactualGroup:
         return self.shows_factual if level == 1 else self.shows
 
     @classmethod
-    def from_fields(cls, given: Mapping[str, Any]) -> CounterfactualGroup:
+    def from_fields(cls, record: Mapping[str, Any]) -> CounterfactualGroup:
         """Return the group that these fields describe."""
-        known = [field.name for field in fields(cls)]
-        name = given.get("id", "without an id")
-        for field in known:
-            if not isinstance(given.get(field), str):
-                raise FormalimgError(f"group {name}: {field} is missing, or no text")
-        unknown = sorted(set(given) - set(known))
+        names = [field.name for field in fields(cls)]
+        group = record.get("id", "without an id")
+        for name in names:
+            if not isinstance(record.get(name), str):
+                raise FormalimgError(f"group {group}: {name} is missing, or no text")
+        unknown = sorted(set(record) - set(names))
         if unknown:
-            raise FormalimgError(f"group {name}: unknown field {unknown[0]!r}: a group has {', '.join(known)}")
-        return cls(**{field: given[field] for field in known})
+            raise FormalimgError(f"group {group}: unknown field {unknown[0]!r}: a group has {', '.join(names)}")
+        return cls(**{name: record[name] for name in names})
+
+
+# --- records of items (see `ItemForm`)
+
+NEEDED: tuple[str, ...] = ("group", "assessment", "questions")
+OPTIONAL: tuple[str, ...] = ()
+PROOF: tuple[str, ...] = ()
+SPEC: type = CounterfactualSpec
+
+_TEXTS = ("dimension", "question", "criteria")
+
+
+def fields_of(spec: CounterfactualSpec, *, with_proof: bool) -> dict[str, Any]:
+    """Return the fields of a spec."""
+    return {
+        "group": spec.group,
+        "assessment": spec.assessment,
+        "questions": [asdict(question) for question in spec.questions],
+    }
+
+
+def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> CounterfactualSpec | None:
+    """Parse the spec of a record; None, and findings, if it is invalid."""
+    group, assessment = record.name("group"), record.text("assessment", empty=True)
+    questions = record.fields["questions"]
+    if level not in LEVELS:
+        record.wrong(f"the level is {level}, but levels are 1 (factual), 2 (explicit) and 3 (implicit)")
+    if not isinstance(questions, list) or not all(map(_is_question, questions)):
+        record.wrong(f"questions must be a list of objects with {', '.join(_TEXTS)} (texts) and a weight above 0")
+        return None
+    return None if group is None or assessment is None else known_spec(record.fields)
+
+
+def known_spec(record: dict[str, Any]) -> CounterfactualSpec:
+    """Return the spec of fields that are known to be valid."""
+    questions = tuple(WeightedQuestion(**question) for question in record["questions"])
+    return CounterfactualSpec(record["group"], record["assessment"], questions)
+
+
+def asked_text(spec: CounterfactualSpec) -> str:
+    """Return a spec as one text: its fields as JSON."""
+    return json.dumps(fields_of(spec, with_proof=False), ensure_ascii=False)
+
+
+def _is_question(entry: object) -> bool:
+    return (
+        isinstance(entry, dict)
+        and set(entry) == {*_TEXTS, "weight"}
+        and all(is_text(entry[name]) and entry[name].strip() for name in _TEXTS)
+        and entry["dimension"] in DIMENSIONS
+        and isinstance(entry["weight"], int | float)
+        and not isinstance(entry["weight"], bool)
+        and 0 < entry["weight"] < 1_000
+    )

@@ -19,7 +19,6 @@ from formalimg.benchmarks.cfworld.scores import (
     apply_gate,
     gate_states,
     prior_resistance,
-    reasoning_retention,
     validate_profile,
 )
 from formalimg.errors import FormalimgError
@@ -36,15 +35,8 @@ if TYPE_CHECKING:
     Array: TypeAlias = NDArray[np.float64]
 
 
-class ScoreSum(NamedTuple):
-    """What a group contributes to the mean of a level: the sum of its scores and their number."""
-
-    total: float
-    images: int
-
-
-GroupScores: TypeAlias = Mapping[str, Mapping[int, ScoreSum]]
-"""Score sums by group and level; levels without scores are left out."""
+GroupScores: TypeAlias = Mapping[str, Mapping[int, tuple[float, int]]]
+"""The sum of the scores of a group at a level, and their number; levels without scores are left out."""
 
 
 class ResampledMeans:
@@ -55,17 +47,20 @@ class ResampledMeans:
         import numpy as np
 
         self._config, self._column = config, {level: number for number, level in enumerate(levels)}
-        nothing = ScoreSum(0.0, 0)
         table = np.array(
-            [[groups[name].get(level, nothing) for level in levels] for name in sorted(groups)], dtype=np.float64
+            [[groups[name].get(level, (0.0, 0)) for level in levels] for name in sorted(groups)], dtype=np.float64
         ).reshape(len(groups), len(levels), 2)
-        self._groups = (table[:, :, 1] > 0).sum(axis=0)
-        self._effective_groups = _effective_groups(table)
-        self._max_images = table[:, :, 1].max(axis=0, initial=0.0)
+        images = table[:, :, 1]
+        self._groups = (images > 0).sum(axis=0)
+        squares = (images**2).sum(axis=0)
+        self._effective_groups: Array = np.divide(
+            images.sum(axis=0) ** 2, squares, out=np.zeros_like(squares), where=squares > 0
+        )
+        self._max_images = images.max(axis=0, initial=0.0)
         chances = np.full(len(groups) + 1, 1 / (len(groups) + 1))
         drawn = np.random.default_rng(config.seed).multinomial(len(groups) + 1, chances, size=config.resamples)
-        seen = drawn[:, :-1].astype(np.float64)
-        self._totals, self._images, self._unseen = seen @ table[:, :, 0], seen @ table[:, :, 1], drawn[:, -1]
+        weights = drawn[:, :-1].astype(np.float64)
+        self._totals, self._images, self._unseen = weights @ table[:, :, 0], weights @ images, drawn[:, -1]
 
     def mean_interval(self, level: int, value: float) -> Interval:
         """Return the confidence interval of the mean of a level: exact, and wider, where there are few groups."""
@@ -105,16 +100,6 @@ class ResampledMeans:
         return means
 
 
-def _effective_groups(table: Array) -> Array:
-    """Return the effective number of groups per level."""
-    import numpy as np
-
-    images = table[:, :, 1]
-    squares = (images**2).sum(axis=0)
-    groups: Array = np.divide(images.sum(axis=0) ** 2, squares, out=np.zeros_like(squares), where=squares > 0)
-    return groups
-
-
 class ScoreDifference(NamedTuple):
     """Mean difference of the scores of two levels over the groups that have both."""
 
@@ -138,16 +123,16 @@ def score_difference(
     scores: dict[str, tuple[list[float], list[float]]] = {}
     for group, level, _, score in observations:
         if level in (first, second):
-            mine = scores.setdefault(group, ([], []))
+            sides = scores.setdefault(group, ([], []))
             if score is not None:
-                mine[level == second].append(validate_score(score))
-    known = {group: fsum(b) / len(b) - fsum(a) / len(a) for group, (a, b) in scores.items() if a and b}
-    left_out = tuple(sorted(group for group in scores if group not in known))
-    if not known:
+                sides[level == second].append(validate_score(score))
+    differences = {group: fsum(b) / len(b) - fsum(a) / len(a) for group, (a, b) in sorted(scores.items()) if a and b}
+    left_out = tuple(sorted(group for group in scores if group not in differences))
+    if not differences:
         return ScoreDifference(None, None, 0, left_out)
-    value = fsum(known.values()) / len(known)
-    interval = difference_interval([known[group] for group in sorted(known)], confidence=confidence)
-    return ScoreDifference(value, interval, len(known), left_out)
+    value = fsum(differences.values()) / len(differences)
+    interval = difference_interval(list(differences.values()), confidence=confidence)
+    return ScoreDifference(value, interval, len(differences), left_out)
 
 
 _PRINTED = 2
@@ -184,21 +169,35 @@ def summarize_scores(
     validate_missing(missing)
     validate_profile(profile)
     config = bootstrap_config(confidence, resamples, seed)
-    seen = [_checked(one) for one in observations]
-    counting = seen if threshold is None else apply_gate(seen, threshold, profile=profile)
-    gated = Counter() if threshold is None else _gated(seen, threshold, profile)
-    if missing == "error":
-        _reject_missing(counting)
-    levels = sorted({one.level for one in counting})
-    shown = [one._replace(score=0.0) if one.score is None and missing == "fail" else one for one in counting]
-    draws = ResampledMeans(_by_group(shown), levels, config) if shown else None
-    means = {level: _mean(level, counting, shown, gated[level], draws) for level in levels}
+    images = list(observations)
+    for group, level, _, score in images:
+        if level not in (1, 2, 3):
+            raise FormalimgError(f"group {group!r} has an image of level {level}: levels are 1, 2 and 3")
+        if score is not None:
+            validate_score(score)
+    counting, gated = images, Counter[int]()
+    if threshold is not None:
+        counting = apply_gate(images, threshold, profile=profile)
+        states = zip(images, gate_states(images, threshold, profile=profile), strict=True)
+        gated = Counter(image.level for image, gate in states if gate == "closed" and image.score is not None)
+    unscored = sum(image.score is None for image in counting)
+    if missing == "error" and unscored:
+        raise FormalimgError(
+            f"{unscored} of {len(counting)} images have no score: resume the run to get them, or choose to leave "
+            "them out (missing: exclude) or to count them as failures (missing: fail)"
+        )
+    levels = sorted({image.level for image in counting})
+    completed = [
+        image._replace(score=0.0) if image.score is None and missing == "fail" else image for image in counting
+    ]
+    draws = ResampledMeans(_sums_by_group(completed), levels, config) if completed else None
+    means = {level: _level_mean(level, counting, completed, gated[level], draws) for level in levels}
 
     def ratio(before: int, after: int, min_before: float) -> ScoreRatio:
-        one, other = (means[level].value if level in means else None for level in (before, after))
+        values = [means[level].value if level in means else None for level in (before, after)]
         if profile == "official-code":
-            one, other = _round_as_published(one), _round_as_published(other)
-        value = prior_resistance(one, other) if before == 1 else reasoning_retention(one, other)
+            values = [None if mean is None else round(mean, _PRINTED) for mean in values]
+        value = prior_resistance(*values)  # reasoning retention is the same formula of the next two levels
         if value is None or draws is None:
             return ScoreRatio(None, None)
         return ScoreRatio(value, draws.ratio_interval(before, after, value, min_before))
@@ -207,57 +206,30 @@ def summarize_scores(
     return ScoreSummary(means, prr, rrr, threshold, missing, confidence, profile)
 
 
-def _checked(one: ScoreObservation) -> ScoreObservation:
-    if one.level not in (1, 2, 3):
-        raise FormalimgError(f"group {one.group!r} has an image of level {one.level}: levels are 1, 2 and 3")
-    if one.score is not None:
-        validate_score(one.score)
-    return one
-
-
-def _gated(seen: Sequence[ScoreObservation], threshold: float, profile: ScoreProfile) -> Counter[int]:
-    """Count the scored images of each level behind a closed gate."""
-    before = zip(seen, gate_states(seen, threshold, profile=profile), strict=True)
-    return Counter(one.level for one, gate in before if gate == "closed" and one.score is not None)
-
-
-def _by_group(observations: Iterable[ScoreObservation]) -> dict[str, dict[int, ScoreSum]]:
+def _sums_by_group(observations: Iterable[ScoreObservation]) -> GroupScores:
     scores: dict[str, dict[int, list[float]]] = {}
     for group, level, _, score in observations:
         if score is not None:
             scores.setdefault(group, {}).setdefault(level, []).append(score)
     return {
-        group: {level: ScoreSum(fsum(those), len(those)) for level, those in levels.items()}
+        group: {level: (fsum(values), len(values)) for level, values in levels.items()}
         for group, levels in scores.items()
     }
 
 
-def _mean(
+def _level_mean(
     level: int,
     counting: Sequence[ScoreObservation],
-    shown: Sequence[ScoreObservation],
+    completed: Sequence[ScoreObservation],
     gated: int,
     draws: ResampledMeans | None,
 ) -> MeanScore:
-    here = [one.score for one in counting if one.level == level]
-    scores = [one.score for one in shown if one.level == level and one.score is not None]
-    scored = sum(score is not None for score in here)
+    expected = [image.score for image in counting if image.level == level]
+    scores = [image.score for image in completed if image.level == level and image.score is not None]
+    scored = sum(score is not None for score in expected)
     if not scores or draws is None:
-        return MeanScore(None, None, scored, len(here), gated)
+        return MeanScore(None, None, scored, len(expected), gated)
     value = min(fsum(scores) / len(scores), 1.0)
-    known = fsum(score for score in here if score is not None)
-    bounds = Interval(known / len(here), min(1.0, (known + len(here) - scored) / len(here)))
-    return MeanScore(value, draws.mean_interval(level, value), scored, len(here), gated, bounds)
-
-
-def _round_as_published(mean: float | None) -> float | None:
-    return None if mean is None else round(mean, _PRINTED)
-
-
-def _reject_missing(observations: Sequence[ScoreObservation]) -> None:
-    without = sum(one.score is None for one in observations)
-    if without:
-        raise FormalimgError(
-            f"{without} of {len(observations)} images have no score: resume the run to get them, or choose to leave "
-            "them out (missing: exclude) or to count them as failures (missing: fail)"
-        )
+    total = fsum(score for score in expected if score is not None)
+    bounds = Interval(total / len(expected), min(1.0, (total + len(expected) - scored) / len(expected)))
+    return MeanScore(value, draws.mean_interval(level, value), scored, len(expected), gated, bounds)

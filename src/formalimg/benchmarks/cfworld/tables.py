@@ -9,8 +9,8 @@ from formalimg.benchmarks.cfworld.run_scores import (
     GATE_UNKNOWN,
     NO_FACTUAL,
     WHY_NOT_COUNTED,
-    gated_means,
-    means,
+    means_after_gate,
+    means_as_counted,
     ratio_bounds,
     scoring_rules,
 )
@@ -32,13 +32,13 @@ _PENDING = ("no image", "not judged", NO_FACTUAL)
 
 def counterfactual_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> tuple[Table, ...]:
     """Return all tables about runs of CF-World or a probe; some may have no rows."""
-    return tuple(_tables(suite, runs, how))
+    return tuple(_build_tables(suite, runs, how))
 
 
-def _tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Iterator[Table]:
+def _build_tables(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Iterator[Table]:
     if suite.gate is not None:
         yield raw_and_gated(suite, runs, how)
-    if {one.level for run in runs for one in run.graded} == set(_PROBE_LEVELS) and suite.gate is None:
+    if {image.level for run in runs for image in run.graded} == set(_PROBE_LEVELS) and suite.gate is None:
         yield differences(suite, runs, how)
         yield by_group(suite, runs, how)
     if suite.name in FIELD_TAGGED:
@@ -63,18 +63,18 @@ def raw_and_gated(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) ->
             Column("unknown", "count"),
         ),
         [row for run in runs for row in _gate_rows(suite, run, runs, how)],
-        f"raw: without the gate. {_intervals(how)}. closed: images that count as 0, and their share of all that "
+        f"raw: without the gate. {_interval_note(how)}. closed: images that count as 0, and their share of all that "
         f"count, in percent. unknown: images whose gate is unknown. {rules}.",
     )
 
 
 def _gate_rows(suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun], how: HowCounted) -> Iterator[TableRow]:
-    raw = means((one._replace(counting=one.score) for one in run.graded), how)
-    gated = gated_means(run.graded, suite, how)
-    for level in _levels(runs):
-        here = [one for one in run.graded if one.level == level]
-        counting = sum(one.counting is not None for one in here)
-        closed = sum(one.is_gated for one in here)
+    raw = means_as_counted((image._replace(counting=image.score) for image in run.graded), how)
+    gated = means_after_gate(run.graded, suite, how)
+    for level in _list_levels(runs):
+        images = [image for image in run.graded if image.level == level]
+        counting = sum(image.counting is not None for image in images)
+        closed = sum(image.is_gated for image in images)
         yield TableRow(
             (
                 run.name,
@@ -83,7 +83,7 @@ def _gate_rows(suite: Benchmark, run: SeenRun, runs: Sequence[SeenRun], how: How
                 Number.of(gated.levels.get(level)),
                 closed,
                 closed / counting if counting and level > 1 else None,
-                sum(one.reason in WHY_NOT_COUNTED for one in here),
+                sum(image.reason in WHY_NOT_COUNTED for image in images),
             ),
             run.name,
         )
@@ -113,8 +113,8 @@ def differences(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> T
         ),
         rows,
         f"difference: the mean over {group}s of the second mean minus the first; each {group} counts once, so that it "
-        f"may differ from the difference of the means. {group}s: those that have both. {_intervals(how)}. "
-        f"{_rules(suite, how)}" + (f" Published: {sources}." if sources else ""),
+        f"may differ from the difference of the means. {group}s: those that have both. {_interval_note(how)}. "
+        f"{_rules_note(suite, how)}" + (f" Published: {sources}." if sources else ""),
     )
 
 
@@ -122,11 +122,11 @@ def by_group(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Tabl
     """Return the means of both levels of a probe for each rule or pair, in the order of the suite."""
     group_name = suite.group
     rows = []
-    for group in dict.fromkeys(one.group for run in runs for one in run.graded):
+    for group in dict.fromkeys(image.group for run in runs for image in run.graded):
         for run in runs:
-            here = [one for one in run.graded if one.group == group]
-            if here:
-                *numbers, _ = _probe_cells(here, how)
+            images = [image for image in run.graded if image.group == group]
+            if images:
+                *numbers, _ = _probe_cells(images, how)
                 plain = [number._replace(interval=None) for number in numbers]  # one or two images tell of no others
                 rows.append(TableRow((group, *run_cell(run.name, runs), *plain), run.name))
     return table_of_rates(
@@ -139,7 +139,7 @@ def by_group(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Tabl
             Column("difference", "difference"),
         ),
         rows,
-        _rules(suite, how),
+        _rules_note(suite, how),
     )
 
 
@@ -147,26 +147,26 @@ def _probe_cells(images: Sequence[GradedImage], how: HowCounted) -> tuple[Number
     """Return the means of both levels, the difference between them, and how many groups have both."""
     missing = 0.0 if how.missing == "fail" else None
     counted = [
-        ScoreObservation(one.group, one.level, one.sample, missing if one.counting is None else one.counting)
-        for one in images
+        ScoreObservation(image.group, image.level, image.sample, missing if image.counting is None else image.counting)
+        for image in images
     ]
-    found = score_difference(counted, confidence=how.confidence)
-    summary = means(images, how)
-    both = (Number.of(summary.levels.get(level)) for level in _PROBE_LEVELS)
-    return (*both, Number(found.value, found.interval), Number(found.groups))
+    difference = score_difference(counted, confidence=how.confidence)
+    summary = means_as_counted(images, how)
+    level_means = (Number.of(summary.levels.get(level)) for level in _PROBE_LEVELS)
+    return (*level_means, Number(difference.value, difference.interval), Number(difference.groups))
 
 
 def by_field(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
     """Return means by discipline and, below disciplines that have branches, by branch."""
-    levels = _levels(runs)
+    levels = _list_levels(runs)
     rows = []
-    for field in _fields(runs):
+    for field in _list_fields(runs):
         for run in runs:
-            here = [one for one in run.graded if one.tags[: len(field)] == field]
-            if here:
-                summary = gated_means(here, suite, how)
+            images = [image for image in run.graded if image.tags[: len(field)] == field]
+            if images:
+                summary = means_after_gate(images, suite, how)
                 labels = (field[0], " ".join(field[1:]), *run_cell(run.name, runs))
-                groups = len({one.group for one in here})
+                groups = len({image.group for image in images})
                 numbers = (*_level_cells(summary, levels), *_ratio_cells(suite, summary))
                 rows.append(TableRow((*labels, groups, *numbers), run.name))
     return table_of_rates(
@@ -181,26 +181,26 @@ def by_field(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Tabl
             *(Column(band, "score") for band in suite.bands),
         ),
         rows,
-        f"{_intervals(how)}. {_rules(suite, how)}",
+        f"{_interval_note(how)}. {_rules_note(suite, how)}",
     )
 
 
-def _fields(runs: Sequence[SeenRun]) -> list[tuple[str, ...]]:
+def _list_fields(runs: Sequence[SeenRun]) -> list[tuple[str, ...]]:
     """Return each discipline, followed by its branches."""
-    tags = {one.tags for run in runs for one in run.graded if one.tags}
-    return sorted({field for each in tags for field in (each[:1], each[:2])})
+    tags = {image.tags for run in runs for image in run.graded if image.tags}
+    return sorted({field for field_tags in tags for field in (field_tags[:1], field_tags[:2])})
 
 
 def by_dimension(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> Table:
     """Return means by dimension and level, as the judge gave the scores."""
-    levels = _levels(runs)
-    known: tuple[str, ...] = DIMENSIONS
+    levels = _list_levels(runs)
+    order: tuple[str, ...] = DIMENSIONS
     rows = []
-    for dimension in sorted({kind for run in runs for one in run.graded for kind in one.asked}, key=known.index):
+    for dimension in sorted({kind for run in runs for image in run.graded for kind in image.asked}, key=order.index):
         for run in runs:
-            here = [_of_dimension(one, dimension) for one in run.graded if dimension in one.asked]
-            if any(one.counting is not None for one in here):
-                cells = (dimension, *run_cell(run.name, runs), *_level_cells(means(here, how), levels))
+            images = [_of_dimension(image, dimension) for image in run.graded if dimension in image.asked]
+            if any(image.counting is not None for image in images):
+                cells = (dimension, *run_cell(run.name, runs), *_level_cells(means_as_counted(images, how), levels))
                 rows.append(TableRow(cells, run.name))
     return table_of_rates(
         "dimensions",
@@ -208,7 +208,7 @@ def by_dimension(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted) -> 
         (Column("dimension"), *run_column(runs), *_level_columns(suite, levels)),
         rows,
         "Of each image the mean score of its questions of the dimension, without the gate; images that failed by "
-        f"rule have their score, 0, in each. {_intervals(how)}. {rule_text(how.missing, of_scores=True)}.",
+        f"rule have their score, 0, in each. {_interval_note(how)}. {rule_text(how.missing, of_scores=True)}.",
     )
 
 
@@ -227,10 +227,10 @@ def groups_without_scores(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
         "Groups that cannot be scored",
         (Column("group"), *run_column(runs), Column("why")),
         tuple(
-            TableRow((group, *run_cell(run.name, runs), why), run.name)
+            TableRow((group, *run_cell(run.name, runs), reason), run.name)
             for run in runs
             for group, images in _by_group(run.graded).items()
-            if (why := _why(suite, images))
+            if (reason := _explain_missing(suite, images))
         ),
         (
             "Groups of which some image has no score that counts, and why. Images that the run has not come to yet, or "
@@ -241,14 +241,14 @@ def groups_without_scores(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
 
 def _by_group(images: Iterable[GradedImage]) -> dict[str, list[GradedImage]]:
     groups: dict[str, list[GradedImage]] = {}
-    for one in images:
-        groups.setdefault(one.group, []).append(one)
+    for image in images:
+        groups.setdefault(image.group, []).append(image)
     return groups
 
 
-def _why(suite: Benchmark, images: Sequence[GradedImage]) -> str:
+def _explain_missing(suite: Benchmark, images: Sequence[GradedImage]) -> str:
     """Return each reason with the levels it holds for: `L1: refused; L2, L3: gate unknown`."""
-    waits = any(one.level == 1 and one.reason in _PENDING for one in images)
+    waits = any(image.level == 1 and image.reason in _PENDING for image in images)
     reasons: dict[str, list[str]] = {}
     for one in images:
         if one.reason and one.reason not in _PENDING and not (waits and one.reason == GATE_UNKNOWN):
@@ -261,8 +261,8 @@ def _why(suite: Benchmark, images: Sequence[GradedImage]) -> str:
 # --- columns that several tables have
 
 
-def _levels(runs: Iterable[SeenRun]) -> list[int]:
-    return sorted({one.level for run in runs for one in run.graded})
+def _list_levels(runs: Iterable[SeenRun]) -> list[int]:
+    return sorted({image.level for run in runs for image in run.graded})
 
 
 def _level_columns(suite: Benchmark, levels: Iterable[int]) -> tuple[Column, ...]:
@@ -288,9 +288,9 @@ def _ratio_cells(suite: Benchmark, summary: ScoreSummary) -> tuple[Cell, ...]:
     )
 
 
-def _intervals(how: HowCounted) -> str:
+def _interval_note(how: HowCounted) -> str:
     return f"With the {100 * how.confidence:g} % interval, over groups"
 
 
-def _rules(suite: Benchmark, how: HowCounted) -> str:
+def _rules_note(suite: Benchmark, how: HowCounted) -> str:
     return f"{'. '.join(scoring_rules(suite, how))}."

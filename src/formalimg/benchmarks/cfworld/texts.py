@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from formalimg._util.text import counts_text
 from formalimg.benchmarks.cfworld.spec import DIMENSIONS, CounterfactualSpec
 from formalimg.benchmarks.export.sheets import Datasheet, MarkdownTable, read_sheet
 from formalimg.benchmarks.odd_records import odd_tags, plain_tags
+from formalimg.human_eval.protocol import RatingProtocol, RatingRules, RatingStep, example_texts, whole_image_step
 from formalimg.types import Item
 
 
@@ -62,3 +64,42 @@ def datasheet(suite: str, items: Sequence[Item[Any]]) -> Datasheet:
     ]
     contents = MarkdownTable(("dimension", "weight", "questions"), rows)
     return read_sheet(__package__, "counterfactual", suite, contents, notes)
+
+
+def _rating_steps(item: Item[Any], protocol: RatingProtocol) -> tuple[RatingStep, ...]:
+    if not isinstance(item.spec, CounterfactualSpec):
+        return ()
+    if protocol == "questions" and item.level == 1:
+        return (whole_image_step("questions", "recognisable"),)
+    if protocol == "scores":
+        return tuple(
+            RatingStep(
+                f"question {number}",
+                "score",
+                question.question,
+                question.criteria,
+                number,
+                question.dimension,
+                cannot_tell=True,
+            )
+            for number, question in enumerate(item.spec.questions, 1)
+        )
+    return ()
+
+
+def _is_unrelated(rated_item: Item[Any], check_item: Item[Any], protocol: RatingProtocol) -> bool:
+    """Return whether groups are of different fields; scores need a question about the decisive point."""
+    match rated_item.spec, check_item.spec:
+        case CounterfactualSpec() as one, CounterfactualSpec() as other:
+            decides = protocol != "scores" or any(question.dimension == "assessment" for question in other.questions)
+            return decides and one.group != other.group and plain_tags(rated_item.tags) != plain_tags(check_item.tags)
+    return False
+
+
+RULES = RatingRules(
+    partial(example_texts, "counterfactual"),
+    label="scores",
+    offers={"questions": "level 1 of cf-world", "scores": "cf-world whose items have questions"},
+    steps=_rating_steps,
+    is_unrelated=_is_unrelated,
+)

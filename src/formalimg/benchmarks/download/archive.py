@@ -92,36 +92,36 @@ def download(url: str, to: Path) -> None:
         urllib.request.UnknownHandler(),
     ):
         opener.add_handler(handler)
-    shown = redact_url(url)
+    safe_url = redact_url(url)
     try:
         request = urllib.request.Request(url, headers={"User-Agent": "formalimg"})
         with opener.open(request, timeout=_READ_TIMEOUT_S) as answer, to.open("wb") as file:
-            _copy(answer, file, shown)
+            _copy_response(answer, file, safe_url)
     except urllib.error.HTTPError as error:
-        raise PullError(f"cannot download {shown}: the server answers {error.code} {error.reason}") from error
+        raise PullError(f"cannot download {safe_url}: the server answers {error.code} {error.reason}") from error
     except urllib.error.URLError as error:
-        raise PullError(f"cannot download {shown}: {error.reason}; check the address and the network") from error
+        raise PullError(f"cannot download {safe_url}: {error.reason}; check the address and the network") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise PullError(f"cannot download {shown}: {error or type(error).__name__}; try again") from error
+        raise PullError(f"cannot download {safe_url}: {error or type(error).__name__}; try again") from error
 
 
-def _copy(answer: http.client.HTTPResponse, file: IO[bytes], shown: str) -> None:
+def _copy_response(answer: http.client.HTTPResponse, file: IO[bytes], safe_url: str) -> None:
     declared = answer.headers.get("Content-Length", "")
     expected = int(declared) if declared.isascii() and declared.isdigit() else None
     deadline = time.monotonic() + DOWNLOAD_TIMEOUT_S
     length = 0
     while True:
         if max(length, expected or 0) > MAX_DOWNLOAD_BYTES:
-            raise PullError(f"refused: {shown} gives more than {MAX_DOWNLOAD_BYTES:,} bytes")
+            raise PullError(f"refused: {safe_url} gives more than {MAX_DOWNLOAD_BYTES:,} bytes")
         if time.monotonic() > deadline:
-            raise PullError(f"gave up after {DOWNLOAD_TIMEOUT_S} s: {shown} is too slow, try again")
+            raise PullError(f"gave up after {DOWNLOAD_TIMEOUT_S} s: {safe_url} is too slow, try again")
         piece = answer.read1(_CHUNK)
         if not piece:
             break
         length += len(piece)
         file.write(piece)
     if expected is not None and length != expected:
-        raise PullError(f"{shown} broke off after {length:,} of {expected:,} bytes: try again")
+        raise PullError(f"{safe_url} broke off after {length:,} of {expected:,} bytes: try again")
 
 
 class ArchiveContents(NamedTuple):
@@ -204,12 +204,12 @@ def _read_zip_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, sorter: 
     kind = stat.S_IFMT(member.external_attr >> 16)
     expected = stat.S_IFDIR if member.is_dir() else stat.S_IFREG
     plain = kind in (0, expected) and member.orig_filename == member.filename
-    place = sorter.place_for(member.filename, plain=plain, folder=member.is_dir())
-    if place is None:
+    target = sorter.place_for(member.filename, plain=plain, folder=member.is_dir())
+    if target is None:
         return
     if member.flag_bits & 1 or member.compress_type not in _ZIP_METHODS:
         raise PullError(f"refused: {member.filename!r} is encrypted or packed in an unusual way, use a plain .zip")
-    keeper, name = place
+    keeper, name = target
     with archive.open(member) as file:
         keeper.keep(name, member.file_size, file)  # type: ignore[arg-type]  # reads as a file does
 
@@ -220,11 +220,11 @@ def _refuse_huge_directory(path: Path) -> None:
     with path.open("rb") as file:
         file.seek(max(0, size - _ZIP_END.size - _MAX_COMMENT_BYTES - 20))
         tail = file.read()
-    place = tail.rfind(b"PK\x05\x06")
-    if place < 0 or len(tail) - place < _ZIP_END.size:
+    offset = tail.rfind(b"PK\x05\x06")
+    if offset < 0 or len(tail) - offset < _ZIP_END.size:
         raise zipfile.BadZipFile("it has no end record")
-    _, _, _, _, members, directory, _, _ = _ZIP_END.unpack_from(tail, place)
-    is_zip64 = tail[max(0, place - 20) : place].startswith(b"PK\x06\x07")
+    _, _, _, _, members, directory, _, _ = _ZIP_END.unpack_from(tail, offset)
+    is_zip64 = tail[max(0, offset - 20) : offset].startswith(b"PK\x06\x07")
     if is_zip64 or members == 0xFFFF or directory > _MAX_DIRECTORY_BYTES:
         raise PullError("refused: the archive lists too many members, this is not an archive of data")
 
@@ -315,10 +315,10 @@ def _read_exactly(stream: _LimitedStream, size: int) -> bytes:
 
 def _read_tar_member(archive: tarfile.TarFile, member: tarfile.TarInfo, sorter: MemberSorter) -> None:
     plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE) and member.sparse is None
-    place = sorter.place_for(member.name, plain=plain, folder=member.isdir())
-    if place is None:
+    target = sorter.place_for(member.name, plain=plain, folder=member.isdir())
+    if target is None:
         return
-    keeper, name = place
+    keeper, name = target
     file = archive.extractfile(member)
     if file is not None:
         keeper.keep(name, member.size, file)  # type: ignore[arg-type]  # reads as a file does

@@ -45,36 +45,36 @@ def safe_name(name: str) -> str:
     """
     name = refuse_escape(name)
     for part in name.split("/"):
-        if part in ("", ".") or part[-1] in ". " or _RESERVED.fullmatch(part) or not _plain(part):
+        if part in ("", ".") or part[-1] in ". " or _RESERVED.fullmatch(part) or not _is_plain(part):
             raise PullError(f"refused: {name!r} is an odd name, the contents are not to be trusted")
     return name
 
 
 def refuse_collisions(names: Iterable[str]) -> None:
     """Raise if two names would be the same file on some system, or one is a file and a folder at once."""
-    taken: dict[str, str] = {}
+    names_by_folded: dict[str, str] = {}
     for name in sorted(names):
         folded = unicodedata.normalize("NFC", name).casefold()
-        if folded in taken:
-            raise PullError(f"refused: {name!r} and {taken[folded]!r} would be one file on some systems")
-        taken[folded] = name
-    for folded, name in taken.items():
+        if folded in names_by_folded:
+            raise PullError(f"refused: {name!r} and {names_by_folded[folded]!r} would be one file on some systems")
+        names_by_folded[folded] = name
+    for folded, name in names_by_folded.items():
         parents = folded.split("/")[:-1]
-        if any("/".join(parents[:depth]) in taken for depth in range(1, len(parents) + 1)):
+        if any("/".join(parents[:depth]) in names_by_folded for depth in range(1, len(parents) + 1)):
             raise PullError(f"refused: {name!r} lies inside a file")
 
 
 def matches_any(name: str, patterns: tuple[str, ...]) -> bool:
     """Return whether a name matches one of the patterns; `*` stays within a folder, `**` crosses folders."""
-    return any(_compiled(pattern).fullmatch(name) for pattern in patterns)
+    return any(_compile_pattern(pattern).fullmatch(name) for pattern in patterns)
 
 
-def _plain(part: str) -> bool:
+def _is_plain(part: str) -> bool:
     return part.isprintable() and _FORBIDDEN.isdisjoint(part)
 
 
 @cache
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _compile_pattern(pattern: str) -> re.Pattern[str]:
     translated = "".join(
         {"**/": "(?:[^/]+/)*", "*": "[^/]*"}.get(piece, re.escape(piece)) for piece in re.split(r"(\*\*/|\*)", pattern)
     )
@@ -154,10 +154,10 @@ def digest(contents: Mapping[str, bytes]) -> str:
 def read_folder(source: BenchmarkSource, folder: Path) -> FileContents:
     """Return the data files of a folder; links are never followed."""
     keeper = FileCollector(source)
-    seen = 0
-    for parent, folders, names in os.walk(folder, onerror=_unreadable):
-        seen += len(folders) + len(names)
-        if seen > _MAX_ENTRIES:
+    entries = 0
+    for parent, folders, names in os.walk(folder, onerror=_raise_error):
+        entries += len(folders) + len(names)
+        if entries > _MAX_ENTRIES:
             raise PullError(f"{folder} holds more than {_MAX_ENTRIES:,} files: give the folder of the data itself")
         for name in names + folders:
             path = Path(parent, name)
@@ -171,5 +171,5 @@ def read_folder(source: BenchmarkSource, folder: Path) -> FileContents:
     return keeper.contents()
 
 
-def _unreadable(error: OSError) -> None:
+def _raise_error(error: OSError) -> None:
     raise error

@@ -88,9 +88,9 @@ class _Git:
     def resolve(self, short: str) -> str:
         """Return the full id of a commit, found among branch and tag tips, else in the whole history."""
         tips = {line.split("\t")[0] for line in self.run("ls-remote", "--", self.address).decode().splitlines()}
-        found = {tip for tip in tips if tip.startswith(short)}
-        if len(found) == 1:
-            return found.pop()
+        matches = {tip for tip in tips if tip.startswith(short)}
+        if len(matches) == 1:
+            return matches.pop()
         repository = self._repository("history")
         self.run(
             *("-C", str(repository), "fetch", "--quiet", "--no-tags", "--filter=tree:0", "origin"),
@@ -139,10 +139,10 @@ class _Git:
         try:
             out, complaint = self._awaited(process, stdin)
         finally:
-            _end(process)
+            _end_process(process)
         if process.returncode:
             raise PullError(
-                f"cannot fetch from {self.address}: {_reason(complaint)}; check the address and the network"
+                f"cannot fetch from {self.address}: {_find_reason(complaint)}; check the address and the network"
             )
         return out
 
@@ -157,7 +157,7 @@ class _Git:
                     raise PullError(
                         f"gave up after {FETCH_TIMEOUT_S} s: {self.address} is too slow, try again"
                     ) from None
-                if _size(self.work) > MAX_FETCH_BYTES:
+                if _folder_size(self.work) > MAX_FETCH_BYTES:
                     raise PullError(f"refused: {self.address} holds more than {MAX_FETCH_BYTES:,} bytes") from None
 
     def _repository(self, name: str) -> Path:
@@ -173,16 +173,16 @@ class _Git:
 def _read_tree(git: _Git, repository: Path, commit: str, source: BenchmarkSource) -> FileContents:
     keeper = FileCollector(source)
     listed = git.run("-C", str(repository), "ls-tree", "-r", "-z", "-l", "--full-tree", commit)
-    entries = [_entry(line) for line in listed.split(b"\0") if line]
-    found = [entry for entry in entries if keeper.wants(entry.name)]
-    for entry in found:
+    entries = [_parse_entry(line) for line in listed.split(b"\0") if line]
+    chosen = [entry for entry in entries if keeper.wants(entry.name)]
+    for entry in chosen:
         if entry.mode not in ("100644", "100664", "100755"):
             raise PullError(f"refused: {entry.name!r} is a link or another repository, not a file")
-    if len(found) > source.max_files or sum(entry.size for entry in found) > source.max_bytes:
+    if len(chosen) > source.max_files or sum(entry.size for entry in chosen) > source.max_bytes:
         raise PullError(f"refused: more files or bytes of data than {source.name} ever had")
-    requested = "".join(f"{entry.object}\n" for entry in found).encode()
+    requested = "".join(f"{entry.object}\n" for entry in chosen).encode()
     answer = io.BytesIO(git.run("-C", str(repository), "cat-file", "--batch", stdin=requested))
-    for entry in found:
+    for entry in chosen:
         header = answer.readline().decode().split()
         if header != [entry.object, "blob", str(entry.size)]:
             raise PullError(f"the repository is damaged at {entry.name!r}: fetch it anew")
@@ -198,20 +198,20 @@ class _TreeEntry(NamedTuple):
     name: str
 
 
-def _entry(line: bytes) -> _TreeEntry:
+def _parse_entry(line: bytes) -> _TreeEntry:
     facts, _, name = line.partition(b"\t")
     mode, _, identity, size = facts.decode("ascii").split()
     return _TreeEntry(mode, identity, 0 if size == "-" else int(size), name.decode("utf-8", "surrogateescape"))
 
 
-def _reason(complaint: bytes) -> str:
+def _find_reason(complaint: bytes) -> str:
     """Return the most informative line of git's error output."""
     lines = [line.strip() for line in complaint.decode("utf-8", "replace").splitlines() if line.strip()]
     informative = [line for line in lines if line.startswith(("fatal:", "error:", "ERR", "remote:"))]
     return (informative or lines or ["git failed"])[0].removeprefix("fatal: ").removeprefix("error: ")
 
 
-def _size(folder: Path) -> int:
+def _folder_size(folder: Path) -> int:
     total = 0
     for parent, _, names in os.walk(folder):
         for name in names:
@@ -222,7 +222,7 @@ def _size(folder: Path) -> int:
     return total
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end_process(process: subprocess.Popen[bytes]) -> None:
     """End git and its helpers, if they still run, and close the pipes."""
     if process.poll() is None:
         if hasattr(os, "killpg"):

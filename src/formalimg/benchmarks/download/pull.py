@@ -67,11 +67,13 @@ def pull(
         above = next(parent for parent in folder.parents if parent.is_dir())
         work = Path(tempfile.mkdtemp(prefix=".formalimg-pull-", dir=above))
         try:
-            fetched = _fetch(benchmark, str(origin or benchmark.repository), revision or benchmark.commit, work)
+            fetched = _fetch_contents(
+                benchmark, str(origin or benchmark.repository), revision or benchmark.commit, work
+            )
             if convert is not None:
                 fetched = fetched._replace(contents=convert(fetched.contents))
-            pulled = _describe(benchmark, folder, fetched, revision)
-            install(fetched.contents, _note(pulled), folder, work)
+            pulled = _describe_result(benchmark, folder, fetched, revision)
+            install(fetched.contents, _build_note(pulled), folder, work)
         finally:
             shutil.rmtree(work, ignore_errors=True)
     except OSError as error:
@@ -79,7 +81,7 @@ def pull(
     return pulled
 
 
-def _fetch(benchmark: BenchmarkSource, origin: str, commit: str, work: Path) -> _Fetched:
+def _fetch_contents(benchmark: BenchmarkSource, origin: str, commit: str, work: Path) -> _Fetched:
     if "://" in origin:
         try:
             parts = urlsplit(origin)
@@ -102,11 +104,11 @@ def _fetch(benchmark: BenchmarkSource, origin: str, commit: str, work: Path) -> 
     path = Path(origin).expanduser()
     refuse_special_file(path)
     if path.is_dir():
-        shown = str(path.resolve())
+        location = str(path.resolve())
         if _is_repository(path):
             contents, full = read_git(benchmark, str(path), commit, work)
-            return _Fetched(contents, shown, full, True)
-        return _Fetched(read_folder(benchmark, path), shown, "", False)
+            return _Fetched(contents, location, full, True)
+        return _Fetched(read_folder(benchmark, path), location, "", False)
     if not path.is_file():
         raise PullError(f"there is nothing at {origin}: give a git address, a folder or an archive")
     if not path.name.endswith(ARCHIVE_SUFFIXES):
@@ -125,7 +127,7 @@ def _fetch_archive(benchmark: BenchmarkSource, archive: Path, origin: str, commi
     return _Fetched(contents, origin, stated, False)
 
 
-def _describe(benchmark: BenchmarkSource, folder: Path, fetched: _Fetched, revision: str | None) -> PullResult:
+def _describe_result(benchmark: BenchmarkSource, folder: Path, fetched: _Fetched, revision: str | None) -> PullResult:
     """Return the result, after checking that the files are the pinned ones."""
     contents = fetched.contents
     data = {name: text for name, text in contents.items() if matches_any(name, benchmark.data)}
@@ -145,7 +147,7 @@ def _describe(benchmark: BenchmarkSource, folder: Path, fetched: _Fetched, revis
     return PullResult(benchmark, folder, fetched.origin, fetched.commit, proven, len(contents), size, digest(contents))
 
 
-def _note(pulled: PullResult) -> str:
+def _build_note(pulled: PullResult) -> str:
     return note_text(
         {
             "name": pulled.source.name,
@@ -171,7 +173,7 @@ def _is_repository(path: Path) -> bool:
 def note_text(facts: dict[str, str | int]) -> str:
     """Return the note as TOML."""
     return _FIRST_LINE + "".join(
-        f"{key} = {_quoted(value) if isinstance(value, str) else value}\n" for key, value in facts.items()
+        f"{key} = {_quote_toml(value) if isinstance(value, str) else value}\n" for key, value in facts.items()
     )
 
 
@@ -190,7 +192,7 @@ def require_replaceable(folder: Path) -> None:
         recorded = tomllib.loads(note.read_text(encoding="utf-8")).get("digest")
     except ValueError:
         recorded = None
-    if recorded != digest(_present(folder)):
+    if recorded != digest(_read_files(folder)):
         raise PullError(f"{folder} was changed since it was pulled: move it away, or choose another folder")
 
 
@@ -214,18 +216,18 @@ def install(contents: FileContents, note: str, folder: Path, work: Path) -> None
         raise
 
 
-def _quoted(text: str) -> str:
+def _quote_toml(text: str) -> str:
     """Return text in TOML quotes, which are JSON's except for one character."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def _present(folder: Path) -> FileContents:
+def _read_files(folder: Path) -> FileContents:
     """Return all files of a folder except the note; links count as changed contents."""
-    found = {}
+    contents = {}
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
         if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            found[name] = b"no plain file"
+            contents[name] = b"no plain file"
         elif path.is_file() and name != SOURCE_NOTE:
-            found[name] = path.read_bytes()
-    return found
+            contents[name] = path.read_bytes()
+    return contents

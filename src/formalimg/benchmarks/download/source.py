@@ -26,8 +26,8 @@ class PullError(FormalimgError):
 
     def __init__(self, message: str) -> None:
         # Messages quote names out of archives and answers of servers, which can hold anything.
-        shown = "".join(character if character.isprintable() else "·" for character in message)
-        super().__init__(shown if len(shown) <= 500 else f"{shown[:250]}…{shown[-250:]}")
+        readable = "".join(character if character.isprintable() else "·" for character in message)
+        super().__init__(readable if len(readable) <= 500 else f"{readable[:250]}…{readable[-250:]}")
 
 
 @dataclass(frozen=True)
@@ -53,25 +53,29 @@ class BenchmarkSource:
 
 def source(name: str) -> BenchmarkSource:
     """Return the source of a benchmark."""
-    known = _sources()
-    if name not in known:
+    sources = _read_sources()
+    if name not in sources:
         if name in suite_names():
-            own = "|".join(sources_of(name))
+            names = "|".join(sources_of(name))
             advice = (
-                f"its data comes with `formalimg pull {own}`" if own else "its items ship with formalimg, or are yours"
+                f"its data comes with `formalimg pull {names}`"
+                if names
+                else "its items ship with formalimg, or are yours"
             )
             raise PullError(f"{name} is a suite, and not published data: {advice}")
-        near = closest_match(name, tuple(known))
-        advice = f"did you mean {near}?" if near else f"known are {', '.join(known)}"
+        near = closest_match(name, tuple(sources))
+        advice = f"did you mean {near}?" if near else f"known are {', '.join(sources)}"
         raise PullError(f"unknown benchmark {name!r}: {advice}")
-    return known[name]
+    return sources[name]
 
 
 def suites_by_source() -> dict[str, tuple[str, ...]]:
     """Return the suites that read what is pulled, by the name of the source."""
     return {
-        name: tuple(each for each in suite_names() if name in (suite(each).source, *suite(each).reads))
-        for name in _sources()
+        name: tuple(
+            suite_name for suite_name in suite_names() if name in (suite(suite_name).source, *suite(suite_name).reads)
+        )
+        for name in _read_sources()
     }
 
 
@@ -82,24 +86,24 @@ def sources_of(suite: str) -> tuple[str, ...]:
 
 def source_names() -> tuple[str, ...]:
     """Return the names of the benchmarks that can be pulled."""
-    return tuple(_sources())
+    return tuple(_read_sources())
 
 
 @cache
-def _sources() -> dict[str, BenchmarkSource]:
+def _read_sources() -> dict[str, BenchmarkSource]:
     places = (files("formalimg.benchmarks") / folder / "sources.toml" for folder in ("download", *FOLDERS))
-    texts = (place.read_text(encoding="utf-8") for place in places if place.is_file())
-    return {name: _source(name, table) for text in texts for name, table in tomllib.loads(text).items()}
+    texts = (file.read_text(encoding="utf-8") for file in places if file.is_file())
+    return {name: _build_source(name, table) for text in texts for name, table in tomllib.loads(text).items()}
 
 
-def _source(name: str, table: Mapping[str, object]) -> BenchmarkSource:
+def _build_source(name: str, table: Mapping[str, object]) -> BenchmarkSource:
     fields = {
         key.replace("most_", "max_"): tuple(value) if isinstance(value, list) else value for key, value in table.items()
     }
-    found = BenchmarkSource(name=name, **fields)  # type: ignore[arg-type]  # checked by the next lines and by a test
-    if not COMMIT.fullmatch(found.commit) or not found.repository.startswith("https://"):
+    source = BenchmarkSource(name=name, **fields)  # type: ignore[arg-type]  # checked by the next lines and by a test
+    if not COMMIT.fullmatch(source.commit) or not source.repository.startswith("https://"):
         raise ValueError(f"sources.toml, {name}: commit must be 7 to 40 hex digits, repository an https address")
-    return found
+    return source
 
 
 def redact_url(url: str) -> str:

@@ -5,8 +5,11 @@
 
 from __future__ import annotations
 
+import ast
+import re
+import string
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -17,9 +20,8 @@ from formalimg._util.cache_folder import cache_folder
 from formalimg.benchmarks.download.contents import FileContents, matches_any
 from formalimg.benchmarks.download.pull import PullResult, pull
 from formalimg.benchmarks.download.source import BenchmarkSource, PullError, source
-from formalimg.benchmarks.download.source_text import read_text
 from formalimg.benchmarks.registry import FOLDERS
-from formalimg.prompts import exact_prompt
+from formalimg.prompts import USER_LINE, exact_prompt
 
 _FILE = "published_texts.toml"
 
@@ -46,26 +48,26 @@ def pull_texts(
     name: str, to: str | Path | None = None, origin: str | Path | None = None, revision: str | None = None
 ) -> PullResult:
     """Pull the prompts of a published benchmark, each as a text file that takes the place of ours."""
-    known = text_source(name)
+    texts = text_source(name)
 
     def extract(contents: FileContents) -> FileContents:
-        kept = {path: data for path, data in contents.items() if matches_any(path, known.benchmark.papers)}
-        return kept | {f"{place.name}.txt": _extract(place, contents, known.benchmark) for place in known.places}
+        papers = {path: data for path, data in contents.items() if matches_any(path, texts.benchmark.papers)}
+        return papers | {f"{place.name}.txt": _extract_text(place, contents, texts.benchmark) for place in texts.places}
 
-    return pull(known.benchmark, to or texts_folder(name), origin, revision, convert=extract)
+    return pull(texts.benchmark, to or texts_folder(name), origin, revision, convert=extract)
 
 
 def text_source(name: str) -> TextSource:
     """Return where the texts of a benchmark stand."""
     benchmark = source(name)
-    if name not in _tables():
-        raise PullError(f"where {name} keeps its texts is not known: known are those of {', '.join(_tables())}")
-    commit, texts = _tables()[name]
+    if name not in _read_tables():
+        raise PullError(f"where {name} keeps its texts is not known: known are those of {', '.join(_read_tables())}")
+    commit, texts = _read_tables()[name]
     places = tuple(TextPlace(text, **fields) for text, fields in texts.items())
-    wanted = tuple(dict.fromkeys(place.file for place in places))
+    paths = tuple(dict.fromkeys(place.file for place in places))
     title = f"{benchmark.title.partition(':')[0]}: the prompts in its scripts"
     return TextSource(
-        replace(benchmark, title=title, commit=commit, data=wanted, papers=("LICENSE*",), digest=""), places
+        replace(benchmark, title=title, commit=commit, data=paths, papers=("LICENSE*",), digest=""), places
     )
 
 
@@ -76,16 +78,16 @@ def texts_folder(name: str) -> Path:
 
 def pulled_texts(name: str) -> Path | None:
     """Return the folder with the pulled texts of a benchmark; None if there are none."""
-    folder = texts_folder(name) if name in _tables() else None
+    folder = texts_folder(name) if name in _read_tables() else None
     return folder if folder is not None and folder.is_dir() else None
 
 
 def has_texts(name: str) -> bool:
     """Return whether it is known where a benchmark keeps its texts."""
-    return name in _tables()
+    return name in _read_tables()
 
 
-def _extract(place: TextPlace, contents: FileContents, benchmark: BenchmarkSource) -> bytes:
+def _extract_text(place: TextPlace, contents: FileContents, benchmark: BenchmarkSource) -> bytes:
     repository = benchmark.repository.removeprefix("https://").partition("/")[2]
     if place.file not in contents:
         raise PullError(f"there is no {place.file} in it: pull {benchmark.name} --texts from the authors' repository")
@@ -97,10 +99,10 @@ def _extract(place: TextPlace, contents: FileContents, benchmark: BenchmarkSourc
 
 
 @cache
-def _tables() -> Mapping[str, tuple[str, Mapping[str, dict[str, Any]]]]:
+def _read_tables() -> Mapping[str, tuple[str, Mapping[str, dict[str, Any]]]]:
     """Return commit and texts of each benchmark that has any, by its name."""
     places = (files("formalimg.benchmarks") / folder / _FILE for folder in FOLDERS)
-    tables = [tomllib.loads(place.read_text(encoding="utf-8")) for place in places if place.is_file()]
+    tables = [tomllib.loads(file.read_text(encoding="utf-8")) for file in places if file.is_file()]
     return {
         table["benchmark"]: (
             table["commit"],
@@ -111,3 +113,129 @@ def _tables() -> Mapping[str, tuple[str, Mapping[str, dict[str, Any]]]]:
         )
         for table in tables
     }
+
+
+_SELECTOR = re.compile(r"([A-Za-z_][A-Za-z0-9_.]*)(?:\[([0-9]+)\])?")
+_MAX_BYTES = 2_000_000
+_MAX_DEPTH = 200
+
+_Named = dict[str, list[ast.expr]]
+
+
+def read_text(data: bytes, parts: Sequence[str], *, is_template: bool = False) -> str:
+    """Return a text of a source file."""
+    if len(data) > _MAX_BYTES:
+        raise ValueError(f"the file has more than {_MAX_BYTES:,} bytes")
+    if not parts:
+        return _escape_braces(data.decode("utf-8"))
+    try:
+        tree = ast.parse(data)
+        named = _collect_texts(tree)
+        text = "".join(_read_part(part, named, is_template=is_template) for part in parts)
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        raise ValueError(f"it is not Python that can be read ({type(error).__name__})") from None
+    list(string.Formatter().parse(text))  # raises, if braces do not match
+    return text
+
+
+def _read_part(part: str, named: Mapping[str, list[ast.expr]], *, is_template: bool) -> str:
+    if part == "[user]":
+        return USER_LINE
+    if part.startswith("{"):
+        return part
+    selected = _SELECTOR.fullmatch(part)
+    if selected is None:
+        raise ValueError(f"{part!r} names no text")
+    values = [value for value in named.get(selected[1], ()) if _is_text(value)]
+    number = int(selected[2] or 0)
+    if number >= len(values):
+        raise ValueError(f"there is no text {part}")
+    return _resolve_text(values[number], named, is_template=is_template)
+
+
+def _collect_texts(tree: ast.Module) -> _Named:
+    """Return the values of names, keys and arguments, by the functions they are in, in the order of the source."""
+    named: _Named = {}
+    for scope, name, value in _walk_bindings(tree, ""):
+        named.setdefault(f"{scope}{name}", []).append(value)
+    return named
+
+
+def _walk_bindings(node: ast.AST, scope: str) -> Iterator[tuple[str, str, ast.expr]]:
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            for target in targets:
+                if isinstance(target, ast.Name):
+                    yield scope, target.id, value
+        case (
+            ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            | ast.AugAssign(target=ast.Name(id=name), op=ast.Add(), value=value)
+        ):
+            yield scope, name, value
+        case ast.Dict(keys=keys, values=values):
+            for key, value in zip(keys, values, strict=True):
+                if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                    yield scope, key.value, value
+        case ast.keyword(arg=str(name), value=value):
+            yield scope, name, value
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            scope = f"{scope}{name}."
+    for child in ast.iter_child_nodes(node):
+        yield from _walk_bindings(child, scope)
+
+
+def _is_text(value: ast.expr) -> bool:
+    match value:
+        case ast.Constant(value=str()) | ast.JoinedStr():
+            return True
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _is_text(left) or _is_text(right)
+        case ast.Call(func=ast.Attribute(value=inner, attr="format" | "strip" | "lstrip" | "rstrip")):
+            return _is_text(inner)
+    return False
+
+
+def _resolve_text(value: ast.expr, named: Mapping[str, list[ast.expr]], *, is_template: bool, depth: int = 0) -> str:
+    if depth > _MAX_DEPTH:
+        raise ValueError("it refers to itself")
+    match value:
+        case ast.Constant(value=str(text)):
+            return text if is_template else _escape_braces(text)
+        case ast.JoinedStr(values=values) if not is_template:
+            return "".join(_format_part(part) for part in values)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            sides = (_resolve_text(side, named, is_template=is_template, depth=depth + 1) for side in (left, right))
+            return "".join(sides)
+        case ast.Call(func=ast.Attribute(value=inner, attr="format")) if not is_template and _is_text(inner):
+            return _resolve_text(inner, named, is_template=True, depth=depth + 1)
+        case ast.Call(func=ast.Attribute(value=inner, attr="strip" | "lstrip" | "rstrip" as strip), args=[]) if (
+            _is_text(inner)
+        ):
+            return str(getattr(_resolve_text(inner, named, is_template=is_template, depth=depth + 1), strip)())
+        case ast.Name(id=name) if len(named.get(name, ())) == 1 and _is_text(named[name][0]):  # of the module
+            return _resolve_text(named[name][0], named, is_template=is_template, depth=depth + 1)
+    return _name_field(value)
+
+
+def _format_part(part: ast.expr) -> str:
+    match part:
+        case ast.Constant(value=str(text)):
+            return _escape_braces(text)
+        case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
+            return _name_field(value)
+    raise ValueError(f"a field is formatted in a way of its own, in line {part.lineno}")
+
+
+def _name_field(value: ast.expr) -> str:
+    match value:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(value=str(name))):
+            return f"{{{name}}}"
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(number))):
+            return f"{{{name}_{number}}}"
+        case ast.Call(args=[inner, *_]):
+            return _name_field(inner)
+    raise ValueError(f"what is put in there has no name, in line {value.lineno}")
+
+
+def _escape_braces(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")

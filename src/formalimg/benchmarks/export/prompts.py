@@ -35,7 +35,7 @@ def prompt_rows(
     """Yield the images to make, in the order of the items."""
     name = items[0].suite
     if style not in ("auto", "none") and not suite(name).has_style_text:
-        styled = ", ".join(one for one in suite_names() if suite(one).has_style_text)
+        styled = ", ".join(suite_name for suite_name in suite_names() if suite(suite_name).has_style_text)
         raise FormalimgError(f"there is a text about the style of {styled} only: leave --style out for {name}")
     chosen: StyleText = ("long" if suite(name).has_style_text else "none") if style == "auto" else style
     condition = Condition(style=chosen)

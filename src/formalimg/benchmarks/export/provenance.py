@@ -52,14 +52,14 @@ def origin_of(name: str, path: Path | None, items: Sequence[Item[Any]]) -> Origi
         return Origin("shipped" if shipped else "own", benchmark)
     if benchmark is _UNPUBLISHED:  # files of any benchmark may be read as such a suite: only their maker knows
         return Origin("own", benchmark)
-    return _published_origin(benchmark, path if path.is_dir() else path.parent)
+    return _read_origin(benchmark, path if path.is_dir() else path.parent)
 
 
-def _published_origin(benchmark: BenchmarkSource, folder: Path) -> Origin:
+def _read_origin(benchmark: BenchmarkSource, folder: Path) -> Origin:
     """Return what the note beside (or above) published files records."""
     absolute = folder.absolute()
     above = [absolute, *absolute.parents[:2]]
-    root = next((place for place in above if (place / SOURCE_NOTE).is_file()), None)
+    root = next((parent for parent in above if (parent / SOURCE_NOTE).is_file()), None)
     try:
         licences = {
             path.name: path.read_text(encoding="utf-8")
@@ -120,17 +120,19 @@ def terms_of(origin: Origin, imprint: PublisherInfo) -> LicenceTerms:
                 "nobody but you knows under which licence these items may be given away: "
                 "say it with --license, as in --license CC-BY-4.0"
             )
-        address = imprint.licence if _ADDRESS.fullmatch(imprint.licence) else _address(imprint.licence)
+        address = imprint.licence if _ADDRESS.fullmatch(imprint.licence) else _licence_url(imprint.licence)
         return LicenceTerms(imprint.licence, address, imprint.creator)
     for option, value in (("--license", imprint.licence), ("--creator", imprint.creator), ("--made", imprint.made)):
         if value:
-            whose = "that ship with formalimg" if origin.kind == "shipped" else "as their authors published them"
-            raise FormalimgError(f"leave {option} out: it is for items of your own, and these are items {whose}")
+            owner = "that ship with formalimg" if origin.kind == "shipped" else "as their authors published them"
+            raise FormalimgError(f"leave {option} out: it is for items of your own, and these are items {owner}")
     if origin.kind == "shipped":
-        return LicenceTerms(_SHIPPED, _address(_SHIPPED), "The formalimg authors")
+        return LicenceTerms(_SHIPPED, _licence_url(_SHIPPED), "The formalimg authors")
     licence = origin.source.licence.split()[0]
     doubt = "" if origin.proven_by else ", if the files are theirs"
-    return LicenceTerms(licence, _address(licence), f"The authors of {origin.source.title.partition(':')[0]}{doubt}")
+    return LicenceTerms(
+        licence, _licence_url(licence), f"The authors of {origin.source.title.partition(':')[0]}{doubt}"
+    )
 
 
 def _is_date(text: str) -> bool:
@@ -140,5 +142,5 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def _address(licence: str) -> str:
+def _licence_url(licence: str) -> str:
     return f"https://spdx.org/licenses/{licence}"

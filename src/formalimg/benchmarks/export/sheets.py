@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from statistics import median
 from typing import Any, NamedTuple
+
+from formalimg.benchmarks.hooks import format_level
+from formalimg.benchmarks.loader import instruction_digest
+from formalimg.benchmarks.registry import suite
+from formalimg.types import Benchmark, Item
 
 
 class MarkdownTable(NamedTuple):
@@ -32,37 +39,91 @@ def read_sheet(package: str, section: str, suite: str, contents: MarkdownTable, 
 
     They are in `texts.toml` and `fields.toml` here, or in `datasheet.toml` in the folder of the benchmark.
     """
-    known, fields = shared_texts(), shared_fields()
-    own = files(package) / "datasheet.toml"
-    if own.is_file():
-        more = _read(own)
-        known = {**known, **more}
+    texts, fields = shared_texts(), shared_fields()
+    file = files(package) / "datasheet.toml"
+    if file.is_file():
+        more = _read_toml(file)
+        texts = {**texts, **more}
         fields = {**fields, **more["fields"]}
     return Datasheet(
         contents,
         tuple(notes),
-        {**known["kinds"][section], **known.get("suites", {}).get(suite, {})},
+        {**texts["kinds"][section], **texts.get("suites", {}).get(suite, {})},
         fields[section],
-        known["as_published"].get(suite, ()),
+        texts["as_published"].get(suite, ()),
     )
 
 
 @cache
 def shared_texts() -> dict[str, Any]:
     """Return the texts that are for all benchmarks, or for several."""
-    return _read(files(__package__) / "texts.toml")
+    return _read_toml(files(__package__) / "texts.toml")
 
 
 @cache
 def shared_fields() -> dict[str, list[dict[str, Any]]]:
     """Return descriptions of the fields of records, by section; those of all records under `all`."""
-    return _read(files(__package__) / "fields.toml")
+    return _read_toml(files(__package__) / "fields.toml")
 
 
-def _read(file: Traversable) -> dict[str, Any]:
+def _read_toml(file: Traversable) -> dict[str, Any]:
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
 def count_rows(counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, ...], ...]:
     """Return names with their counts as rows of a table."""
     return tuple((name, f"{count:,}") for name, count in counts)
+
+
+class ItemStatistics(NamedTuple):
+    """Counts over a set of items."""
+
+    suite: Benchmark  # the benchmark they belong to
+    items: int  # how many there are
+    version: str  # that of the suite; empty if the items carry none, or several
+    digest: str  # of what they ask
+    distinct: int  # how many different prompts there are
+    levels: MarkdownTable  # items and words of a prompt for each level
+    tags: MarkdownTable | None  # items for each set of tags; None if no item has any
+    sheet: Datasheet  # what the items ask for, and what is said of them, in the terms of the suite
+
+
+def count_items(name: str, items: Sequence[Item[Any]]) -> ItemStatistics:
+    """Count levels, tags and contents of the items of a suite."""
+    benchmark = suite(name)
+    versions = {item.version for item in items}
+    levels = _level_table(benchmark, items)
+    return ItemStatistics(
+        benchmark,
+        len(items),
+        versions.pop() if len(versions) == 1 else "",
+        instruction_digest(items),
+        len({item.prompt for item in items}),
+        levels,
+        _tag_table(items),
+        benchmark.datasheet(items) or Datasheet(levels),
+    )
+
+
+def _level_table(benchmark: Benchmark, items: Sequence[Item[Any]]) -> MarkdownTable:
+    words: dict[int, list[int]] = {}
+    for item in items:
+        words.setdefault(item.level, []).append(len(item.prompt.split()))
+    rows = (
+        (
+            format_level(benchmark, level),
+            f"{len(lengths):,}",
+            str(min(lengths)),
+            f"{median(lengths):g}",
+            str(max(lengths)),
+        )
+        for level, lengths in sorted(words.items())
+    )
+    return MarkdownTable(("level", "items", "fewest words", "median", "most words"), tuple(rows))
+
+
+def _tag_table(items: Sequence[Item[Any]]) -> MarkdownTable | None:
+    counts = Counter(", ".join(item.tags) for item in items)
+    if set(counts) == {""}:
+        return None
+    return MarkdownTable(("tags", "items"), count_rows((tags or "none", counts[tags]) for tags in sorted(counts)))

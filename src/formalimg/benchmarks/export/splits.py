@@ -6,16 +6,19 @@ Items that have some of what is held out for the test and some of what is traine
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import combinations
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
 
+from formalimg.benchmarks.conditions import Condition, StyleText
+from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.items_file import in_order
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
@@ -62,21 +65,21 @@ def split_items(
     """
     if not 0 < test_share < 1:
         raise FormalimgError("the share of the test must be above 0 and below 1")
-    groups = _grouped(items, by, seed)
+    groups = _group_items(items, by, seed)
     bound, free = [group for group in groups if group.features], [group for group in groups if not group.features]
     if by != "formula" and not bound:
         raise FormalimgError(f"no item of {items[0].suite} has a {by.replace('-', ' ')}: choose --split formula")
     train, test, left_out = _hold_out(bound, test_share)
-    taken = _by_chance(free, test_share)
-    test += [group for group, is_test in zip(free, taken, strict=True) if is_test]
-    train += [group for group, is_test in zip(free, taken, strict=True) if not is_test]
-    found = TrainTestSplit(
+    in_test = _by_chance(free, test_share)
+    test += [group for group, is_test in zip(free, in_test, strict=True) if is_test]
+    train += [group for group, is_test in zip(free, in_test, strict=True) if not is_test]
+    split = TrainTestSplit(
         *(in_order(item for group in side for item in group.items) for side in (train, test, left_out))
     )
-    if not found.train or not found.test:
-        side = "test" if found.train else "train"
+    if not split.train or not split.test:
+        side = "test" if split.train else "train"
         raise FormalimgError(f"{len(items):,} items are too few to split by {by}: nothing is left for {side}")
-    return found
+    return split
 
 
 def split_features(spec: object, by: SplitBy) -> frozenset[str]:
@@ -87,7 +90,7 @@ def split_features(spec: object, by: SplitBy) -> frozenset[str]:
         raise FormalimgError("these items state no classes and relations: choose --split formula")
     if by == "class-pair":
         return frozenset(" + ".join(pair) for pair in combinations(sorted(set(spec.stated_classes)), 2))
-    return frozenset(_families().get(relation, relation) for relation in spec.stated_relations)
+    return frozenset(_read_families().get(relation, relation) for relation in spec.stated_relations)
 
 
 @runtime_checkable
@@ -106,7 +109,7 @@ class StatesRelations(Protocol):
 
 
 @cache
-def _families() -> Mapping[str, str]:
+def _read_families() -> Mapping[str, str]:
     text = (files("formalimg.benchmarks.export") / "relations.toml").read_text(encoding="utf-8")
     return {name: family[0] for family in tomllib.loads(text)["families"] for name in family}
 
@@ -123,14 +126,16 @@ class _ItemGroup:
     order: str  # a number by chance, by which groups are taken
 
 
-def _grouped(items: Sequence[Item[Any]], by: SplitBy, seed: int) -> list[_ItemGroup]:
+def _group_items(items: Sequence[Item[Any]], by: SplitBy, seed: int) -> list[_ItemGroup]:
     """Return the groups, in an order by chance."""
-    found: dict[str, list[Item[Any]]] = defaultdict(list)
+    by_key: dict[str, list[Item[Any]]] = defaultdict(list)
     for item in items:
-        found[_instruction_key(item)].append(item)
+        by_key[_instruction_key(item)].append(item)
     groups = [
-        _ItemGroup(tuple(each), split_features(each[0].spec, by), hashlib.sha256(f"{seed} {key}".encode()).hexdigest())
-        for key, each in found.items()
+        _ItemGroup(
+            tuple(members), split_features(members[0].spec, by), hashlib.sha256(f"{seed} {key}".encode()).hexdigest()
+        )
+        for key, members in by_key.items()
     ]
     return sorted(groups, key=lambda group: group.order)
 
@@ -139,7 +144,7 @@ def _instruction_key(item: Item[Any]) -> str:
     """Return what an item asks for, whatever its variables are called."""
     names: dict[str, str] = {}
     text = suite(item.suite).form.asked_text(item.spec)
-    return _VARIABLE.sub(lambda found: names.setdefault(found[0], f"?v{len(names)}"), text)
+    return _VARIABLE.sub(lambda match: names.setdefault(match[0], f"?v{len(names)}"), text)
 
 
 def _by_chance(groups: Sequence[_ItemGroup], share: float) -> list[bool]:
@@ -147,8 +152,8 @@ def _by_chance(groups: Sequence[_ItemGroup], share: float) -> list[bool]:
     levels: dict[int, list[int]] = defaultdict(list)
     for index, group in enumerate(groups):
         levels[group.items[0].level].append(index)
-    taken = {index for each in levels.values() for index in each[: round(share * len(each))]}
-    return [index in taken for index in range(len(groups))]
+    chosen = {index for members in levels.values() for index in members[: round(share * len(members))]}
+    return [index in chosen for index in range(len(groups))]
 
 
 # --- what is held out
@@ -158,11 +163,13 @@ def _hold_out(
     groups: Sequence[_ItemGroup], share: float
 ) -> tuple[list[_ItemGroup], list[_ItemGroup], list[_ItemGroup]]:
     """Return train, test and what is left out, with as little left out as can be found."""
-    having = _having(groups)
-    held = _best_choice(groups, having, share) if len(having) <= _MAX_TRIED else _grown_choice(groups, having, share)
+    having = _groups_by_feature(groups)
+    test_features = (
+        _best_choice(groups, having, share) if len(having) <= _MAX_TRIED else _grow_choice(groups, having, share)
+    )
     sides: tuple[list[_ItemGroup], list[_ItemGroup], list[_ItemGroup]] = ([], [], [])
     for group in groups:
-        common = len(group.features & held)
+        common = len(group.features & test_features)
         sides[0 if not common else 1 if common == len(group.features) else 2].append(group)
     return sides
 
@@ -172,45 +179,146 @@ def _best_choice(groups: Sequence[_ItemGroup], having: Mapping[str, int], share:
     names = sorted(having)
     choices = [frozenset(chosen) for size in range(1, len(names)) for chosen in combinations(names, size)]
 
-    def loss(held: frozenset[str]) -> tuple[bool, int]:
-        test = sum(group.features <= held for group in groups)
-        train = sum(not group.features & held for group in groups)
+    def loss(test_features: frozenset[str]) -> tuple[bool, int]:
+        test = sum(group.features <= test_features for group in groups)
+        train = sum(not group.features & test_features for group in groups)
         return not test or test < share * (test + train), -train
 
     return min(choices, key=loss, default=frozenset())
 
 
-def _grown_choice(groups: Sequence[_ItemGroup], having: Mapping[str, int], share: float) -> frozenset[str]:
+def _grow_choice(groups: Sequence[_ItemGroup], having: Mapping[str, int], share: float) -> frozenset[str]:
     """Return features for the test, to which those of one group after the other are added until it has its share.
 
     The next group is the one for whose features the training loses fewest others.
     """
-    held = frozenset[str]()
+    test_features = frozenset[str]()
     reach = [_groups_with(group.features, having) for group in groups]
     touched = 0  # the groups that have a feature of the test, as the bits of a number
     test: set[int] = set()
     while len(test) < share * (len(test) + len(groups) - touched.bit_count()):
-        others = [index for index in range(len(groups)) if index not in test]
-        best = min(others, key=lambda index: (reach[index] & ~touched).bit_count())
+        candidates = [index for index in range(len(groups)) if index not in test]
+        best = min(candidates, key=lambda index: (reach[index] & ~touched).bit_count())
         if (touched | reach[best]).bit_count() == len(groups):  # nothing would be left to train on
             break
-        held |= groups[best].features
+        test_features |= groups[best].features
         touched |= reach[best]
-        test = {index for index in others if groups[index].features <= held} | test
-    return held
+        test = {index for index in candidates if groups[index].features <= test_features} | test
+    return test_features
 
 
-def _having(groups: Sequence[_ItemGroup]) -> Mapping[str, int]:
+def _groups_by_feature(groups: Sequence[_ItemGroup]) -> Mapping[str, int]:
     """Return by feature the groups that have it, as the bits of a number."""
-    found: dict[str, int] = defaultdict(int)
+    groups_by_feature: dict[str, int] = defaultdict(int)
     for index, group in enumerate(groups):
         for feature in group.features:
-            found[feature] |= 1 << index
-    return found
+            groups_by_feature[feature] |= 1 << index
+    return groups_by_feature
 
 
 def _groups_with(features: Iterable[str], having: Mapping[str, int]) -> int:
-    found = 0
+    bits = 0
     for feature in features:
-        found |= having[feature]
-    return found
+        bits |= having[feature]
+    return bits
+
+
+Trainer: TypeAlias = Literal["flow_grpo", "flow-factory", "verl-omni", "trl"]
+"""A trainer whose files can be written."""
+
+TRAINERS: tuple[Trainer, ...] = get_args(Trainer)
+
+
+class _TrainRow(NamedTuple):
+    """One item for a trainer: what the model is asked, and what the reward needs to know."""
+
+    prompt: str
+    task: Mapping[str, Any]
+    tag: str
+    split: str
+    place: int
+    suite: str
+
+
+def trainer_files(split: TrainTestSplit, trainer: Trainer, style: StyleText = "none") -> dict[str, str]:
+    """Return the files of train and test items, by their names."""
+    form = _FORMS[trainer]
+    sides = {"train": split.train, "test": split.test}
+    return {
+        form.file_name.format(split=name): form.write([form.row(row) for row in _build_rows(items, name, style)])
+        for name, items in sides.items()
+    }
+
+
+def task_metadata(item: Item[Any]) -> dict[str, Any]:
+    """Return what an image of an item is scored by, as rewards take it.
+
+    A formula that boxes and colours decide is given itself: then it does not matter which items a server knows.
+    """
+    benchmark = suite(item.suite)
+    if isinstance(item.spec, FormulaSpec) and item.spec.unreadable is None and benchmark.is_grounded:
+        return {"formula": item.spec.text, "vocabulary": benchmark.vocabulary, "item": item.id}
+    return {"suite": item.suite, "id": item.id}
+
+
+def can_be_scored(item: Item[Any]) -> bool:
+    """Return whether there is a prompt to send and something to score its image by; published data may lack either."""
+    return bool(item.prompt.strip()) and not (isinstance(item.spec, FormulaSpec) and item.spec.unreadable is not None)
+
+
+def _build_rows(items: Iterable[Item[Any]], split: str, style: StyleText) -> Iterable[_TrainRow]:
+    condition = Condition(style=style)
+    for index, item in enumerate(items):
+        benchmark = suite(item.suite)
+        tag = benchmark.level_names.get(item.level, f"{benchmark.level}={item.level}")
+        yield _TrainRow(condition.model_input(item).prompt, task_metadata(item), tag, split, index, item.suite)
+
+
+class _TrainerForm(NamedTuple):
+    """How a trainer wants its files: their names, a row, and how rows are written."""
+
+    file_name: str
+    row: Callable[[_TrainRow], Mapping[str, Any]]
+    write: Callable[[Sequence[Mapping[str, Any]]], str]
+
+
+def _flow_grpo_row(row: _TrainRow) -> Mapping[str, Any]:
+    return {"prompt": row.prompt, "tag": row.tag, **row.task}  # a line is the metadata of its prompt
+
+
+def _flow_factory_row(row: _TrainRow) -> Mapping[str, Any]:
+    return {"prompt": row.prompt, "metadata": _encode_metadata(row)}
+
+
+def _verl_omni_row(row: _TrainRow) -> Mapping[str, Any]:
+    return {
+        "data_source": f"formalimg/{row.suite}",
+        "prompt": [{"role": "user", "content": row.prompt}],
+        "ability": "text-to-image",
+        "reward_model": {"style": "rule", "ground_truth": json.dumps(row.task, ensure_ascii=False)},
+        "extra_info": {"split": row.split, "index": row.place, "raw_prompt": row.prompt, "tag": row.tag},
+    }
+
+
+def _trl_row(row: _TrainRow) -> Mapping[str, Any]:
+    return {"prompt": [{"role": "user", "content": row.prompt}], "metadata": _encode_metadata(row)}
+
+
+def _encode_metadata(row: _TrainRow) -> str:
+    return json.dumps({"tag": row.tag, **row.task}, ensure_ascii=False)
+
+
+def _write_lines(rows: Sequence[Mapping[str, Any]]) -> str:
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+def _write_list(rows: Sequence[Mapping[str, Any]]) -> str:
+    return "[\n" + ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows) + "\n]\n"
+
+
+_FORMS: Mapping[Trainer, _TrainerForm] = {
+    "flow_grpo": _TrainerForm("{split}_metadata.jsonl", _flow_grpo_row, _write_lines),
+    "flow-factory": _TrainerForm("{split}.jsonl", _flow_factory_row, _write_lines),
+    "verl-omni": _TrainerForm("{split}.json", _verl_omni_row, _write_list),  # not every version of it knows .jsonl
+    "trl": _TrainerForm("{split}.jsonl", _trl_row, _write_lines),
+}

@@ -6,10 +6,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from formalimg._util.io import atomic_folder
-from formalimg.benchmarks.export.croissant import DataFile, croissant_text, missing_for_publication
-from formalimg.benchmarks.export.datasheet import dataset_card, datasheet_text, licence_text
+from formalimg.benchmarks.export.documents import (
+    DataFile,
+    croissant_text,
+    dataset_card,
+    datasheet_text,
+    licence_text,
+    missing_for_publication,
+)
 from formalimg.benchmarks.export.provenance import Origin, PublisherInfo, origin_of, terms_of
-from formalimg.benchmarks.export.statistics import count_items
+from formalimg.benchmarks.export.sheets import count_items
 from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import load
 from formalimg.benchmarks.registry import suite
@@ -53,15 +59,15 @@ def export_suite(
     """
     path = None if items is None else Path(items)
     publisher = imprint or PublisherInfo()
-    found = load(name, path)
-    origin = origin_of(name, path, found)
+    loaded = load(name, path)
+    origin = origin_of(name, path, loaded)
     if origin.kind == "published" and not origin.proven_by and publisher.licence:
         origin = Origin("own", origin.source)  # only the authors' form, says who should know
     terms = terms_of(origin, publisher)
-    statistics = count_items(name, found)
+    statistics = count_items(name, loaded)
     target = Path(folder)
     with atomic_folder(target) as new:
-        data = DataFile.of(write_items(found, new))
+        data = DataFile.of(write_items(loaded, new))
         texts = {
             "DATASHEET.md": datasheet_text(statistics, origin, terms, publisher, published=published),
             "croissant.json": croissant_text(statistics, origin, terms, publisher, data),
@@ -72,6 +78,6 @@ def export_suite(
         for file, text in texts.items():
             (new / file).write_bytes(text.encode("utf-8"))
         if published:
-            suite(name).write_published(found, new / PUBLISHED_FOLDER)
+            suite(name).write_published(loaded, new / PUBLISHED_FOLDER)
         files = tuple(sorted(entry.name for entry in new.iterdir()))
-    return ExportedSuite(target, len(found), files, terms.licence, missing_for_publication(origin, terms, publisher))
+    return ExportedSuite(target, len(loaded), files, terms.licence, missing_for_publication(origin, terms, publisher))

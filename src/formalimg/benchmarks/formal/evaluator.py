@@ -64,11 +64,11 @@ def judge_objects(formula: Formula, objects: object) -> Verdict | Unscored:
         return Unscored(
             "not understood", "the published evaluator knows neither counts nor distinct: use another judge"
         )
-    hoisted = hoist(formula)
+    hoisted = hoist_conjuncts(formula)
     scene = plain_scene(objects)
     if scene is not None and _is_published(hoisted):
-        found = judge_grounding(hoisted, Grounding(scene))
-        return found if _is_readable(scene) else replace(found, evidence=_as_written(found.evidence, objects))
+        verdict = judge_grounding(hoisted, Grounding(scene))
+        return verdict if _is_readable(scene) else replace(verdict, evidence=_as_written(verdict.evidence, objects))
     evidence = _as_written({}, objects)
     try:
         passed = _Search(objects).holds(hoisted)
@@ -77,8 +77,8 @@ def judge_objects(formula: Formula, objects: object) -> Verdict | Unscored:
         return Unscored("not understood", "some objects are odd, and deciding with them takes too many steps", evidence)
     except Exception as error:  # the evaluator catches everything, and so must this
         passed, explanation = False, f"{SYNTAX_ERROR} ({type(error).__name__})"
-    about = tuple(sorted({atom.predicate for atom in atoms(formula)}))
-    part = Part(str(hoisted), "formula", float(passed), about=about, reason=explanation)
+    predicates = tuple(sorted({atom.predicate for atom in atoms(formula)}))
+    part = Part(str(hoisted), "formula", float(passed), about=predicates, reason=explanation)
     return Verdict(passed, (part,), {**evidence, "explanation": explanation})
 
 
@@ -92,42 +92,42 @@ def _is_readable(scene: Scene) -> bool:
 
 
 def _as_written(evidence: Mapping[str, object], objects: object) -> dict[str, object]:
-    kept = {name: value for name, value in evidence.items() if name != "scene"}
+    stored = {name: value for name, value in evidence.items() if name != "scene"}
     try:
         dumps_storable(objects)
     except (TypeError, ValueError):  # NaN; the raw answers have it
-        return kept
-    return {**kept, "objects": objects}
+        return stored
+    return {**stored, "objects": objects}
 
 
 @lru_cache(maxsize=4096)
-def hoist(formula: Formula) -> Formula:
+def hoist_conjuncts(formula: Formula) -> Formula:
     """Return the formula with conjuncts moved out of each `exists` whose variable they do not mention.
 
     An `exists` over a conjunction that nowhere mentions its variable disappears, and with it the demand for an object.
     """
     match formula:
         case Exists(variable, body):
-            inner = hoist(body)
+            inner = hoist_conjuncts(body)
             if not isinstance(inner, And):
                 return Exists(variable, inner)
-            bound = [part for part in inner.parts if _mentions(part, variable.name)]
-            free = [part for part in inner.parts if not _mentions(part, variable.name)]
+            bound = [part for part in inner.parts if _mentions_variable(part, variable.name)]
+            free = [part for part in inner.parts if not _mentions_variable(part, variable.name)]
             if not bound and not free:
                 return formula
             if bound:
                 free.append(Exists(variable, bound[0] if len(bound) == 1 else And(tuple(bound))))
             return free[0] if len(free) == 1 else And(tuple(free))
         case Forall(variable, body):
-            return Forall(variable, hoist(body))
+            return Forall(variable, hoist_conjuncts(body))
         case And(parts):
-            return And(tuple(map(hoist, parts)))
+            return And(tuple(map(hoist_conjuncts, parts)))
         case Or(parts):
-            return Or(tuple(map(hoist, parts)))
+            return Or(tuple(map(hoist_conjuncts, parts)))
         case Not(part):
-            return Not(hoist(part))
+            return Not(hoist_conjuncts(part))
         case Implies(first, second):
-            return Implies(hoist(first), hoist(second))
+            return Implies(hoist_conjuncts(first), hoist_conjuncts(second))
         case _:
             return formula
 
@@ -139,8 +139,8 @@ def plain_scene(objects: object) -> Scene | None:
     """
     if not isinstance(objects, list):
         return None
-    found = [_plain_object(entry) for entry in objects]
-    return Scene.of([obj for obj in found if obj is not None]) if None not in found else None
+    scene_objects = [_plain_object(entry) for entry in objects]
+    return Scene.of([obj for obj in scene_objects if obj is not None]) if None not in scene_objects else None
 
 
 def _plain_object(entry: object) -> SceneObject | None:
@@ -155,12 +155,12 @@ def _plain_object(entry: object) -> SceneObject | None:
     return SceneObject(entry["label"], Box(*box), **words)
 
 
-def _mentions(formula: Formula, name: str) -> bool:
+def _mentions_variable(formula: Formula, name: str) -> bool:
     if isinstance(formula, Atom):
         return name in formula.variables
     if isinstance(formula, Exists | Forall) and formula.variable.name == name:
         return True
-    return any(_mentions(part, name) for part in children(formula))
+    return any(_mentions_variable(part, name) for part in children(formula))
 
 
 @lru_cache(maxsize=4096)
@@ -179,11 +179,11 @@ def _is_published(formula: Formula) -> bool:
     return (
         not free_variables(formula)
         and not any(isinstance(part, Iff) for part in subformulas(formula))
-        and all(_signature(atom) == _SIGNATURES.get(atom.predicate) for atom in atoms(formula))
+        and all(_argument_types(atom) == _SIGNATURES.get(atom.predicate) for atom in atoms(formula))
     )
 
 
-def _signature(atom: Atom) -> tuple[type, ...]:
+def _argument_types(atom: Atom) -> tuple[type, ...]:
     return tuple(map(type, atom.arguments))
 
 
@@ -211,11 +211,11 @@ class _Search:
     def _measure_overlaps(self) -> None:
         """Compare all boxes that are there, as the evaluator does; its threshold is never reached."""
         boxes = [obj.get("box_2d") for obj in self._objects]
-        for number, one in enumerate(boxes):
-            for other in boxes[number + 1 :]:
+        for number, box in enumerate(boxes):
+            for second in boxes[number + 1 :]:
                 self._count()
-                if one and other:
-                    _overlap(one, other)
+                if box and second:
+                    _measure_overlap(box, second)
 
     def _count(self) -> None:
         self._steps += 1
@@ -238,7 +238,9 @@ class _Search:
             case Forall(variable, body):
                 return self._holds_for_all(variable.name, body, bound)
             case Atom(predicate, arguments):
-                values = [bound[one.name] if isinstance(one, Variable) else one.text for one in arguments]
+                values = [
+                    bound[argument.name] if isinstance(argument, Variable) else argument.text for argument in arguments
+                ]
                 return _RULES[predicate](*values)
         raise KeyError(f"the published evaluator does not know {type(formula).__name__}")
 
@@ -257,25 +259,25 @@ class _Search:
 # The rules, on objects as they were written: what they cannot compare raises, as it does in the published evaluator.
 
 
-def _center(obj: Any) -> tuple[float, float]:
+def _box_center(obj: Any) -> tuple[float, float]:
     box = obj["box_2d"]
     return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
 
 
-def _area(box: Any) -> float:
+def _box_area(box: Any) -> float:
     width, height = box[2] - box[0], box[3] - box[1]
     return (width if width > 0 else 0) * (height if height > 0 else 0)
 
 
-def _overlap(one: Any, other: Any) -> None:
+def _measure_overlap(first: Any, second: Any) -> None:
     """Take the measures of an overlap, which fail on what is no box."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
+    width = min(first[2], second[2]) - max(first[0], second[0])
+    height = min(first[3], second[3]) - max(first[1], second[1])
     if width > 0 and height > 0:
-        _area(one), _area(other)
+        _box_area(first), _box_area(second)
 
 
-def _named(holds: bool, *objects: Any) -> bool:
+def _require_labels(holds: bool, *objects: Any) -> bool:
     """Return what holds; the evaluator names the objects of what does not, and fails on one without a label."""
     if not holds:
         for obj in objects:
@@ -283,36 +285,36 @@ def _named(holds: bool, *objects: Any) -> bool:
     return holds
 
 
-def _is(obj: Any, word: str) -> bool:
+def _has_label(obj: Any, word: str) -> bool:
     return bool(obj.get("label") == word)
 
 
-def _has(obj: Any, word: str) -> bool:
+def _has_word(obj: Any, word: str) -> bool:
     return word in [obj.get(kind) for kind in _KINDS]
 
 
 def _in_center(obj: Any) -> bool:
-    x, y = _center(obj)
+    x, y = _box_center(obj)
     third = CANVAS / 3
-    return _named(third < x < 2 * third and third < y < 2 * third, obj)
+    return _require_labels(third < x < 2 * third and third < y < 2 * third, obj)
 
 
 _HALF = CANVAS / 2
 
 _RULES: Mapping[str, Callable[..., bool]] = {
-    "Is": _is,
-    "Has": _has,
-    "OnLeftSide": lambda a: _named(_center(a)[0] < _HALF, a),
-    "OnRightSide": lambda a: _named(_center(a)[0] > _HALF, a),
-    "OnTopSide": lambda a: _named(_center(a)[1] < _HALF, a),
-    "OnBottomSide": lambda a: _named(_center(a)[1] > _HALF, a),
+    "Is": _has_label,
+    "Has": _has_word,
+    "OnLeftSide": lambda a: _require_labels(_box_center(a)[0] < _HALF, a),
+    "OnRightSide": lambda a: _require_labels(_box_center(a)[0] > _HALF, a),
+    "OnTopSide": lambda a: _require_labels(_box_center(a)[1] < _HALF, a),
+    "OnBottomSide": lambda a: _require_labels(_box_center(a)[1] > _HALF, a),
     "InCenter": _in_center,
-    "LeftOf": lambda a, b: _named(a["box_2d"][2] < _center(b)[0], a, b),
-    "RightOf": lambda a, b: _named(a["box_2d"][0] > _center(b)[0], a, b),
-    "Above": lambda a, b: _named(a["box_2d"][3] < _center(b)[1], a, b),
-    "Below": lambda a, b: _named(a["box_2d"][1] > _center(b)[1], a, b),
-    "AlignedHorizontally": lambda a, b: abs(_center(a)[1] - _center(b)[1]) < ALIGNMENT,
-    "AlignedVertically": lambda a, b: abs(_center(a)[0] - _center(b)[0]) < ALIGNMENT,
-    "LargerThan": lambda a, b: _named(_area(a["box_2d"]) > _area(b["box_2d"]), a, b),
-    "SmallerThan": lambda a, b: _named(_area(a["box_2d"]) < _area(b["box_2d"]), a, b),
+    "LeftOf": lambda a, b: _require_labels(a["box_2d"][2] < _box_center(b)[0], a, b),
+    "RightOf": lambda a, b: _require_labels(a["box_2d"][0] > _box_center(b)[0], a, b),
+    "Above": lambda a, b: _require_labels(a["box_2d"][3] < _box_center(b)[1], a, b),
+    "Below": lambda a, b: _require_labels(a["box_2d"][1] > _box_center(b)[1], a, b),
+    "AlignedHorizontally": lambda a, b: abs(_box_center(a)[1] - _box_center(b)[1]) < ALIGNMENT,
+    "AlignedVertically": lambda a, b: abs(_box_center(a)[0] - _box_center(b)[0]) < ALIGNMENT,
+    "LargerThan": lambda a, b: _require_labels(_box_area(a["box_2d"]) > _box_area(b["box_2d"]), a, b),
+    "SmallerThan": lambda a, b: _require_labels(_box_area(a["box_2d"]) < _box_area(b["box_2d"]), a, b),
 }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from formalimg._util.io import atomic_folder
-from formalimg.benchmarks.formal.published_verdicts import format_clause_verdict, format_scene_verdict
+from formalimg._util.io import atomic_folder, read_plain_bytes
+from formalimg._util.strict_json import loads_strict
 from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg.benchmarks.items_file import id_order
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
 from formalimg.reports.run_export import ExportedRun, copy_image, count_unscored, require_model_name, unscored_text
@@ -25,35 +27,35 @@ def export_formalimg(run: StoredRun, folder: str | Path, name: str) -> ExportedR
     so on. Refused ones leave `<id>.png.blocked`. Verdicts are `results/<id>.json`, and what a grounder found, or a chat
     model planned, is `grounding/json/<id>.json`. Images without a verdict are listed in `unscored.json`, which is ours.
     """
-    about = suite(run.manifest.suite)
-    if about.form.SPEC is not FormulaSpec:
-        raise FormalimgError(f"{run.folder} is a run of {about.name}, which has no formulas: use export_run")
+    benchmark = suite(run.manifest.suite)
+    if benchmark.form.SPEC is not FormulaSpec:
+        raise FormalimgError(f"{run.folder} is a run of {benchmark.name}, which has no formulas: use export_run")
     require_model_name(name)
     items = {item.id: item for item in run.suite_items()}
     judged = list(run.judged())
     images = scored = 0
-    place = Path(folder) / "responses" / about.name / name
-    with atomic_folder(place) as new:
-        for one in judged:
-            stem = one.outcome.item + (f"_{one.outcome.sample}" if one.outcome.sample else "")
+    target = Path(folder) / "responses" / benchmark.name / name
+    with atomic_folder(target) as new:
+        for image in judged:
+            stem = image.outcome.item + (f"_{image.outcome.sample}" if image.outcome.sample else "")
             # A layout that was planned is the grounding file; its picture is ours.
             if run.manifest.task == "image":
-                images += _write_image(one, new / "imgs", stem)
-            verdict = one.verdict
+                images += _write_image(image, new / "imgs", stem)
+            verdict = image.verdict
             if isinstance(verdict, Verdict):
                 scored += 1
-                by_clauses = about.judged_by_clauses
-                _write(
+                by_clauses = benchmark.judged_by_clauses
+                _write_text(
                     new / "results" / f"{stem}.json",
-                    _verdict_text(items[one.outcome.item], verdict, by_clauses=by_clauses),
+                    _verdict_text(items[image.outcome.item], verdict, by_clauses=by_clauses),
                 )
                 if not by_clauses:
-                    text = json.dumps(_grounding(stem, verdict), indent=4, ensure_ascii=False)
-                    _write(new / "grounding" / "json" / f"{stem}.json", f"{text}\n")
+                    text = json.dumps(_build_grounding(stem, verdict), indent=4, ensure_ascii=False)
+                    _write_text(new / "grounding" / "json" / f"{stem}.json", f"{text}\n")
         unscored = [one for one in judged if isinstance(one.verdict, Unscored)]
         if unscored:
-            _write(new / "unscored.json", unscored_text(unscored, items))
-    return ExportedRun(place, images, scored, count_unscored(judged))
+            _write_text(new / "unscored.json", unscored_text(unscored, items))
+    return ExportedRun(target, images, scored, count_unscored(judged))
 
 
 def _write_image(judged: Judged, folder: Path, stem: str) -> bool:
@@ -61,7 +63,7 @@ def _write_image(judged: Judged, folder: Path, stem: str) -> bool:
     if judged.image is not None:
         copy_image(judged.image, folder / f"{stem}{judged.image.suffix}")
     elif judged.outcome.reason == "refused":
-        _write(folder / f"{stem}.png.blocked", f"{judged.outcome.detail}\n")
+        _write_text(folder / f"{stem}.png.blocked", f"{judged.outcome.detail}\n")
     return judged.image is not None
 
 
@@ -71,7 +73,7 @@ def _verdict_text(item: Item[object], verdict: Verdict, *, by_clauses: bool) -> 
     return format_scene_verdict(item, verdict.passed, str(verdict.evidence.get("explanation", _NO_EXPLANATION)))
 
 
-def _grounding(stem: str, verdict: Verdict) -> Mapping[str, object]:
+def _build_grounding(stem: str, verdict: Verdict) -> Mapping[str, object]:
     """Return the grounding file of a verdict; an image that fails by rule shows nothing, a failed layout is null."""
     scene = verdict.evidence.get("scene")
     if isinstance(scene, dict):
@@ -80,6 +82,68 @@ def _grounding(stem: str, verdict: Verdict) -> Mapping[str, object]:
     return {"image_file": stem, "objects": None if is_layout else []}
 
 
-def _write(path: Path, text: str) -> None:
+def _write_text(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
+
+
+_MAX_BYTES = 10_000_000
+
+
+class PublishedVerdict(NamedTuple):
+    """The verdict in a file."""
+
+    name: str  # the name of the file without its suffix: the id of the item, and `_1` and so on for further images
+    passed: bool | None  # the verdict; None if the file does not have one that can be read
+    clauses: tuple[str, ...] | None = None  # the clauses that hold, if the file lists them
+    reason: str = ""  # why it failed, as the file says it; empty if it does not
+    problem: str = ""  # what is wrong with the file; empty if it can be read
+
+
+def format_scene_verdict(item: Item[object], passed: bool, reason: str) -> str:
+    """Return the verdict file of an image that was judged by a scene, as for Knolling."""
+    assert isinstance(item.spec, FormulaSpec), "only formulas are judged by a scene"
+    return _encode_json(
+        {
+            "result": passed,
+            "fail_reason": None if passed else reason,
+            "difficulty": item.level,
+            "prompt": item.prompt,
+            "cnf": str(item.spec.formula),
+        }
+    )
+
+
+def format_clause_verdict(passed: bool, clauses: Sequence[str]) -> str:
+    """Return the verdict file of an image that was judged clause by clause, as for Natural."""
+    return _encode_json({"satisfies_constraint": passed, "satisfied_clauses": list(clauses)})
+
+
+def read_verdict_files(folder: str | Path) -> list[PublishedVerdict]:
+    """Read all verdict files of a folder `results`, sorted by id; unreadable ones are reported and skipped."""
+    results = Path(folder)
+    paths = sorted(results.glob("*.json"), key=lambda path: id_order(path.stem)) if results.is_dir() else []
+    if not paths:
+        raise FormalimgError(f"{folder} holds no verdict files: give a folder with files such as 0.json")
+    return [_read_verdict(path) for path in paths]
+
+
+def _read_verdict(path: Path) -> PublishedVerdict:
+    try:
+        data = loads_strict(read_plain_bytes(path, _MAX_BYTES))
+    except OSError as error:
+        return PublishedVerdict(path.stem, None, problem=f"cannot be read: {error.strerror}")
+    except (ValueError, RecursionError) as error:
+        return PublishedVerdict(path.stem, None, problem=f"is not JSON: {error}")
+    fields: dict[str, Any] = data if isinstance(data, dict) else {}
+    passed = fields.get("result", fields.get("satisfies_constraint"))
+    clauses, reason = fields.get("satisfied_clauses"), fields.get("fail_reason")
+    listed = tuple(map(str, clauses)) if isinstance(clauses, list) else None
+    text = reason if isinstance(reason, str) else ""
+    if not isinstance(passed, bool):  # the published scorer takes any text for a pass, also "false"
+        return PublishedVerdict(path.stem, None, listed, text, "has neither true nor false as its verdict")
+    return PublishedVerdict(path.stem, passed, listed, text)
+
+
+def _encode_json(fields: dict[str, object]) -> str:
+    return json.dumps(fields, indent=4, ensure_ascii=False) + "\n"

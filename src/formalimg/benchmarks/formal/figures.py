@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from formalimg.benchmarks.formal.census import count_contents
+from formalimg.benchmarks.formal.texts import count_contents
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.logic.syntax import atoms
 from formalimg.reports.figures.bar_charts import ShareList, bar_chart, share_list
@@ -55,14 +55,15 @@ def predicates_of_suites(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[
             shares = {name: Point(count / total) for name, count in drawn.items()}
             series.append(Series(suite_of(suite).title, numbered_style(number), shares))
     if series:
-        names = dict.fromkeys(name for one in series for name in one.points)
-        listed = " and ".join(one.name for one in series)
+        names = dict.fromkeys(name for entry in series for name in entry.points)
+        listed = " and ".join(entry.name for entry in series)
         chart = Chart(
             f"{listed}: predicates",
             "Of all uses of predicates, but for those that every instruction needs. A dash: the suite has no such one.",
             tuple(
                 sorted(
-                    names, key=lambda name: (-sum(one.points[name].value for one in series if name in one.points), name)
+                    names,
+                    key=lambda name: (-sum(entry.points[name].value for entry in series if name in entry.points), name),
                 )
             ),
             tuple(series),
@@ -89,7 +90,7 @@ def formula_figures(suite: Benchmark, items: Sequence[Item[Any]]) -> Iterator[Fi
             tuple(sorted(predicates, key=lambda name: (-sum(used[name, level] for level in columns), name))),
             columns,
             shares,
-            {place: f"{100 * share:.0f}" for place, share in shares.items()},
+            {cell: f"{100 * share:.0f}" for cell, share in shares.items()},
             suite.level,
         ),
     )

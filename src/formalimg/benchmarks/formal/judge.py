@@ -22,10 +22,10 @@ def open_scene_judge(suite: str, name: str | None, options: Mapping[str, str], p
     """Return the judge that looks for objects, and leaves the verdict to logic."""
     if protocol == "default":
         return SceneJudge(open_grounder(name or ICONS, options))
-    chat, _, own = open_published_chat(suite, name, options, protocol, temperature=0.1, max_tokens=2048)
+    chat, _, judge_options = open_published_chat(suite, name, options, protocol, temperature=0.1, max_tokens=2048)
     from formalimg.benchmarks.formal.published_judge import PublishedSceneJudge
 
-    return PublishedSceneJudge(chat, "published", **own)  # here paper and code do not differ
+    return PublishedSceneJudge(chat, "published", **judge_options)  # here paper and code do not differ
 
 
 def open_clause_judge(suite: str, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
@@ -34,12 +34,12 @@ def open_clause_judge(suite: str, name: str | None, options: Mapping[str, str], 
         name = require_chat(suite, name, f"and {suite} asks for more")
         from formalimg.judges.clause_judge import ANSWERS, ClauseJudge
 
-        chat, own = open_chat(name, options, _CLAUSE_OPTIONS, suite, {"answers": ANSWERS})
-        return ClauseJudge(chat, **own)
-    chat, followed, own = open_published_chat(suite, name, options, protocol, temperature=0.1)
+        chat, judge_options = open_chat(name, options, _CLAUSE_OPTIONS, suite, {"answers": ANSWERS})
+        return ClauseJudge(chat, **judge_options)
+    chat, followed, judge_options = open_published_chat(suite, name, options, protocol, temperature=0.1)
     from formalimg.benchmarks.formal.published_judge import PublishedClauseJudge
 
-    return PublishedClauseJudge(chat, followed, **own)
+    return PublishedClauseJudge(chat, followed, **judge_options)
 
 
 def reopen_judge(suite: Benchmark, recorded: RecordedModels) -> Judge:
@@ -63,6 +63,6 @@ def preflight_drawings(suite: Benchmark) -> tuple[KnownDrawing, KnownDrawing]:
     if suite.is_grounded:
         spec = FormulaSpec.of(parse(f"(exists ?x (and (Is ?x '{known.BOTTLE}') (Has ?x 'red')))"))
         return known.two_places(Item(suite.name, "preflight", 1, known.RED_BOTTLE, spec))
-    both = f"(exists ?x (exists ?y (and (Is ?x '{known.BOTTLE}') (Is ?y '{known.FORK}'))))"
-    item = Item(suite.name, "preflight", 1, known.BOTTLE_AND_FORK, FormulaSpec.of(parse(both)))
+    formula = f"(exists ?x (exists ?y (and (Is ?x '{known.BOTTLE}') (Is ?y '{known.FORK}'))))"
+    item = Item(suite.name, "preflight", 1, known.BOTTLE_AND_FORK, FormulaSpec.of(parse(formula)))
     return known.bottle_and_fork(item)

@@ -1,36 +1,63 @@
 """Published files of FormalImg: `benchmarks/<suite>/<id>.json`, one instance per file.
 
 Each file holds an object with the fields `prompt`, `dsl` (the formula), `cnf` (its lifted form), `k` (the level)
-and `object_classes`, in this order and indented by four. `published_instance` makes items of these fields.
+and `object_classes`, in this order and indented by four.
+
+However odd the fields of an instance are, it is read: see `odd_records` for the tags. The published programs look at
+few of the fields: `prompt` is sent to the image model, `object_classes` says what to look for, the formula is judged,
+and tables are grouped by `k`. So the published `k` is the level and the published classes are looked for, also where
+the formula says otherwise.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from formalimg._util.io import refuse_special_file, write_folder
-from formalimg.benchmarks.formal.published_instance import read_item
-from formalimg.benchmarks.formal.spec import FormulaSpec
+from formalimg._util.strict_json import is_text
+from formalimg.benchmarks.formal.spec import NO_FORMULA, TAG_OF_PROBLEM, FormulaSpec
 from formalimg.benchmarks.items_file import ITEMS_FILE, id_order, in_order, is_number
-from formalimg.benchmarks.odd_records import K_DIFFERS, ODD_NAME
+from formalimg.benchmarks.odd_records import (
+    BROKEN_TEXT,
+    CLASSES_DIFFER,
+    CLASSES_MALFORMED,
+    EXTRA_FIELDS,
+    K_DIFFERS,
+    K_MALFORMED,
+    NO_CNF,
+    NO_PROMPT,
+    ODD_NAME,
+    UNREADABLE_FORMULA,
+    clean_text,
+    ordered_tags,
+)
 from formalimg.benchmarks.record import MAX_RECORD_BYTES, ItemFindings, decode_leniently, free_name
 from formalimg.errors import FormalimgError
+from formalimg.logic.checks import check
 from formalimg.logic.errors import FormulaError
+from formalimg.logic.parser import try_parse
 from formalimg.logic.prenex import complexity, to_prenex
+from formalimg.logic.syntax import Formula
 from formalimg.logic.vocabulary import vocabulary_names
 from formalimg.types import Item
+
+_FIELDS = ("prompt", "dsl", "cnf", "k", "object_classes")
+
+_MAX_LEVEL = 999
+"""A larger k is no level of anything."""
 
 
 def read_instances(paths: Iterable[Path], suite: str, findings: ItemFindings) -> list[Item[FormulaSpec]]:
     """Read the items in these files; those that hold no JSON object are skipped, and named in the findings."""
     items: dict[str, Item[FormulaSpec]] = {}
     for path in sorted(paths, key=lambda path: id_order(path.stem)):
-        found = _read_object(path, findings)
-        if found is not None:
-            fields, tags = found
+        instance = _read_object(path, findings)
+        if instance is not None:
+            fields, tags = instance
             name = path.stem
             if not is_number(name):
                 name, tags = free_name(name, items), tags | {ODD_NAME}
@@ -38,20 +65,20 @@ def read_instances(paths: Iterable[Path], suite: str, findings: ItemFindings) ->
     return list(items.values())
 
 
-def instance_files(place: Path, suite: str) -> list[Path]:
+def instance_files(path: Path, suite: str) -> list[Path]:
     """Return the files of a suite's published instances at a path."""
-    if place.is_file():
-        if place.suffix != ".json":
-            raise FormalimgError(f"{place} is not an items file: give a .json instance, {ITEMS_FILE}, or a folder")
-        _refuse_other_suite(place.absolute().parent, suite)
-        return [place]
-    for folder in (place / "benchmarks" / suite, place / suite):
+    if path.is_file():
+        if path.suffix != ".json":
+            raise FormalimgError(f"{path} is not an items file: give a .json instance, {ITEMS_FILE}, or a folder")
+        _refuse_other_suite(path.absolute().parent, suite)
+        return [path]
+    for folder in (path / "benchmarks" / suite, path / suite):
         if folder.is_dir():
             return _json_files(folder)
-    _refuse_other_suite(place.absolute(), suite)
-    files = _json_files(place)
+    _refuse_other_suite(path.absolute(), suite)
+    files = _json_files(path)
     if not files:
-        raise FormalimgError(f"{place} holds no items of {suite}: it has neither benchmarks/{suite} nor {ITEMS_FILE}")
+        raise FormalimgError(f"{path} holds no items of {suite}: it has neither benchmarks/{suite} nor {ITEMS_FILE}")
     return files
 
 
@@ -87,16 +114,113 @@ def _read_object(path: Path, findings: ItemFindings) -> tuple[dict[str, Any], fr
     try:
         with path.open("rb") as file:
             data = file.read(MAX_RECORD_BYTES + 1)
-        found, tags = decode_leniently(data)
+        parsed, tags = decode_leniently(data)
     except OSError as error:
         findings.skip(str(path), f"cannot be read: {error.strerror}")
     except ValueError as error:
         findings.skip(str(path), str(error))
     else:
-        if isinstance(found, dict):
-            return found, tags
+        if isinstance(parsed, dict):
+            return parsed, tags
         findings.skip(str(path), "not an instance: it must be a JSON object, {…}")
     return None
+
+
+# --- one instance
+
+
+def read_item(fields: Mapping[str, Any], suite: str, name: str, record_tags: frozenset[str]) -> Item[FormulaSpec]:
+    """Return the item of an instance, with the tags of what is odd about it."""
+    tags = set(record_tags)
+    if any(field not in _FIELDS for field in fields):
+        tags.add(EXTRA_FIELDS)
+    prompt, lifted = _clean_field(fields.get("prompt"), tags), _clean_field(fields.get("cnf"), tags)
+    if not prompt.strip():
+        prompt = ""
+        tags.add(NO_PROMPT)
+    if not lifted.strip():
+        tags.add(NO_CNF)
+    spec, k = _spec_and_complexity(fields, suite, tags)
+    if lifted.strip() and lifted != _make_lifted_form(spec.formula):
+        spec = replace(spec, lifted=lifted)
+    return Item(suite, name, _read_level(fields.get("k"), k, tags), prompt, spec, ordered_tags(tags))
+
+
+def _clean_field(value: object, tags: set[str]) -> str:
+    """Return a field as text that can be stored; empty if it is none."""
+    if not isinstance(value, str):
+        return ""
+    text, is_broken = clean_text(value)
+    if is_broken:
+        tags.add(BROKEN_TEXT)
+    return text
+
+
+def _make_lifted_form(formula: Formula) -> str:
+    try:
+        return "" if formula is NO_FORMULA else to_prenex(formula).text
+    except FormulaError:  # it has too many clauses
+        return ""
+
+
+def _spec_and_complexity(fields: Mapping[str, Any], suite: str, tags: set[str]) -> tuple[FormulaSpec, int | None]:
+    """Return the spec and the K of its formula; None in place of K if there is no formula."""
+    dsl, listed = fields.get("dsl"), fields.get("object_classes")
+    text = _clean_field(dsl, tags) if isinstance(dsl, str) else _as_json(dsl)
+    classes = None
+    if isinstance(listed, list) and all(is_text(word) and word.strip() for word in listed):
+        classes = tuple(dict.fromkeys(listed))
+    else:
+        tags.add(CLASSES_MALFORMED)
+    formula, _ = try_parse(text)
+    k = None if formula is None else _find_complexity(formula)
+    if formula is None or k is None:
+        tags.add(UNREADABLE_FORMULA)
+        return FormulaSpec(NO_FORMULA, classes=classes, unreadable=text), None
+    from formalimg.benchmarks.registry import suite as get_suite  # here, because kinds of suites need specs
+
+    tags |= {TAG_OF_PROBLEM[problem.kind] for problem in check(formula, get_suite(suite).vocabulary)}
+    spec = FormulaSpec.of(formula)
+    if classes is None or set(classes) == set(spec.object_classes):
+        return spec, k
+    if not classes:
+        tags.add(CLASSES_MALFORMED)  # to look for nothing cannot be meant
+        return spec, k
+    tags.add(CLASSES_DIFFER)
+    return replace(spec, classes=classes), k
+
+
+def _as_json(value: object) -> str:
+    """Return what is no text as the JSON that it is, so that the item shows what was published; empty if missing."""
+    try:
+        return "" if value is None else json.dumps(value)
+    except RecursionError:
+        return ""
+
+
+def _find_complexity(formula: Formula) -> int | None:
+    try:
+        return complexity(formula)
+    except FormulaError:
+        return None
+
+
+def _read_level(published: object, k: int | None, tags: set[str]) -> int:
+    """Return the published k; where it is none, the K of the formula, or 0 if there is no formula."""
+    if isinstance(published, int) and not isinstance(published, bool) and 0 <= published <= _MAX_LEVEL:
+        level = published
+    else:
+        tags.add(K_MALFORMED)
+        # a text or a number with a point may say it
+        text = str(published).strip().removesuffix(".0") if isinstance(published, str | float) else ""
+        is_number = text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_LEVEL))
+        level = int(text) if is_number else k or 0
+    if k is not None and level != k:
+        tags.add(K_DIFFERS)
+    return level
+
+
+# --- writing
 
 
 def _instance_texts(items: Sequence[Item[FormulaSpec]]) -> dict[str, str]:
@@ -104,19 +228,19 @@ def _instance_texts(items: Sequence[Item[FormulaSpec]]) -> dict[str, str]:
     findings = ItemFindings()
     files: dict[str, str] = {}
     for item in items:
-        where = f"{item.suite} item {item.id}"
+        location = f"{item.suite} item {item.id}"
         name = f"{item.id}.json"
         if not is_number(item.id):
-            findings.add(where, "published ids are numbers: give the item another id")
+            findings.add(location, "published ids are numbers: give the item another id")
         elif name in files:
-            findings.add(where, "there are two items with this id: give one another id")
+            findings.add(location, "there are two items with this id: give one another id")
         else:
             try:
                 files[name] = _instance_text(item)
             except FormulaError as error:
-                findings.add(where, f"the formula, {error.problems[0]}")
+                findings.add(location, f"the formula, {error.problems[0]}")
             except FormalimgError as error:
-                findings.add(where, str(error))
+                findings.add(location, str(error))
     findings.raise_any()
     return files
 

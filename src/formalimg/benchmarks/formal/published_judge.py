@@ -4,23 +4,98 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Self
 
 from formalimg.benchmarks.formal.evaluator import judge_objects
-from formalimg.benchmarks.formal.published_answers import ConstraintAnswer, ObjectsAnswer
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.judges.base import LoadedImage
 from formalimg.judges.chat_judge import NoValidAnswer, total_cost
 from formalimg.judges.clause_judge import normalize_clause
-from formalimg.judges.published_protocol import Followed, PublishedJudge, attach_image
+from formalimg.judges.published_protocol import Followed, PublishedJudge, attach_image, parse_json
 from formalimg.logic.errors import FormulaError
 from formalimg.logic.prenex import PrenexForm, to_prenex
 from formalimg.logic.syntax import atoms
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.models.base import Message
+from formalimg.models.text_answer import TextAnswer, json_or_literal
 from formalimg.types import ChatModel, Item, Part, Setting, Unscored, Verdict
+
+_FENCED_OBJECT = re.compile(r"```(?:json)?\s*(?=\{)")
+_END_OF_OBJECT = re.compile(r"\}(?=\s*```)")
+
+
+class ObjectsAnswer(TextAnswer):
+    """Knolling: what was seen of one class, entry by entry, as it was written.
+
+    Attributes:
+        objects: the entries; anything that JSON can hold.
+    """
+
+    objects: list[Any]
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Read the text inside the first fence, or all of it, as JSON."""
+        for fence in ("```json", "```"):
+            if fence in text:
+                text = text.split(fence)[1].split("```")[0]
+                break
+        answer = parse_json(text.strip())
+        if not isinstance(answer, dict):
+            raise ValueError("it is not a JSON object")
+        objects = answer.get("objects", [])
+        if not isinstance(objects, list | str | dict):
+            raise ValueError(f'"objects" is {type(objects).__name__}, not a list')
+        return cls(objects=list(objects))  # of a text its letters, which are no objects: the image fails
+
+
+class ConstraintAnswer(TextAnswer):
+    """Natural: the verdict, and the clauses that hold.
+
+    Attributes:
+        fields: the object as it was written.
+    """
+
+    json_object = True
+
+    fields: dict[Any, Any]
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        """Read the first fenced object, or what stands from the first to the last brace: JSON, or a Python literal."""
+        value = json_or_literal(_object_in(text))
+        if not isinstance(value, dict) or not value:
+            raise ValueError("it is not an object with a verdict")
+        return cls(fields=value)
+
+    def passed(self, *, as_code: bool) -> bool:
+        """Return the verdict."""
+        value = self.fields.get("satisfies_constraint", False)
+        if not as_code and isinstance(value, str) and value.strip().lower() == "false":
+            return False
+        return bool(value)
+
+    @property
+    def clauses(self) -> list[str]:
+        """The clauses that hold, as they were written; none if that is not a list."""
+        listed = self.fields.get("satisfied_clauses")
+        return [clause for clause in listed if isinstance(clause, str)] if isinstance(listed, list | tuple) else []
+
+
+def _object_in(text: str) -> str:
+    start = _FENCED_OBJECT.search(text)
+    end = _END_OF_OBJECT.search(text, start.end()) if start else None
+    if start and end:
+        return text[start.end() : end.end()]
+    first, last = text.find("{"), text.rfind("}")
+    if first == -1 or last <= first:
+        raise ValueError("there is no JSON object in it")
+    return text[first : last + 1]
+
 
 PROMPTS = Path(__file__).parent / "prompts"
 
@@ -70,9 +145,9 @@ class PublishedSceneJudge(PublishedJudge):
             answers.append({"asked_for": [label], "raw": [reply.raw]})
             objects += reply.value.objects
             served = reply.served
-        found = await asyncio.to_thread(judge_objects, spec.formula, objects)
-        evidence = {**found.evidence, "answers": answers, "served": dict(served)}
-        return replace(found, evidence=evidence, cost=cost)
+        verdict = await asyncio.to_thread(judge_objects, spec.formula, objects)
+        evidence = {**verdict.evidence, "answers": answers, "served": dict(served)}
+        return replace(verdict, evidence=evidence, cost=cost)
 
 
 class PublishedClauseJudge(PublishedJudge):
@@ -114,9 +189,9 @@ class PublishedClauseJudge(PublishedJudge):
             return Unscored(reply.reason, reply.detail, {"answers": list(reply.raw)}, reply.cost)
         passed = reply.value.passed(as_code=self.as_code)
         listed = {normalize_clause(clause): clause for clause in reply.value.clauses}
-        known = {normalize_clause(clause.text) for clause in prenex.clauses}
+        clauses = {normalize_clause(clause.text) for clause in prenex.clauses}
         evidence: dict[str, object] = {"fulfilled": passed, "answers": [reply.raw], "served": dict(reply.served)}
-        if unknown := [clause for short, clause in listed.items() if short not in known]:
+        if unknown := [clause for short, clause in listed.items() if short not in clauses]:
             evidence["unknown_clauses"] = unknown
         return Verdict(passed, _clause_parts(prenex, listed), evidence, reply.cost)
 

@@ -202,8 +202,8 @@ def _read_formula(record: Record, suite: str, k: int, tags: tuple[str, ...]) -> 
     if formula is not None:
         from formalimg.logic.checks import check  # here, because items that ship are known to be correct
 
-        found = check(formula, suite_of(suite).vocabulary)
-        problems = [problem for problem in found if TAG_OF_PROBLEM.get(problem.kind) not in tags]
+        formula_problems = check(formula, suite_of(suite).vocabulary)
+        problems = [problem for problem in formula_problems if TAG_OF_PROBLEM.get(problem.kind) not in tags]
     for problem in problems:
         record.wrong(f"dsl, {problem}")
     if formula is None or problems or not _has_complexity(record, formula, None if K_DIFFERS in tags else k):
@@ -235,11 +235,11 @@ def _read_witness(record: Record, name: str, formula: Formula, style: str | None
 
 def _has_complexity(record: Record, formula: Formula, k: int | None) -> bool:
     try:
-        found = complexity(formula)
+        actual = complexity(formula)
     except FormulaError as error:
         record.wrong(f"dsl, {error.problems[0]}")
         return False
-    if k is not None and found != k:
-        record.wrong(f"the level is {k}, but dsl has K = {found}: fix one of them")
+    if k is not None and actual != k:
+        record.wrong(f"the level is {k}, but dsl has K = {actual}: fix one of them")
         return False
     return True

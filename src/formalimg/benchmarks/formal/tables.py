@@ -31,7 +31,7 @@ def changes_by_layout(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted
     """Return the numbers of each run with a layout minus those of the same model's run with the words alone."""
     pairs = [(run, plain) for run in runs if (plain := _plain_run(run, runs)) is not None]
     levels = sorted({level for run, plain in pairs for level in run.summary.levels.keys() & plain.summary.levels})
-    rows = [TableRow((run.name, *_changes(run, plain, levels, how)), run.name) for run, plain in pairs]
+    rows = [TableRow((run.name, *_change_cells(run, plain, levels, how)), run.name) for run, plain in pairs]
     conditions = dict.fromkeys(run.record.manifest.condition for run, _ in pairs)
     published = [
         row
@@ -39,7 +39,7 @@ def changes_by_layout(suite: Benchmark, runs: Sequence[SeenRun], how: HowCounted
         for row in (_reference_rows(suite.name, condition=condition) if how.references else ())
         if row.condition
     ]
-    rows += _published_changes(suite.name, published, levels)
+    rows += _list_published_changes(suite.name, published, levels)
     sources = "; ".join(dict.fromkeys(row.source for row in published))
     return Table(
         "changes by layout",
@@ -74,10 +74,10 @@ def prompt_length_control(suite: Benchmark, runs: Sequence[SeenRun], how: HowCou
         chosen = {
             item.id
             for item in run.record.items.values()
-            if item.level in _SHORT_LEVELS and _objects(item.formula) >= _MANY_OBJECTS
+            if item.level in _SHORT_LEVELS and _count_objects(item.formula) >= _MANY_OBJECTS
         }
         if chosen:
-            observed = [seen for seen in _observations(run) if seen.item in chosen]
+            observed = [observation for observation in _list_observations(run) if observation.item in chosen]
             of_short = summarize(observed, bands={}, epsilon=None, missing=how.missing, confidence=how.confidence)
             longest = _at_longest(run, runs)
             rows.append(TableRow((run.name, Number.of(of_short.overall), Number.of(longest)), run.name))
@@ -110,8 +110,8 @@ def _at_longest(run: SeenRun, runs: Sequence[SeenRun]) -> Rate | None:
     manifest = run.record.manifest
 
     def is_alike(other: SeenRun) -> bool:
-        one = other.record.manifest
-        return (one.model, one.judge, one.task, one.condition, one.style) == (
+        candidate = other.record.manifest
+        return (candidate.model, candidate.judge, candidate.task, candidate.condition, candidate.style) == (
             manifest.model,
             manifest.judge,
             manifest.task,
@@ -119,8 +119,8 @@ def _at_longest(run: SeenRun, runs: Sequence[SeenRun]) -> Rate | None:
             manifest.style,
         )
 
-    found = (one.summary.levels.get(_LONGEST) for one in (run, *filter(is_alike, runs)))
-    return next((rate for rate in found if rate is not None), None)
+    rates = (candidate.summary.levels.get(_LONGEST) for candidate in (run, *filter(is_alike, runs)))
+    return next((rate for rate in rates if rate is not None), None)
 
 
 def _plain_run(run: SeenRun, runs: Sequence[SeenRun]) -> SeenRun | None:
@@ -128,56 +128,66 @@ def _plain_run(run: SeenRun, runs: Sequence[SeenRun]) -> SeenRun | None:
     manifest = run.record.manifest
     if not manifest.condition or manifest.task != "image":
         return None
-    found = [
+    plain_runs = [
         other
         for other in runs
-        if (one := other.record.manifest).model == manifest.model and one.task == "image" and not one.condition
+        if (candidate := other.record.manifest).model == manifest.model
+        and candidate.task == "image"
+        and not candidate.condition
     ]
-    return min(found, key=lambda other: other.record.manifest.judge != manifest.judge, default=None)
+    return min(plain_runs, key=lambda other: other.record.manifest.judge != manifest.judge, default=None)
 
 
-def _changes(run: SeenRun, plain: SeenRun, levels: Sequence[int], how: HowCounted) -> Iterator[Cell]:
-    here, there = run.summary, plain.summary
+def _change_cells(run: SeenRun, plain: SeenRun, levels: Sequence[int], how: HowCounted) -> Iterator[Cell]:
+    changed, base = run.summary, plain.summary
     for level in levels:
-        yield _minus(*(_level_value(summary, level) for summary in (here, there)))
-    yield _minus(*(summary.bands[_OVERALL].value for summary in (here, there)))
-    yield _minus(*(held.value if (held := summary.generalizability) else None for summary in (here, there)))
+        yield _subtract_numbers(*(_level_value(summary, level) for summary in (changed, base)))
+    yield _subtract_numbers(*(summary.bands[_OVERALL].value for summary in (changed, base)))
+    yield _subtract_numbers(
+        *(
+            generalizability.value if (generalizability := summary.generalizability) else None
+            for summary in (changed, base)
+        )
+    )
     from formalimg.stats.comparison import compare_paired  # here, because few runs are of one model
 
-    paired = compare_paired(_observations(run), _observations(plain), confidence=how.confidence)
+    paired = compare_paired(_list_observations(run), _list_observations(plain), confidence=how.confidence)
     yield Number(paired.estimate, paired.interval)
 
 
-def _published_changes(suite: str, rows: Sequence[ReferenceRow], levels: Sequence[int]) -> Iterator[TableRow]:
+def _list_published_changes(suite: str, rows: Sequence[ReferenceRow], levels: Sequence[int]) -> Iterator[TableRow]:
     """Yield the published rows minus those of the same model with the words alone."""
     plain = {row.model: row for row in (_reference_rows(suite) if rows else ()) if not row.judge}
     for row in rows:
         if row.model in plain:
             words = plain[row.model]
-            cells: list[Cell] = [_minus(row.rates.get(level), words.rates.get(level)) for level in levels]
-            cells += [_minus(row.printed.get(_OVERALL), words.printed.get(_OVERALL)), _minus(row.held, words.held)]
+            cells: list[Cell] = [_subtract_numbers(row.rates.get(level), words.rates.get(level)) for level in levels]
+            cells += [
+                _subtract_numbers(row.printed.get(_OVERALL), words.printed.get(_OVERALL)),
+                _subtract_numbers(row.held, words.held),
+            ]
             name = name_with_task(row.model, row.task, row.condition)
             yield TableRow((name, *cells, None), name, row.model, row.judge, row.source)
 
 
-def _reference_rows(suite: str, what: Published = "rate", condition: str = "") -> Sequence[ReferenceRow]:
+def _reference_rows(suite: str, quantity: Published = "rate", condition: str = "") -> Sequence[ReferenceRow]:
     from formalimg.reports.reference import reference_rows  # here, because most reports are without published rows
 
-    return reference_rows(suite, what, condition=condition)
+    return reference_rows(suite, quantity, condition=condition)
 
 
-def _minus(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+def _subtract_numbers(value: float | None, subtracted: float | None) -> float | None:
+    return None if value is None or subtracted is None else value - subtracted
 
 
 def _level_value(summary: Summary, level: int) -> float | None:
     return summary.levels[level].value if level in summary.levels else None
 
 
-def _observations(run: SeenRun) -> list[Observation]:
+def _list_observations(run: SeenRun) -> list[Observation]:
     return [Observation(image.item, image.level, image.passed) for image in run.images]
 
 
-def _objects(formula: str) -> int:
+def _count_objects(formula: str) -> int:
     """Return the number of objects that a formula speaks of: its variables."""
     return sum(formula.count(f"({quantifier} ") for quantifier in ("exists", "forall", *COUNT_BOUNDS))

@@ -1,22 +1,32 @@
-"""Options and sources for authoring CF-World."""
+"""Authoring of CF-World: the task that a user chooses, and the laws, groups and prompts that it is written from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import csv
+import io
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
-from formalimg.benchmarks.authoring.writing_plan import AuthoringExtent, WritingChoices
-from formalimg.benchmarks.cfworld.spec import CounterfactualSpec
+from formalimg.benchmarks.authoring.task import Authoring, AuthoringTask
+from formalimg.benchmarks.authoring.writing_plan import AuthoringExtent, AuthoringPlan, WritingChoices
+from formalimg.benchmarks.cfworld.spec import (
+    CF_WORLD,
+    CF_WORLD_ATTRIBUTES,
+    CF_WORLD_DENOMINALISED,
+    CF_WORLD_RULES,
+    CounterfactualSpec,
+)
+from formalimg.benchmarks.record import ItemsError
 from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
-GROUPS, DENOMINALISED, PAIRS = "cf-world", "cf-world-denominalised", "cf-world-attributes"
-"""The suites that can be written, each a task of its own."""
-
-RULES = "cf-world-rules"
-"""The suite of which only questions are written."""
+if TYPE_CHECKING:
+    from formalimg.benchmarks.authoring.reviewing import Reviewing
 
 ScoreQuestions: TypeAlias = Literal["template", "model"]
 """Where questions come from: a template for each dimension, or the chat model, as in the paper."""
@@ -26,7 +36,7 @@ _PAIRS = 100  # as in the paper
 
 
 class Law(NamedTuple):
-    """A law to write groups about; the model chooses its field where none is given."""
+    """A law to write groups about; the model chooses its field where there is none."""
 
     law: str
     discipline: str = ""
@@ -42,8 +52,8 @@ class NamedOutcome(NamedTuple):
     @property
     def outcome(self) -> str | None:
         """What the explicit prompt adds; None if it does not begin with the implicit one, letter by letter."""
-        kept = f"{self.implicit} "
-        return self.explicit.prompt.removeprefix(kept) if self.explicit.prompt.startswith(kept) else None
+        start = f"{self.implicit} "
+        return self.explicit.prompt.removeprefix(start) if self.explicit.prompt.startswith(start) else None
 
 
 class QuestionSet(NamedTuple):
@@ -58,7 +68,7 @@ class QuestionSet(NamedTuple):
 class CounterfactualChoices(WritingChoices):
     """Sources of CF-World items."""
 
-    suites: ClassVar[str] = GROUPS
+    suites: ClassVar[str] = CF_WORLD
 
     laws: tuple[Law, ...] = ()  # for groups: the laws; none for those of the groups that ship
     per_law: int = 1  # for groups: how many of each law
@@ -77,8 +87,13 @@ class CounterfactualChoices(WritingChoices):
     @property
     def made(self) -> tuple[str, ...]:
         """Return the options that differ from their defaults."""
-        usual = {"--laws": not self.laws, "--per-law": self.per_law == 1, "--questions": self.questions == "template"}
-        return tuple(name for name, kept in {**usual, "--items": not self.named_outcomes}.items() if not kept)
+        options = {
+            "--laws": bool(self.laws),
+            "--per-law": self.per_law != 1,
+            "--questions": self.questions != "template",
+            "--items": bool(self.named_outcomes),
+        }
+        return tuple(name for name, is_made in options.items() if is_made)
 
 
 @cache
@@ -99,17 +114,17 @@ def shipped_outcomes() -> tuple[NamedOutcome, ...]:
 
 def named_outcomes(items: Iterable[Item[CounterfactualSpec]]) -> tuple[NamedOutcome, ...]:
     """Return the groups of CF-World items whose outcomes can be described."""
-    levels: dict[str, dict[int, Item[CounterfactualSpec]]] = {}
+    groups: dict[str, dict[int, Item[CounterfactualSpec]]] = {}
     for item in items:
-        known = levels.setdefault(item.spec.group, {})
-        if item.level in known:
+        levels = groups.setdefault(item.spec.group, {})
+        if item.level in levels:
             raise FormalimgError(f"group {item.spec.group} has two items of level {item.level}: leave one out")
-        known[item.level] = item
-    for name, known in levels.items():
+        levels[item.level] = item
+    for name, levels in groups.items():
         for level in (2, 3):
-            if level not in known:
+            if level not in levels:
                 raise FormalimgError(f"group {name} has no item of level {level}: give whole groups")
-    return tuple(NamedOutcome(known[2], known[3].prompt) for known in levels.values())
+    return tuple(NamedOutcome(levels[2], levels[3].prompt) for levels in groups.values())
 
 
 def question_sets(items: Iterable[Item[CounterfactualSpec]]) -> tuple[QuestionSet, ...]:
@@ -118,68 +133,205 @@ def question_sets(items: Iterable[Item[CounterfactualSpec]]) -> tuple[QuestionSe
     As in the published data, the factual prompt of a group has its own, and the other two share theirs; so the
     assessment point of one of the two is enough. Each prompt of the rule probe has its own.
     """
-    alike: dict[tuple[str, bool], list[Item[CounterfactualSpec]]] = {}
+    sharing: dict[tuple[str, bool], list[Item[CounterfactualSpec]]] = {}
     for item in items:
-        sharing_name = item.id if item.suite == RULES else item.spec.group
-        alike.setdefault((sharing_name, item.level == 1), []).append(item)
-    found = []
-    for sharing in alike.values():
-        with_point = [item for item in sharing if item.spec.assessment.strip()]
-        if with_point:
-            asked = min(with_point, key=lambda item: item.level)
-            found.append(QuestionSet(asked, tuple(item.id for item in sharing)))
-    return tuple(found)
+        name = item.id if item.suite == CF_WORLD_RULES else item.spec.group
+        sharing.setdefault((name, item.level == 1), []).append(item)
+    return tuple(
+        QuestionSet(min(with_point, key=lambda item: item.level), tuple(item.id for item in alike))
+        for alike in sharing.values()
+        if (with_point := [item for item in alike if item.spec.assessment.strip()])
+    )
 
 
-def default_extent(
-    suite: str, choices: CounterfactualChoices, levels: tuple[int, ...], per_level: int
-) -> AuthoringExtent:
-    """Return the extent of an authoring run, with defaults for what is not given."""
-    fitting = {
-        GROUPS: ("--laws", "--per-law", "--questions"),
-        DENOMINALISED: ("--items",),
-        PAIRS: (),
-    }
-    if choices.prompts:
-        return _extent_of_questions(suite, choices, levels, per_level)
-    if suite == RULES:
-        raise FormalimgError(
-            f"items of {RULES} cannot be written, only their questions: add --task questions --items PATH"
+# --- laws from a user's file
+
+_FIELDS = Law._fields
+_FIELD_NAME = re.compile(r"[a-z][a-z -]{0,39}")
+
+
+def read_laws(path: Path) -> tuple[Law, ...]:
+    """Read laws from a file.
+
+    A text file has one law per line, `law | discipline | branch`, with the last two as you like; empty lines and those
+    that begin with # are skipped. A `.csv` file has these names in its first line, a `.toml` file has a list of
+    `[[law]]` tables with them.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise FormalimgError(f"cannot read the laws in {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise FormalimgError(f"cannot read the laws in {path}: save it in UTF-8") from error
+    read_entries = {".toml": _read_toml, ".csv": _read_csv}.get(path.suffix.lower(), _read_lines)
+    laws: dict[str, Law] = {}
+    problems: list[str] = []
+    for location, entry in read_entries(text, path):
+        law = Law(*(" ".join(str(entry.get(name) or "").split()) for name in _FIELDS))
+        problem = "this law stands there twice" if law.law.lower() in laws else _find_problem(law, entry)
+        if problem:
+            problems.append(f"{path}, {location}: {problem}")
+        laws[law.law.lower()] = law
+    if problems:
+        raise ItemsError(problems[:20])
+    if not laws:
+        raise FormalimgError(f"{path} holds no laws: write one per line, as in: Ice floats on water. | physics")
+    return tuple(laws.values())
+
+
+def _read_lines(text: str, path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and not line.lstrip().startswith("#"):
+            parts = [part.strip() for part in line.split("|")]
+            names = (*_FIELDS, *(f"part {number}" for number in range(4, len(parts) + 1)))
+            yield f"line {number}", dict(zip(names, parts, strict=False))
+
+
+def _read_csv(text: str, path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+    rows = csv.DictReader(io.StringIO(text))
+    if "law" not in (rows.fieldnames or ()):
+        raise FormalimgError(f"{path}, line 1: the columns are law, discipline, branch; law is missing")
+    for row in rows:
+        yield f"line {rows.line_num}", {name or "one more column": value for name, value in row.items()}
+
+
+def _read_toml(text: str, path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
+    try:
+        tables = tomllib.loads(text).get("law")
+    except tomllib.TOMLDecodeError as error:
+        raise FormalimgError(f"{path} is no TOML: {error}") from error
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise FormalimgError(f'{path}: laws are tables, as in [[law]] law = "Ice floats on water."')
+    yield from ((f"law {number}", table) for number, table in enumerate(tables, 1))
+
+
+def _find_problem(law: Law, entry: Mapping[str, object]) -> str | None:
+    from formalimg.benchmarks.cfworld.group_checks import find_unsafe_word  # here: most plans read no laws
+
+    unknown = [name for name in entry if name not in _FIELDS]
+    if unknown:
+        return f"unknown {unknown[0]}: a law has {', '.join(_FIELDS)}"
+    if any(not isinstance(value, str | None) for value in entry.values()):
+        return "law, discipline and branch must be texts"
+    if not law.law or not law.law[0].isupper() or law.law[-1] not in ".!?" or not law.law.isprintable():
+        return "a law is a sentence: begin it with a capital, and end it with a full stop"
+    if any(word and not _FIELD_NAME.fullmatch(word) for word in (law.discipline, law.branch)):
+        return "discipline and branch are small letters, as in physics and optics"
+    if law.branch and not law.discipline:
+        return "a branch needs its discipline"
+    unsafe = find_unsafe_word(law.law)
+    return f"the law says {unsafe!r}" if unsafe else None
+
+
+# --- tasks
+
+_SUITES = {"groups": CF_WORLD, "denominalise": CF_WORLD_DENOMINALISED, "pairs": CF_WORLD_ATTRIBUTES}
+"""The suite that each task gives items of; questions are for the suite that is named."""
+
+_UNITS = {CF_WORLD: "groups", CF_WORLD_DENOMINALISED: "outcomes", CF_WORLD_ATTRIBUTES: "pairs"}
+"""What the slots of each suite are for."""
+
+_OPTIONS = {
+    CF_WORLD: ("--laws", "--per-law", "--questions"),
+    CF_WORLD_DENOMINALISED: ("--items",),
+    CF_WORLD_ATTRIBUTES: (),
+}
+"""The options of each suite that can be written."""
+
+
+class CfWorldWriting(Authoring):
+    """How CF-World is written: groups from laws, questions, outcomes without names, or rare pairs."""
+
+    options = frozenset(("--task", "--laws", "--per-law", "--questions", "--items"))
+    choices = CounterfactualChoices()
+    level_of_groups = 2
+
+    def choose(self, name: str, options: Mapping[str, Any]) -> tuple[str, WritingChoices]:
+        """Return the suite of the task that was chosen, and the laws, items or prompts that it is written from."""
+        from formalimg.benchmarks.loader import load
+
+        task, laws, items = options.get("--task"), options.get("--laws"), options.get("--items")
+        for_questions = task == "questions"
+        if task is not None and name not in (CF_WORLD, CF_WORLD_RULES):
+            raise FormalimgError(f"--task: for {CF_WORLD} only, not for {name}")
+        if task is not None and name == CF_WORLD_RULES and not for_questions:
+            raise FormalimgError(f"--task {task}: only questions are written for {CF_WORLD_RULES}")
+        if for_questions and items is None:
+            raise FormalimgError("questions are written for prompts that exist: name their items with --items")
+        return _SUITES.get(task or "", name), CounterfactualChoices(
+            () if laws is None else read_laws(laws),
+            options.get("--per-law", 1),
+            options.get("--questions", "template"),
+            () if items is None or for_questions else named_outcomes(load(CF_WORLD, items)),
+            tuple(load(name, items)) if for_questions else (),
         )
-    if suite not in fitting:
-        raise FormalimgError(f"items of {suite} cannot be written: choose {', '.join(fitting)}")
-    wrong = [option for option in choices.made if option not in fitting[suite]]
+
+    def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
+        """Return the size that follows from the laws, items or prompts."""
+        usual = _extent_of_questions(name, choices) if choices.prompts else _extent_of_items(name, choices, per_level)
+        if levels not in ((), usual.levels):
+            raise FormalimgError(f"{name} is always written with all its levels: leave --levels out")
+        if per_level not in (0, usual.per_level):
+            advice = "say --per-law" if name == CF_WORLD and not choices.prompts else "choose the items"
+            raise FormalimgError(f"how many items {name} gets follows from what it is written from: {advice}")
+        return usual
+
+    def task(self, plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
+        """Return the task of a plan; each loads what it needs."""
+        if plan.choices.prompts:
+            from formalimg.benchmarks.cfworld.authoring.question_task import QuestionAuthoring
+
+            return QuestionAuthoring(plan, prompts)
+        if plan.suite == CF_WORLD:
+            from formalimg.benchmarks.cfworld.authoring.group_task import GroupAuthoring
+
+            return GroupAuthoring(plan, prompts)
+        if plan.suite == CF_WORLD_ATTRIBUTES:
+            from formalimg.benchmarks.cfworld.authoring.pair_task import PairAuthoring
+
+            return PairAuthoring(plan, prompts)
+        from formalimg.benchmarks.cfworld.authoring.description_task import DescriptionAuthoring
+
+        return DescriptionAuthoring(plan, prompts)
+
+    def is_checked(self, plan: AuthoringPlan) -> bool:
+        """Return whether a model checks what was written: questions are checked without one."""
+        return not plan.choices.prompts
+
+    def unit(self, plan: AuthoringPlan) -> str:
+        """Return what slots are for."""
+        return "prompts" if plan.choices.prompts else _UNITS[plan.suite]
+
+    def reviewing(self) -> Reviewing:
+        """Return how people review groups."""
+        from formalimg.benchmarks.cfworld.authoring.review_desk import GroupReviewing
+
+        return GroupReviewing()
+
+
+def _extent_of_items(suite: str, choices: CounterfactualChoices, per_level: int) -> AuthoringExtent:
+    if suite == CF_WORLD_RULES:
+        raise FormalimgError(
+            f"items of {CF_WORLD_RULES} cannot be written, only their questions: add --task questions --items PATH"
+        )
+    if suite not in _OPTIONS:
+        raise FormalimgError(f"items of {suite} cannot be written: choose {', '.join(_OPTIONS)}")
+    wrong = [option for option in choices.made if option not in _OPTIONS[suite]]
     if wrong:
         raise FormalimgError(f"{', '.join(wrong)}: not for {suite}")
-    match suite:
-        case "cf-world":
-            usual = AuthoringExtent((1, 2, 3), len(choices.laws or shipped_laws()) * choices.per_law, _ATTEMPTS)
-        case "cf-world-denominalised":
-            usual = AuthoringExtent((2,), len(choices.named_outcomes or shipped_outcomes()), _ATTEMPTS)
-        case _:
-            usual = AuthoringExtent((1, 2), per_level or _PAIRS, _ATTEMPTS)
-    return _checked_extent(suite, usual, levels, per_level, "say --per-law" if suite == GROUPS else "choose the items")
+    if suite == CF_WORLD:
+        return AuthoringExtent((1, 2, 3), len(choices.laws or shipped_laws()) * choices.per_law, _ATTEMPTS)
+    if suite == CF_WORLD_DENOMINALISED:
+        return AuthoringExtent((2,), len(choices.named_outcomes or shipped_outcomes()), _ATTEMPTS)
+    return AuthoringExtent((1, 2), per_level or _PAIRS, _ATTEMPTS)
 
 
-def _extent_of_questions(
-    suite: str, choices: CounterfactualChoices, levels: tuple[int, ...], per_level: int
-) -> AuthoringExtent:
-    if suite not in (GROUPS, RULES):
-        raise FormalimgError(f"questions are written for prompts of {GROUPS} or {RULES}, not of {suite}")
+def _extent_of_questions(suite: str, choices: CounterfactualChoices) -> AuthoringExtent:
+    if suite not in (CF_WORLD, CF_WORLD_RULES):
+        raise FormalimgError(f"questions are written for prompts of {CF_WORLD} or {CF_WORLD_RULES}, not of {suite}")
     if choices.made:
         raise FormalimgError(f"{', '.join(choices.made)}: not for questions of prompts that exist")
     sets = question_sets(choices.prompts)
     if not sets:
         raise FormalimgError("none of these prompts has an assessment point, which questions are about: give it")
-    usual = AuthoringExtent((1, 2, 3) if suite == GROUPS else (1, 2), len(sets), _ATTEMPTS)
-    return _checked_extent(suite, usual, levels, per_level, "choose the items")
-
-
-def _checked_extent(
-    suite: str, usual: AuthoringExtent, levels: tuple[int, ...], per_level: int, advice: str
-) -> AuthoringExtent:
-    if levels not in ((), usual.levels):
-        raise FormalimgError(f"{suite} is always written with all its levels: leave --levels out")
-    if per_level not in (0, usual.per_level):
-        raise FormalimgError(f"how many items {suite} gets follows from what it is written from: {advice}")
-    return usual
+    return AuthoringExtent((1, 2, 3) if suite == CF_WORLD else (1, 2), len(sets), _ATTEMPTS)

@@ -1,53 +1,127 @@
-"""Authoring task: CF-World groups from laws, with their checks."""
+"""Authoring task: CF-World groups from laws, with their checks and their files."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
+from formalimg._util.io import atomic_write_text
+from formalimg._util.strict_json import loads_strict
 from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.acceptance import AcceptedItems, AuthoringState, Similarity
 from formalimg.benchmarks.authoring.conversation import Conversation
-from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Reason, Rejection
+from formalimg.benchmarks.authoring.outcomes import AttemptOutcome, Rejection, accept, refuse
 from formalimg.benchmarks.authoring.task import AuthoringTask
 from formalimg.benchmarks.authoring.writing_plan import AuthoringPlan, Slot
-from formalimg.benchmarks.cfworld.authoring.answers import CriteriaAnswer, GroupAnswer, QuestionAnswer
 from formalimg.benchmarks.cfworld.authoring.choices import CounterfactualChoices, Law, shipped_laws
-from formalimg.benchmarks.cfworld.authoring.groups import (
-    Questions,
-    WrittenGroup,
-    decode_questions,
-    encode_questions,
-    write_group_files,
-)
-from formalimg.benchmarks.cfworld.authoring.laws import hints
-from formalimg.benchmarks.cfworld.authoring.question_requests import ask_for_questions
+from formalimg.benchmarks.cfworld.authoring.question_task import write_questions
 from formalimg.benchmarks.cfworld.authoring.templates import (
     CounterfactualTemplates,
+    CriteriaAnswer,
+    GroupAnswer,
     clean_fields,
-    one_line,
-    shared_stems,
-    stem_overlap,
+    draw_hints,
+    first_objection,
+    word_stems,
 )
 from formalimg.benchmarks.cfworld.group_checks import check_group, check_groups
-from formalimg.benchmarks.cfworld.questions import template_score_questions
-from formalimg.benchmarks.cfworld.spec import CounterfactualGroup, CounterfactualSpec, Dimension, WeightedQuestion
+from formalimg.benchmarks.cfworld.items import denominalised_items, items_of_groups
+from formalimg.benchmarks.cfworld.spec import CounterfactualGroup, CounterfactualSpec, WeightedQuestion
+from formalimg.benchmarks.items_file import write_items
+from formalimg.benchmarks.record import ItemsError
+from formalimg.errors import FormalimgError
 from formalimg.types import Item
 
+GROUPS_FILE = "groups.jsonl"
+
+Questions = Mapping[int, tuple[WeightedQuestion, ...]]
+
+
+@dataclass(frozen=True)
+class WrittenGroup:
+    """A group with the questions a model wrote for it."""
+
+    group: CounterfactualGroup
+    # for level 1, and for 2 and 3 together under 2; none where they come from templates
+    questions: Questions = field(default_factory=dict)
+
+    def items(self, version: str = "") -> list[Item[CounterfactualSpec]]:
+        """Return the three items of the group."""
+        return [self._with_questions(item) for item in items_of_groups([self.group], version)]
+
+    def denominalised(self, version: str = "") -> list[Item[CounterfactualSpec]]:
+        """Return the explicit item without the names of its outcome."""
+        return [self._with_questions(item) for item in denominalised_items([self.group], version)]
+
+    def _with_questions(self, item: Item[CounterfactualSpec]) -> Item[CounterfactualSpec]:
+        if not self.questions:
+            return item
+        return replace(item, spec=replace(item.spec, questions=self.questions[min(item.level, 2)]))
+
+
+def encode_questions(questions: Questions) -> dict[str, list[dict[str, Any]]]:
+    """Encode questions as plain data."""
+    return {str(level): [asdict(question) for question in listed] for level, listed in sorted(questions.items())}
+
+
+def write_groups(groups: Iterable[CounterfactualGroup], folder: Path) -> Path:
+    """Write groups to `<folder>/groups.jsonl`, one per line; the file is replaced all at once."""
+    text = "".join(json.dumps(asdict(group), ensure_ascii=False) + "\n" for group in groups)
+    return atomic_write_text(folder / GROUPS_FILE, text)
+
+
+def read_groups(path: Path) -> list[CounterfactualGroup]:
+    """Read groups from a JSONL file."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+    groups: list[CounterfactualGroup] = []
+    problems: list[str] = []
+    for number, line in enumerate(lines, 1):
+        try:
+            groups.append(CounterfactualGroup.from_fields(parse_line(line)))
+        except FormalimgError as error:
+            problems.append(f"{path}, line {number}: {error}")
+    if problems:
+        raise ItemsError(problems[:20])
+    return groups
+
+
+def parse_line(line: bytes) -> dict[str, Any]:
+    """Parse a line of JSON."""
+    try:
+        fields = loads_strict(line)
+        json.dumps(fields, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        raise FormalimgError(f"not JSON ({truncate(str(error), 80, 20)}): each line is an object, {{…}}") from error
+    if not isinstance(fields, dict):
+        raise FormalimgError("not an object: each line is {…}")
+    return fields
+
+
+def write_group_files(groups: Sequence[WrittenGroup], folder: Path, version: str) -> None:
+    """Write `groups.jsonl`, and the explicit items without names to a folder of their own: they are another suite."""
+    write_groups([written.group for written in groups], folder)
+    write_items([item for written in groups for item in written.denominalised(version)], folder / "denominalised")
+
+
+# --- the task
+
 _TEXTS = ("changed", "factual", "implicit", "outcome", "described", "shows_factual", "shows")
-_WORTH_A_LOOK = 0.3
+_NEAR = 0.8
+_COMPARABLE = 0.3
 """Groups with less in common than this are not compared word by word: what is nearly the same has far more."""
 
 
 def parse_group(answer: GroupAnswer, law: Law, name: str) -> CounterfactualGroup | Rejection:
     """Return the group of an answer, if its texts pass all checks."""
-    texts = clean_fields({field: getattr(answer, field) for field in _TEXTS})
+    texts = clean_fields({text: getattr(answer, text) for text in _TEXTS})
     if isinstance(texts, Rejection):
         return texts
     discipline = law.discipline or answer.discipline
@@ -56,81 +130,26 @@ def parse_group(answer: GroupAnswer, law: Law, name: str) -> CounterfactualGroup
     problems = sorted(check_group(group), key=lambda problem: problem.reason != "unsafe")
     if problems:
         return Rejection(problems[0].reason, truncate("; ".join(problem.detail for problem in problems), 250, 50))
-    if _plain(group.changed) == _plain(group.law):
+    if _plain_words(group.changed) == _plain_words(group.law):
         return Rejection("law not changed", truncate(group.changed, 250, 50))
     return group
 
 
-def are_near_duplicates(one: CounterfactualGroup, other: CounterfactualGroup) -> bool:
-    """Would `check_groups` call one of them a duplicate of the other, whatever their ids?"""
-    if min(stem_overlap(one.implicit, other.implicit), stem_overlap(one.outcome, other.outcome)) < _WORTH_A_LOOK:
-        return False
-    return any(problem.reason == "duplicate" for problem in check_groups([one, other]))
-
-
-def group_objection(answer: CriteriaAnswer) -> Rejection | None:
-    """Return why the checker rejects a group; None if it accepts it."""
-    found: tuple[tuple[bool, Reason], ...] = (
-        (answer.safe, "check: unsafe"),
-        (answer.valid, "check: invalid"),
-        (answer.unambiguous, "check: ambiguous"),
-        (answer.deductive, "check: not deductive"),
-    )
-    return next((Rejection(reason, one_line(answer.why)) for fine, reason in found if not fine), None)
-
-
-def _plain(sentence: str) -> list[str]:
+def _plain_words(sentence: str) -> list[str]:
     return "".join(letter if letter.isalnum() else " " for letter in sentence.lower()).split()
 
 
-ORDER: tuple[Dimension, ...] = ("integrity", "logic", "assessment")
-"""The order of questions, as in the published data."""
-
-WrittenDimension: TypeAlias = Literal["integrity", "logic", "assessment"]
-_MOST: Mapping[WrittenDimension, int] = {"integrity": 1, "logic": 3, "assessment": 1}
-_LONGEST = 600
-_ON_THE_POINT = 0.5
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
+def are_near_duplicates(group: CounterfactualGroup, other: CounterfactualGroup) -> bool:
+    """Return whether `check_groups` would call one of them a duplicate of the other, whatever their ids."""
+    if any(_stem_overlap(getattr(group, text), getattr(other, text)) < _COMPARABLE for text in ("implicit", "outcome")):
+        return False
+    return any(problem.reason == "duplicate" for problem in check_groups([group, other]))
 
 
-def parse_questions(
-    given: Sequence[QuestionAnswer], shows: str, most: Mapping[WrittenDimension, int] | None = None
-) -> tuple[WeightedQuestion, ...] | Rejection:
-    """The questions in order, with our weights, if their number is right and each makes sense."""
-    counts = Counter(question.dimension for question in given)
-    for dimension, limit in (most or _MOST).items():
-        if not 1 <= counts[dimension] <= limit:
-            wanted = "1" if limit == 1 else f"1 to {limit}"
-            return Rejection("wrong number of questions", f"{counts[dimension]} of {dimension} instead of {wanted}")
-    weights = {question.dimension: question.weight for question in template_score_questions(shows, law=shows)}
-    found: list[WeightedQuestion] = []
-    for entry in sorted(given, key=lambda entry: ORDER.index(entry.dimension)):
-        texts = clean_fields({"question": entry.question, "criteria": entry.criteria})
-        if isinstance(texts, Rejection):
-            return texts
-        found.append(WeightedQuestion(entry.dimension, **texts, weight=weights[entry.dimension]))
-    return next(filter(None, (_objection(question, shows) for question in found)), None) or _all_different(found)
-
-
-def _objection(question: WeightedQuestion, shows: str) -> Rejection | None:
-    shown = truncate(question.question, 200, 50)
-    if not question.question.endswith("?") or len(question.question) > _LONGEST:
-        return Rejection("no question", shown)
-    numbers = {float(number) for number in _NUMBER.findall(question.criteria)}
-    if not {0.0, 1.0} <= numbers or max(numbers) > 1:
-        return Rejection("no criteria", truncate(question.criteria, 200, 50))
-    if question.dimension == "assessment" and shared_stems(shows, question.question) < _ON_THE_POINT:
-        return Rejection("question beside the point", shown)
-    return None
-
-
-def _all_different(questions: Sequence[WeightedQuestion]) -> tuple[WeightedQuestion, ...] | Rejection:
-    texts = [question.question.lower() for question in questions]
-    repeated = next((text for text in texts if texts.count(text) > 1), None)
-    return tuple(questions) if repeated is None else Rejection("no question", f"asked twice: {repeated[:200]}")
-
-
-_NEAR = 0.8
+def _stem_overlap(text: str, other: str) -> float:
+    """Return the share of all stems of two texts that both have."""
+    union = word_stems(text) | word_stems(other)
+    return len(word_stems(text) & word_stems(other)) / len(union) if union else 1.0
 
 
 class GroupAuthoring(AuthoringTask):
@@ -146,7 +165,13 @@ class GroupAuthoring(AuthoringTask):
     @property
     def likeness(self) -> Similarity:
         """Groups are the same if `check_groups` says so."""
-        return Similarity(lambda group: None, are_near_duplicates, "duplicate", _NEAR, _group_in)
+        return Similarity(
+            lambda group: None,
+            are_near_duplicates,
+            "duplicate",
+            _NEAR,
+            lambda item, notes: CounterfactualGroup.from_fields(notes["group"]),
+        )
 
     @property
     def shapes(self) -> Mapping[str, object]:
@@ -159,18 +184,54 @@ class GroupAuthoring(AuthoringTask):
             "prompts": self._texts.versions,
         }
 
-    async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems) -> AttemptOutcome:
-        """Run one attempt."""
-        notes: dict[str, Any] = {}
-        result = await self._written(slot, number, talk, shelf, notes)
-        return AttemptOutcome(slot.id, number, result, talk.expense, notes)
+    async def write(
+        self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems, notes: dict[str, Any]
+    ) -> Item[CounterfactualSpec]:
+        """Return the explicit item of a group."""
+        law_number, index = divmod(slot.id, self._choices.per_law)
+        law = self._laws[law_number]
+        hint = draw_hints(("places", "changes"), law.law, self._plan.seed, number * self._choices.per_law + index)
+        field_of_law = ", ".join(filter(None, (law.discipline, law.branch)))
+        values = {
+            "law": law.law,
+            "field": field_of_law or "not said: choose the one it belongs to",
+            **dict(zip(("place", "change"), hint, strict=True)),
+        }
+        answer = accept(await talk.ask("writer", self._texts.fill("write-group", values), GroupAnswer))
+        group = accept(parse_group(answer, law, f"law-{law_number + 1:03}-{index + 1}"))
+        refuse(shelf.objection(group.explicit, group, slot.level))
+        check = accept(await talk.ask("checker", self._texts.fill("check-group", asdict(group)), CriteriaAnswer))
+        refuse(
+            first_objection(
+                check.why,
+                (check.safe, "check: unsafe"),
+                (check.valid, "check: invalid"),
+                (check.unambiguous, "check: ambiguous"),
+                (check.deductive, "check: not deductive"),
+            )
+        )
+        questions = await self._write_questions(group, talk)
+        notes.update(group=asdict(group), questions=encode_questions(questions))
+        return WrittenGroup(group, questions).items(self._plan.version)[1]
+
+    async def _write_questions(self, group: CounterfactualGroup, talk: Conversation) -> Questions:
+        """Return those of the factual image, and those of the explicit one, which are the implicit one's as well."""
+        if self._choices.questions == "template":
+            return {}
+        return {
+            level: await write_questions(self._texts, talk, prompt, rule, shows, factual=level == 1)
+            for level, prompt, rule, shows in (
+                (1, group.factual, group.law, group.shows_factual),
+                (2, group.explicit, group.changed, group.shows),
+            )
+        }
 
     def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
         """Return how many groups each field got, and which laws got fewer than planned."""
-        groups = [_group_of(outcome.notes) for outcome in accepted]
+        groups = [written.group for written in _written_groups(accepted)]
         fields = Counter(group.branch or group.discipline for group in groups)
-        had = Counter(outcome.slot // self._choices.per_law for outcome in accepted)
-        short = [law.law for number, law in enumerate(self._laws) if had[number] < self._choices.per_law]
+        per_law = Counter(outcome.slot // self._choices.per_law for outcome in accepted)
+        short = [law.law for number, law in enumerate(self._laws) if per_law[number] < self._choices.per_law]
         return {"groups": len(groups), "by_field": dict(sorted(fields.items())), "laws_short_of_groups": short}
 
     def fewest_questions(self, first: str) -> int:
@@ -179,69 +240,22 @@ class GroupAuthoring(AuthoringTask):
 
     def items(self, stands: AuthoringState) -> tuple[Item[Any], ...]:
         """Return the three items of each group."""
-        return tuple(item for each in _written_groups(stands.accepted) for item in each.items(self._plan.version))
+        return tuple(item for written in _written_groups(stands.accepted) for item in written.items(self._plan.version))
 
     def write_companions(self, accepted: Sequence[AttemptOutcome], folder: Path) -> None:
         """Write the groups, and their explicit items without names."""
         write_group_files(_written_groups(accepted), folder, self._plan.version)
 
-    async def _written(
-        self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems, notes: dict[str, Any]
-    ) -> Item[CounterfactualSpec] | Rejection:
-        place, index = divmod(slot.id, self._choices.per_law)
-        law = self._laws[place]
-        hint = hints(("places", "changes"), law.law, self._plan.seed, number * self._choices.per_law + index)
-        answer = await talk.ask("writer", self._texts.asking_for_group(law, *hint), GroupAnswer)
-        if isinstance(answer, Rejection):
-            return answer
-        group = parse_group(answer, law, f"law-{place + 1:03}-{index + 1}")
-        if isinstance(group, Rejection):
-            return group
-        known = shelf.objection(group.explicit, group, slot.level)
-        if known is not None:
-            return known
-        criteria = await talk.ask("checker", self._texts.asking_to_check_group(group), CriteriaAnswer)
-        if isinstance(criteria, Rejection):
-            return criteria
-        refused = group_objection(criteria)
-        if refused is not None:
-            return refused
-        questions = await self._questions(group, talk)
-        if isinstance(questions, Rejection):
-            return questions
-        notes.update(group=asdict(group), questions=encode_questions(questions))
-        return WrittenGroup(group, questions).items(self._plan.version)[1]
-
-    async def _questions(self, group: CounterfactualGroup, talk: Conversation) -> Questions | Rejection:
-        """Those of the factual image, and those of the explicit one, which are the implicit one's as well."""
-        if self._choices.questions == "template":
-            return {}
-        found: dict[int, tuple[WeightedQuestion, ...]] = {}
-        pairs: tuple[tuple[Literal[1, 2], str, str], ...]
-        pairs = ((1, group.factual, group.law), (2, group.explicit, group.changed))
-        for level, prompt, rule in pairs:
-            shows = group.shows_factual if level == 1 else group.shows
-            answer = await ask_for_questions(self._texts, talk, prompt, rule, shows, level)
-            if isinstance(answer, Rejection):
-                return answer
-            questions = parse_questions(answer, shows)
-            if isinstance(questions, Rejection):
-                return questions
-            found[level] = questions
-        return found
-
 
 def _written_groups(accepted: Sequence[AttemptOutcome]) -> list[WrittenGroup]:
     """Return the groups of accepted attempts, in slot order."""
     return [
-        WrittenGroup(_group_of(outcome.notes), decode_questions(outcome.notes["questions"]))
+        WrittenGroup(
+            CounterfactualGroup.from_fields(outcome.notes["group"]),
+            {
+                int(level): tuple(WeightedQuestion(**question) for question in listed)
+                for level, listed in outcome.notes["questions"].items()
+            },
+        )
         for outcome in sorted(accepted, key=lambda outcome: outcome.slot)
     ]
-
-
-def _group_of(notes: Mapping[str, Any]) -> CounterfactualGroup:
-    return CounterfactualGroup.from_fields(notes["group"])
-
-
-def _group_in(item: Item[Any], notes: Mapping[str, Any]) -> CounterfactualGroup:
-    return _group_of(notes)

@@ -1,12 +1,12 @@
-"""The review queue: one line per group, with the findings of the checker and the decision."""
+"""The review queue: one line per group, with the findings of the checker and the decision; and what reviews decide."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -16,26 +16,30 @@ from formalimg._util.io import atomic_write_text
 from formalimg._util.text import truncate
 from formalimg.benchmarks.authoring.outcomes import Rejection
 from formalimg.benchmarks.authoring.reviewing import LevelQuestions
-from formalimg.benchmarks.cfworld.authoring.answers import Branch, Discipline, QuestionAnswer
-from formalimg.benchmarks.cfworld.authoring.choices import GROUPS
-from formalimg.benchmarks.cfworld.authoring.group_task import parse_questions
-from formalimg.benchmarks.cfworld.authoring.groups import (
+from formalimg.benchmarks.cfworld.authoring.group_task import (
     GROUPS_FILE,
     Questions,
     WrittenGroup,
     encode_questions,
+    parse_line,
     read_groups,
+    write_group_files,
 )
+from formalimg.benchmarks.cfworld.authoring.question_task import parse_questions
+from formalimg.benchmarks.cfworld.authoring.templates import Branch, Discipline, QuestionAnswer
 from formalimg.benchmarks.cfworld.group_checks import check_group, check_groups
 from formalimg.benchmarks.cfworld.items import builtin_groups
-from formalimg.benchmarks.cfworld.spec import CounterfactualGroup, WeightedQuestion
+from formalimg.benchmarks.cfworld.spec import CF_WORLD, CounterfactualGroup
+from formalimg.benchmarks.items_file import write_items
 from formalimg.benchmarks.loader import load
+from formalimg.benchmarks.record import ItemsError
 from formalimg.errors import FormalimgError
 
 Decision: TypeAlias = Literal["accept", "edit", "reject"]
 DECISIONS: tuple[Decision, ...] = get_args(Decision)
-DISCIPLINES: tuple[str, ...] = get_args(Discipline)
-BRANCHES: tuple[str, ...] = get_args(Branch)
+
+ADDED = ("problems", "digest", "decision", "note")
+"""The fields of a line besides those of the group and its questions."""
 
 _QUESTIONS_FORM = "questions are those of level 1, and those of 2 and 3 under 2"
 
@@ -48,7 +52,7 @@ class ReviewLine:
     # its questions as they stand there, if a model wrote them; None if they come from the template
     own_questions: object
     problems: object  # what the checker found when the line was written
-    digest: object  # by what is noticed that the group was changed
+    digest: object  # of the fields that a reviewer may edit, as they were exported
     decision: Decision | Literal[""]  # accept, edit or reject; empty if nobody has decided
     note: str  # what somebody wrote beside it
 
@@ -58,17 +62,16 @@ class ReviewLine:
         missing = [name for name in ADDED if name not in line]
         if missing:
             raise FormalimgError(f"{missing[0]} is missing: leave the fields of a line as they are")
-        shown = {name: value for name, value in line.items() if name not in ADDED}
-        questions = shown.pop("questions", None)
+        fields = {name: value for name, value in line.items() if name not in ADDED}
+        questions = fields.pop("questions", None)
         if questions is None and "questions" in line:
             raise FormalimgError(_QUESTIONS_FORM)
-        group = CounterfactualGroup.from_fields(shown)
+        group = CounterfactualGroup.from_fields(fields)
         decision, note = line["decision"], line["note"]
         if not isinstance(note, str):
             raise FormalimgError("note must be text")
         if decision not in ("", *DECISIONS):
-            known = ", ".join(DECISIONS)
-            raise FormalimgError(f"unknown decision {truncate(repr(decision), 40, 10)}: write {known}")
+            raise FormalimgError(f"unknown decision {truncate(repr(decision), 40, 10)}: write {', '.join(DECISIONS)}")
         return cls(group, questions, line["problems"], line["digest"], decision, note)
 
     @property
@@ -91,8 +94,8 @@ class ReviewLine:
     def fields_on_offer(self) -> Mapping[str, Sequence[str]]:
         """The disciplines and branches to choose from, with those of the group."""
         return {
-            "discipline": list(dict.fromkeys((*DISCIPLINES, self.group.discipline))),
-            "branch": list(dict.fromkeys((*BRANCHES, self.group.branch))),
+            "discipline": list(dict.fromkeys((*get_args(Discipline), self.group.discipline))),
+            "branch": list(dict.fromkeys((*get_args(Branch), self.group.branch))),
         }
 
     @property
@@ -103,8 +106,9 @@ class ReviewLine:
     @property
     def findings(self) -> list[str]:
         """The findings of the checker; a file edited by hand may hold anything there."""
-        given = self.problems
-        return [str(each) for each in given] if isinstance(given, list) else [str(given)] * bool(given)
+        if isinstance(self.problems, list):
+            return [str(problem) for problem in self.problems]
+        return [str(self.problems)] if self.problems else []
 
     def level_questions(self) -> list[LevelQuestions]:
         """Return the weighted questions of the group; none if those in the file cannot score an image."""
@@ -113,8 +117,12 @@ class ReviewLine:
         except FormalimgError:
             return []
         return [
-            LevelQuestions("of factual images", "1", _plain_questions(items[1])),
-            LevelQuestions("of explicit and implicit images", "2", _plain_questions(items[2])),
+            LevelQuestions(
+                title,
+                str(level),
+                [{**asdict(question), "weight": f"{question.weight:g}"} for question in items[level]],
+            )
+            for level, title in ((1, "of factual images"), (2, "of explicit and implicit images"))
         ]
 
     @property
@@ -124,7 +132,7 @@ class ReviewLine:
 
     @property
     def version(self) -> str:
-        """By what is noticed that anything in the line was changed."""
+        """The digest of all fields of the line."""
         return digest_of(self._fields())
 
     def text(self) -> str:
@@ -149,77 +157,99 @@ class ReviewLine:
 
     def objections(self, before: Sequence[CounterfactualGroup] = ()) -> list[str]:
         """Return the problems of the group as it is now."""
-        found = [f"{problem.reason}: {problem.detail}" for problem in check_group(self.group, before)]
+        problems = [f"{problem.reason}: {problem.detail}" for problem in check_group(self.group, before)]
         if not all(text.isprintable() for text in asdict(self.group).values()):
-            found.insert(0, "with characters that cannot be printed")
+            problems.insert(0, "with characters that cannot be printed")
         try:
             self.questions()
         except FormalimgError as error:
-            found.append(str(error))
-        return found
+            problems.append(str(error))
+        return problems
 
     def questions(self) -> Questions:
-        """The questions that a model wrote, with their weights; none if they come from the template."""
-        given = self.own_questions
-        if given is None or given == {}:
+        """Return the questions that a model wrote, with their weights; none if they come from the template."""
+        written = self.own_questions
+        if written is None or written == {}:
             return {}
-        if not isinstance(given, dict) or set(given) != {"1", "2"}:
+        if not isinstance(written, dict) or set(written) != {"1", "2"}:
             raise FormalimgError(_QUESTIONS_FORM)
-        found = {}
+        by_level = {}
         for level, shows in ((1, self.group.shows_factual), (2, self.group.shows)):
             try:
-                entries = [QuestionAnswer.model_validate(entry) for entry in given[str(level)]]
+                entries = [QuestionAnswer.model_validate(entry) for entry in written[str(level)]]
             except (ValidationError, TypeError) as error:
                 raise FormalimgError("a question has dimension, question and criteria") from error
             questions = parse_questions(entries, shows)
             if isinstance(questions, Rejection):
                 raise FormalimgError(f"questions of level {level}: {questions.reason}: {questions.detail}")
-            found[level] = questions
-        return found
+            by_level[level] = questions
+        return by_level
 
     def _fields(self) -> dict[str, Any]:
         return {**self.shown, **{name: getattr(self, name) for name in ADDED}}
 
 
-def _plain_questions(questions: Sequence[WeightedQuestion]) -> list[dict[str, object]]:
-    return [{**asdict(question), "weight": f"{question.weight:g}"} for question in questions]
-
-
-ADDED = ("problems", "digest", "decision", "note")
-"""The fields of a line besides those of the group and its questions."""
+# --- export
 
 
 def groups_to_review(source: str) -> list[WrittenGroup]:
-    """The groups of a folder that was written, of a file of groups, or those that ship, by the name of their suite.
+    """Return the groups of a folder that was written, of a file of groups, or those that ship, by their suite's name.
 
     Questions that are not from the template come along, so that nobody reviews a group without them.
     """
-    if source == GROUPS:
+    if source == CF_WORLD:
         return [WrittenGroup(group) for group in builtin_groups()]
-    place = Path(source)
-    path = place / GROUPS_FILE if place.is_dir() else place
+    folder = Path(source)
+    path = folder / GROUPS_FILE if folder.is_dir() else folder
     if not path.is_file():
-        raise FormalimgError(f"there is no {path}: give a folder with {GROUPS_FILE}, such a file, or {GROUPS}")
+        raise FormalimgError(f"there is no {path}: give a folder with {GROUPS_FILE}, such a file, or {CF_WORLD}")
     groups = read_groups(path)
     if not groups:
         raise FormalimgError(f"{path} holds no groups")
-    items = load(GROUPS, path.parent) if (path.parent / "items.jsonl").is_file() else []
-    asked: defaultdict[str, dict[int, Any]] = defaultdict(dict)
+    items = load(CF_WORLD, path.parent) if (path.parent / "items.jsonl").is_file() else []
+    questions: defaultdict[str, dict[int, Any]] = defaultdict(dict)
     for item in items:
-        asked[item.spec.group][item.level] = item.spec.questions
-    return [WrittenGroup(group, _own_questions(WrittenGroup(group), asked[group.id])) for group in groups]
+        questions[item.spec.group][item.level] = item.spec.questions
+    return [WrittenGroup(group, _find_own_questions(group, questions[group.id])) for group in groups]
+
+
+def _find_own_questions(group: CounterfactualGroup, questions: Mapping[int, Any]) -> Questions:
+    """Return the questions of a group's items, unless they are those of the template."""
+    template = {item.level: item.spec.questions for item in WrittenGroup(group).items()}
+    if all(questions.get(level, template[level]) == template[level] for level in template):
+        return {}
+    if set(questions) != set(template) or questions[2] != questions[3]:
+        raise FormalimgError(
+            f"group {group.id}: its items must have all three levels, 2 and 3 with one set of questions"
+        )
+    return {1: questions[1], 2: questions[2]}
 
 
 def queue_lines(groups: Sequence[WrittenGroup]) -> list[str]:
-    """A line of JSON for each group: its fields, what the checker finds, and what a person has to fill in."""
+    """Return a line of JSON for each group: its fields, what the checker finds, and what a person has to fill in."""
     problems: defaultdict[str, list[str]] = defaultdict(list)
-    for problem in check_groups([each.group for each in groups]):
+    for problem in check_groups([written.group for written in groups]):
         problems[problem.group].append(f"{problem.reason}: {problem.detail}")
-    return [_line(each, problems[each.group.id]) for each in groups]
+    lines = []
+    for written in groups:
+        fields: dict[str, Any] = asdict(written.group)
+        if written.questions:  # without the weights, which are not for people to change
+            fields["questions"] = {
+                level: [{name: text for name, text in question.items() if name != "weight"} for question in questions]
+                for level, questions in encode_questions(written.questions).items()
+            }
+        added = dict(zip(ADDED, (problems[written.group.id], digest_of(fields), "", ""), strict=True))
+        lines.append(json.dumps({**fields, **added}, ensure_ascii=False))
+    return lines
+
+
+def digest_of(fields: Mapping[str, Any]) -> str:
+    """Return the digest by which changes are noticed."""
+    return hashlib.sha256(json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
 
 
 def export_queue(source: str, path: Path) -> int:
-    """Write the review queue of some groups to a file, and tell how many there are."""
+    """Write the review queue of some groups to a file, and return how many there are."""
     if path.exists():
         raise FormalimgError(f"{path} is there already, perhaps with decisions: choose another name")
     lines = queue_lines(groups_to_review(source))
@@ -227,35 +257,95 @@ def export_queue(source: str, path: Path) -> int:
     return len(lines)
 
 
-def digest_of(fields: Mapping[str, Any]) -> str:
-    """By what is noticed that a group was changed."""
-    return hashlib.sha256(json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:16]
+# --- decisions
 
 
-def reviewed_fields(each: WrittenGroup) -> dict[str, Any]:
-    """What a person sees of a group, and may change; weights are not theirs to change."""
-    fields: dict[str, Any] = asdict(each.group)
-    if each.questions:
-        fields["questions"] = {
-            level: [{name: text for name, text in question.items() if name != "weight"} for question in asked]
-            for level, asked in encode_questions(each.questions).items()
-        }
-    return fields
+def queue_bytes(path: Path) -> bytes:
+    """Return the content of a queue file."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FormalimgError(f"cannot read the queue {path}: {error.strerror}") from error
 
 
-def _line(each: WrittenGroup, problems: Sequence[str]) -> str:
-    fields = reviewed_fields(each)
-    added = dict(zip(ADDED, (list(problems), digest_of(fields), "", ""), strict=True))
-    return json.dumps({**fields, **added}, ensure_ascii=False)
+def parse_queue(content: bytes, path: Path, known: Mapping[bytes, ReviewLine] | None = None) -> dict[bytes, ReviewLine]:
+    """Return the lines of a queue by their text; those that are known already are not checked again."""
+    lines: dict[bytes, ReviewLine] = {}
+    names: set[str] = set()
+    problems: list[str] = []
+    for number, text in enumerate(content.splitlines(), 1):
+        try:
+            line = known.get(text) if known else None
+            if line is None:
+                line = ReviewLine.from_fields(parse_line(text))
+                line.kept()
+            if line.group.id in names:
+                raise FormalimgError(f"group {line.group.id} stands there twice")
+        except FormalimgError as error:
+            problems.append(f"{path}, line {number}: {error}")
+            continue
+        names.add(line.group.id)
+        lines[text] = line
+    if problems:
+        raise ItemsError(problems[:20])
+    if not lines:
+        raise FormalimgError(f"{path} holds no groups: export a queue first")
+    return lines
 
 
-def _own_questions(plain: WrittenGroup, asked: Mapping[int, Any]) -> Questions:
-    """The questions of a group's items, unless they are those of the template."""
-    usual = {item.level: item.spec.questions for item in plain.items()}
-    if all(asked.get(level, usual[level]) == usual[level] for level in usual):
-        return {}
-    if set(asked) != set(usual) or asked[2] != asked[3]:
-        raise FormalimgError(
-            f"group {plain.group.id}: its items must have all three levels, 2 and 3 with one set of questions"
-        )
-    return {1: asked[1], 2: asked[2]}
+@dataclass
+class ReviewDecisions:
+    """Decisions of reviewers."""
+
+    decisions: dict[str, str]  # of each group, by its id; empty for undecided ones
+    notes: dict[str, str]  # what people wrote beside a group, by its id
+    accepted: list[WrittenGroup]  # the groups to keep, edited ones as they were edited, in the order of the queue
+    # what the checker has against groups that a person accepted all the same
+    overruled: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def undecided(self) -> list[str]:
+        """Return the undecided groups."""
+        return [name for name, decision in self.decisions.items() if not decision]
+
+
+def read_review(path: Path) -> ReviewDecisions:
+    """Read the decisions from a queue."""
+    lines = list(parse_queue(queue_bytes(path), path).values())
+    numbers = {line.id: number for number, line in enumerate(lines, 1)}
+    review = ReviewDecisions(
+        {line.id: str(line.decision) for line in lines},
+        {line.id: line.note for line in lines if line.note},
+        [group for line in lines if (group := line.kept()) is not None],
+    )
+    problems: list[str] = []
+    for name, reason, detail in check_groups([written.group for written in review.accepted]):
+        if reason == "duplicate" and review.decisions[name] == "edit":
+            problems.append(f"{path}, line {numbers[name]}: edited, but {reason}: {detail}")
+        else:
+            review.overruled.setdefault(name, []).append(f"{reason}: {detail}")
+    if problems:
+        raise ItemsError(problems[:20])
+    return review
+
+
+def write_review(review: ReviewDecisions, folder: Path, version: str = "") -> Path | None:
+    """Write the accepted groups, their items and `review.json`; return where the items are, None if there are none."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FormalimgError(f"{folder} already holds something: choose another folder, or empty it")
+    counts = Counter(review.decisions.values())
+    report = {
+        "groups": len(review.decisions),
+        "accept": counts["accept"],
+        "edit": counts["edit"],
+        "reject": counts["reject"],
+        "undecided": review.undecided,
+        "overruled": review.overruled,
+        "notes": review.notes,
+    }
+    path = None
+    if review.accepted:
+        write_group_files(review.accepted, folder, version)
+        path = write_items([item for written in review.accepted for item in written.items(version)], folder)
+    atomic_write_text(folder / "review.json", json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    return path

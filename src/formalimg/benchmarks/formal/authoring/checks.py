@@ -73,21 +73,21 @@ def check_formula(text: str, assignment: Assignment, *, seed: int = 0) -> Checke
     """Check a formula written for an assignment."""
     written, problems = try_parse(text)
     if written is None:
-        return _rejected(problems)
+        return _reject_problems(problems)
     problems = check(written, assignment.suite)
     if problems:
-        return _rejected(problems)
+        return _reject_problems(problems)
     formula, problems = try_parse(str(rename_apart(written)))  # as it will be stored, every name bound once
     assert formula is not None, problems
     return (
         _wrong_structure(formula, assignment)
         or _not_on_offer(formula, assignment)
         or _demands_nothing(formula)
-        or _showable(formula, assignment.suite, seed)
+        or _check_showable(formula, assignment.suite, seed)
     )
 
 
-def _rejected(problems: list[Problem]) -> Rejection:
+def _reject_problems(problems: list[Problem]) -> Rejection:
     return Rejection(_REASON_OF.get(problems[0].kind, "no formula"), str(problems[0]))
 
 
@@ -97,7 +97,7 @@ def _wrong_structure(formula: Formula, assignment: Assignment) -> Rejection | No
         k = complexity(formula)
         to_prenex(formula)  # whoever compares or judges it later needs its clauses
     except FormulaError as error:
-        return _rejected(list(error.problems))
+        return _reject_problems(list(error.problems))
     if k != assignment.level:
         return Rejection("wrong level", f"K = {k} instead of {assignment.level}")
     if len(sizes) > 1:
@@ -124,12 +124,12 @@ def _not_on_offer(formula: Formula, assignment: Assignment) -> Rejection | None:
         for word, kind in zip(atom.arguments, predicates[atom.predicate].arguments, strict=True):
             if isinstance(word, Value) and word.text not in offered.get(kind, ()):
                 return Rejection("not on offer", f"the {kind} {word}")
-    said = {
+    classified = {
         atom.arguments[0].name
         for atom in atoms(formula)
         if atom.predicate == "Is" and isinstance(atom.arguments[0], Variable)
     }
-    unsaid = [name for name in bound_variables(formula) if name not in said]
+    unsaid = [name for name in bound_variables(formula) if name not in classified]
     return Rejection("class not said", f"what ?{unsaid[0]} is") if unsaid else None
 
 
@@ -139,27 +139,27 @@ def _demands_nothing(formula: Formula) -> Rejection | None:
     return None
 
 
-def _showable(formula: Formula, suite: str, seed: int) -> CheckedFormula | Rejection:
+def _check_showable(formula: Formula, suite: str, seed: int) -> CheckedFormula | Rejection:
     if suite_of(suite).vocabulary in COVERED:
         problems = find_implausible(formula)
         return Rejection("implausible", str(problems[0])) if problems else CheckedFormula(formula, None)
     try:
-        found = solve(formula, seed=seed, allow_fallback=False)
+        result = solve(formula, seed=seed, allow_fallback=False)
     except SolverLimitError:
         return _why_not_comfortably(formula)
-    assert isinstance(found, Witness), "only settling for less gives a proof"
-    return CheckedFormula(formula, found.scene)
+    assert isinstance(result, Witness), "only settling for less gives a proof"
+    return CheckedFormula(formula, result.scene)
 
 
 def _why_not_comfortably(formula: Formula) -> Rejection:
     """A formula without a comfortable scene is given up; whether it has any scene is still good to know."""
     try:
-        found = solve(formula, effort=_EFFORT)
+        result = solve(formula, effort=_EFFORT)
     except SolverLimitError as error:
         return Rejection("undecided", str(error))
-    if isinstance(found, Witness):
-        return Rejection("too tight", f"only scenes with a margin of {found.margin} or crowded ones were found")
-    pieces = ", ".join(map(str, found.conflict))
+    if isinstance(result, Witness):
+        return Rejection("too tight", f"only scenes with a margin of {result.margin} or crowded ones were found")
+    pieces = ", ".join(map(str, result.conflict))
     return Rejection("contradiction", f"these cannot be true together: {pieces}")
 
 
@@ -186,13 +186,13 @@ _AGREEMENT_EFFORT = 0.03
 _SYMMETRIC = ("AlignedHorizontally", "AlignedVertically", "NextTo")
 
 
-def agreement(words: str, formula: Formula, suite: str) -> Agreement:
+def find_agreement(words: str, formula: Formula, suite: str) -> Agreement:
     """Whether an instruction in English says what a formula says."""
     try:
         understood, exact = understand(words, suite)
     except WordingError:
         return "not understood"
-    if _counts(understood) and not _counts(formula):
+    if _has_count(understood) and not _has_count(formula):
         return "not understood"  # "two cups" may be meant as two variables
     converse = _CONVERSE if exact and suite_of(suite).vocabulary not in COVERED else _CONVERSE_IN_ENGLISH
     turned = _one_way(understood, converse), _one_way(formula, converse)
@@ -204,25 +204,25 @@ def agreement(words: str, formula: Formula, suite: str) -> Agreement:
         return "same"
     if suite_of(suite).vocabulary in COVERED:
         return "different"
-    return _distinguished(understood, formula) if exact else _distinguished(*turned)
+    return _compare_formulas(understood, formula) if exact else _compare_formulas(*turned)
 
 
-def _counts(formula: Formula) -> bool:
+def _has_count(formula: Formula) -> bool:
     return any(isinstance(part, Count) for part in subformulas(formula))
 
 
-def _distinguished(one: Formula, other: Formula) -> Agreement:
+def _compare_formulas(first: Formula, second: Formula) -> Agreement:
     """Looks for a scene in which exactly one of two Knolling formulas holds."""
-    if any(_differ_in_a_witness(holds, fails) for holds, fails in ((one, other), (other, one))):
+    if any(_differ_in_a_witness(holds, fails) for holds, fails in ((first, second), (second, first))):
         return "different"
-    if max(complexity(one), complexity(other)) > _MOST_FOR_A_PROOF:
+    if max(complexity(first), complexity(second)) > _MOST_FOR_A_PROOF:
         return "undecided"
     undecided = False
-    for holds, fails in ((one, other), (other, one)):
+    for holds, fails in ((first, second), (second, first)):
         question = And((holds, Not(fails)))
         try:
-            found = solve(parse(str(rename_apart(question))), margin=0, instances=1, effort=_AGREEMENT_EFFORT)
-            if not isinstance(found, Unsatisfiable):
+            result = solve(parse(str(rename_apart(question))), margin=0, instances=1, effort=_AGREEMENT_EFFORT)
+            if not isinstance(result, Unsatisfiable):
                 return "different"
         except SolverLimitError:
             undecided = True
@@ -232,8 +232,8 @@ def _distinguished(one: Formula, other: Formula) -> Agreement:
 def _differ_in_a_witness(holds: Formula, fails: Formula) -> bool:
     for seed in range(_WITNESSES):
         try:
-            found = solve(holds, seed=seed, allow_fallback=False)
-            if isinstance(found, Witness) and not verify(fails, found.scene):
+            result = solve(holds, seed=seed, allow_fallback=False)
+            if isinstance(result, Witness) and not verify(fails, result.scene):
                 return True
         except (SolverLimitError, TooHardError):
             return False

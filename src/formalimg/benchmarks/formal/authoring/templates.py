@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from pydantic import BaseModel, ConfigDict
+
 from formalimg.benchmarks.authoring.writing_plan import VERSION, AuthoringPlan, Slot
 from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.language.ontology.knowledge import COVERED
@@ -23,6 +25,68 @@ from formalimg.logic.syntax import Formula
 from formalimg.logic.verification import STYLE_PREDICATE
 from formalimg.logic.vocabulary import Predicate, vocabulary
 from formalimg.prompts import load_prompts, read_prompt
+
+
+class Draft(BaseModel):
+    """An instruction as the writer gives it: thoughts first, so that they can be of use."""
+
+    model_config = ConfigDict(extra="forbid")
+    thoughts: str
+    prompt: str
+    formula: str
+
+
+class Review(BaseModel):
+    """What the checker says of an instruction.
+
+    Attributes:
+        thoughts: on the way to the verdict.
+        plausible: whether a picture could show it.
+        aligned: whether words and formula say the same.
+        reason: what is wrong, in one sentence; empty if nothing is.
+        better_prompt: better words for the same formula; None if the words are fine, or nothing can be mended.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    thoughts: str
+    plausible: bool
+    aligned: bool
+    reason: str
+    better_prompt: str | None
+
+
+class PublishedDraft(BaseModel):
+    """An instruction as the authors' text asks for it."""
+
+    model_config = ConfigDict(extra="forbid")
+    natural_language_description: str
+    dsl_representation: str
+
+    @property
+    def as_ours(self) -> Draft:
+        """The same in our form."""
+        return Draft(thoughts="", prompt=self.natural_language_description, formula=self.dsl_representation)
+
+
+class PublishedReview(BaseModel):
+    """What the checker says of an instruction, as the authors' text asks for it."""
+
+    model_config = ConfigDict(extra="forbid")
+    is_contradictory: bool
+    is_aligned: bool | None
+    corrected_nl_description: str | None
+
+    @property
+    def as_ours(self) -> Review:
+        """The same in our form; the authors' checker gives no reasons."""
+        return Review(
+            thoughts="",
+            plausible=not self.is_contradictory,
+            aligned=bool(self.is_aligned),
+            reason="",
+            better_prompt=self.corrected_nl_description,
+        )
+
 
 QuantifierWord = Literal["exists", "forall"]
 
@@ -63,7 +127,7 @@ def draw_assignment(plan: AuthoringPlan, slot: Slot, attempt: int) -> Assignment
         slot.level,
         _draw_quantifiers(slot.level, chance),
         _draw_classes(plan.suite, slot.level, "Holding" in predicates, chance),
-        {kind: _some(words.words[kind], _WORDS_OF_A_KIND, chance) for kind in kinds},
+        {kind: _sample_words(words.words[kind], _WORDS_OF_A_KIND, chance) for kind in kinds},
         predicates,
         style,
     )
@@ -71,16 +135,16 @@ def draw_assignment(plan: AuthoringPlan, slot: Slot, attempt: int) -> Assignment
 
 def _draw_predicates(suite: str, level: int, chance: random.Random) -> tuple[str, ...]:
     """Something to say of single objects, and from K = 2 on something to relate them by."""
-    known = vocabulary(suite).predicates.values()
-    single = [entry.name for entry in known if _places(entry) == 1 and entry.name != "Is"]
-    relating = [entry.name for entry in known if _places(entry) == 2]
+    predicates = vocabulary(suite).predicates.values()
+    single = [entry.name for entry in predicates if _count_variables(entry) == 1 and entry.name != "Is"]
+    relating = [entry.name for entry in predicates if _count_variables(entry) == 2]
     chosen = set(chance.sample(single, chance.randint(1, 3)))
     if level > 1:
         chosen |= set(chance.sample(relating, min(len(relating), chance.randint(1, 2) + level // 3)))
-    return tuple(entry.name for entry in known if entry.name in chosen)
+    return tuple(entry.name for entry in predicates if entry.name in chosen)
 
 
-def _places(predicate: Predicate) -> int:
+def _count_variables(predicate: Predicate) -> int:
     return 0 if predicate.name == STYLE_PREDICATE else predicate.arguments.count("variable")
 
 
@@ -92,16 +156,16 @@ def _draw_quantifiers(level: int, chance: random.Random) -> tuple[QuantifierWord
 
 
 def _draw_classes(suite: str, level: int, someone_holds: bool, chance: random.Random) -> tuple[str, ...]:
-    known = vocabulary(suite).words["class"]
+    classes = vocabulary(suite).words["class"]
     spare = _SPARE_PLAUSIBLE_CLASSES if suite_of(suite).vocabulary in COVERED else _SPARE_CLASSES
-    chosen = set(_some(known, level + spare, chance))
+    chosen = set(_sample_words(classes, level + spare, chance))
     if someone_holds and chosen.isdisjoint(_HOLDERS):
         chosen.add(chance.choice(_HOLDERS))
-    return tuple(word for word in known if word in chosen)
+    return tuple(word for word in classes if word in chosen)
 
 
-def _some(words: tuple[str, ...], most: int, chance: random.Random) -> tuple[str, ...]:
-    chosen = set(chance.sample(words, min(most, len(words))))
+def _sample_words(words: tuple[str, ...], limit: int, chance: random.Random) -> tuple[str, ...]:
+    chosen = set(chance.sample(words, min(limit, len(words))))
     return tuple(word for word in words if word in chosen)
 
 
@@ -117,8 +181,8 @@ class FormulaTemplates:
 
     def __init__(self, suite: str, folder: Path | None = None) -> None:
         """Read the texts."""
-        known = load_prompts(_OURS, folder)
-        self._write, self._check = known[f"write-{suite}"], known[f"check-{suite}"]
+        texts = load_prompts(_OURS, folder)
+        self._write, self._check = texts[f"write-{suite}"], texts[f"check-{suite}"]
         self._suite = suite
         self.versions = {text.name: text.version for text in (self._write, self._check)}
         self._language = ""
@@ -145,9 +209,9 @@ class FormulaTemplates:
         if not self.writes_as_published:
             return assignment
         words = vocabulary(self._suite).words
-        kept = {kind: known for kind, known in words.items() if kind not in ("class", "style")}
+        attribute_words = {kind: listed for kind, listed in words.items() if kind not in ("class", "style")}
         predicates = assignment.predicates if "style" not in words else tuple(vocabulary(self._suite).predicates)
-        return replace(assignment, classes=words["class"], words=kept, predicates=predicates)
+        return replace(assignment, classes=words["class"], words=attribute_words, predicates=predicates)
 
     def asking_to_write(self, assignment: Assignment) -> str:
         """Return the prompt for the writer."""
@@ -158,9 +222,9 @@ class FormulaTemplates:
             {
                 "classes": ", ".join(assignment.classes),
                 "level": str(assignment.level),
-                "predicates": _listed(assignment.suite, ("Is", *assignment.predicates)),
+                "predicates": _list_predicates(assignment.suite, ("Is", *assignment.predicates)),
                 "quantifiers": ", ".join(assignment.quantifiers),
-                "style": _style(assignment.style),
+                "style": _style_text(assignment.style),
                 "words": "\n".join(words) or "- none",
             }
         )
@@ -169,9 +233,11 @@ class FormulaTemplates:
         """Return the prompt for the checker."""
         if self.checks_as_published:
             sample = {"natural_language_description": prompt, "dsl_representation": str(formula)}
-            return self._check.fill({"dsl": self._language, "sample_to_check": _json(sample)})
-        every = tuple(vocabulary(self._suite).predicates)
-        return self._check.fill({"prompt": prompt, "formula": str(formula), "predicates": _listed(self._suite, every)})
+            return self._check.fill({"dsl": self._language, "sample_to_check": _encode_json(sample)})
+        names = tuple(vocabulary(self._suite).predicates)
+        return self._check.fill(
+            {"prompt": prompt, "formula": str(formula), "predicates": _list_predicates(self._suite, names)}
+        )
 
 
 def _generation_parameters(assignment: Assignment) -> str:
@@ -192,25 +258,25 @@ def _generation_parameters(assignment: Assignment) -> str:
         },
         "predicate_control": {"required_predicates": [*assignment.predicates, "Is", *style]},
     }
-    return _json(parameters)
+    return _encode_json(parameters)
 
 
-def _json(fields: Mapping[str, object]) -> str:
+def _encode_json(fields: Mapping[str, object]) -> str:
     return json.dumps(fields, indent=2, ensure_ascii=False)
 
 
-def _listed(suite: str, names: tuple[str, ...]) -> str:
-    known = vocabulary(suite).predicates
-    return "\n".join(f"- {_usage(known[name])}: {known[name].meaning}" for name in names)
+def _list_predicates(suite: str, names: tuple[str, ...]) -> str:
+    predicates = vocabulary(suite).predicates
+    return "\n".join(f"- {_format_usage(predicates[name])}: {predicates[name].meaning}" for name in names)
 
 
-def _usage(predicate: Predicate) -> str:
+def _format_usage(predicate: Predicate) -> str:
     variables = iter(("?a", "?b"))
     arguments = [next(variables) if kind == "variable" else f"'{kind}'" for kind in predicate.arguments]
     return f"({' '.join([predicate.name, *arguments])})"
 
 
-def _style(style: str | None) -> str:
+def _style_text(style: str | None) -> str:
     if style is None:
         return f"none: neither the words nor the formula speak of a style, and there is no {STYLE_PREDICATE}"
     return f"{style}, written ({STYLE_PREDICATE} '{style}') as the first part of an and around the rest of the formula"

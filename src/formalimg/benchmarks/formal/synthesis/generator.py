@@ -136,11 +136,11 @@ def make_items(
         for index in range(recipe.per_level)
     ]
     made = SynthesisResult()
-    seen: set[str] = set()
-    for slot, attempt in zip(slots, _attempts(recipe, slots, jobs), strict=True):
+    texts: set[str] = set()
+    for slot, attempt in zip(slots, _make_attempts(recipe, slots, jobs), strict=True):
         while True:
             made.rejected += attempt.given_up
-            if attempt.item.prompt not in seen and str(attempt.item.spec.formula) not in seen:
+            if attempt.item.prompt not in texts and str(attempt.item.spec.formula) not in texts:
                 break
             made.rejected["duplicate"] += 1
             if attempt.draw >= _MAX_DRAWS:
@@ -149,13 +149,13 @@ def make_items(
                     f"ask for at most {slot.id % recipe.per_level:,} items per level"
                 )
             attempt = make_item(recipe, slot._replace(first_draw=attempt.draw + 1))
-        seen |= {attempt.item.prompt, str(attempt.item.spec.formula)}
+        texts |= {attempt.item.prompt, str(attempt.item.spec.formula)}
         made.items.append(attempt.item)
         on_progress(len(made.items))
     return made
 
 
-def _attempts(recipe: Recipe, slots: list[ItemSlot], jobs: int) -> Iterator[_SynthesisAttempt]:
+def _make_attempts(recipe: Recipe, slots: list[ItemSlot], jobs: int) -> Iterator[_SynthesisAttempt]:
     if jobs < 1:
         raise SynthesisError("at least one job is needed")
     jobs = min(jobs, len(slots), _MAX_JOBS)
@@ -178,7 +178,7 @@ def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
         if sum(given_up[reason] for reason in _UNPROVEN) >= _MAX_PROOFS:
             break
         rng = random.Random(f"{recipe.suite} {VERSION} {recipe.seed} {slot.level} {slot.id} {draw}")
-        formula = _draw(recipe, slot.level, rng)
+        formula = _draw_formula(recipe, slot.level, rng)
         if formula is None or has_forall not in (None, _has_forall(formula)):
             given_up["draw"] += 1
             continue
@@ -192,11 +192,11 @@ def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
             has_forall = _has_forall(formula)
             given_up[oddity] += 1
             continue
-        spec = _prove(recipe.suite, formula, proof_seed)
+        spec = _prove_formula(recipe.suite, formula, proof_seed)
         if isinstance(spec, str):
             given_up[spec] += 1
             continue
-        item = Item(recipe.suite, str(slot.id), slot.level, prompt, spec, _tags(recipe), recipe.version)
+        item = Item(recipe.suite, str(slot.id), slot.level, prompt, spec, _recipe_tags(recipe), recipe.version)
         return _SynthesisAttempt(item, draw, given_up)
     reasons = ", ".join(f"{count:,} {reason}" for reason, count in sorted(given_up.items()))
     raise SynthesisError(
@@ -205,31 +205,31 @@ def make_item(recipe: Recipe, slot: ItemSlot) -> _SynthesisAttempt:
     )
 
 
-def _draw(recipe: Recipe, level: int, rng: random.Random) -> Formula | None:
+def _draw_formula(recipe: Recipe, level: int, rng: random.Random) -> Formula | None:
     components = 1 if recipe.objects is None else recipe.objects // level
-    about = suite(recipe.suite)
-    if about.vocabulary == "knolling":
+    benchmark = suite(recipe.suite)
+    if benchmark.vocabulary == "knolling":
         drawn = [draw_knolling(level, rng, counting=recipe.suite == COUNTS) for _ in range(components)]
     else:
         drawn = [draw_natural(level, rng, styled=None if number == 0 else False) for number in range(components)]
     formulas = [formula for formula in drawn if formula is not None]
     if len(formulas) < components:
         return None
-    formula = formulas[0] if components == 1 else And(tuple(_conjuncts(formulas)))
+    formula = formulas[0] if components == 1 else And(tuple(_split_conjuncts(formulas)))
     if components > 1 and _classes_repeat(formula):
         return None  # components that speak of one class would constrain each other
     if recipe.connectives and rng.random() < 0.4:
-        formula = with_connectives(formula, about.vocabulary, rng)
+        formula = with_connectives(formula, benchmark.vocabulary, rng)
     formula = parse(str(rename_apart(formula)))
-    if about.vocabulary in COVERED and components > 1 and find_implausible(formula):
+    if benchmark.vocabulary in COVERED and components > 1 and find_implausible(formula):
         return None  # components that are plausible alone may not be together: every person kneels, every child runs
     if recipe.suite == COUNTS and verify(formula, Scene.of([])):
         return None  # "at most two cups": an empty image would do
-    problems = check(formula, about.vocabulary, k=level, single_component=components == 1)
+    problems = check(formula, benchmark.vocabulary, k=level, single_component=components == 1)
     return None if problems else formula
 
 
-def _conjuncts(formulas: Iterable[Formula]) -> Iterator[Formula]:
+def _split_conjuncts(formulas: Iterable[Formula]) -> Iterator[Formula]:
     for formula in formulas:
         yield from formula.parts if isinstance(formula, And) else (formula,)
 
@@ -238,11 +238,11 @@ def _classes_repeat(formula: Formula) -> bool:
     classes = FormulaSpec(formula).object_classes
     if len(classes) < sum(atom.predicate == "Is" for atom in atoms(formula)):
         return True
-    known = [cls for cls in classes if cls in ontology().entries]
-    return any(ontology().is_also(one, other) for one, other in permutations(known, 2))
+    covered = [cls for cls in classes if cls in ontology().entries]
+    return any(ontology().is_also(first, second) for first, second in permutations(covered, 2))
 
 
-def _prove(name: str, formula: Formula, seed: int) -> FormulaSpec | str:
+def _prove_formula(name: str, formula: Formula, seed: int) -> FormulaSpec | str:
     """Return the spec of a satisfiable formula with its witness; else the reason of rejection.
 
     A formula that holds only by the slack of the rules, or in a scene on a knife's edge, is rejected too: no model
@@ -278,7 +278,7 @@ def _write_soundly(name: str, formula: Formula, seed: int) -> tuple[str, str | N
     return prompt, "one of every" if is_checked and speaks_of_one_after_every(prompt) else None
 
 
-def _tags(recipe: Recipe) -> tuple[str, ...]:
+def _recipe_tags(recipe: Recipe) -> tuple[str, ...]:
     return () if recipe.objects is None else (f"objects-{recipe.objects}",)
 
 

@@ -50,8 +50,8 @@ class DifferenceConstraints:
         """Return whether the bound follows from those in the set."""
         if not self.possible or (bound.larger == bound.smaller and bound.limit >= 0):
             return True
-        known = self._limits.get(bound.larger, {}).get(bound.smaller)
-        return known is not None and known <= bound.limit
+        limit = self._limits.get(bound.larger, {}).get(bound.smaller)
+        return limit is not None and limit <= bound.limit
 
     def allows(self, bound: DifferenceBound) -> bool:
         """Return whether the bound is consistent with those in the set."""
@@ -133,21 +133,21 @@ class GeometricFacts:
                 self._named.add(name)
                 for bound in _of_every_box(name):
                     self._known.add(bound)
-        return _bounds(atom, reading)
+        return _atom_bounds(atom, reading)
 
 
 def find_redundant(atoms: list[Atom], reading: Reading = _BARE) -> list[Atom]:
     """Return the atoms that follow from the others as they are read, given consistent atoms."""
     names = dict.fromkeys(name for atom in atoms for name in atom.variables)
     certain = [bound for name in names for bound in _of_every_box(name)]
-    stated = [_bounds(atom, reading) for atom in atoms]
-    found = []
-    for place, atom in enumerate(atoms):
-        others = [bound for other, bounds in enumerate(stated) if other != place for bound in bounds]
-        bounds = _bounds(atom, _BARE)
-        if bounds and all(follows_from([*certain, *others], bound) for bound in bounds):
-            found.append(atom)
-    return found
+    stated = [_atom_bounds(atom, reading) for atom in atoms]
+    redundant = []
+    for index, atom in enumerate(atoms):
+        other_bounds = [bound for number, bounds in enumerate(stated) if number != index for bound in bounds]
+        bounds = _atom_bounds(atom, _BARE)
+        if bounds and all(follows_from([*certain, *other_bounds], bound) for bound in bounds):
+            redundant.append(atom)
+    return redundant
 
 
 def _of_every_box(name: str) -> Iterator[DifferenceBound]:
@@ -159,13 +159,13 @@ def _of_every_box(name: str) -> Iterator[DifferenceBound]:
         yield DifferenceBound((name, high), ZERO, 2 * CANVAS)
 
 
-def _bounds(atom: Atom, reading: Reading) -> list[DifferenceBound]:
+def _atom_bounds(atom: Atom, reading: Reading) -> list[DifferenceBound]:
     """Return the bounds of an atom that holds as it is read; none if it has no geometric rule."""
     beyond = -max(1, 2 * reading.margin)
     if atom.predicate in UNARY_RULES:
         rule = UNARY_RULES[atom.predicate]
         quantities = [(atom.variables[0], measure) for measure in rule.measures]
-        return [bound for quantity in quantities for bound in _inside(quantity, *reading.interval(rule))]
+        return [bound for quantity in quantities for bound in _interval_bounds(quantity, *reading.interval(rule))]
     match BINARY_RULES.get(atom.predicate):
         case Less(first, second):
             limit = -1 if first == "area" else beyond
@@ -181,7 +181,7 @@ def _bounds(atom: Atom, reading: Reading) -> list[DifferenceBound]:
             return []
 
 
-def _inside(quantity: Quantity, low: float, high: float) -> list[DifferenceBound]:
+def _interval_bounds(quantity: Quantity, low: float, high: float) -> list[DifferenceBound]:
     bounds = []
     if high != float("inf"):
         bounds.append(DifferenceBound(quantity, ZERO, ceil(2 * high) - 1))

@@ -9,9 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
-from formalimg.benchmarks.formal.synthesis.counted_skeleton import draw_counted_skeleton
 from formalimg.benchmarks.formal.synthesis.geometry import GeometricFacts, find_redundant
-from formalimg.benchmarks.formal.synthesis.skeleton import Skeleton, draw_skeleton
+from formalimg.benchmarks.formal.synthesis.skeleton import Skeleton, draw_counted_skeleton, draw_skeleton
 from formalimg.logic.syntax import Atom, Formula, Value, Variable
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.rules import AS_READ, BINARY_RULES, UNARY_RULES
@@ -62,9 +61,13 @@ def draw_knolling(level: int, rng: random.Random, *, counting: bool = False) -> 
         return None
     atoms: list[Atom] = []
     geometry = GeometricFacts(reading=AS_READ)
-    for candidates in [*_ties(skeleton, rng), *_extras(skeleton, rng)]:
+    for candidates in [*_draw_ties(skeleton, rng), *_draw_extras(skeleton, rng)]:
         for atom in candidates:
-            if not _speaks_anew(atom, atoms) or _is_against_nature(atom, skeleton) or _crowds(atom, atoms, skeleton):
+            if (
+                not _speaks_anew(atom, atoms)
+                or _is_against_nature(atom, skeleton)
+                or _is_crowding(atom, atoms, skeleton)
+            ):
                 continue
             if geometry.allows(atom) and not geometry.implies(atom):
                 geometry.add(atom)
@@ -82,45 +85,45 @@ def draw_knolling(level: int, rng: random.Random, *, counting: bool = False) -> 
     return skeleton.formula(atoms)
 
 
-def _ties(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
+def _draw_ties(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
     """Yield, for each variable but the first, relations that connect it to an earlier one."""
     names = skeleton.names
-    for place in range(1, len(names)):
-        nearest = place - 1 if rng.random() < 0.5 else rng.randrange(place)
-        if skeleton.forall_at is not None and skeleton.forall_at < place:
+    for position in range(1, len(names)):
+        nearest = position - 1 if rng.random() < 0.5 else rng.randrange(position)
+        if skeleton.forall_at is not None and skeleton.forall_at < position:
             nearest = max(nearest, skeleton.forall_at)  # what exists for each instance is about the instance
         nearest = min(nearest, len(skeleton.plain) - 1)
-        if skeleton.forall_at and names[place] in skeleton.amounts:
+        if skeleton.forall_at and names[position] in skeleton.amounts:
             nearest = min(nearest, skeleton.forall_at - 1)  # nothing is counted for each instance
-        yield _relations(names[place], names[nearest], skeleton, rng)
+        yield _draw_relations(names[position], names[nearest], skeleton, rng)
 
 
-def _extras(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
+def _draw_extras(skeleton: Skeleton, rng: random.Random) -> Iterator[Iterator[Atom]]:
     """Yield relations and properties beyond those that connect the variables."""
     names = skeleton.names
     level = len(names)
     for _ in range(round(level * _MORE_RELATIONS + rng.random() - 0.5)):
         if level > 1:
-            one, other = rng.sample(names, 2)
-            if one not in skeleton.amounts or other not in skeleton.amounts:
-                yield _relations(one, other, skeleton, rng)
+            first, second = rng.sample(names, 2)
+            if first not in skeleton.amounts or second not in skeleton.amounts:
+                yield _draw_relations(first, second, skeleton, rng)
     for _ in range(max(1, round(level * _PROPERTIES + rng.random() - 0.5))):
-        yield _properties(names, rng)
+        yield _draw_properties(names, rng)
 
 
-def _relations(one: str, other: str, skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
-    every = None if skeleton.forall_at is None else skeleton.names[skeleton.forall_at]
+def _draw_relations(name: str, partner: str, skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
+    universal = None if skeleton.forall_at is None else skeleton.names[skeleton.forall_at]
     for _ in range(_TRIES_PER_RELATION):
-        first, second = (one, other) if rng.random() < 0.5 else (other, one)
+        first, second = (name, partner) if rng.random() < 0.5 else (partner, name)
         if second in skeleton.amounts:  # "two forks that the plate is above" is hard to read
             first, second = second, first
         predicate = rng.choice(list(BINARY_RULES))
-        if second == every and first not in skeleton.amounts and predicate in _WITHOUT_HAVE:
+        if second == universal and first not in skeleton.amounts and predicate in _WITHOUT_HAVE:
             first, second = second, first
         yield Atom(predicate, (Variable(first), Variable(second)))
 
 
-def _properties(names: tuple[str, ...], rng: random.Random) -> Iterator[Atom]:
+def _draw_properties(names: tuple[str, ...], rng: random.Random) -> Iterator[Atom]:
     colors = vocabulary("knolling").words["color"]
     for _ in range(_TRIES_PER_RELATION):
         variable = Variable(rng.choice(names))
@@ -142,8 +145,8 @@ def _is_smaller_by_nature(pair: Sequence[str], skeleton: Skeleton) -> bool:
     first, second = (classes[name] for name in pair)
     return any(
         other_length > _ABOUT_THE_SAME * length or other_length * other_width > _ABOUT_THE_SAME * length * width
-        for length, width in _sizes()[first]
-        for other_length, other_width in _sizes()[second]
+        for length, width in _class_sizes()[first]
+        for other_length, other_width in _class_sizes()[second]
     )
 
 
@@ -155,16 +158,16 @@ def _is_odd_count(name: str, atoms: Sequence[Atom], skeleton: Skeleton) -> bool:
     """
     relations = [atom for atom in atoms if name in atom.variables and len(atom.variables) == 2]
     split = len(skeleton.plain) if skeleton.forall_at is None else skeleton.forall_at
-    others = {other for atom in relations for other in atom.variables if other != name}
+    partners = {partner for atom in relations for partner in atom.variables if partner != name}
     sizes = [atom.variables for atom in relations if atom.predicate in ("LargerThan", "SmallerThan")]
     return (
-        any(skeleton.names.index(other) >= split for other in others)
+        any(skeleton.names.index(partner) >= split for partner in partners)
         or sum(atom.predicate in _ALIGNED for atom in relations) > 1
         or any(_is_smaller_by_nature(pair[::step], skeleton) for pair in sizes for step in (1, -1))
     )
 
 
-def _crowds(atom: Atom, atoms: list[Atom], skeleton: Skeleton) -> bool:
+def _is_crowding(atom: Atom, atoms: list[Atom], skeleton: Skeleton) -> bool:
     """Return whether an atom puts a second object in the center: two cannot both be in the middle."""
     if atom.predicate != "InCenter":
         return False
@@ -180,19 +183,19 @@ def _puts_two_in_one_place(atoms: Sequence[Atom]) -> bool:
 
 
 @cache
-def _sizes() -> Mapping[str, Sequence[Sequence[float]]]:
+def _class_sizes() -> Mapping[str, Sequence[Sequence[float]]]:
     """Return the usual lengths and widths of each class, in cm, one pair for each way in which it lies."""
     text = (files("formalimg.benchmarks.formal.synthesis") / "knolling.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text)
-    others = tables["other_sizes"]
-    return {cls: [size, others[cls]] if cls in others else [size] for cls, size in tables["sizes"].items()}
+    other_sizes = tables["other_sizes"]
+    return {cls: [size, other_sizes[cls]] if cls in other_sizes else [size] for cls, size in tables["sizes"].items()}
 
 
 def _speaks_anew(atom: Atom, atoms: list[Atom]) -> bool:
     """Return whether nothing of the same group is asserted of these objects yet."""
-    about = set(atom.variables)
-    exclusive = _SAME_PAIR if len(about) == 2 else _SAME_THING
-    present = {other.predicate for other in atoms if set(other.variables) == about}
+    names = set(atom.variables)
+    exclusive = _SAME_PAIR if len(names) == 2 else _SAME_THING
+    present = {other.predicate for other in atoms if set(other.variables) == names}
     return not any(atom.predicate in group and group & present for group in exclusive)
 
 

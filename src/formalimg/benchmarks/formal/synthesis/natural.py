@@ -67,7 +67,7 @@ def _draw_skeleton(level: int, classes: Sequence[str], ties: Sequence[Atom], rng
     skeleton = draw_skeleton(level, classes, rng)
     if skeleton.pattern != "exists-forall":
         return skeleton
-    places = [replace(skeleton, forall_at=place) for place in range(1, level)]
+    places = [replace(skeleton, forall_at=position) for position in range(1, level)]
     return rng.choice([shifted for shifted in places[:-1] if shifted.says_something_of_each(ties)] + places[-1:])
 
 
@@ -75,118 +75,122 @@ def _is_in_many_places(skeleton: Skeleton, atoms: Sequence[Atom]) -> bool:
     """Return whether one object is in, on or held by every object of a class."""
     if skeleton.forall_at is None:
         return False
-    every = skeleton.names[skeleton.forall_at]
+    universal = skeleton.names[skeleton.forall_at]
     single = skeleton.names[: skeleton.forall_at]
-    return any(placed_object(atom) in single and every in atom.variables for atom in atoms if atom.predicate in PLACED)
+    return any(
+        placed_object(atom) in single and universal in atom.variables for atom in atoms if atom.predicate in PLACED
+    )
 
 
 def _speaks_of_every_akin(skeleton: Skeleton) -> bool:
     """Return whether something is said of every object of a class while there is one that goes by its name too."""
     if skeleton.forall_at is None:
         return False
-    every = skeleton.classes[skeleton.forall_at]
-    return any(every in pair and set(pair) <= set(skeleton.classes) for pair in _data()["akin"])
+    universal = skeleton.classes[skeleton.forall_at]
+    return any(universal in pair and set(pair) <= set(skeleton.classes) for pair in _read_data()["akin"])
 
 
 def is_possible_together(atoms: Sequence[Atom]) -> bool:
     """Return whether places have room for all that comes with what is in them, and bearers bear all that is on it."""
-    return not _overfills(atoms) and not _overloads(atoms)
+    return not _is_overfull(atoms) and not _is_overloaded(atoms)
 
 
-def _overfills(atoms: Sequence[Atom]) -> bool:
+def _is_overfull(atoms: Sequence[Atom]) -> bool:
     """Return whether a place cannot have, or cannot show, all that is in it: a desk on a rug in a car, a closed bag."""
     places = {atom.variables[1] for atom in atoms if atom.predicate == "In"}
     return any(
-        Atom("HasState", (Variable(place), Value("closed"))) in atoms
-        or not all(_has_room(_class(place), _class(obj)) for obj in _contents(place, atoms))
-        for place in places
+        Atom("HasState", (Variable(container), Value("closed"))) in atoms
+        or not all(_has_room(_class_name(container), _class_name(obj)) for obj in _find_contents(container, atoms))
+        for container in places
     )
 
 
-def _has_room(place: str, cls: str) -> bool:
+def _has_room(container: str, cls: str) -> bool:
     """Return whether an object can be inside a place; what is open is judged by size alone."""
-    inside = ontology().entry(place).inside
+    inside = ontology().entry(container).inside
     is_open = inside is not None and inside.shallow
-    return ontology().fits(cls, place) if is_open else ontology().can("In", cls, place)
+    return ontology().fits(cls, container) if is_open else ontology().can("In", cls, container)
 
 
-def _contents(place: str, atoms: Sequence[Atom]) -> set[str]:
+def _find_contents(container: str, atoms: Sequence[Atom]) -> set[str]:
     """Return what is in a place: what is said to be, and what is on, beside, in or held by any of that.
 
     Who holds something in there may reach in from outside, unless it is a place for people.
     """
-    holds_people = _has_room(_class(place), "person")
+    holds_people = _has_room(_class_name(container), "person")
     contents: set[str] = set()
     for _ in atoms:  # each round goes one step further
         for atom in atoms:
             if len(atom.variables) < 2 or atom.predicate not in (*PLACED, "NextTo"):
                 continue
             first, second = atom.variables
-            if second == place:
+            if second == container:
                 contents |= {first} if atom.predicate == "In" else set()
             elif first in contents:
                 contents.add(second)
-            elif second in contents and first != place and (atom.predicate != "Holding" or holds_people):
+            elif second in contents and first != container and (atom.predicate != "Holding" or holds_people):
                 contents.add(first)
     return contents
 
 
-def _overloads(atoms: Sequence[Atom]) -> bool:
+def _is_overloaded(atoms: Sequence[Atom]) -> bool:
     """Return whether something is too much for what bears it by way of others: a bed on a rug that a woman holds."""
     bearers: dict[str, tuple[str, Grip | Top | None]] = {}
     for atom in atoms:
         if atom.predicate in PLACED:
             obj, bearer = placed_object(atom), bearing_object(atom)
-            entry = ontology().entry(_class(bearer))
+            entry = ontology().entry(_class_name(bearer))
             bearers[obj] = bearer, {"On": entry.top, "Holding": entry.holds}.get(atom.predicate)
     for obj in bearers:
-        weight, bearer, limit = ontology().entry(_class(obj)).size.weight, *bearers[obj]
+        weight, bearer, limit = ontology().entry(_class_name(obj)).size.weight, *bearers[obj]
         for _ in atoms:
             bearer, limit = bearers.get(bearer, (bearer, None))
             if limit is None:
                 continue
-            if weight > limit.weight or (weight > _HEAVY and _class(obj) not in limit.admits):
+            if weight > limit.weight or (weight > _HEAVY and _class_name(obj) not in limit.admits):
                 return True
     return False
 
 
-def _class(name: str) -> str:
+def _class_name(name: str) -> str:
     return name.replace("_", " ")
 
 
 def _draw_ties(level: int, rng: random.Random) -> list[tuple[str, Atom | None]] | None:
     """Draw the classes of the variables in order, each but the first with a relation to an earlier one."""
     classes = vocabulary("natural").words["class"]
-    ties: list[tuple[str, Atom | None]] = [(rng.choices(classes, _weights(classes))[0], None)]
-    for place in range(1, level):
-        taken = [cls for cls, _ in ties]
+    ties: list[tuple[str, Atom | None]] = [(rng.choices(classes, _class_weights(classes))[0], None)]
+    for position in range(1, level):
+        classes_so_far = [cls for cls, _ in ties]
         for _ in range(20):
             predicate = rng.choices(list(_RELATION_WEIGHTS), list(_RELATION_WEIGHTS.values()))[0]
-            partner = taken[place - 1 if rng.random() < 0.5 else rng.randrange(place)]
+            partner = classes_so_far[position - 1 if rng.random() < 0.5 else rng.randrange(position)]
             comes_first = rng.random() < 0.5
-            free = [cls for cls in _partners(predicate, partner, comes_first) if not _overlaps(cls, taken)]
+            free = [
+                cls for cls in _find_partners(predicate, partner, comes_first) if not _overlaps_any(cls, classes_so_far)
+            ]
             if not free:
                 continue
-            cls = rng.choices(free, _weights(free))[0]
+            cls = rng.choices(free, _class_weights(free))[0]
             first, second = (cls, partner) if comes_first else (partner, cls)
             if _fits_in(predicate, first, second, [atom for _, atom in ties if atom is not None]):
-                ties.append((cls, _relation(predicate, first, second)))
+                ties.append((cls, _make_relation(predicate, first, second)))
                 break
         else:
             return None
     return ties
 
 
-def _overlaps(cls: str, taken: Iterable[str]) -> bool:
+def _overlaps_any(cls: str, classes: Iterable[str]) -> bool:
     """Return whether an object of a class may be one of another: "a piece of fruit and an orange" are two or one."""
-    return any(ontology().is_also(cls, other) or ontology().is_also(other, cls) for other in taken)
+    return any(ontology().is_also(cls, other) or ontology().is_also(other, cls) for other in classes)
 
 
 def _fits_in(predicate: str, first: str, second: str, atoms: Sequence[Atom]) -> bool:
     """Return whether a relation fits the others: an object has one place, a holder two hands, an animal one mouth."""
     if predicate not in PLACED:
         return True
-    atom = _relation(predicate, first, second)
+    atom = _make_relation(predicate, first, second)
     if any(placed_object(other) == placed_object(atom) for other in atoms if other.predicate in PLACED):
         return False
     if predicate != "Holding":
@@ -199,11 +203,11 @@ def _fits_in(predicate: str, first: str, second: str, atoms: Sequence[Atom]) -> 
 
 def _is_inside_fitting(first: str, second: str) -> bool:
     """Is `inside` the word? Who wears a hat is in it, and who sits in a chair, but neither is inside."""
-    place = ontology().entry(second)
+    container = ontology().entry(second)
     is_seat_or_dish = (
-        place.inside is not None and place.inside.shallow and place.category in ("furniture", "kitchenware")
+        container.inside is not None and container.inside.shallow and container.category in ("furniture", "kitchenware")
     )
-    return not (is_seat_or_dish or second in _data()["never_inside"] or ontology().wears(first, second))
+    return not (is_seat_or_dish or second in _read_data()["never_inside"] or ontology().wears(first, second))
 
 
 def _draw_attributes(skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
@@ -214,15 +218,15 @@ def _draw_attributes(skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
         for _ in range(12):
             predicate = rng.choices(list(_ATTRIBUTE_WEIGHTS), list(_ATTRIBUTE_WEIGHTS.values()))[0]
             kind = ATTRIBUTE_PREDICATES[predicate]
-            place = rng.randrange(level)
-            name, cls = skeleton.names[place], skeleton.classes[place]
+            position = rng.randrange(level)
+            name, cls = skeleton.names[position], skeleton.classes[position]
             words = [
                 word
                 for word in ontology().words_for(cls, kind)
                 if not _is_unsaid(cls, word)
                 and all(
-                    kind != other and ontology().agree((kind, word), (other, taken))
-                    for other, taken in attributes[name]
+                    kind != other_kind and ontology().agree((kind, word), (other_kind, other_word))
+                    for other_kind, other_word in attributes[name]
                 )
             ]
             if words and len(attributes[name]) < 2:
@@ -235,20 +239,20 @@ def _draw_attributes(skeleton: Skeleton, rng: random.Random) -> Iterator[Atom]:
 def _is_unsaid(cls: str, word: str) -> bool:
     """Return whether it would be odd to say this of a class, though it may be true."""
     is_living = ontology().entry(cls).category in ("people", "animals")
-    return word in _data()["unsaid"].get(cls, ()) or (not is_living and word in _data()["of_the_living"])
+    return word in _read_data()["unsaid"].get(cls, ()) or (not is_living and word in _read_data()["of_the_living"])
 
 
-def _relation(predicate: str, first: str, second: str) -> Atom:
+def _make_relation(predicate: str, first: str, second: str) -> Atom:
     return Atom(predicate, (Variable(first.replace(" ", "_")), Variable(second.replace(" ", "_"))))
 
 
 @cache
-def _partners(predicate: str, cls: str, other_first: bool) -> tuple[str, ...]:
+def _find_partners(predicate: str, cls: str, other_first: bool) -> tuple[str, ...]:
     return ontology().partners(predicate, cls, "second" if other_first else "first")
 
 
 @cache
-def _data() -> Mapping[str, Any]:
+def _read_data() -> Mapping[str, Any]:
     """Return the weight of each class when drawing, and what is not said of it.
 
     Few classes can hold or contain objects, so that relations bring these up all the time. The weights, which were
@@ -258,5 +262,5 @@ def _data() -> Mapping[str, Any]:
     return tomllib.loads(text)
 
 
-def _weights(classes: Sequence[str]) -> list[float]:
-    return [_data()["class_weights"][cls] for cls in classes]
+def _class_weights(classes: Sequence[str]) -> list[float]:
+    return [_read_data()["class_weights"][cls] for cls in classes]

@@ -34,14 +34,14 @@ class ReadScene:
     """
 
     def __init__(self, formula: Formula) -> None:
-        said = list(atoms(formula))
+        statements = list(atoms(formula))
         self.classes = {
             atom.variables[0]: atom.arguments[1].text
-            for atom in said
+            for atom in statements
             if atom.predicate == "Is" and isinstance(atom.arguments[1], Value)
         }
-        self.relations = [atom for atom in said if len(atom.variables) == 2]
-        self.attributes = [atom for atom in said if atom.predicate in ATTRIBUTE_PREDICATES]
+        self.relations = [atom for atom in statements if len(atom.variables) == 2]
+        self.attributes = [atom for atom in statements if atom.predicate in ATTRIBUTE_PREDICATES]
         self.foralls = {
             part.variable.name: {inner.variable.name for inner in subformulas(part) if isinstance(inner, Exists)}
             for part in subformulas(formula)
@@ -70,7 +70,7 @@ class ReadScene:
     def _has_odd_state(self) -> bool:
         for atom in self.attributes:
             _, word = atom.arguments
-            classes = _data()["states"].get(word.text) if isinstance(word, Value) else None
+            classes = _read_data()["states"].get(word.text) if isinstance(word, Value) else None
             if classes is not None and (not classes or self.classes[atom.variables[0]] in classes):
                 return True
         return False
@@ -79,7 +79,9 @@ class ReadScene:
         """Return whether something rests on what bears nothing like it, or is where nobody would put it."""
         for atom in self._said(*PLACED):
             bearer, cls = self.classes[bearing_object(atom)], self.classes[placed_object(atom)]
-            if (atom.predicate, bearer, cls) in _kept_out() or (atom.predicate == "On" and not _bears(bearer, cls)):
+            if (atom.predicate, bearer, cls) in _read_kept_out() or (
+                atom.predicate == "On" and not _can_bear(bearer, cls)
+            ):
                 return True
         return False
 
@@ -95,21 +97,23 @@ class ReadScene:
 
     def _can_be_beside(self, first: str, second: str) -> bool:
         """Return whether two objects can be next to each other: both on the ground, or at the same place."""
-        one, other = self.supports.get(first), self.supports.get(second)
-        if one is None or other is None:
-            support, free = one or other, second if one else first
+        first_support, second_support = self.supports.get(first), self.supports.get(second)
+        if first_support is None or second_support is None:
+            support, free = first_support or second_support, second if first_support else first
             return support is None or self._may_share(support, self.classes[free])
-        return one == other and one.predicate != "Holding"
+        return first_support == second_support and first_support.predicate != "Holding"
 
     def _may_share(self, support: Support, cls: str) -> bool:
         """Return whether an object that is beside another one can be thought of as being where that is."""
-        place = self.classes[support.bearer]
-        is_roomy = support.predicate == "On" or place in _data()["rooms"]
-        if support.predicate == "Holding" or not is_roomy or _is_living(place):
+        container = self.classes[support.bearer]
+        is_roomy = support.predicate == "On" or container in _read_data()["rooms"]
+        if support.predicate == "Holding" or not is_roomy or _is_living(container):
             return False
-        return ontology().can(support.predicate, cls, place) and (support.predicate == "In" or _bears(place, cls))
+        return ontology().can(support.predicate, cls, container) and (
+            support.predicate == "In" or _can_bear(container, cls)
+        )
 
-    def _is_odd_every(self, every: str, inner: set[str]) -> bool:
+    def _is_odd_every(self, universal: str, inner: set[str]) -> bool:
         """Return whether "every" is followed by what is true of single objects only.
 
         What exists for each instance is related to it alone; nobody holds or wears what there is more than one of,
@@ -117,23 +121,23 @@ class ReadScene:
         """
         for atom in self.relations:
             names = set(atom.variables)
-            if names & inner and every not in names:
+            if names & inner and universal not in names:
                 return True
-            if atom.predicate in PLACED and every in names:
+            if atom.predicate in PLACED and universal in names:
                 bearer, is_each_its_own = bearing_object(atom), bool(names & inner)
-                if bearer == every and not is_each_its_own:
+                if bearer == universal and not is_each_its_own:
                     return True
-                if bearer != every and (atom.predicate == "Holding" or _is_living(self.classes[bearer])):
+                if bearer != universal and (atom.predicate == "Holding" or _is_living(self.classes[bearer])):
                     return True
-                if bearer != every and not is_each_its_own and not self._has_room_for_two(every, bearer):
+                if bearer != universal and not is_each_its_own and not self._has_room_for_two(universal, bearer):
                     return True
         return False
 
-    def _has_room_for_two(self, every: str, bearer: str) -> bool:
-        obj, place = (ontology().entry(self.classes[name]) for name in (every, bearer))
-        if place.category == "clothing":
+    def _has_room_for_two(self, universal: str, bearer: str) -> bool:
+        obj, container = (ontology().entry(self.classes[name]) for name in (universal, bearer))
+        if container.category == "clothing":
             return False
-        return 2 * obj.size.length * obj.size.across <= place.size.length * place.size.across
+        return 2 * obj.size.length * obj.size.across <= container.size.length * container.size.across
 
 
 def speaks_of_one_after_every(prompt: str) -> bool:
@@ -157,30 +161,30 @@ def _is_living(cls: str) -> bool:
     return ontology().entry(cls).category in ("people", "animals")
 
 
-def _bears(bearer: str, cls: str) -> bool:
-    only = _bearers().get(bearer)
+def _can_bear(bearer: str, cls: str) -> bool:
+    only = _read_bearers().get(bearer)
     if only is None or cls in only:
         return True
-    return bearer not in _data()["unclothed"] and ontology().wears(bearer, cls)
+    return bearer not in _read_data()["unclothed"] and ontology().wears(bearer, cls)
 
 
 @cache
-def _bearers() -> Mapping[str, frozenset[str]]:
-    return {bearer: frozenset(group["only"]) for group in _data()["bears"] for bearer in group["bearers"]}
+def _read_bearers() -> Mapping[str, frozenset[str]]:
+    return {bearer: frozenset(group["only"]) for group in _read_data()["bears"] for bearer in group["bearers"]}
 
 
 @cache
-def _kept_out() -> frozenset[tuple[str, str, str]]:
+def _read_kept_out() -> frozenset[tuple[str, str, str]]:
     return frozenset(
-        (predicate, place, obj)
-        for group in _data()["kept_out"]
+        (predicate, container, obj)
+        for group in _read_data()["kept_out"]
         for predicate in group["predicates"]
-        for place in group["places"]
+        for container in group["places"]
         for obj in group["objects"]
     )
 
 
 @cache
-def _data() -> Mapping[str, Any]:
+def _read_data() -> Mapping[str, Any]:
     text = (files("formalimg.benchmarks.formal.synthesis") / "oddity.toml").read_text(encoding="utf-8")
     return tomllib.loads(text)

@@ -95,7 +95,7 @@ class Skeleton:
 
     def formula(self, atoms: Sequence[Atom]) -> Formula:
         """Return the formula of the classes and the atoms, each as far out as possible."""
-        about = [
+        properties = [
             [Atom("Is", (Variable(name), Value(word)))] for name, word in zip(self.names, self.classes, strict=True)
         ]
         relations: list[Atom] = []
@@ -103,27 +103,27 @@ class Skeleton:
         for atom in atoms:
             name = self.names[self.depth(atom)]
             if len(atom.variables) == 1:
-                about[self.depth(atom)].append(atom)
+                properties[self.depth(atom)].append(atom)
             else:
                 counted.get(name, relations).append(atom)
         split = len(self.plain) if self.forall_at is None else self.forall_at
-        conjuncts: list[Formula] = [atom for known in about[:split] for atom in known]
+        conjuncts: list[Formula] = [atom for listed in properties[:split] for atom in listed]
         conjuncts += [atom for atom in relations if self.depth(atom) < split]
         inside: list[Formula] = [atom for atom in relations if self.depth(atom) >= split]
-        for place, (name, tied) in enumerate(counted.items(), start=len(self.plain)):
+        for position, (name, tied) in enumerate(counted.items(), start=len(self.plain)):
             bound, number = self.amounts[name]
-            conjuncts.append(Count(bound, number, Variable(name), _conjunction([*about[place], *tied])))
+            conjuncts.append(Count(bound, number, Variable(name), _make_conjunction([*properties[position], *tied])))
         if self.forall_at is not None:
-            conjuncts.append(self._forall(about, inside))
-        return _bound(self.plain[:split], _conjunction(conjuncts))
+            conjuncts.append(self._forall(properties, inside))
+        return _bind_variables(self.plain[:split], _make_conjunction(conjuncts))
 
-    def _forall(self, about: list[list[Atom]], inside: list[Formula]) -> Formula:
+    def _forall(self, properties: list[list[Atom]], inside: list[Formula]) -> Formula:
         assert self.forall_at is not None
         split = self.forall_at
-        is_of_class, *of_instance = about[split]
-        inner: list[Formula] = [atom for atoms in about[split + 1 : len(self.plain)] for atom in atoms]
+        is_of_class, *of_instance = properties[split]
+        inner: list[Formula] = [atom for atoms in properties[split + 1 : len(self.plain)] for atom in atoms]
         inner += [*of_instance, *inside]
-        consequence = _bound(self.plain[split + 1 :], _conjunction(inner))
+        consequence = _bind_variables(self.plain[split + 1 :], _make_conjunction(inner))
         return Forall(Variable(self.names[split]), Implies(is_of_class, consequence))
 
 
@@ -136,11 +136,11 @@ def draw_skeleton(level: int, classes: Sequence[str], rng: random.Random) -> Ske
     return Skeleton(names, tuple(classes), forall_at)
 
 
-def _conjunction(parts: Sequence[Formula]) -> Formula:
+def _make_conjunction(parts: Sequence[Formula]) -> Formula:
     return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
-def _bound(names: Sequence[str], formula: Formula) -> Formula:
+def _bind_variables(names: Sequence[str], formula: Formula) -> Formula:
     for name in reversed(names):
         formula = Exists(Variable(name), formula)
     return formula
@@ -152,18 +152,18 @@ def with_connectives(formula: Formula, suite: str, rng: random.Random) -> Formul
     Colours are changed where they are asserted, not where they are the condition of a `forall`. The other colour of a
     choice suits the object as well.
     """
-    places = list(_colors(formula, _COLORS[suite]))
+    places = list(_color_atoms(formula, _COLORS[suite]))
     if not places:
         return formula
     chosen = rng.choice(places)
     variable, value = chosen.arguments
     if rng.random() < 0.5:
-        return _replaced(formula, chosen, Not(chosen))
-    others = [word for word in _colors_of(formula, variable, suite) if value != Value(word)]
-    if not others:
+        return _replace_atom(formula, chosen, Not(chosen))
+    alternatives = [word for word in _colors_of(formula, variable, suite) if value != Value(word)]
+    if not alternatives:
         return formula
-    other = Atom(chosen.predicate, (variable, Value(rng.choice(others))))
-    return _replaced(formula, chosen, Or((chosen, other)))
+    alternative = Atom(chosen.predicate, (variable, Value(rng.choice(alternatives))))
+    return _replace_atom(formula, chosen, Or((chosen, alternative)))
 
 
 def _colors_of(formula: Formula, variable: Variable | Value, suite: str) -> tuple[str, ...]:
@@ -175,29 +175,67 @@ def _colors_of(formula: Formula, variable: Variable | Value, suite: str) -> tupl
     return vocabulary(suite).words["color"]
 
 
-def _colors(formula: Formula, predicate: str) -> list[Atom]:
+def _color_atoms(formula: Formula, predicate: str) -> list[Atom]:
     match formula:
         case Atom():
             return [formula] if formula.predicate == predicate else []
         case And(parts):
-            return [atom for part in parts for atom in _colors(part, predicate)]
+            return [atom for part in parts for atom in _color_atoms(part, predicate)]
         case Exists(_, body):
-            return _colors(body, predicate)
+            return _color_atoms(body, predicate)
         case Forall(_, Implies(_, consequent)):
-            return _colors(consequent, predicate)
+            return _color_atoms(consequent, predicate)
         case _:
             return []
 
 
-def _replaced(formula: Formula, old: Atom, new: Formula) -> Formula:
+def _replace_atom(formula: Formula, old: Atom, new: Formula) -> Formula:
     match formula:
         case Atom():
             return new if formula is old else formula
         case And(parts):
-            return And(tuple(_replaced(part, old, new) for part in parts))
+            return And(tuple(_replace_atom(part, old, new) for part in parts))
         case Exists(variable, body):
-            return Exists(variable, _replaced(body, old, new))
+            return Exists(variable, _replace_atom(body, old, new))
         case Forall(variable, Implies(antecedent, consequent)):
-            return Forall(variable, Implies(antecedent, _replaced(consequent, old, new)))
+            return Forall(variable, Implies(antecedent, _replace_atom(consequent, old, new)))
         case _:
             return formula
+
+
+MAX_NUMBER = 6
+"""The largest number of a count."""
+
+_MAX_OBJECTS = 14
+"""The most objects that an instruction asks for: more would be drawn too small to be recognized."""
+
+_BOUNDS: dict[CountBound, float] = {"exactly": 0.55, "at-least": 0.25, "at-most": 0.2}
+
+_SHARE_WITH_FORALL = 0.25
+
+_MAX_BESIDE_FORALL = 3
+"""The largest number of a count beside a `forall`, whose instances come on top of what is counted."""
+
+
+def draw_counted_skeleton(level: int, classes: Sequence[str], rng: random.Random) -> Skeleton | None:
+    """Draw a skeleton with `level` variables of the given classes, one or more of them counted.
+
+    None if it asks for more objects than an image has room for, or if no count asks for any.
+    """
+    counted = 1 if level <= 2 else rng.randint(1, min(3, level - 1))
+    plain = level - counted
+    forall_at = rng.randrange(plain) if plain and rng.random() < _SHARE_WITH_FORALL else None
+    names = tuple(word.replace(" ", "_") for word in classes)
+    largest = MAX_NUMBER if forall_at is None else _MAX_BESIDE_FORALL
+    amounts = {name: _draw_amount(largest, rng) for name in names[plain:]}
+    if plain + sum(amount.number for amount in amounts.values()) > _MAX_OBJECTS:
+        return None
+    if all(amount.bound == "at-most" for amount in amounts.values()):
+        return None
+    return Skeleton(names, tuple(classes), forall_at, amounts)
+
+
+def _draw_amount(largest: int, rng: random.Random) -> ObjectNumber:
+    """Draw a bound and a number. "At least one" is what `exists` says, and is not drawn."""
+    bound = rng.choices(list(_BOUNDS), list(_BOUNDS.values()))[0]
+    return ObjectNumber(bound, rng.randint(2 if bound == "at-least" else 1, largest))
