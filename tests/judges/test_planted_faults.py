@@ -22,7 +22,7 @@ from formalimg.judges.certificates.flipped_scenes import flipped_scenes, suite_g
 from formalimg.judges.certificates.measurement import SCENES
 from formalimg.judges.certificates.significance import detectable_error, level_of_tests
 from formalimg.stats.intervals import clopper_pearson
-from formalimg.stats.tipping_point import ErrorRates, tipping_point
+from formalimg.stats.judge_error import ErrorRates, tipping_point
 from tests.support.planted_judges import ALWAYS_RIGHT, PLANTED, WRONG_IMAGES, KnownScenes, is_color, passes
 from tests.support.sizes import only_in_full, tries
 

@@ -11,9 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.adaptive import AdaptiveDesign, AdaptiveTest
 from formalimg.stats.intervals import clopper_pearson
-from formalimg.stats.sequential import chance_to_cross, interval_after_looks, look_sizes, passes_to_cross, spent_by
+from formalimg.stats.sequential import (
+    AdaptiveDesign,
+    AdaptiveTest,
+    chance_to_cross,
+    interval_after_looks,
+    look_sizes,
+    passes_to_cross,
+    spent_by,
+)
 from formalimg.stats.summary import generalizability
 from tests.support.sizes import tries
 

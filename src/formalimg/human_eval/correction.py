@@ -12,7 +12,7 @@ from formalimg.human_eval.assignment import Candidate
 from formalimg.human_eval.correction_sample import CellKey, CorrectionSample
 from formalimg.human_eval.protocol import RatingProtocol, rating_rules
 from formalimg.runs.manifest import RunManifest
-from formalimg.stats.label_allocation import allocate_labels
+from formalimg.stats.planning import allocate_labels
 
 Labelled = Mapping[CellKey, tuple[int, int]]
 """Labels so far of each cell: how many say yes, and how many there are."""

@@ -13,11 +13,16 @@ from formalimg.human_eval.agreement.judge_agreement import ImageName
 from formalimg.reports.comparison_model import HowCounted, SeenRun
 from formalimg.reports.tables.format import level_name
 from formalimg.reports.tables.model import Number
-from formalimg.stats.corrected_summary import LabelledObservation, summarize_corrected
+from formalimg.stats.corrected import CorrectedRate
+from formalimg.stats.corrected_summary import (
+    CellScore,
+    LabelledObservation,
+    ScoreCell,
+    estimate_cell_mean,
+    summarize_corrected,
+)
 from formalimg.stats.intervals import fraction_interval
-from formalimg.stats.labelled_levels import CorrectedRate
 from formalimg.stats.observations import Generalizability, Interval, Observation
-from formalimg.stats.stratified_mean import CellScore, ScoreCell, estimate_cell_mean
 from formalimg.stats.summary import summarize
 from formalimg.types import Benchmark
 

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.bootstrap import item_ids
+from formalimg.stats.correlation import MIN_ITEMS, UNSEEN, WithoutItem, jackknife_limit, unseen_limits
 from formalimg.stats.intervals import binomial_interval, item_clustered_interval, validate_confidence
-from formalimg.stats.jackknife import MIN_ITEMS, UNSEEN, WithoutItem, jackknife_limit, unseen_limits
 from formalimg.stats.observations import Interval, PassCount
 
 BinaryAnswer: TypeAlias = bool | None

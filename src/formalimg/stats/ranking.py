@@ -6,9 +6,16 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from math import atanh, fsum, sqrt, tanh
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from formalimg.stats.correlation import Correlation, ScorePairs, keep_known_pairs, pearson
+from formalimg.stats.correlation import (
+    MIN_ITEMS,
+    Correlation,
+    ScorePairs,
+    WithoutItem,
+    jackknife_interval,
+    keep_known_pairs,
+    pearson,
+)
 from formalimg.stats.intervals import normal_quantile, validate_confidence
-from formalimg.stats.jackknife import MIN_ITEMS, WithoutItem, jackknife_interval
 from formalimg.stats.observations import Interval
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from formalimg.judges.certificates.certificate import CountedShare, JudgeCertificate
+from formalimg.stats.judge_error import ErrorRates
 from formalimg.stats.observations import Interval
-from formalimg.stats.tipping_point import ErrorRates
 
 
 class CertifiedErrors(NamedTuple):

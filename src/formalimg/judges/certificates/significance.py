@@ -7,7 +7,7 @@ All tests of a certificate share a chance of 5 % of naming a fault that is none:
 from __future__ import annotations
 
 from formalimg.judges.certificates.certificate import AnswerCounts, CountedShare, JudgeCertificate
-from formalimg.stats.fisher import errors_to_notice, fisher_lower, power_to_notice
+from formalimg.stats.permutation import errors_to_notice, fisher_lower, power_to_notice
 
 FALSE_FINDINGS = 0.05
 """The chance that the certificate of a judge with the same few errors everywhere names any fault, at most."""
