@@ -91,7 +91,7 @@ class SceneJudge:
         if isinstance(grounding, Unscored):
             return grounding
         if self.relations == "boxes":
-            from formalimg.scenes.seen_relations import with_seen_relations  # here, because few grounders need it
+            from formalimg.scenes.spatial_relations import with_seen_relations  # here, because few grounders need it
 
             grounding = replace(grounding, scene=with_seen_relations(grounding.scene, spec.formula))
         # Some milliseconds, sometimes more: other images should not wait for it.

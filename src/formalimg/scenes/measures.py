@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -169,51 +168,17 @@ _NUMBERS = frozenset({int, float})
 class BoxArrays:
     """The measures of the boxes of a scene as arrays; each is computed on first use."""
 
-    def __init__(self, boxes: Sequence[Box]) -> None:
-        self._boxes = boxes
-        self._arrays: dict[Measure, NDArray[np.float64]] = {}
-
-    def pairs(self, rule: BinaryRule) -> NDArray[np.bool] | None:
-        """Return where a rule holds, by first and second box; None if an array would round the numbers."""
-        if self._columns is None:
-            return None
-        return rule.pairs(self._array(rule.first), self._array(rule.second))
-
-    def _array(self, measure: Measure) -> NDArray[np.float64]:
-        known = self._arrays.get(measure)
-        if known is None:
-            known = self._arrays[measure] = getattr(self._columns, measure)
-        return known
-
-    @cached_property
-    def _columns(self) -> Any:
-        """All boxes as one `Box` of arrays, which measures all at once; None if arrays would round numbers."""
+    def __init__(self, boxes: Iterable[Box]) -> None:
         import numpy as np  # here, because most programs that verify never need it
 
-        numbers = _exact_numbers(self._boxes)
-        return None if numbers is None else Box(*np.array(numbers, np.float64).reshape(-1, 4).T)
-
-
-class GroupMeasures:
-    """The measures of the boxes of several scenes as arrays: by scene and box, as wide as the largest scene needs.
-
-    Attributes:
-        present: which boxes each scene has; the measures of the others are arbitrary.
-    """
-
-    def __init__(self, scenes: Sequence[Sequence[Box]]) -> None:
-        """Stack the boxes."""
-        import numpy as np
-
-        sizes = np.array([*map(len, scenes)])
-        self.present: NDArray[np.bool] = np.arange(sizes.max(initial=0)) < sizes[:, None]
+        numbers = _exact_numbers(boxes)
         self._arrays: dict[Measure, NDArray[np.float64]] = {}
-        numbers = _exact_numbers(chain.from_iterable(scenes))
-        self._columns: Any = None
-        if numbers is not None:
-            stacked = np.zeros((*self.present.shape, 4))
-            stacked[self.present] = np.array(numbers, np.float64).reshape(-1, 4)
-            self._columns = Box(*np.moveaxis(stacked, 2, 0))
+        # All boxes as one `Box` of arrays, which measures all at once.
+        self._columns = None if numbers is None else Box(*self._stack(np.array(numbers, np.float64).reshape(-1, 4)))
+
+    def _stack(self, coordinates: NDArray[np.float64]) -> Any:
+        """Return the four coordinates as arrays, of a row for each box."""
+        return coordinates.T
 
     @property
     def are_exact(self) -> bool:
@@ -226,6 +191,32 @@ class GroupMeasures:
         if known is None:
             known = self._arrays[measure] = getattr(self._columns, measure)
         return known
+
+    def pairs(self, rule: BinaryRule) -> NDArray[np.bool] | None:
+        """Return where a rule holds, by first and second box; None if an array would round the numbers."""
+        return rule.pairs(self.array(rule.first), self.array(rule.second)) if self.are_exact else None
+
+
+class GroupMeasures(BoxArrays):
+    """The same for several scenes, by scene and box; as wide as the largest scene needs.
+
+    Attributes:
+        present: which boxes each scene has; the measures of the others are arbitrary.
+    """
+
+    def __init__(self, scenes: Sequence[Sequence[Box]]) -> None:
+        import numpy as np
+
+        sizes = np.array([*map(len, scenes)])
+        self.present: NDArray[np.bool] = np.arange(sizes.max(initial=0)) < sizes[:, None]
+        super().__init__(chain.from_iterable(scenes))
+
+    def _stack(self, coordinates: NDArray[np.float64]) -> Any:
+        import numpy as np
+
+        stacked = np.zeros((*self.present.shape, 4))
+        stacked[self.present] = coordinates
+        return np.moveaxis(stacked, 2, 0)
 
 
 def _exact_numbers(boxes: Iterable[Box]) -> list[float] | None:

@@ -35,11 +35,8 @@ class SceneGroup:
         Of predicates that boxes decide only, and of none if arrays would round the numbers. What is said of objects
         that a scene does not have is arbitrary.
         """
-        if not self._measures.are_exact:
-            return {}
-        array = self._measures.array
-        rules = {name: BINARY_RULES[name] for name in predicates if name in BINARY_RULES}
-        return {name: rule.pairs(array(rule.first), array(rule.second)) for name, rule in rules.items()}
+        found = {name: self._measures.pairs(BINARY_RULES[name]) for name in predicates if name in BINARY_RULES}
+        return {name: table for name, table in found.items() if table is not None}
 
     def sets(self, asked: Collection[tuple[str, str | None]]) -> NDArray[np.bool] | None:
         """Return where predicates of one variable hold, by scene, predicate with its word, and object.

@@ -1,16 +1,16 @@
-"""Pair images with prompts: one prompt for all, or a file with one for each."""
+"""Files of prompts, one for each image, and of one's own questions: JSON Lines, CSV, JSON, or plain lines."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, cast
 
 from formalimg._util.record_files import read_records
 from formalimg._util.text import truncate
+from formalimg.benchmarks.questions.spec import MAX_WEIGHT, ExpectedAnswer, GraphQuestion, find_graph_problem
 from formalimg.errors import FormalimgError
 from formalimg.scoring.given_images import find_image_files
-
-_FIELDS = ("image", "prompt")
 
 
 def pair_images(paths: Sequence[Path], prompt: str | None, prompts_file: Path | None) -> list[tuple[Path, str]]:
@@ -26,7 +26,7 @@ def pair_images(paths: Sequence[Path], prompt: str | None, prompts_file: Path | 
     records = read_records(prompts_file, "prompt")
     for number, record in enumerate(records, 1):
         if not isinstance(record.get("prompt"), str) or not isinstance(record.get("image", ""), str):
-            raise FormalimgError(f"{prompts_file}, entry {number}: give {' and '.join(_FIELDS)} as texts")
+            raise FormalimgError(f"{prompts_file}, entry {number}: give image and prompt as texts")
     if not any("image" in record for record in records):
         if len(records) != len(images):
             raise FormalimgError(
@@ -36,10 +36,10 @@ def pair_images(paths: Sequence[Path], prompt: str | None, prompts_file: Path | 
     missing = next((number for number, record in enumerate(records, 1) if "image" not in record), None)
     if missing is not None:
         raise FormalimgError(f"{prompts_file}, entry {missing} names no image, as others do: give each its image")
-    return [(_find(record["image"], images, prompts_file), record["prompt"]) for record in records]
+    return [(_find_image(record["image"], images, prompts_file), record["prompt"]) for record in records]
 
 
-def _find(name: str, images: Sequence[Path], prompts_file: Path) -> Path:
+def _find_image(name: str, images: Sequence[Path], prompts_file: Path) -> Path:
     """Return the image of this name: among the given ones by path or file name, or from the folder of the file."""
     if images:
         found = [image for image in images if name in (str(image), image.name)]
@@ -52,3 +52,59 @@ def _find(name: str, images: Sequence[Path], prompts_file: Path) -> Path:
     if not place.is_file():
         raise FormalimgError(f"there is no image {truncate(str(place), 100, 100)}, which {prompts_file} names")
     return place
+
+
+_FIELDS = ("question", "id", "parents", "expected", "category", "weight")
+
+
+def read_questions(path: str | Path) -> tuple[GraphQuestion, ...]:
+    """Return the questions in a file.
+
+    A `.jsonl` file has one object per line, a `.json` file a list of them, a `.csv` file a heading; the fields are
+    `question`, and optionally `id` (by default the number of the question), `parents` (ids; in CSV separated by
+    blanks), `expected` (yes or no), `category` and `weight`. Any other file has one question per line.
+    """
+    place = Path(path)
+    questions = tuple(
+        question_of(record, number, f"{place}, question {number}")
+        for number, record in enumerate(read_records(place, "question"), 1)
+    )
+    problem = find_graph_problem(questions)
+    if problem is not None:
+        raise FormalimgError(f"{place}: {problem}: fix the file")
+    return questions
+
+
+def question_of(record: Mapping[str, Any], number: int, where: str) -> GraphQuestion:
+    """Return the question in a record."""
+    unknown = next((str(name) for name in record if name not in _FIELDS), None)
+    if unknown is not None:
+        raise FormalimgError(f"{where}: unknown field {unknown[:40]!r}: known are {', '.join(_FIELDS)}")
+    parents = record.get("parents", ())
+    if isinstance(parents, str):
+        parents = parents.replace(",", " ").split()
+    expected = str(record.get("expected", "yes")).strip().lower()
+    words = " ".join(str(record.get("question", "")).split())
+    name, category = str(record.get("id", number)).strip(), str(record.get("category", "other")).strip() or "other"
+    if not words:
+        raise FormalimgError(f"{where}: it has no words: give a question")
+    if not (words + name + category).isprintable():
+        raise FormalimgError(f"{where}: it holds characters that cannot be shown: take them out")
+    if expected not in ("yes", "no"):
+        raise FormalimgError(f"{where}: expected is {expected[:40]!r}: give yes or no")
+    if not isinstance(parents, list | tuple):
+        raise FormalimgError(f"{where}: parents must be a list of ids")
+    try:
+        weight = float(record.get("weight", 1))
+    except (TypeError, ValueError):
+        weight = 0.0
+    if not 0 < weight <= MAX_WEIGHT:
+        raise FormalimgError(f"{where}: weight must be a number above 0, of at most {MAX_WEIGHT:g}")
+    return GraphQuestion(
+        name,
+        words,
+        tuple(str(parent).strip() for parent in parents),
+        cast(ExpectedAnswer, expected),
+        category,
+        weight,
+    )

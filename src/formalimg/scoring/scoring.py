@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any
 
 from formalimg._util.aio import run_sync
 from formalimg._util.argument_types import checks_types
@@ -41,6 +41,7 @@ from formalimg.runs.parties import (
 from formalimg.runs.progress import Progress
 from formalimg.runs.reader import open_run
 from formalimg.scoring.given_images import GivenImages, open_given_image
+from formalimg.scoring.prompt_files import read_questions
 from formalimg.scoring.prompt_items import (
     FREE_PROMPTS,
     MAX_PROMPT,
@@ -50,110 +51,11 @@ from formalimg.scoring.prompt_items import (
     ScoredPair,
     prompt_item,
 )
-from formalimg.scoring.question_files import read_questions
-from formalimg.scoring.reasons import failure_reason
+from formalimg.scoring.scores import Score, Scores, failure_reason
 from formalimg.scoring.writer import QuestionWriter
-from formalimg.types import ChatModel, Grounder, Judge, Part, Unscored
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from formalimg.types import ChatModel, Grounder, Judge, Unscored
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Score:
-    """How well an image shows what a prompt asks for.
-
-    Attributes:
-        passed: whether it shows everything; None if it could not be scored.
-        score: the weighted share of parts that it shows, 0 to 1; None if it could not be scored.
-        parts: the questions, or the clauses of the formula, each with its own score and reason.
-        reason: what it does not show, or why it could not be scored, in English; empty if it shows everything.
-        image: the path of the file as it was given, or `image 1` and so on.
-        prompt: the prompt.
-        form: what the prompt became: formula, text, questions or whole.
-        item: the id of the item in the run.
-    """
-
-    passed: bool | None
-    score: float | None
-    parts: tuple[Part, ...]
-    reason: str
-    image: str
-    prompt: str
-    form: str = ""
-    item: str = ""
-
-
-@dataclass(frozen=True, repr=False)
-class Scores(Sequence[Score]):
-    """The scores of some images, in their order.
-
-    Attributes:
-        scores: one for each image and prompt.
-        folder: the run folder, which holds everything, and which `formalimg view` opens.
-        progress: what this call did, without what earlier calls had done.
-        warnings: prompts that could not be taken apart, one line each.
-    """
-
-    scores: tuple[Score, ...]
-    folder: Path
-    progress: Progress
-    warnings: tuple[str, ...] = ()
-
-    @overload
-    def __getitem__(self, index: int) -> Score: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Score, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Score | tuple[Score, ...]:
-        return self.scores[index]
-
-    def __len__(self) -> int:
-        return len(self.scores)
-
-    def __repr__(self) -> str:
-        from formalimg.scoring.score_tables import summarize_scores
-
-        return f"<{summarize_scores(self.scores)}, in {self.folder}>"
-
-    @property
-    def mean(self) -> float | None:
-        """The mean of the scores of the images that could be scored; None if there are none."""
-        from formalimg.scoring.score_tables import summarize_scores
-
-        return summarize_scores(self.scores).mean
-
-    def to_pandas(self, *, parts: bool = False) -> DataFrame:
-        """Return a data frame with one row for each image; `passed` and `score` are missing where it is unscored.
-
-        Args:
-            parts: one row for each part of each score (clause, question), of the images that are scored.
-
-        Raises:
-            FormalimgError: if pandas is not installed.
-        """
-        from formalimg.scoring.score_tables import score_frame
-
-        return score_frame(self, parts=parts)
-
-    def table(self) -> str:
-        """Return the scores as a Markdown table."""
-        from formalimg.reports.tables.markdown import render_markdown
-        from formalimg.scoring.score_tables import score_table  # here, because not everybody prints them
-
-        return render_markdown(score_table(self))
-
-    def _repr_html_(self) -> str:
-        """Return the scores as a table, which notebooks show."""
-        from formalimg.reports.tables.html import render_html
-        from formalimg.scoring.score_tables import score_table
-
-        return render_html(score_table(self))
-
-    def __iter__(self) -> Iterator[Score]:
-        return iter(self.scores)
 
 
 @checks_types()

@@ -1,10 +1,15 @@
-"""The corrected pass rate of one or more levels, some of whose images people labelled, and its confidence interval.
+"""Pass rates and means corrected for errors of the judge, by human labels of a random sample of the same run.
 
-The rate is a sum over levels and answers of the judge: how often the answer was given, times how often people pass such
-images. Normal intervals fail here, as some of these cells have few labels or labels that all agree. So each answer gets
-the Jeffreys interval of its labels and each level the Wilson interval of its judge's rate, and the distances from the
-estimate to the limits are added as squares, separately below and above (MOVER, the method of variance estimates
-recovery).
+Double sampling: the judge saw all images, people saw some of them. With p the share of images that the judge passed,
+the true rate is p P(human yes | judge yes) + (1 - p) P(human yes | judge no), and the labels estimate the two
+probabilities. This holds whatever errors the judge makes, because the labels are of the images that it judged. For a
+yes/no judge it is prediction-powered inference with the best weight (PPI++); `estimate_corrected_mean` does the same
+for scores.
+
+The rate is a sum over levels and answers of the judge. Normal intervals fail here, as some of these cells have few
+labels or labels that all agree. So each answer gets the Jeffreys interval of its labels and each level the Wilson
+interval of its judge's rate, and the distances from the estimate to the limits are added as squares, separately below
+and above (MOVER, the method of variance estimates recovery).
 
 Over several levels, the labels of an answer are worth fewer labels where they are spread unevenly, and more where
 levels differ. For this each level's rate is drawn towards that of all levels, because few labels do not tell it.

@@ -1,9 +1,12 @@
-"""Summary of a run corrected by human labels: levels, bands, Overall and G, stratified over levels and answers."""
+"""Results of a run corrected by human labels: levels, bands, Overall and G of verdicts, and mean scores.
+
+Labels may be drawn with different probabilities from several cells, such as levels and answers of the judge.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from math import fsum, sqrt
 from typing import NamedTuple, TypeAlias
 
@@ -127,8 +130,7 @@ def _design_effects(
     items = Counter(observation.item for level_images in images for observation in level_images)
     if not items or max(items.values()) == 1:
         return 1.0, 1.0
-    moved: dict[str, float] = dict.fromkeys(items, 0.0)
-    alone = 0.0
+    influences: list[tuple[Hashable, float]] = []
     agreed, labelled = Counter[str](), Counter[str]()
     for level, those in zip(levels, images, strict=True):
         yes, no = ((cell.passed + 0.5) / (cell.labels + 1) for cell in (level.judge_yes, level.judge_no))
@@ -140,13 +142,21 @@ def _design_effects(
                 by += cell.images / cell.labels * (one.human - rate)
                 labelled[one.item] += 1
                 agreed[one.item] += one.human == one.passed
-            by *= level.weight / level.images
-            moved[one.item] += by
-            alone += by * by
-    together = fsum(change * change for change in moved.values())
-    effect = max(1.0, together / alone) if alone else 1.0
+            influences.append((one.item, by * (level.weight / level.images)))
+    effect = _influence_effect(influences)
     # Labels that all agree do not show how alike the images of an item are; the design effect allows for that.
     return effect, max(effect, design_effect(Counter(PassCount(agreed[item], n) for item, n in labelled.items())))
+
+
+def _influence_effect(influences: Iterable[tuple[Hashable, float]]) -> float:
+    """Return the variance of an estimate when items are drawn, divided by that when single images are; at least 1."""
+    by_item: dict[Hashable, float] = {}
+    alone = 0.0
+    for item, influence in influences:
+        by_item[item] = by_item.get(item, 0.0) + influence
+        alone += influence * influence
+    together = fsum(influence * influence for influence in by_item.values())
+    return max(1.0, together / alone) if alone else 1.0
 
 
 def _corrected_generalizability(
@@ -207,7 +217,7 @@ def estimate_cell_mean(cells: Sequence[ScoreCell], confidence: float = 0.95) -> 
         share = weight * max(_NARROWEST, width / student) if part.labels else weight
         below += (share * (part.estimate - part.low)) ** 2
         above += (share * (part.high - part.estimate)) ** 2
-    effect = _design_effect(labelled_cells, [part.estimate - estimate for _, part in parts])
+    effect = _influence_effect(_influences(labelled_cells, [part.estimate - estimate for _, part in parts]))
     labelled_items = len({image.item for cell in labelled_cells for image in cell if image.human is not None})
     freedom = max(1, min(labels - 2 * len(parts), labelled_items - 1))
     few = student_quantile(confidence, freedom) / width * sqrt(effect)
@@ -227,13 +237,8 @@ def _labelled_pairs(cell: ScoreCell) -> list[tuple[float, float]]:
     return [(image.judge, image.human) for image in cell if image.human is not None]
 
 
-def _design_effect(cells: Sequence[ScoreCell], offsets: Sequence[float]) -> float:
-    """Return how many images are worth an independent one: 1 where items have one image each.
-
-    It is the variance of the mean when items are drawn, divided by the variance when single images are.
-    """
-    influences: dict[Hashable, float] = {}
-    alone = 0.0
+def _influences(cells: Sequence[ScoreCell], offsets: Sequence[float]) -> Iterator[tuple[Hashable, float]]:
+    """Yield the item of each image, and by how much the image moves the mean."""
     for cell, offset in zip(cells, offsets, strict=True):
         pairs = _labelled_pairs(cell)
         weight = judge_weight(pairs)
@@ -243,10 +248,7 @@ def _design_effect(cells: Sequence[ScoreCell], offsets: Sequence[float]) -> floa
             influence = offset + weight * (image.judge - judge_mean)
             if image.human is not None:
                 influence += len(cell) / len(pairs) * (image.human - weight * image.judge - remainder)
-            influences[image.item] = influences.get(image.item, 0.0) + influence
-            alone += influence**2
-    together = fsum(influence**2 for influence in influences.values())
-    return max(1.0, together / alone) if alone else 1.0
+            yield image.item, influence
 
 
 def _mean_of_cell(cell: ScoreCell, confidence: float) -> CorrectedRate:

@@ -1,7 +1,9 @@
-"""The Rogan-Gladen estimate: a pass rate corrected by the judge's sensitivity and specificity, measured elsewhere.
+"""Errors of a judge that were measured elsewhere: a rate corrected by them, and what would explain a difference.
 
-It is for runs without labels, and holds only if the judge errs on this run as it did where it was measured. Usually it
-does not: specificity depends on how badly a model fails. Prefer labels of the run itself (`corrected_rate`).
+The Rogan-Gladen estimate corrects a pass rate by the judge's sensitivity and specificity. It is for runs without
+labels, and holds only if the judge errs on this run as it did where it was measured. Usually it does not: specificity
+depends on how badly a model fails. Prefer labels of the run itself (`corrected_rate`). The tipping point of a
+difference is how unequally a judge would have to treat two models to explain all of it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sign-flip permutation test of a mean difference, and Holm's correction for several tests.
+"""Permutation tests: sign flips of a mean difference, Fisher's exact test of two shares; and Holm's correction.
 
 If neither of two runs is better, the difference on an item could as well have had the other sign. The p-value is the
 share of all ways to choose the signs that move the sum at least as far from 0 as the observed ones. With one image per

@@ -1,13 +1,20 @@
-"""Group-sequential tests of a rate: exact boundaries for looking several times at a growing sample.
+"""Group-sequential tests of a rate, and the adaptive test of G: looking several times at a growing sample.
 
 Whoever looks after every ten images and stops as soon as a rate seems clear is wrong far more often than one look would
 be. A spending function (Hwang, Shih and DeCani, 1990) shares the error probability out over the looks instead: little
 of it early, most of it late. The boundaries follow from the binomial distribution of the images that have not been
 decided on before, computed number by number; no normal approximation is involved, so the error probability is never
-exceeded, however few images there are.
+exceeded, however few images there are. A bound on passes is crossed more often the higher the rate is. So a test of
+"the rate is below ε" errs at most as often as at ε itself, which is where the boundaries are computed. Bounds on
+failures are the same thing for the rate 1 - ε.
 
-A bound on passes is crossed more often the higher the rate is. So a test of "the rate is below ε" errs at most as often
-as at ε itself, which is where the boundaries are computed. Bounds on failures are the same thing for the rate 1 - ε.
+The adaptive test finds G with few images: it climbs from the lowest level, and looks at images in steps. As soon as
+passes are too many for a rate below ε the level is held, and the next one begins; as soon as the failures are too many
+for a rate of ε or more it is lost, and the test ends. A level that runs out of images is undecided, and the next one
+begins. The interval of G follows from the decisions. Its lower end is too high only if the first level that the model
+does not hold was declared held: one test, with half of the error probability. Its upper end is too low only if one of
+the levels that it does hold was declared lost: as many tests as there are levels, which share the other half. So the
+interval covers G with its confidence whatever the curve is; rates need not fall from level to level.
 """
 
 from __future__ import annotations

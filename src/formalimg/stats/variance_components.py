@@ -4,6 +4,12 @@ An answer is yes (1) or no (0): a judge's verdict, or whether a rater accepts th
 prompt, of the prompt with this model, of the image among those of the same prompt and model, of the rater, and the
 rest. Estimates are by the method of moments (analysis of variance of several models on the same prompts), so that items
 may have different numbers of images and ratings.
+
+The majority of several raters (`majority_labels`) removes what raters disagree about, but not as the mean of their
+answers does: it rounds an image that four of ten accept to 0. So it is computed, by a threshold on a normal latent
+value: the sum of effects of prompt, prompt x model, image, and of the rating. Covariances of functions of two normal
+values with correlation r are a power series of r, whose coefficients are the squares of Hermite coefficients (Mehler's
+formula).
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.rules import Reading
 from formalimg.scenes.scene import Scene
+from formalimg.scenes.solver.inequalities import keeps_margin
 from formalimg.scenes.solver.instantiation import OTHER_WORD
-from formalimg.scenes.solver.margin import keeps_margin
 
 
 def assign_words(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from formalimg.logic.syntax import DISTINCT
 from formalimg.scenes.measures import Measure
@@ -32,6 +32,9 @@ from formalimg.scenes.solver.instantiation import (
 )
 from formalimg.scenes.solver.layout import Layout
 from formalimg.scenes.solver.scene_variables import SceneVariables
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 NoSolution = Literal["impossible", "undecided"]
 
@@ -86,15 +89,81 @@ def _certain_pairs(claim: GroundClaim) -> Iterator[tuple[GroundAtom, tuple[int, 
                     yield atom, (first, second)
 
 
-class _ConstraintModel:
-    def __init__(self, claim: GroundClaim, slots: ObjectSlots, attempt: SolverAttempt, closure: OrderClosure) -> None:
+class ClaimModel:
+    """A constraint model of a ground claim; subclasses say what an atom requires of their variables."""
+
+    def __init__(self, slots: ObjectSlots, seed: int) -> None:
         from ortools.sat.python import cp_model
 
         self.cp = cp_model
         self.model = cp_model.CpModel()
         self.slots = slots
+        self.seed = seed
+        self.literals: dict[GroundClaim, Any] = {}
+
+    def run_solver(self, effort: float) -> cp_model.CpSolver | NoSolution:
+        """Return the solver with a solution, within a limit of deterministic solver time."""
+        solver = self.cp.CpSolver()
+        parameters = solver.parameters
+        parameters.num_workers = 1
+        parameters.random_seed = self.seed % (1 << 31)
+        parameters.max_deterministic_time = effort
+        parameters.linearization_level = 0
+        # Otherwise free variables shrink to the smallest size and the first position, and the hints are lost.
+        parameters.keep_all_feasible_solutions_in_presolve = True
+        status = solver.solve(self.model)
+        if status == self.cp.INFEASIBLE:
+            return "impossible"
+        return solver if status in (self.cp.OPTIMAL, self.cp.FEASIBLE) else "undecided"
+
+    def require(self, claim: GroundClaim, when: Any) -> None:
+        """Require that a claim is true whenever the literal `when` is (always, if that is None)."""
+        match claim:
+            case Conjunction(parts):
+                for part in parts:
+                    self.require(part, when)
+            case AtLeast(number, parts):
+                literals = [self.literal(part) for part in parts]
+                self.enforce(self.at_least(number, literals), when)
+            case GroundAtom():
+                self.require_atom(claim, when)
+            case False:
+                self.enforce(self.model.add_bool_or([]), when)
+
+    def at_least(self, number: int, literals: list[Any]) -> Any:
+        """Add the constraint that a number of literals is true."""
+        return self.model.add(sum(literals) >= number)
+
+    def literal(self, claim: GroundClaim) -> Any:
+        """Return a literal that is true only if the claim is."""
+        if isinstance(claim, bool):
+            return self.model.new_constant(claim)
+        if claim not in self.literals:
+            literal = self.atom_literal(claim) if isinstance(claim, GroundAtom) else None
+            if literal is None:
+                literal = self.model.new_bool_var("")
+                self.require(claim, literal)
+            self.literals[claim] = literal
+        return self.literals[claim]
+
+    def enforce(self, constraint: Any, when: Any) -> None:
+        """Let a constraint hold only where the literal `when` is true."""
+        if when is not None:
+            constraint.only_enforce_if(when)
+
+    def require_atom(self, atom: GroundAtom, when: Any) -> None:
+        """Require that an atom is true whenever the literal `when` is."""
+        raise NotImplementedError
+
+    def atom_literal(self, atom: GroundAtom) -> Any:
+        """Return the literal that stands for an atom; None if it has none of its own."""
+        return None
+
+
+class _ConstraintModel(ClaimModel):
+    def __init__(self, claim: GroundClaim, slots: ObjectSlots, attempt: SolverAttempt, closure: OrderClosure) -> None:
+        super().__init__(slots, attempt.seed)
         self.attempt = attempt
-        self.literals: dict[GroundAtom | Conjunction | AtLeast, Any] = {}
         rng = random.Random(f"layout {attempt.seed}")
         self.variables = SceneVariables(self.model, slots, attempt.layout, closure, rng)
         self.require(claim, None)
@@ -103,19 +172,9 @@ class _ConstraintModel:
     # --- solving
 
     def solve(self) -> Arrangement | NoSolution:
-        solver = self.cp.CpSolver()
-        parameters = solver.parameters
-        parameters.num_workers = 1
-        parameters.random_seed = self.attempt.seed % (1 << 31)
-        parameters.max_deterministic_time = self.attempt.effort
-        parameters.linearization_level = 0
-        # Otherwise free variables shrink to the smallest size and the first position, and the hints are lost.
-        parameters.keep_all_feasible_solutions_in_presolve = True
-        status = solver.solve(self.model)
-        if status == self.cp.INFEASIBLE:
-            return "impossible"
-        if status not in (self.cp.OPTIMAL, self.cp.FEASIBLE):
-            return "undecided"
+        solver = self.run_solver(self.attempt.effort)
+        if isinstance(solver, str):
+            return solver
         return Arrangement(
             tuple(box.box(solver) for box in self.variables.boxes),
             tuple(self.found_words(slot, solver) for slot in range(self.slots.count)),
@@ -141,43 +200,15 @@ class _ConstraintModel:
 
     # --- what is true
 
-    def require(self, claim: GroundClaim, when: Any) -> None:
-        """Require that a claim is true whenever the literal `when` is (always, if that is None)."""
-        match claim:
-            case Conjunction(parts):
-                for part in parts:
-                    self.require(part, when)
-            case AtLeast(1, parts):
-                self.enforce(self.model.add_bool_or([self.literal(part) for part in parts]), when)
-            case AtLeast(number, parts):
-                self.enforce(self.model.add(sum(self.literal(part) for part in parts) >= number), when)
-            case GroundAtom():
-                self.require_atom(claim, when)
-            case False:
-                self.enforce(self.model.add_bool_or([]), when)
+    def at_least(self, number: int, literals: list[Any]) -> Any:
+        return self.model.add_bool_or(literals) if number == 1 else super().at_least(number, literals)
 
-    def literal(self, claim: GroundClaim) -> Any:
-        """Return a literal that is true only if the claim is."""
-        if isinstance(claim, bool):
-            return self.model.new_constant(claim)
-        if claim not in self.literals:
-            known = self.known_literal(claim) if isinstance(claim, GroundAtom) else None
-            if known is None:
-                known = self.model.new_bool_var("")
-                self.require(claim, known)
-            self.literals[claim] = known
-        return self.literals[claim]
-
-    def known_literal(self, atom: GroundAtom) -> Any:
+    def atom_literal(self, atom: GroundAtom) -> Any:
         own = self.variables.own_literal(atom)
         return self.variables.word_literal(atom) if own is None else own
 
-    def enforce(self, constraint: Any, when: Any) -> None:
-        if when is not None:
-            constraint.only_enforce_if(when)
-
     def require_atom(self, atom: GroundAtom, when: Any) -> None:
-        known = self.known_literal(atom)
+        known = self.atom_literal(atom)
         if known is not None:
             self.enforce(self.model.add_bool_or([known]), when)
             return

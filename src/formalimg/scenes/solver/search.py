@@ -21,7 +21,7 @@ from formalimg.scenes.rules import AS_READ, BINARY_RULES, UNARY_RULES, Reading
 from formalimg.scenes.scene import Scene
 from formalimg.scenes.solver.appearance import assign_words, fit_aspects, unmentioned_style
 from formalimg.scenes.solver.constraint_model import Arrangement, NoSolution, SolverAttempt, arrange
-from formalimg.scenes.solver.inequalities import DEFAULT_MARGIN
+from formalimg.scenes.solver.inequalities import DEFAULT_MARGIN, keeps_margin
 from formalimg.scenes.solver.instantiation import (
     WORD_PREDICATES,
     GroundClaim,
@@ -38,9 +38,7 @@ from formalimg.scenes.solver.layout import (
     comfortable_layout,
     has_large_cells,
 )
-from formalimg.scenes.solver.margin import keeps_margin
-from formalimg.scenes.solver.nnf import Claim, build_claim, conjuncts
-from formalimg.scenes.solver.object_bound import max_objects_needed
+from formalimg.scenes.solver.nnf import Claim, build_claim, conjuncts, max_objects_needed
 from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable, Witness
 
 _MAX_OBJECT_BOUND = 40

@@ -19,21 +19,14 @@ from formalimg.logic.verification import STYLE_PREDICATE
 from formalimg.scenes.objects import ATTRIBUTE_PREDICATES, SceneObject
 from formalimg.scenes.rules import Reading
 from formalimg.scenes.scene import Scene, SceneRelation
+from formalimg.scenes.solver.constraint_model import ClaimModel, NoSolution
 from formalimg.scenes.solver.inequalities import Alternatives, alternatives
-from formalimg.scenes.solver.instantiation import (
-    AtLeast,
-    Conjunction,
-    GroundAtom,
-    GroundClaim,
-    ObjectSlots,
-    distinct_slots,
-    instantiate,
-)
+from formalimg.scenes.solver.instantiation import GroundAtom, GroundClaim, ObjectSlots, distinct_slots, instantiate
 from formalimg.scenes.solver.layout import FreeBox, FreeLayout, initial_boxes
 from formalimg.scenes.solver.nnf import build_claim, conjuncts
 from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable, Witness
 from formalimg.scenes.solver.search import mentioned_styles, minimal_conflict
-from formalimg.scenes.spatial_axioms import (
+from formalimg.scenes.spatial_relations import (
     DIRECTIONS,
     NATURAL_RELATIONS,
     axiom_alternatives,
@@ -123,11 +116,6 @@ def _arrange(
     return Witness(scene, formula, margin, instances, bindings, style)
 
 
-def _unclear(predicate: str, margin: int) -> Alternatives:
-    """Return the ways in which a direction fails by at least a margin."""
-    return alternatives(predicate, False, Reading.by_margin(margin))
-
-
 def _is_about_slots(claim: GroundClaim) -> bool:
     """Return whether it is known of which objects a claim speaks: others are not searched for."""
     if isinstance(claim, GroundAtom):
@@ -135,37 +123,24 @@ def _is_about_slots(claim: GroundClaim) -> bool:
     return isinstance(claim, bool) or all(map(_is_about_slots, claim.parts))
 
 
-class _SpatialModel:
+class _SpatialModel(ClaimModel):
     """The constraint model of a ground claim: a literal for each relation, and what it requires of the boxes."""
 
     def __init__(self, claim: GroundClaim, slots: ObjectSlots, layout: FreeLayout, margin: int, seed: int) -> None:
-        from ortools.sat.python import cp_model
-
-        self.cp = cp_model
-        self.model = cp_model.CpModel()
-        self.slots, self.margin, self.seed = slots, margin, seed
+        super().__init__(slots, seed)
+        self.margin = margin
         rng = random.Random(f"layout {seed}")
         self.boxes = [FreeBox(self.model, layout, box) for box in initial_boxes(slots.count, rng)]
         self.relations: dict[tuple[str, int, int], Any] = {}
         self.words: dict[tuple[str, int | None, str], Any] = {}
-        self.literals: dict[GroundClaim, Any] = {}
         self.require(claim, None)
         self.require_places()
         self.require_solid(layout.gap)
 
-    def solve(self, effort: float) -> tuple[Scene, str | None] | str:
-        solver = self.cp.CpSolver()
-        solver.parameters.num_workers = 1
-        solver.parameters.random_seed = self.seed % (1 << 31)
-        solver.parameters.max_deterministic_time = effort
-        solver.parameters.linearization_level = 0
-        # Otherwise boxes shrink to the smallest size in the first place, and the hints are lost.
-        solver.parameters.keep_all_feasible_solutions_in_presolve = True
-        status = solver.solve(self.model)
-        if status == self.cp.INFEASIBLE:
-            return "impossible"
-        if status not in (self.cp.OPTIMAL, self.cp.FEASIBLE):
-            return "undecided"
+    def solve(self, effort: float) -> tuple[Scene, str | None] | NoSolution:
+        solver = self.run_solver(effort)
+        if isinstance(solver, str):
+            return solver
         true = {key for key, literal in self.words.items() if solver.boolean_value(literal)}
         relations = [SceneRelation(*key) for key, literal in self.relations.items() if solver.boolean_value(literal)]
         objects = [self.object(slot, self.boxes[slot].box(solver), true) for slot in range(self.slots.count)]
@@ -184,32 +159,16 @@ class _SpatialModel:
 
     # --- claims
 
-    def require(self, claim: GroundClaim, when: Any) -> None:
-        """Require that a claim is true whenever the literal `when` is (always, if that is None)."""
-        match claim:
-            case Conjunction(parts):
-                for part in parts:
-                    self.require(part, when)
-            case AtLeast(number, parts):
-                self.enforce(self.model.add(sum(self.literal(part) for part in parts) >= number), when)
-            case GroundAtom(predicate, objects, _, holds):
-                if predicate in DIRECTIONS:
-                    ways = (axiom_alternatives if holds else _unclear)(predicate, self.margin)
-                    self.require_one(ways, objects, when)
-                    return
-                literal = self.relation(predicate, *objects) if len(objects) == 2 else self.word(claim)
-                self.enforce(self.model.add_bool_or([literal if holds else literal.negated()]), when)
-            case False:
-                self.enforce(self.model.add_bool_or([]), when)
-
-    def literal(self, claim: GroundClaim) -> Any:
-        """Return a literal that is true only if the claim is."""
-        if isinstance(claim, bool):
-            return self.model.new_constant(claim)
-        if claim not in self.literals:
-            self.literals[claim] = self.model.new_bool_var("")
-            self.require(claim, self.literals[claim])
-        return self.literals[claim]
+    def require_atom(self, atom: GroundAtom, when: Any) -> None:
+        """Require that an atom is true whenever the literal `when` is (always, if that is None)."""
+        predicate, objects, _, holds = atom
+        if predicate in DIRECTIONS:
+            reading = Reading.by_margin(self.margin)
+            ways = axiom_alternatives(predicate, self.margin) if holds else alternatives(predicate, False, reading)
+            self.require_one(ways, objects, when)
+            return
+        literal = self.relation(predicate, *objects) if len(objects) == 2 else self.word(atom)
+        self.enforce(self.model.add_bool_or([literal if holds else literal.negated()]), when)
 
     def word(self, atom: GroundAtom) -> Any:
         """Return the literal of an atom about a word; an object has one class, colour, material and shape."""
@@ -240,10 +199,6 @@ class _SpatialModel:
                 self.enforce(self.model.add(total >= bound), literal)
         if len(ways) > 1:
             self.enforce(self.model.add_bool_or(literals), when)
-
-    def enforce(self, constraint: Any, when: Any) -> None:
-        if when is not None:
-            constraint.only_enforce_if(when)
 
     # --- the axioms about all objects
 

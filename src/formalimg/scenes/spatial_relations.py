@@ -1,11 +1,18 @@
-"""Spatial axioms: what the relations of Natural and of concepts mean for the boxes of two objects.
+"""What relations of two objects mean for their boxes: spatial axioms, and relations that are seen.
 
 Boxes alone cannot show that a cup is on a table and not behind it, so a scene records these relations. But a recorded
-relation has consequences for the boxes, and these are the axioms: a thing inside a box lies within its width. `LeftOf`,
-`RightOf`, `Above` and `Below` are meant clearly: the centre of each object lies beyond the other. Together they show
-which instructions no image can satisfy. They are necessary conditions, stated in docs/reference/suites/natural.md;
-solver and check use this one definition. So do drawn scenes, where they decide what an image shows
-(docs/explanation/drawings.md).
+relation has consequences for the boxes, and these are the axioms: an object inside a box lies within its width.
+`LeftOf`, `RightOf`, `Above` and `Below` are meant clearly: the centre of each object lies beyond the other. Together
+they show which instructions no image can satisfy. They are necessary conditions, stated in
+docs/reference/suites/natural.md; solver and check use this one definition. So do drawn scenes, where they decide what
+an image shows (docs/explanation/drawings.md).
+
+A detector finds boxes and records nothing. In a photograph a dog on a couch overlaps it, and its lower edge lies
+somewhere in front of the couch: so what is on an object reaches it, ends above its lower edge, and has its centre above
+the centre of the object, whose middle it is over or has above itself. What is next to an object is beside it at the
+same height, less than 150 of 1000 away, and may overlap its edge, but not its middle. What is under an object has its
+centre below the centre of the object, and reaches down to about where the object ends: a cat under a table does, a
+donut on a toilet does not. These are definitions for judging (`SEEN_RULES`, docs/explanation/semantics.md).
 """
 
 from __future__ import annotations
@@ -13,19 +20,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import combinations, permutations
+from typing import NamedTuple
 
-from formalimg.logic.syntax import Formula
+from formalimg.logic.syntax import Atom, Formula, atoms
 from formalimg.logic.verification import verify
 from formalimg.logic.world import members
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import Box
-from formalimg.scenes.scene import Scene, SceneRelation
+from formalimg.scenes.rules import MEASURE_NAMES
+from formalimg.scenes.scene import RECORDED_PREDICATES, Scene, SceneRelation
 from formalimg.scenes.solver.inequalities import Alternatives, Inequality, Term
-
-if TYPE_CHECKING:
-    pass
 
 CARRIERS = {"On": 1, "In": 1, "Holding": 0}
 """Relations in which one object carries the other, and which argument is the carrier."""
@@ -221,3 +226,99 @@ def _repeated(things: Iterator[int]) -> set[int]:
 
 def _overlap(one: Box, other: Box) -> bool:
     return one.xmin < other.xmax and other.xmin < one.xmax and one.ymin < other.ymax and other.ymin < one.ymax
+
+
+TOUCH = 50
+"""How far above a thing what is on it may end: edges of detected boxes are off by as much."""
+
+LEGS = 100
+"""How far above the lower edge of a thing, as of the legs of a table, what is under it may end."""
+
+
+def _is_across(first: int) -> tuple[AxiomLess, AxiomLess]:
+    """Return that the centre of one box is between the left and the right edge of the other."""
+    center: tuple[int, Measure] = (first, "center_x")
+    return AxiomLess((1 - first, "xmin"), center), AxiomLess(center, (1 - first, "xmax"))
+
+
+_RESTS = (
+    AxiomLess((1, "ymin"), (0, "ymax"), TOUCH),
+    AxiomLess((0, "ymax"), (1, "ymax")),
+    AxiomLess((0, "center_y"), (1, "center_y")),
+)
+
+_IS_UNDER = (
+    AxiomLess((1, "center_y"), (0, "center_y")),
+    AxiomLess((1, "ymax"), (0, "ymax"), LEGS),
+)
+
+SEEN_RULES: dict[str, tuple[tuple[AxiomLess, ...], ...]] = {
+    "On": tuple((*_is_across(first), *_RESTS) for first in (0, 1)),
+    "Under": tuple((*_is_across(first), *_IS_UNDER) for first in (0, 1)),
+    "NextTo": tuple(
+        (
+            AxiomLess((left, "xmax"), (1 - left, "center_x")),
+            AxiomLess((left, "center_x"), (1 - left, "xmin")),
+            AxiomLess((1 - left, "xmin"), (left, "xmax"), REACH),
+            AxiomLess((0, "ymin"), (1, "ymax")),
+            AxiomLess((1, "ymin"), (0, "ymax")),
+        )
+        for left in (0, 1)
+    ),
+}
+"""For each relation the alternatives, all parts of one of which hold."""
+
+
+class SeenScene(Scene):
+    """A scene whose relations were seen in the boxes."""
+
+    def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
+        """Return, as text with numbers, what makes the atom hold or fail for these objects."""
+        if atom.predicate not in SEEN_RULES:
+            return super().evidence(atom, objects)
+        first, second = (self.objects[number].box for number in objects)
+        compared = [_format_alternative(way, first, second) for way in SEEN_RULES[atom.predicate]]
+        return max(compared)[1]
+
+
+def with_seen_relations(scene: Scene, formula: Formula) -> Scene:
+    """Return the scene with those relations of a formula that show in the boxes.
+
+    A scene that records relations stays what it is, and one of whose relations boxes do not decide all that are used.
+    """
+    used = {atom.predicate for atom in atoms(formula)} & RECORDED_PREDICATES
+    if scene.relations is not None or not used or not used <= SEEN_RULES.keys():
+        return scene
+    pairs = list(permutations(range(len(scene)), 2))
+    boxes = [obj.box for obj in scene.objects]
+    found = (SceneRelation(name, a, b) for name in sorted(used) for a, b in pairs if is_seen(name, boxes[a], boxes[b]))
+    return SeenScene(scene.objects, frozenset(found))
+
+
+def is_seen(predicate: str, first: Box, second: Box) -> bool:
+    """Return whether two boxes show a relation."""
+    return any(all(_is_met(part, first, second) for part in way) for way in SEEN_RULES[predicate])
+
+
+def _is_met(part: AxiomLess, first: Box, second: Box) -> bool:
+    small, large = _lengths(part, first, second)
+    return small < large + part.plus
+
+
+def _lengths(part: AxiomLess, *boxes: Box) -> tuple[float, float]:
+    return getattr(boxes[part.small[0]], part.small[1]), getattr(boxes[part.large[0]], part.large[1])
+
+
+def _format_alternative(way: tuple[AxiomLess, ...], first: Box, second: Box) -> tuple[int, str]:
+    """Return how many parts of an alternative hold, and the first that fails in words; all if none fails."""
+    failed = [part for part in way if not _is_met(part, first, second)]
+    shown = failed[:1] or way
+    return len(way) - len(failed), ", ".join(_format_comparison(part, first, second) for part in shown)
+
+
+def _format_comparison(part: AxiomLess, first: Box, second: Box) -> str:
+    small, large = _lengths(part, first, second)
+    sign = "<" if small < large + part.plus else "≥"
+    whose = ("first", "second")
+    one, other = (f"{MEASURE_NAMES[measure]} of the {whose[number]}" for number, measure in (part.small, part.large))
+    return f"{one} {small:g} {sign} {other} {large:g}{f' + {part.plus}' if part.plus else ''}"
