@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from formalimg.logic.elimination import ConstraintBlock
-from formalimg.logic.flat_claims import ConjunctClaims, FlatClaim
+from formalimg.logic.elimination import ConjunctClaims, ConstraintBlock, FlatClaim
 from formalimg.logic.syntax import (
     And,
     Atom,

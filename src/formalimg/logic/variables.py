@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+from formalimg.logic.elimination import ConjunctClaims, FlatClaim, flatten_claims
 from formalimg.logic.errors import FormulaError, Problem, Span
-from formalimg.logic.flat_claims import ConjunctClaims, FlatClaim, flatten_claim
 from formalimg.logic.syntax import (
     DISTINCT,
     And,
@@ -225,11 +225,11 @@ class FormulaStructure:
         return known[1]
 
     def flat(self, formula: Formula, holds: bool, strict: bool) -> FlatClaim:
-        """Return what it means that a formula holds, or fails, as literals; see `flatten_claim`."""
+        """Return what it means that a formula holds, or fails, as literals; see `flatten_claims`."""
         key = id(formula), holds, strict
         known = self._flat.get(key)
         if known is None or known[0] is not formula:
-            known = self._flat[key] = (formula, flatten_claim(formula, holds, strict))
+            known = self._flat[key] = (formula, flatten_claims([(formula, holds)], strict))
         return known[1]
 
     def _find_free(self, formula: Formula) -> tuple[str, ...]:

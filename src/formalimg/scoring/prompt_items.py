@@ -183,7 +183,6 @@ class PromptItemBuilder:
 
     def build(self, folder: Path, budget: float | None = None) -> PromptItems:
         """Return the items; questions that are not in the run folder yet are written."""
-        specs = self._stored(folder)
         to_write = self.unwritten(folder)
         spending = Spending()
         spending.budget = budget
@@ -198,11 +197,15 @@ class PromptItemBuilder:
                 if found.questions is None:
                     warnings.append(f"{truncate(prompt, 60, 20)!r} is asked as one question: {found.reason}")
                 written[prompt] = QuestionSpec(found.questions or whole_question(prompt))
-        items = {
-            name: prompt_item(name, pair.prompt, specs[name] if name in specs else written[pair.prompt])
+        return PromptItems(self._make_items(folder, written), self.ids, warnings, spending.cost)
+
+    def _make_items(self, folder: Path, specs: Mapping[str, QuestionSpec]) -> dict[str, Item[QuestionSpec]]:
+        """Return the items as the run folder has them, or else by the specs of their prompts."""
+        stored = self._stored(folder)
+        return {
+            name: prompt_item(name, pair.prompt, stored.get(name) or specs[pair.prompt])
             for name, pair in zip(self.ids, self.pairs, strict=True)
         }
-        return PromptItems(items, self.ids, warnings, spending.cost)
 
     def _unchecked(self) -> list[str]:
         """Return a line on the prompts of which only a part is checked, for each way; nothing if there are none."""
@@ -219,14 +222,8 @@ class PromptItemBuilder:
     def estimated(self, folder: Path) -> PromptItems:
         """Return the items as far as they are known, with a typical number of questions in place of unwritten ones."""
         typical = tuple(GraphQuestion(str(number), "Is it there?") for number in range(TYPICAL_QUESTIONS))
-        specs = self._stored(folder)
-        items = {
-            name: prompt_item(
-                name, pair.prompt, specs.get(name) or self._specs.get(pair.prompt) or QuestionSpec(typical)
-            )
-            for name, pair in zip(self.ids, self.pairs, strict=True)
-        }
-        return PromptItems(items, self.ids, [])
+        specs = dict.fromkeys((pair.prompt for pair in self.pairs), QuestionSpec(typical)) | self._specs
+        return PromptItems(self._make_items(folder, specs), self.ids, [])
 
     def _stored(self, folder: Path) -> dict[str, QuestionSpec]:
         """Return what the run folder holds of these items: what was paid for once is not written again."""

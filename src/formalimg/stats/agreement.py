@@ -140,18 +140,6 @@ def _kappa_interval(whole: _AnswerTable, kinds: Mapping[_AnswerTable, int], conf
     return unseen_limits(value, limit)
 
 
-def cohen_kappa(pairs: Iterable[tuple[BinaryAnswer, BinaryAnswer]]) -> float | None:
-    """Return Cohen's kappa: agreement of two raters beyond what their own yes rates would give by chance.
-
-    Cases that one or both did not answer are ignored. None if there are no others, or if both always give the same
-    answer: chance alone would then agree everywhere.
-    """
-    counts = Counter(
-        (first, second) for first, second in validate_answers(pairs) if first is not None and second is not None
-    )
-    return _cohens_kappa(_AnswerTable(*(counts[cell] for cell in _CELLS)))
-
-
 def majority(votes: Iterable[bool]) -> bool | None:
     """Return the answer of more than half of the votes; None for a tie or without votes."""
     balance = sum(1 if vote else -1 for vote in votes)

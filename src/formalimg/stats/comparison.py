@@ -203,23 +203,6 @@ def compare_paired(
     return paired.difference(levels, confidence=confidence, seed=seed)
 
 
-def compare_paired_scores(
-    first: Iterable[ScoreObservation],
-    second: Iterable[ScoreObservation],
-    *,
-    missing: MissingPolicy = "exclude",
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> PairedDifference:
-    """Compare the scores of two runs group by group, as `compare_paired` compares items.
-
-    A group counts once, by the mean over its levels that have a score in both runs; a level with several images
-    counts once too. The names in what is found are those of groups.
-    """
-    paired = pair_items(group_means(first, missing), group_means(second, missing))
-    return paired.group_difference(confidence=confidence, seed=seed)
-
-
 def adjust_for_all(differences: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
     """Return the comparisons with p-values and intervals adjusted for all of them.
 

@@ -254,12 +254,6 @@ def interval_of_pooled_levels(mean: float, levels: Sequence[PassCounts], confide
     return binomial_interval(mean * tries, tries, confidence)
 
 
-def clopper_pearson_margin(successes: int, n: int, confidence: float = 0.95) -> float:
-    """Return the ± of a rate as papers print it: the larger side of the exact interval."""
-    low, high = clopper_pearson(successes, n, confidence)
-    return max(successes / n - low, high - successes / n)
-
-
 def mean_interval(
     values: Iterable[float], confidence: float = 0.95, *, items: Sequence[Hashable] | None = None
 ) -> Interval | None:

@@ -89,22 +89,6 @@ def bounds_of_trials(trials: Sequence[int], shares: Sequence[float], rate: float
     return tuple(bounds)
 
 
-def chance_to_cross(looks: tuple[int, ...], bounds: Sequence[int], rate: float) -> tuple[float, ...]:
-    """Return the chance that the passes have reached their bound by each look, if this is the true rate."""
-    import numpy as np
-
-    undecided: NDArray[np.float64] = np.ones(1)
-    found: list[float] = []
-    crossed, looked_at = 0.0, 0
-    for look, bound in zip(looks, bounds, strict=True):
-        undecided = np.convolve(undecided, _binomial_pmf(look - looked_at, rate))
-        crossed += float(undecided[bound:].sum())
-        undecided = undecided[:bound]
-        found.append(crossed)
-        looked_at = look
-    return tuple(found)
-
-
 @lru_cache(maxsize=4096)
 def interval_after_looks(
     looks: tuple[int, ...], passed: tuple[int, ...], total: int, confidence: float = 0.95

@@ -55,10 +55,6 @@ class Components(NamedTuple):
         """Return all variances times a factor."""
         return Components(*(factor * part for part in self))
 
-    def rate_variance(self, images: float = 1, raters: float = 1) -> float:
-        """Return the variance of an item's rate, over its images and the raters of each."""
-        return self.prompt + self.model_variance(images) + (self.rater + self.rest) / (images * raters)
-
     def difference_variance(self, images: float = 1, raters: float = 1) -> float:
         """Return the variance of an item's difference between two models."""
         return 2 * (self.model_variance(images) + (self.rater + self.rest) / (images * raters))

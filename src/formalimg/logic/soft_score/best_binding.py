@@ -294,8 +294,7 @@ class PreparedFormula:
 
     def _play_components(self, prenex: _PreparedPrenex, scene: World, style: str | None) -> _Game:
         """Return where literals count, what the variables of each component stand for, and the weight that counts."""
-        from formalimg.logic.soft_score.clause_index import TooManyCountsError
-        from formalimg.logic.soft_score.payoffs import TruthTables  # here, because they need numpy
+        from formalimg.logic.soft_score.payoffs import TooManyCountsError, TruthTables  # here, because they need numpy
 
         try:
             truth = TruthTables(scene, style, prenex.literals, self.semantics)

@@ -36,10 +36,6 @@ Broadcast: TypeAlias = tuple[slice | None, ...]
 """A numpy index that broadcasts a table over more variables than it has."""
 
 
-class TooManyCountsError(Exception):
-    """The table of a count would be too large, or take too many steps to fill. Never leaves this package."""
-
-
 class LiteralKey(NamedTuple):
     """What a literal needs from a scene: a truth table with one axis for each of its variables."""
 

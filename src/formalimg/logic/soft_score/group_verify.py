@@ -10,8 +10,10 @@ is planned once per formula. Neither the prenex form nor the game over its claus
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from math import prod
-from typing import NamedTuple, TypeAlias
+from operator import and_, or_
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -172,7 +174,7 @@ class GroupVerifier:
         def compute(group: _Group) -> list[BoolArray]:
             tables = [table for part in parts for table in part.compute(group)]
             for chosen, join, axis in steps:
-                tables.append(_some(join.both([tables[number] for number in chosen]), axis))
+                tables.append(_some(join.combine([tables[number] for number in chosen]), axis))
             return [tables[number] for number in open_tables]
 
         return _Claim(tuple(open_tables.values()), compute)
@@ -189,7 +191,7 @@ class GroupVerifier:
         def compute(group: _Group) -> list[BoolArray]:
             (meets,) = condition.compute(group)
             found = [
-                ~_some(join.both([meets, ~table]), 1 + join.scope.index(variable))
+                ~_some(join.combine([meets, ~table]), 1 + join.scope.index(variable))
                 for join, table in zip(joins, body.compute(group), strict=True)
             ]
             return [*found, _some(meets, 1 + about.index(variable))] if needs_instance else found
@@ -201,7 +203,7 @@ class GroupVerifier:
         """Plan one table that is true where all claims are."""
         join = self._join([scope for claim in claims for scope in claim.scopes])
         return _Claim(
-            (join.scope,), lambda group: [join.both([table for claim in claims for table in claim.compute(group)])]
+            (join.scope,), lambda group: [join.combine([table for claim in claims for table in claim.compute(group)])]
         )
 
     def _any(self, claims: Sequence[_Claim]) -> _Claim:
@@ -209,7 +211,8 @@ class GroupVerifier:
         whole = [self._all([claim]) for claim in claims]
         join = self._join([claim.scopes[0] for claim in whole])
         return _Claim(
-            (join.scope,), lambda group: [join.either([table for claim in whole for table in claim.compute(group)])]
+            (join.scope,),
+            lambda group: [join.combine([table for claim in whole for table in claim.compute(group)], or_)],
         )
 
     def _negated(self, claim: _Claim) -> _Claim:
@@ -229,19 +232,12 @@ class _Join(NamedTuple):
     scope: _Scope
     spread: tuple[tuple[slice | None, ...], ...]
 
-    def both(self, tables: Sequence[BoolArray]) -> BoolArray:
-        """Return where all tables are true."""
-        found = tables[0][self.spread[0]]
-        for table, spread in zip(tables[1:], self.spread[1:], strict=True):
-            found = found & table[spread]
-        return found
-
-    def either(self, tables: Sequence[BoolArray]) -> BoolArray:
-        """Return where some table is true."""
-        found = tables[0][self.spread[0]]
-        for table, spread in zip(tables[1:], self.spread[1:], strict=True):
-            found = found | table[spread]
-        return found
+    def combine(self, tables: Sequence[BoolArray], connective: Callable[[Any, Any], Any] = and_) -> BoolArray:
+        """Return where all tables are true, or with `or_` where some table is."""
+        combined: BoolArray = reduce(
+            connective, [table[spread] for table, spread in zip(tables, self.spread, strict=True)]
+        )
+        return combined
 
 
 def _some(table: BoolArray, axis: int) -> BoolArray:

@@ -1,18 +1,20 @@
-"""Payoffs of clauses: truth tables of literals in a scene, and the tables over which the best binding is computed."""
+"""Payoffs of clauses: tables of literals and counts in a scene, and those over which the best binding is computed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formalimg.logic.constraints import Semantics
-from formalimg.logic.soft_score.clause_index import IndexedComponent, IndexedLiteral, LiteralIndex, LiteralKey
+from formalimg.logic.evaluation import Evaluator
+from formalimg.logic.soft_score.clause_index import CountKey, IndexedComponent, IndexedLiteral, LiteralIndex, LiteralKey
 from formalimg.logic.soft_score.earned_credit import CountingObjects
-from formalimg.logic.syntax import CREDIT_UNIT, DISTINCT
-from formalimg.logic.world import World
+from formalimg.logic.syntax import CREDIT_UNIT, DISTINCT, Count
+from formalimg.logic.variables import expand_distinct
+from formalimg.logic.world import DistinguishingWorld, OutOfStepsError, World
 
 MAX_AXES = 60
 """The most variables of a table: numpy has 64 axes, some of which are for clauses and scenes."""
@@ -104,8 +106,6 @@ class TruthTables:
         )
         self.counts: CountTables | None = None
         if counts:
-            from formalimg.logic.soft_score.count_tables import CountTables  # here, because few formulas count
-
             self.counts = CountTables(world, style, semantics, counts, counting)
 
     def rows(self, axes: int, rows: NDArray[np.intp]) -> BoolArray:
@@ -246,3 +246,65 @@ def bits_to_rows(sets: Sequence[int], width: int) -> BoolArray:
     packed = b"".join([objects.to_bytes(octets, "little") for objects in sets])
     bits = np.unpackbits(np.frombuffer(packed, np.uint8).reshape(len(sets), octets), axis=1, bitorder="little")
     return bits[:, :width].view(np.bool)
+
+
+MAX_COUNT_CELLS = 1_000_000
+"""The maximum cells of the table of one count: a hundred objects for each of three free variables."""
+
+
+class TooManyCountsError(Exception):
+    """The table of a count would be too large, or take too many steps to fill. Never leaves this package."""
+
+
+class CountTables:
+    """What counts are worth in a world, as parts of CREDIT_UNIT.
+
+    Attributes:
+        tables: a table for each count; CREDIT_UNIT where it holds, and less where it fails.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        style: str | None,
+        semantics: Semantics,
+        counts: Collection[CountKey],
+        counting: CountingObjects,
+    ) -> None:
+        """Fill the tables of all counts."""
+        self._evaluator = Evaluator(DistinguishingWorld(world), semantics, style)
+        self._objects = len(world)
+        try:
+            self.tables = [self._table(key, counting) for key in counts]
+        except OutOfStepsError:
+            raise TooManyCountsError from None
+
+    def found(self, count: Count, binding: Mapping[str, int]) -> int:
+        """Return the objects that a count finds, as a bit set."""
+        expanded = _expanded(count)
+        free = {name: obj for name, obj in binding.items() if name != count.variable.name}
+        return self._evaluator.selected(expanded.variable.name, (), [expanded.body], free)
+
+    def _table(self, key: CountKey, counting: CountingObjects) -> NDArray[np.int64]:
+        count, positive, variables, (classes, instances) = key
+        if self._objects ** len(variables) > MAX_COUNT_CELLS:
+            raise TooManyCountsError
+        limits = count.limits(positive)
+        table = np.full((self._objects,) * len(variables), limits.credit(0), np.int64)
+        if instances and not counting.have_instances(instances):
+            return np.zeros_like(table)
+        for objects, number in self._evaluator.numbers(_expanded(count), variables).items():
+            table[objects] = limits.credit(number)
+        for axis, words in enumerate(classes):
+            along = np.moveaxis(table, axis, 0)
+            for obj in range(self._objects):
+                if not counting.of_classes(words) >> obj & 1:
+                    along[obj] = 0
+        return table
+
+
+def _expanded(count: Count) -> Count:
+    """Return the count with `distinct` said of pairs, as the evaluator needs it."""
+    expanded = expand_distinct(count)
+    assert isinstance(expanded, Count)
+    return expanded
