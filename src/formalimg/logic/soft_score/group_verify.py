@@ -112,12 +112,12 @@ class GroupVerifier:
             case Not(body):
                 return self._negated(self._plan(body))
             case Or(parts):
-                return self._any([self._plan(part) for part in parts])
+                return self._all([self._plan(part) for part in parts], or_)
             case Implies(antecedent, consequent):
-                return self._any([self._negated(self._plan(antecedent)), self._plan(consequent)])
+                return self._all([self._negated(self._plan(antecedent)), self._plan(consequent)], or_)
             case Iff(left, right):
                 one, other = self._all([self._plan(left)]), self._all([self._plan(right)])
-                return self._any([self._all([one, other]), self._all([self._negated(one), self._negated(other)])])
+                return self._all([self._all([one, other]), self._all([self._negated(one), self._negated(other)])], or_)
         raise AssertionError(f"{formula} cannot be verified in groups")
 
     def _plan_atom(self, atom: Atom) -> _Claim:
@@ -199,21 +199,16 @@ class GroupVerifier:
         scopes = [_without(scope, variable) for scope in [*[join.scope for join in joins], *[about] * needs_instance]]
         return _Claim(tuple(scopes), compute)
 
-    def _all(self, claims: Sequence[_Claim]) -> _Claim:
-        """Plan one table that is true where all claims are."""
+    def _all(self, claims: Sequence[_Claim], connective: Callable[[Any, Any], Any] = and_) -> _Claim:
+        """Plan one table that is true where all claims are, or with `or_` where some claim is."""
+        if connective is or_:
+            claims = [self._all([claim]) for claim in claims]
         join = self._join([scope for claim in claims for scope in claim.scopes])
-        return _Claim(
-            (join.scope,), lambda group: [join.combine([table for claim in claims for table in claim.compute(group)])]
-        )
 
-    def _any(self, claims: Sequence[_Claim]) -> _Claim:
-        """Plan one table that is true where some claim is."""
-        whole = [self._all([claim]) for claim in claims]
-        join = self._join([claim.scopes[0] for claim in whole])
-        return _Claim(
-            (join.scope,),
-            lambda group: [join.combine([table for claim in whole for table in claim.compute(group)], or_)],
-        )
+        def compute(group: _Group) -> list[BoolArray]:
+            return [join.combine([table for claim in claims for table in claim.compute(group)], connective)]
+
+        return _Claim((join.scope,), compute)
 
     def _negated(self, claim: _Claim) -> _Claim:
         whole = self._all([claim])

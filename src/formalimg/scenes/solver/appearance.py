@@ -32,14 +32,14 @@ def assign_words(
     chosen: dict[str, list[str]] = {}
     for kind in ("class", "color"):
         unmentioned = [word for word in known[kind] if word not in mentioned[kind]]
-        drawn = _WordSampler(list(known[kind]), rng)
-        others = _WordSampler(unmentioned, rng)
+        drawn = _sample_words(known[kind], rng)
+        others = _sample_words(unmentioned, rng)
         chosen[kind] = []
         for found in words:
             word = found.get(kind)
             if word is None:  # free: even a word that the formula mentions elsewhere would do
-                word = drawn.next()
-            chosen[kind].append(others.next() if word == OTHER_WORD else word)
+                word = next(drawn)
+            chosen[kind].append(next(others) if word == OTHER_WORD else word)
     looks = zip(boxes, chosen["class"], chosen["color"], strict=True)
     return [SceneObject(label, box, color) for box, label, color in looks]
 
@@ -49,18 +49,10 @@ def unmentioned_style(mentioned: Sequence[str]) -> str:
     return next((style for style in vocabulary("natural").words["style"] if style not in mentioned), "plain")
 
 
-class _WordSampler:
-    """Sample words without replacement, starting over when all have been used."""
-
-    def __init__(self, words: list[str], rng: random.Random) -> None:
-        self.words = words
-        self.rng = rng
-        self.left: list[str] = []
-
-    def next(self) -> str:
-        if not self.left:
-            self.left = self.rng.sample(self.words, len(self.words)) if self.words else ["thing"]
-        return self.left.pop()
+def _sample_words(words: Sequence[str], rng: random.Random) -> Iterator[str]:
+    """Yield words without replacement, starting over when all have been used."""
+    while True:
+        yield from reversed(rng.sample(words, len(words)) if words else ["thing"])
 
 
 _ASPECT_TOLERANCE = 0.2

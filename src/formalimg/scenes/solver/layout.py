@@ -7,9 +7,10 @@ linear expressions, lengths doubled so that centres are integers.
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import ceil, sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box
@@ -69,21 +70,42 @@ def has_large_cells(grid: GridLayout) -> bool:
     return all((pitch(cells) - _GAP) // 2 >= _MIN_HALF + 2 * _STEP for cells in grid)
 
 
-class BoxVariables(Protocol):
+class BoxVariables(ABC):
     """The variables of one box."""
+
+    def __init__(self, model: cp_model.CpModel) -> None:
+        self.model = model
+        self._area: Expression = None
 
     def measure(self, measure: Measure) -> Expression:
         """Return a measure as an expression; lengths are doubled."""
+        if measure == "area":
+            if self._area is None:
+                self._area = self._create_area()
+            return self._area
+        center, half = self._center_and_half(_AXIS[measure])
+        if measure.startswith("center"):
+            return center
+        return center - half if measure.endswith("min") else center + half
 
+    @abstractmethod
+    def _create_area(self) -> Expression:
+        """Return the area as an expression with a variable of its own."""
+
+    @abstractmethod
+    def _center_and_half(self, axis: int) -> tuple[Expression, Expression]:
+        """Return the centre and half of the side along an axis, both doubled."""
+
+    @abstractmethod
     def box(self, solver: cp_model.CpSolver) -> Box:
         """Return the box in the solver's solution."""
 
 
-class GridBox:
+class GridBox(BoxVariables):
     """A box in the middle of a grid cell."""
 
     def __init__(self, model: cp_model.CpModel, grid: GridLayout, rng: random.Random) -> None:
-        self.model = model
+        super().__init__(model)
         self.cells = [model.new_int_var(0, cells - 1, "") for cells in grid]
         self.pitches = [pitch(cells) for cells in grid]
         self.halves = []  # in steps
@@ -94,23 +116,16 @@ class GridBox:
             half = model.new_int_var(lower, upper, "")
             model.add_hint(half, min(upper, round(typical * rng.uniform(0.85, 1.15) / _STEP)))
             self.halves.append(half)
-        self._area: Expression = None
 
-    def measure(self, measure: Measure) -> Expression:
-        """Return a measure as an expression; lengths are doubled."""
-        if measure == "area":
-            if self._area is None:
-                upper = max(width // _STEP for width in self.pitches) ** 2
-                product = self.model.new_int_var(0, upper, "")
-                self.model.add_multiplication_equality(product, self.halves)
-                self._area = product * (2 * _STEP) ** 2
-            return self._area
-        axis = _AXIS[measure]
+    def _create_area(self) -> Expression:
+        upper = max(width // _STEP for width in self.pitches) ** 2
+        product = self.model.new_int_var(0, upper, "")
+        self.model.add_multiplication_equality(product, self.halves)
+        return product * (2 * _STEP) ** 2
+
+    def _center_and_half(self, axis: int) -> tuple[Expression, Expression]:
         center = self.cells[axis] * (2 * self.pitches[axis]) + 2 * self._first_center(axis)
-        if measure.startswith("center"):
-            return center
-        half = self.halves[axis] * (2 * _STEP)
-        return center - half if measure.endswith("min") else center + half
+        return center, self.halves[axis] * (2 * _STEP)
 
     def _first_center(self, axis: int) -> int:
         return _BORDER + self.pitches[axis] // 2
@@ -124,11 +139,11 @@ class GridBox:
         return Box(x - width, y - height, x + width, y + height)
 
 
-class FreeBox:
+class FreeBox(BoxVariables):
     """A box anywhere in a free layout."""
 
     def __init__(self, model: cp_model.CpModel, layout: FreeLayout, preferred: Box) -> None:
-        self.model = model
+        super().__init__(model)
         self.layout = layout
         low, high = -(-layout.border // layout.unit), (CANVAS - layout.border) // layout.unit
         lower, upper = -(-layout.min_side // layout.unit), layout.max_side // layout.unit
@@ -143,24 +158,16 @@ class FreeBox:
             model.add_hint(start, round(preferred[axis] / layout.unit))
             model.add_hint(end, round(preferred[axis + 2] / layout.unit))
             model.add_hint(size, round(preferred[axis + 2] / layout.unit) - round(preferred[axis] / layout.unit))
-        self._area: Expression = None
 
-    def measure(self, measure: Measure) -> Expression:
-        """Return a measure as an expression; lengths are doubled."""
-        unit = self.layout.unit
-        if measure == "area":
-            if self._area is None:
-                side = self.layout.max_side // unit
-                product = self.model.new_int_var((self.layout.min_side // unit) ** 2, side * side, "")
-                self.model.add_multiplication_equality(product, self.sizes)
-                self._area = product * unit**2
-            return self._area
-        axis = _AXIS[measure]
+    def _create_area(self) -> Expression:
+        side, unit = self.layout.max_side // self.layout.unit, self.layout.unit
+        product = self.model.new_int_var((self.layout.min_side // unit) ** 2, side * side, "")
+        self.model.add_multiplication_equality(product, self.sizes)
+        return product * unit**2
+
+    def _center_and_half(self, axis: int) -> tuple[Expression, Expression]:
         # By centre and size, since the rules bind these: bounds on one then narrow the other.
-        center, size = self.centers[axis] * unit, self.sizes[axis] * unit
-        if measure.startswith("center"):
-            return center
-        return center - size if measure.endswith("min") else center + size
+        return self.centers[axis] * self.layout.unit, self.sizes[axis] * self.layout.unit
 
     def box(self, solver: cp_model.CpSolver) -> Box:
         """Return the box in the solver's solution."""
