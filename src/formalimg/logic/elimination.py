@@ -59,34 +59,34 @@ class LinkGraph:
     ) -> list[str] | None:
         """Eliminate bound variables with one value or one neighbour, as long as there are any."""
         neighbours, degrees = self._neighbours, self.degrees
-        left = set(bound)
+        remaining = set(bound)
         ready = [name for name in bound if degrees.get(name, 0) == 1 or not domains[name] & (domains[name] - 1)]
         while ready:
             name = ready.pop()
-            if name not in left:
+            if name not in remaining:
                 continue
-            left.remove(name)
+            remaining.remove(name)
             if degrees.pop(name, 0) == 0:
                 continue
             values = domains[name]
             is_single = not values & (values - 1)
-            for other, relations in neighbours[name]:
-                if other not in degrees:
+            for neighbour, relations in neighbours[name]:
+                if neighbour not in degrees:
                     continue
-                kept = before = domains[other]
+                narrowed = before = domains[neighbour]
                 if is_single or len(relations) == 1:
                     for relation in relations:
-                        kept = relation.partners(name, values, kept, query)
+                        narrowed = relation.partners(name, values, narrowed, query)
                 else:
-                    kept = semi_join(relations, name, other, domains, query)
-                if kept != before:
-                    if not kept or other == whole:
+                    narrowed = semi_join(relations, name, neighbour, domains, query)
+                if narrowed != before:
+                    if not narrowed or neighbour == whole:
                         return None
-                    domains[other] = kept
-                degrees[other] = degree = degrees[other] - 1
-                if (degree < 2 or not kept & (kept - 1)) and other in left:
-                    ready.append(other)
-        return [name for name in bound if name in left and name in degrees] if left else []
+                    domains[neighbour] = narrowed
+                degrees[neighbour] = degree = degrees[neighbour] - 1
+                if (degree < 2 or not narrowed & (narrowed - 1)) and neighbour in remaining:
+                    ready.append(neighbour)
+        return [name for name in bound if name in remaining and name in degrees] if remaining else []
 
 
 class AtomRelations(tuple[AtomRelation, ...]):
@@ -98,20 +98,20 @@ class AtomRelations(tuple[AtomRelation, ...]):
         return LinkGraph.of(self)
 
 
-def semi_join(relations: Sequence[Relation], name: str, other: str, domains: Domains, query: WorldQuery) -> int:
+def semi_join(relations: Sequence[Relation], name: str, neighbour: str, domains: Domains, query: WorldQuery) -> int:
     """Return the values of the other variable for which some value of this one satisfies all relations of the two."""
-    values, among = domains[name], domains[other]
+    values, among = domains[name], domains[neighbour]
     if len(relations) == 1:
         return relations[0].partners(name, values, among, query)
     query.take(len(relations) * among.bit_count())
-    kept = 0
+    matches = 0
     for value in members(among):
         fitting = values
         for relation in relations:
-            fitting = relation.partners(other, 1 << value, fitting, query)
+            fitting = relation.partners(neighbour, 1 << value, fitting, query)
         if fitting:
-            kept |= 1 << value
-    return kept
+            matches |= 1 << value
+    return matches
 
 
 UnaryClaim: TypeAlias = tuple[str, str, str | None, bool]
@@ -149,10 +149,10 @@ class ConjunctClaims(tuple[tuple[Formula, bool], ...]):
 
     def flat(self, strict: bool) -> FlatClaim:
         """Return what it means that all are true."""
-        kept: FlatClaim | None = self.__dict__.get("strict" if strict else "classical")
-        if kept is None:
-            kept = self.__dict__["strict" if strict else "classical"] = flatten_claims(self, strict)
-        return kept
+        flat: FlatClaim | None = self.__dict__.get("strict" if strict else "classical")
+        if flat is None:
+            flat = self.__dict__["strict" if strict else "classical"] = flatten_claims(self, strict)
+        return flat
 
 
 class _Flattening:
@@ -231,9 +231,9 @@ class ConstraintBlock:
     def narrow(self, variable: str, objects: int) -> bool:
         """Allow only these objects for a variable; return False if none is left, or if `whole` lost one."""
         before = self.domains[variable]
-        left = before & objects
-        self.domains[variable] = left
-        return left != 0 if variable != self.whole else left == before
+        remaining = before & objects
+        self.domains[variable] = remaining
+        return remaining != 0 if variable != self.whole else remaining == before
 
     def add(self, table: RelationTable) -> bool:
         """Assume that a table holds; return False if that is impossible."""
@@ -257,7 +257,9 @@ class ConstraintBlock:
             return True
         self.query.left -= len(relations) ** 2 // 32  # each eliminated variable scans all of them
         remaining: Sequence[str] = self.bound
-        propagated = isinstance(relations, AtomRelations) or max([len(one.variables) for one in relations]) == 2
+        propagated = (
+            isinstance(relations, AtomRelations) or max([len(relation.variables) for relation in relations]) == 2
+        )
         if propagated:
             linked = self._eliminate_without_tables(remaining)
             if linked:
@@ -286,21 +288,21 @@ class ConstraintBlock:
                 self.query.take(len(around) + len(self.relations))
                 name = min(around, key=lambda name: self._table_size(around[name]) // self.domains[name].bit_count())
                 if self.tries_left and self._is_closed(around):
-                    found = self._try_values(around)
-                    if found is not None:
-                        return found
+                    satisfiable = self._try_values(around)
+                    if satisfiable is not None:
+                        return satisfiable
             neighbours = around.pop(name)
             neighbours.discard(name)
             settled = self._is_settled(name)
             if neighbours and not self._eliminate(name, neighbours, settled):
                 return False
             touched = neighbours & around.keys()
-            for other in touched if len(touched) < 2 else sorted(touched):  # so that steps are deterministic
+            for neighbour in touched if len(touched) < 2 else sorted(touched):  # so that steps are deterministic
                 if not settled:  # a settled variable links nothing
-                    around[other] |= neighbours
-                around[other].discard(name)
-                if self._is_cheap(other, around[other]):
-                    ready.append(other)
+                    around[neighbour] |= neighbours
+                around[neighbour].discard(name)
+                if self._is_cheap(neighbour, around[neighbour]):
+                    ready.append(neighbour)
         return True
 
     def _eliminate_without_tables(self, bound: Sequence[str]) -> Sequence[str] | None:
@@ -315,7 +317,11 @@ class ConstraintBlock:
         remaining = graph.eliminate(bound, self.domains, self.whole, self.query)
         linked = graph.degrees
         if linked:
-            self.relations = [one for one in relations if one.variables[0] in linked and one.variables[1] in linked]
+            self.relations = [
+                relation
+                for relation in relations
+                if relation.variables[0] in linked and relation.variables[1] in linked
+            ]
         else:
             self.relations = ()
         return remaining
@@ -366,36 +372,36 @@ class ConstraintBlock:
             for relation in pairs:
                 first, second = relation.variables
                 self.query.take(5 + (self.domains[first].bit_count() + self.domains[second].bit_count()) // 8)
-                for name, other in ((first, second), (second, first)):
+                for name, partner in ((first, second), (second, first)):
                     if stale is not None and name not in stale and name not in changed:
                         continue
-                    before = self.domains[other]
-                    if not self.narrow(other, relation.partners(name, self.domains[name], before, self.query)):
+                    before = self.domains[partner]
+                    if not self.narrow(partner, relation.partners(name, self.domains[name], before, self.query)):
                         return False
-                    if self.domains[other] != before:
-                        changed.add(other)
+                    if self.domains[partner] != before:
+                        changed.add(partner)
             if not changed:
                 return True
             stale = changed
 
     def _eliminate(self, name: str, neighbours: set[str], settled: bool) -> bool:
         touching: list[Relation] = []
-        others: list[Relation] = []
+        untouched: list[Relation] = []
         for relation in self.relations:
-            (touching if name in relation.variables else others).append(relation)
-        self.relations, self.graph = others, None
+            (touching if name in relation.variables else untouched).append(relation)
+        self.relations, self.graph = untouched, None
         if settled:
             return all(self._reduce(relation, name) for relation in touching)
         if len(neighbours) == 1:
-            other = next(iter(neighbours))
-            return self.narrow(other, semi_join(touching, name, other, self.domains, self.query))
+            neighbour = next(iter(neighbours))
+            return self.narrow(neighbour, semi_join(touching, name, neighbour, self.domains, self.query))
         return self.add(project(join(touching, (*sorted(neighbours), name), self.domains, self.query)))
 
     def _reduce(self, relation: Relation, name: str) -> bool:
         """Keep what a relation says once one of its variables has a single value."""
         if len(relation.variables) == 2:
             first, second = relation.variables
-            other = second if name == first else first
-            return self.narrow(other, relation.partners(name, self.domains[name], self.domains[other], self.query))
-        others = [other for other in relation.variables if other != name]
-        return self.add(project(join([relation], (*others, name), self.domains, self.query)))
+            partner = second if name == first else first
+            return self.narrow(partner, relation.partners(name, self.domains[name], self.domains[partner], self.query))
+        remaining = [variable for variable in relation.variables if variable != name]
+        return self.add(project(join([relation], (*remaining, name), self.domains, self.query)))

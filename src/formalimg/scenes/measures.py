@@ -48,8 +48,8 @@ class Ranking:
 
     def value(self, obj: int) -> float:
         """Return the measure of one object."""
-        known = self._values[obj]
-        return self._measure(obj) if known is None else known
+        value = self._values[obj]
+        return self._measure(obj) if value is None else value
 
     def _measure(self, obj: int) -> float:
         value: float = self._get(self._boxes[obj])
@@ -89,60 +89,60 @@ class Ranking:
         if among.bit_count() > _SCAN_LIMIT:
             order = self._sorted()
             return among & order.lowest[bisect_left(order.values, value)]
-        values, found = self._values, 0
+        values, selected = self._values, 0
         while among:
             lowest = among & -among
             obj = lowest.bit_length() - 1
-            other = values[obj]
-            if (self._measure(obj) if other is None else other) < value:
-                found |= lowest
+            cached = values[obj]
+            if (self._measure(obj) if cached is None else cached) < value:
+                selected |= lowest
             among ^= lowest
-        return found
+        return selected
 
     def above(self, value: float, among: int) -> int:
         """Return the objects of a set whose measure is strictly greater than the value."""
         if among.bit_count() > _SCAN_LIMIT:
             order = self._sorted()
             return among & ~order.lowest[bisect_right(order.values, value)]
-        values, found = self._values, 0
+        values, selected = self._values, 0
         while among:
             lowest = among & -among
             obj = lowest.bit_length() - 1
-            other = values[obj]
-            if (self._measure(obj) if other is None else other) > value:
-                found |= lowest
+            cached = values[obj]
+            if (self._measure(obj) if cached is None else cached) > value:
+                selected |= lowest
             among ^= lowest
-        return found
+        return selected
 
     def between(self, low: float, high: float, among: int) -> int:
         """Return the objects of a set whose measure lies strictly between two values."""
-        values, found = self._values, 0
+        values, selected = self._values, 0
         while among:
             lowest = among & -among
             obj = lowest.bit_length() - 1
-            other = values[obj]
-            if low < (self._measure(obj) if other is None else other) < high:
-                found |= lowest
+            cached = values[obj]
+            if low < (self._measure(obj) if cached is None else cached) < high:
+                selected |= lowest
             among ^= lowest
-        return found
+        return selected
 
     def near(self, value: float, bound: float, among: int) -> int:
         """Return the objects of a set whose measure differs from the value by strictly less than the bound."""
         if among.bit_count() > _SCAN_LIMIT:
             order = self._sorted()
             # The differences are computed as the rule computes them: value + bound could round to the other side.
-            start = bisect_left(order.values, True, key=lambda other: value - other < bound)
-            end = bisect_left(order.values, True, key=lambda other: other - value >= bound)
+            start = bisect_left(order.values, True, key=lambda candidate: value - candidate < bound)
+            end = bisect_left(order.values, True, key=lambda candidate: candidate - value >= bound)
             return among & (order.lowest[end] ^ order.lowest[start])
-        values, found = self._values, 0
+        values, selected = self._values, 0
         while among:
             lowest = among & -among
             obj = lowest.bit_length() - 1
-            other = values[obj]
-            if abs((self._measure(obj) if other is None else other) - value) < bound:
-                found |= lowest
+            cached = values[obj]
+            if abs((self._measure(obj) if cached is None else cached) - value) < bound:
+                selected |= lowest
             among ^= lowest
-        return found
+        return selected
 
 
 class Rankings(dict[Measure, Ranking]):
@@ -187,10 +187,10 @@ class BoxArrays:
 
     def array(self, measure: Measure) -> NDArray[np.float64]:
         """Return one measure."""
-        known = self._arrays.get(measure)
-        if known is None:
-            known = self._arrays[measure] = getattr(self._columns, measure)
-        return known
+        cached = self._arrays.get(measure)
+        if cached is None:
+            cached = self._arrays[measure] = getattr(self._columns, measure)
+        return cached
 
     def pairs(self, rule: BinaryRule) -> NDArray[np.bool] | None:
         """Return where a rule holds, by first and second box; None if an array would round the numbers."""
@@ -222,7 +222,7 @@ class GroupMeasures(BoxArrays):
 def _exact_numbers(boxes: Iterable[Box]) -> list[float] | None:
     """Return the coordinates of boxes one after the other; None if arrays would round them."""
     numbers = list(chain.from_iterable(boxes))
-    known = _NUMBERS.issuperset(map(type, numbers))
-    if not known or min(numbers, default=0) <= -_EXACT or max(numbers, default=0) >= _EXACT:
+    are_numbers = _NUMBERS.issuperset(map(type, numbers))
+    if not are_numbers or min(numbers, default=0) <= -_EXACT or max(numbers, default=0) >= _EXACT:
         return None
     return numbers

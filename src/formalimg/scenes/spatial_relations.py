@@ -58,7 +58,7 @@ class AxiomLess(NamedTuple):
         return Inequality(terms, 2 * (margin - self.plus) if margin else 1 - 2 * self.plus)
 
 
-def _beyond(first: int, start: Measure, center: Measure, end: Measure) -> tuple[tuple[AxiomLess, ...], ...]:
+def _beyond_center(first: int, start: Measure, center: Measure, end: Measure) -> tuple[tuple[AxiomLess, ...], ...]:
     """Return that one object ends before the centre of the other, which begins after the centre of the one."""
     return ((AxiomLess((first, end), (1 - first, center)), AxiomLess((first, center), (1 - first, start))),)
 
@@ -87,19 +87,19 @@ AXIOMS: dict[str, tuple[tuple[AxiomLess, ...], ...]] = {
             AxiomLess((0, "ymax"), (1, "ymax")),
         ),
     ),
-    "LeftOf": _beyond(0, "xmin", "center_x", "xmax"),
-    "RightOf": _beyond(1, "xmin", "center_x", "xmax"),
-    "Above": _beyond(0, "ymin", "center_y", "ymax"),
-    "Below": _beyond(1, "ymin", "center_y", "ymax"),
+    "LeftOf": _beyond_center(0, "xmin", "center_x", "xmax"),
+    "RightOf": _beyond_center(1, "xmin", "center_x", "xmax"),
+    "Above": _beyond_center(0, "ymin", "center_y", "ymax"),
+    "Below": _beyond_center(1, "ymin", "center_y", "ymax"),
     "Holding": ((*_OVERLAP_ACROSS, *_OVERLAP_DOWN),),
     # Side by side at the same height, one just left of the other.
     "NextTo": tuple(
         (
-            AxiomLess((left, "xmax"), (1 - left, "xmin")),
-            AxiomLess((1 - left, "xmin"), (left, "xmax"), REACH),
+            AxiomLess((first, "xmax"), (1 - first, "xmin")),
+            AxiomLess((1 - first, "xmin"), (first, "xmax"), REACH),
             *_OVERLAP_DOWN,
         )
-        for left in (0, 1)
+        for first in (0, 1)
     ),
     # Of concepts: higher up without touching; on something and standing out above it; apart on some side.
     "HigherUp": ((AxiomLess((0, "ymax"), (1, "ymin"), -CONTACT),),),
@@ -159,13 +159,13 @@ class ClearScene(Scene):
         return fits_axiom(predicate, self.objects[first].box, self.objects[second].box, self.margin)
 
 
-def carrying(relation: SceneRelation) -> tuple[int, int] | None:
+def find_carrier(relation: SceneRelation) -> tuple[int, int] | None:
     """Return the carried object and its carrier; None for relations in which nothing is carried."""
-    place = CARRIERS.get(relation.predicate)
-    if place is None:
+    carrier_index = CARRIERS.get(relation.predicate)
+    if carrier_index is None:
         return None
     pair = (relation.first, relation.second)
-    return pair[1 - place], pair[place]
+    return pair[1 - carrier_index], pair[carrier_index]
 
 
 def axiom_violations(scene: Scene, margin: int = 0) -> list[str]:
@@ -176,19 +176,25 @@ def axiom_violations(scene: Scene, margin: int = 0) -> list[str]:
     """
     relations = sorted(scene.relations or ())
     boxes = [obj.box for obj in scene.objects]
-    found = [
+    violations = [
         f"{name}({scene.describe(first)}, {scene.describe(second)}) does not fit the boxes"
         for name, first, second in relations
         if name in AXIOMS and name not in DIRECTIONS and not fits_axiom(name, boxes[first], boxes[second], margin)
     ]
-    places = [pair for relation in relations if (pair := carrying(relation)) is not None]
-    found += [f"{scene.describe(thing)} has two places" for thing in sorted(_repeated(thing for thing, _ in places))]
+    places = [pair for relation in relations if (pair := find_carrier(relation)) is not None]
+    violations += [
+        f"{scene.describe(thing)} has two places" for thing in sorted(_find_repeated(thing for thing, _ in places))
+    ]
     chains = carrier_chains(scene)
-    found += [f"{scene.describe(thing)} carries itself" for thing, chain in enumerate(chains) if thing in chain]
-    for one, other in combinations(range(len(scene)), 2):
-        if other not in chains[one] and one not in chains[other] and _overlap(boxes[one], boxes[other]):
-            found.append(f"{scene.describe(one)} and {scene.describe(other)} overlap")
-    return found
+    violations += [f"{scene.describe(thing)} carries itself" for thing, chain in enumerate(chains) if thing in chain]
+    for first_object, second_object in combinations(range(len(scene)), 2):
+        if (
+            second_object not in chains[first_object]
+            and first_object not in chains[second_object]
+            and _boxes_overlap(boxes[first_object], boxes[second_object])
+        ):
+            violations.append(f"{scene.describe(first_object)} and {scene.describe(second_object)} overlap")
+    return violations
 
 
 def fits_axiom(predicate: str, first: Box, second: Box, margin: int = 0) -> bool:
@@ -206,11 +212,11 @@ def occludes(front: Box, back: Box) -> bool:
 
 def carrier_chains(scene: Scene) -> list[list[int]]:
     """Return, for each object of a scene, what carries it, what carries that, and so on."""
-    carriers = dict(pair for relation in sorted(scene.relations or ()) if (pair := carrying(relation)) is not None)
-    return [list(_chain(thing, carriers)) for thing in range(len(scene))]
+    carriers = dict(pair for relation in sorted(scene.relations or ()) if (pair := find_carrier(relation)) is not None)
+    return [list(_follow_carriers(thing, carriers)) for thing in range(len(scene))]
 
 
-def _chain(thing: int, carriers: dict[int, int]) -> Iterator[int]:
+def _follow_carriers(thing: int, carriers: dict[int, int]) -> Iterator[int]:
     """Yield what carries an object, what carries that, and so on; at most once around a circle."""
     for _ in carriers:
         if thing not in carriers:
@@ -219,13 +225,15 @@ def _chain(thing: int, carriers: dict[int, int]) -> Iterator[int]:
         yield thing
 
 
-def _repeated(things: Iterator[int]) -> set[int]:
-    seen: set[int] = set()
-    return {thing for thing in things if thing in seen or seen.add(thing)}  # type: ignore[func-returns-value]
+def _find_repeated(things: Iterator[int]) -> set[int]:
+    visited: set[int] = set()
+    return {thing for thing in things if thing in visited or visited.add(thing)}  # type: ignore[func-returns-value]
 
 
-def _overlap(one: Box, other: Box) -> bool:
-    return one.xmin < other.xmax and other.xmin < one.xmax and one.ymin < other.ymax and other.ymin < one.ymax
+def _boxes_overlap(first: Box, second: Box) -> bool:
+    return (
+        first.xmin < second.xmax and second.xmin < first.xmax and first.ymin < second.ymax and second.ymin < first.ymax
+    )
 
 
 TOUCH = 50
@@ -257,13 +265,13 @@ SEEN_RULES: dict[str, tuple[tuple[AxiomLess, ...], ...]] = {
     "Under": tuple((*_is_across(first), *_IS_UNDER) for first in (0, 1)),
     "NextTo": tuple(
         (
-            AxiomLess((left, "xmax"), (1 - left, "center_x")),
-            AxiomLess((left, "center_x"), (1 - left, "xmin")),
-            AxiomLess((1 - left, "xmin"), (left, "xmax"), REACH),
+            AxiomLess((first, "xmax"), (1 - first, "center_x")),
+            AxiomLess((first, "center_x"), (1 - first, "xmin")),
+            AxiomLess((1 - first, "xmin"), (first, "xmax"), REACH),
             AxiomLess((0, "ymin"), (1, "ymax")),
             AxiomLess((1, "ymin"), (0, "ymax")),
         )
-        for left in (0, 1)
+        for first in (0, 1)
     ),
 }
 """For each relation the alternatives, all parts of one of which hold."""
@@ -291,8 +299,10 @@ def with_seen_relations(scene: Scene, formula: Formula) -> Scene:
         return scene
     pairs = list(permutations(range(len(scene)), 2))
     boxes = [obj.box for obj in scene.objects]
-    found = (SceneRelation(name, a, b) for name in sorted(used) for a, b in pairs if is_seen(name, boxes[a], boxes[b]))
-    return SeenScene(scene.objects, frozenset(found))
+    relations = (
+        SceneRelation(name, a, b) for name in sorted(used) for a, b in pairs if is_seen(name, boxes[a], boxes[b])
+    )
+    return SeenScene(scene.objects, frozenset(relations))
 
 
 def is_seen(predicate: str, first: Box, second: Box) -> bool:
@@ -301,24 +311,26 @@ def is_seen(predicate: str, first: Box, second: Box) -> bool:
 
 
 def _is_met(part: AxiomLess, first: Box, second: Box) -> bool:
-    small, large = _lengths(part, first, second)
+    small, large = _measure_lengths(part, first, second)
     return small < large + part.plus
 
 
-def _lengths(part: AxiomLess, *boxes: Box) -> tuple[float, float]:
+def _measure_lengths(part: AxiomLess, *boxes: Box) -> tuple[float, float]:
     return getattr(boxes[part.small[0]], part.small[1]), getattr(boxes[part.large[0]], part.large[1])
 
 
 def _format_alternative(way: tuple[AxiomLess, ...], first: Box, second: Box) -> tuple[int, str]:
     """Return how many parts of an alternative hold, and the first that fails in words; all if none fails."""
     failed = [part for part in way if not _is_met(part, first, second)]
-    shown = failed[:1] or way
-    return len(way) - len(failed), ", ".join(_format_comparison(part, first, second) for part in shown)
+    relevant = failed[:1] or way
+    return len(way) - len(failed), ", ".join(_format_comparison(part, first, second) for part in relevant)
 
 
 def _format_comparison(part: AxiomLess, first: Box, second: Box) -> str:
-    small, large = _lengths(part, first, second)
+    small, large = _measure_lengths(part, first, second)
     sign = "<" if small < large + part.plus else "≥"
-    whose = ("first", "second")
-    one, other = (f"{MEASURE_NAMES[measure]} of the {whose[number]}" for number, measure in (part.small, part.large))
-    return f"{one} {small:g} {sign} {other} {large:g}{f' + {part.plus}' if part.plus else ''}"
+    owners = ("first", "second")
+    small_name, large_name = (
+        f"{MEASURE_NAMES[measure]} of the {owners[number]}" for number, measure in (part.small, part.large)
+    )
+    return f"{small_name} {small:g} {sign} {large_name} {large:g}{f' + {part.plus}' if part.plus else ''}"

@@ -38,32 +38,32 @@ class GivenImage:
         return re.sub(r"[^a-z0-9]+", "-", Path(self.name).stem.lower()).strip("-")[:40] or "image"
 
 
-def open_given_image(given: AnyImage, number: int) -> GivenImage:
+def open_given_image(image: AnyImage, number: int) -> GivenImage:
     """Return an image that a user gave."""
-    if isinstance(given, str | os.PathLike):
-        path = Path(given)
-        return GivenImage(os.fspath(path), _digest(_read_file(path)), partial(_read_file, path))
+    if isinstance(image, str | os.PathLike):
+        path = Path(image)
+        return GivenImage(os.fspath(path), _hash_bytes(_read_file(path)), partial(_read_file, path))
     try:
-        data = image_file_bytes(given)
+        data = image_file_bytes(image)
     except NoImageError as error:
         raise FormalimgError(f"image {number} is none: {error}") from error
-    return GivenImage(f"image {number}", _digest(data), lambda: data)
+    return GivenImage(f"image {number}", _hash_bytes(data), lambda: data)
 
 
 def find_image_files(paths: Sequence[Path]) -> list[Path]:
     """Return these files, and the images in these folders in natural order."""
-    found: list[Path] = []
+    files: list[Path] = []
     for path in paths:
         if path.is_dir():
             inside = [path / file for file in scan_folder(str(path)).files if is_any_image(file)]
             if not inside:
                 raise FormalimgError(f"{path} holds no images: give a folder with PNG, JPEG or WebP files")
-            found += inside
+            files += inside
         elif path.is_file():
-            found.append(path)
+            files.append(path)
         else:
             raise FormalimgError(f"there is no image {truncate(str(path), 100, 100)}: check the path")
-    return found
+    return files
 
 
 class GivenImages:
@@ -113,5 +113,5 @@ def _read_file(path: Path) -> bytes:
     return data
 
 
-def _digest(data: bytes) -> str:
+def _hash_bytes(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()

@@ -42,16 +42,16 @@ def pair_images(paths: Sequence[Path], prompt: str | None, prompts_file: Path | 
 def _find_image(name: str, images: Sequence[Path], prompts_file: Path) -> Path:
     """Return the image of this name: among the given ones by path or file name, or from the folder of the file."""
     if images:
-        found = [image for image in images if name in (str(image), image.name)]
-        found = found or [image for image in images if str(image).endswith(f"/{name}")]
-        if len(set(found)) == 1:
-            return found[0]
-        problem = "is none of the given images" if not found else "is the name of several of the given images"
+        matches = [image for image in images if name in (str(image), image.name)]
+        matches = matches or [image for image in images if str(image).endswith(f"/{name}")]
+        if len(set(matches)) == 1:
+            return matches[0]
+        problem = "is none of the given images" if not matches else "is the name of several of the given images"
         raise FormalimgError(f"{truncate(name, 80, 40)!r} in {prompts_file} {problem}: name it as it was given")
-    place = prompts_file.parent / name
-    if not place.is_file():
-        raise FormalimgError(f"there is no image {truncate(str(place), 100, 100)}, which {prompts_file} names")
-    return place
+    path = prompts_file.parent / name
+    if not path.is_file():
+        raise FormalimgError(f"there is no image {truncate(str(path), 100, 100)}, which {prompts_file} names")
+    return path
 
 
 _FIELDS = ("question", "id", "parents", "expected", "category", "weight")
@@ -64,22 +64,22 @@ def read_questions(path: str | Path) -> tuple[GraphQuestion, ...]:
     `question`, and optionally `id` (by default the number of the question), `parents` (ids; in CSV separated by
     blanks), `expected` (yes or no), `category` and `weight`. Any other file has one question per line.
     """
-    place = Path(path)
+    file = Path(path)
     questions = tuple(
-        question_of(record, number, f"{place}, question {number}")
-        for number, record in enumerate(read_records(place, "question"), 1)
+        question_of(record, number, f"{file}, question {number}")
+        for number, record in enumerate(read_records(file, "question"), 1)
     )
     problem = find_graph_problem(questions)
     if problem is not None:
-        raise FormalimgError(f"{place}: {problem}: fix the file")
+        raise FormalimgError(f"{file}: {problem}: fix the file")
     return questions
 
 
-def question_of(record: Mapping[str, Any], number: int, where: str) -> GraphQuestion:
+def question_of(record: Mapping[str, Any], number: int, location: str) -> GraphQuestion:
     """Return the question in a record."""
     unknown = next((str(name) for name in record if name not in _FIELDS), None)
     if unknown is not None:
-        raise FormalimgError(f"{where}: unknown field {unknown[:40]!r}: known are {', '.join(_FIELDS)}")
+        raise FormalimgError(f"{location}: unknown field {unknown[:40]!r}: known are {', '.join(_FIELDS)}")
     parents = record.get("parents", ())
     if isinstance(parents, str):
         parents = parents.replace(",", " ").split()
@@ -87,19 +87,19 @@ def question_of(record: Mapping[str, Any], number: int, where: str) -> GraphQues
     words = " ".join(str(record.get("question", "")).split())
     name, category = str(record.get("id", number)).strip(), str(record.get("category", "other")).strip() or "other"
     if not words:
-        raise FormalimgError(f"{where}: it has no words: give a question")
+        raise FormalimgError(f"{location}: it has no words: give a question")
     if not (words + name + category).isprintable():
-        raise FormalimgError(f"{where}: it holds characters that cannot be shown: take them out")
+        raise FormalimgError(f"{location}: it holds characters that cannot be shown: take them out")
     if expected not in ("yes", "no"):
-        raise FormalimgError(f"{where}: expected is {expected[:40]!r}: give yes or no")
+        raise FormalimgError(f"{location}: expected is {expected[:40]!r}: give yes or no")
     if not isinstance(parents, list | tuple):
-        raise FormalimgError(f"{where}: parents must be a list of ids")
+        raise FormalimgError(f"{location}: parents must be a list of ids")
     try:
         weight = float(record.get("weight", 1))
     except (TypeError, ValueError):
         weight = 0.0
     if not 0 < weight <= MAX_WEIGHT:
-        raise FormalimgError(f"{where}: weight must be a number above 0, of at most {MAX_WEIGHT:g}")
+        raise FormalimgError(f"{location}: weight must be a number above 0, of at most {MAX_WEIGHT:g}")
     return GraphQuestion(
         name,
         words,

@@ -54,9 +54,9 @@ class ScoreTotals(NamedTuple):
 
 def summarize_scores(scores: Sequence[_Scored]) -> ScoreTotals:
     """Return the mean of scores, and how many pass; what could not be scored is in neither."""
-    values = [one.score for one in scores if one.score is not None]
+    values = [score.score for score in scores if score.score is not None]
     mean = sum(values) / len(values) if values else None
-    return ScoreTotals(len(scores), mean, sum(one.passed is True for one in scores), len(scores) - len(values))
+    return ScoreTotals(len(scores), mean, sum(score.passed is True for score in scores), len(scores) - len(values))
 
 
 def score_table(scores: Sequence[Score]) -> Table:
@@ -65,12 +65,18 @@ def score_table(scores: Sequence[Score]) -> Table:
     A prompt that all images share is the title. The caption sums up.
     """
     rows: list[tuple[str, ...]] = [
-        (one.image, one.prompt, NOTHING if one.score is None else f"{one.score:.2f}", _passed(one.passed), one.reason)
-        for one in scores
+        (
+            score.image,
+            score.prompt,
+            NOTHING if score.score is None else f"{score.score:.2f}",
+            _format_verdict(score.passed),
+            score.reason,
+        )
+        for score in scores
     ]
     columns: tuple[Column, ...] = _COLUMNS
     title = "Scores"
-    if len({one.prompt for one in scores}) == 1:
+    if len({score.prompt for score in scores}) == 1:
         title = f"Scores: {truncate(scores[0].prompt, 300, 100)}"
         columns = columns[:_PROMPT] + columns[_PROMPT + 1 :]
         rows = [row[:_PROMPT] + row[_PROMPT + 1 :] for row in rows]
@@ -81,18 +87,23 @@ def score_frame(scores: Sequence[Score], *, parts: bool) -> DataFrame:
     """Return scores as a data frame: one row for each image, or for each part of each of them."""
     pandas = import_pandas()
     if not parts:
-        rows = [{name: getattr(one, name) for name in _FRAME} for one in scores]
+        rows = [{name: getattr(score, name) for name in _FRAME} for score in scores]
         frame: DataFrame = pandas.DataFrame(rows, columns=[*_FRAME])
         return frame.astype({"passed": "boolean", "score": "Float64"})  # nullable: no verdict is neither False nor 0
     of_parts = [
-        {"image": one.image, "prompt": one.prompt, "item": one.item, **{name: getattr(part, name) for name in _PART}}
-        for one in scores
-        for part in one.parts
+        {
+            "image": score.image,
+            "prompt": score.prompt,
+            "item": score.item,
+            **{name: getattr(part, name) for name in _PART},
+        }
+        for score in scores
+        for part in score.parts
     ]
     return pandas.DataFrame(of_parts, columns=["image", "prompt", "item", *_PART])
 
 
-def _passed(passed: bool | None) -> str:
+def _format_verdict(passed: bool | None) -> str:
     return "unscored" if passed is None else "yes" if passed else "no"
 
 
@@ -202,16 +213,18 @@ def failure_reason(verdict: Verdict | Unscored, spec: QuestionSpec, suite: Bench
         return failure_text(verdict, suite)
     if spec.formula is not None:
         return failure_text(verdict, replace(suite, vocabulary=spec.vocabulary), spec.text)
-    return "; ".join(_answer(part, question) for part, question in _failed(verdict.parts, spec.questions))
+    return "; ".join(_format_answer(part, question) for part, question in _select_failed(verdict.parts, spec.questions))
 
 
-def _failed(parts: Sequence[Part], questions: Sequence[GraphQuestion]) -> list[tuple[Part, GraphQuestion | None]]:
+def _select_failed(
+    parts: Sequence[Part], questions: Sequence[GraphQuestion]
+) -> list[tuple[Part, GraphQuestion | None]]:
     """Return the parts that failed, with their questions; a judge of the user's own may have other parts."""
-    asked: Sequence[GraphQuestion | None] = questions if len(parts) == len(questions) else [None] * len(parts)
-    return [(part, question) for part, question in zip(parts, asked, strict=True) if part.score < 0.5]
+    paired: Sequence[GraphQuestion | None] = questions if len(parts) == len(questions) else [None] * len(parts)
+    return [(part, question) for part, question in zip(parts, paired, strict=True) if part.score < 0.5]
 
 
-def _answer(part: Part, question: GraphQuestion | None) -> str:
+def _format_answer(part: Part, question: GraphQuestion | None) -> str:
     if part.reason.startswith(_NOT_ASKED):
         return f"{_NOT_ASKED}: {part.name}"
     return f"{'yes' if question is not None and question.expected == 'no' else 'no'}: {part.name}"

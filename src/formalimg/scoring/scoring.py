@@ -104,11 +104,11 @@ def score(
     several = list_images(images)
     if not several:
         raise FormalimgError("there are no images to score: give one or more")
-    own = _own_questions(questions)
-    if prompts is None and own is None:
+    own_questions = _read_own_questions(questions)
+    if prompts is None and own_questions is None:
         raise FormalimgError("say what the images should show: give prompts, or questions")
-    given = question_text(own or ()) if prompts is None else prompts
-    words = [given] * len(several) if isinstance(given, str) else list(given)
+    text = question_text(own_questions or ()) if prompts is None else prompts
+    words = [text] * len(several) if isinstance(text, str) else list(text)
     if len(words) != len(several):
         raise FormalimgError(
             f"there are {len(several)} images and {len(words)} prompts: give one prompt for all, or one for each"
@@ -120,12 +120,12 @@ def score(
         form=form,
         writer=writer,
         writer_options=writer_options,
-        questions=own,
+        questions=own_questions,
     )
-    place = scoring.builder.folder(Path("runs")) if folder is None else Path(folder)
+    run_folder = scoring.builder.folder(Path("runs")) if folder is None else Path(folder)
     if folder is None and is_function(judge):
-        place = place.with_name(f"{place.name}-{datetime.now():%Y%m%d-%H%M%S-%f}")
-    return scoring.execute(place, budget, on_progress, preflight=preflight)
+        run_folder = run_folder.with_name(f"{run_folder.name}-{datetime.now():%Y%m%d-%H%M%S-%f}")
+    return scoring.execute(run_folder, budget, on_progress, preflight=preflight)
 
 
 @dataclass(frozen=True)
@@ -165,12 +165,12 @@ class Scoring:
         """
         preflight = preflight_by_default() if preflight is None else preflight
         made = self._build_items(folder, budget, on_notice if preflight else None)
-        left = None if budget is None else max(0.0, budget - made.cost)
+        remaining = None if budget is None else max(0.0, budget - made.cost)
         guards = Safeguards(preflight, MAX_FAILURES, on_notice=on_notice)
-        config = self.config(made, left)
+        config = self.config(made, remaining)
         progress = execute(config, folder, self.judge, on_progress=on_progress, safeguards=guards)
         with closing(open_run(folder, Identity(self.judge.name, self.judge.settings))) as run:
-            judged = {one.outcome.item: one for one in run.judged([(name, 0) for name in made.items])}
+            judged = {result.outcome.item: result for result in run.judged([(name, 0) for name in made.items])}
         scores = []
         for name, pair in zip(made.ids, self.builder.pairs, strict=True):
             item, verdict = made.items[name], judged[name].verdict
@@ -230,7 +230,7 @@ def open_scoring(
 
 
 def _open_pairs(pairs: Sequence[tuple[AnyImage, str]]) -> list[ScoredPair]:
-    found = []
+    scored_pairs = []
     for number, (image, prompt) in enumerate(pairs, 1):
         if not isinstance(prompt, str) or not prompt.strip():
             raise FormalimgError(f"the prompt of image {number} is empty: give each image a prompt")
@@ -239,8 +239,8 @@ def _open_pairs(pairs: Sequence[tuple[AnyImage, str]]) -> list[ScoredPair]:
             raise FormalimgError(
                 f"the prompt of image {number} has more than {MAX_PROMPT:,} characters, or is no text: give another"
             )
-        found.append(ScoredPair(open_given_image(image, number), words))
-    return found
+        scored_pairs.append(ScoredPair(open_given_image(image, number), words))
+    return scored_pairs
 
 
 def _open_judge(
@@ -255,24 +255,24 @@ def _open_judge(
         return open_judge(FREE_PROMPTS, judge, options)
     if options and not is_function(judge):
         raise FormalimgError("options are for a judge that is named, or a function: set them when it is opened")
-    given: Any = judge
-    if isinstance(given, PromptJudge):
-        return given
-    if any(callable(getattr(given, name, None)) for name in ("ask", "ground", "read")):
-        return open_prompt_judge(given)
-    if callable(getattr(given, "judge", None)):
-        return PromptJudge(given, given)
-    if is_function(given):
-        return judge_of(FREE_PROMPTS, "", given, options, "default").instance
+    candidate: Any = judge
+    if isinstance(candidate, PromptJudge):
+        return candidate
+    if any(callable(getattr(candidate, name, None)) for name in ("ask", "ground", "read")):
+        return open_prompt_judge(candidate)
+    if callable(getattr(candidate, "judge", None)):
+        return PromptJudge(candidate, candidate)
+    if is_function(candidate):
+        return judge_of(FREE_PROMPTS, "", candidate, options, "default").instance
     raise FormalimgError(
-        f"judge must be a name, a chat model, a grounder, a judge or a function, not {type(given).__name__}"
+        f"judge must be a name, a chat model, a grounder, a judge or a function, not {type(candidate).__name__}"
     )
 
 
 def _chat_of(judge: Judge) -> ChatModel | None:
     """Return the chat model that a judge asks; None if it asks none."""
-    asked = judge.by_questions if isinstance(judge, PromptJudge) else judge
-    return getattr(asked, "chat", None)
+    question_judge = judge.by_questions if isinstance(judge, PromptJudge) else judge
+    return getattr(question_judge, "chat", None)
 
 
 def _answers_questions(judge: Judge) -> bool:
@@ -295,8 +295,8 @@ def _require_answerable(builder: PromptItemBuilder, judge: Judge) -> None:
     cannot = f"cannot look for {truncate(classes, 100, 20)}"
     if not items:
         prompt = builder.pairs[0].prompt
-        why = "" if builder.questions else f" ({read_formula(prompt, builder.nouns)})"
-        cannot = f"finds objects and cannot answer questions, and {truncate(prompt, 60, 20)!r} is no formula{why}"
+        reason = "" if builder.questions else f" ({read_formula(prompt, builder.nouns)})"
+        cannot = f"finds objects and cannot answer questions, and {truncate(prompt, 60, 20)!r} is no formula{reason}"
         if judge.name.startswith(OCR):
             cannot = f"reads text only, and {truncate(prompt, 60, 20)!r} has none in quotes"
     reader = "" if reads_text or not find_quoted_texts(builder.pairs[0].prompt) else "give -J reader=ocr/rapidocr, or "
@@ -308,12 +308,14 @@ def question_text(questions: Sequence[GraphQuestion]) -> str:
     return truncate(" ".join(question.question for question in questions), 160, 40)
 
 
-def _own_questions(given: str | Path | Sequence[str | GraphQuestion] | None) -> tuple[GraphQuestion, ...] | None:
-    if given is None:
+def _read_own_questions(
+    questions: str | Path | Sequence[str | GraphQuestion] | None,
+) -> tuple[GraphQuestion, ...] | None:
+    if questions is None:
         return None
-    if isinstance(given, str | Path):
-        return read_questions(given)
+    if isinstance(questions, str | Path):
+        return read_questions(questions)
     return tuple(
-        one if isinstance(one, GraphQuestion) else GraphQuestion(str(number), one)
-        for number, one in enumerate(given, 1)
+        question if isinstance(question, GraphQuestion) else GraphQuestion(str(number), question)
+        for number, question in enumerate(questions, 1)
     )

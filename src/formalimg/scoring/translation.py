@@ -63,9 +63,9 @@ class TranslationWords:
     @property
     def vocabulary(self) -> Vocabulary:
         """The vocabulary that formulas are checked against."""
-        known = vocabulary(self.suite)
-        words = {**known.words, "class": tuple(dict.fromkeys((*known.words["class"], *self.classes)))}
-        return Vocabulary(known.name, words, known.predicates)
+        base = vocabulary(self.suite)
+        words = {**base.words, "class": tuple(dict.fromkeys((*base.words["class"], *self.classes)))}
+        return Vocabulary(base.name, words, base.predicates)
 
 
 def translation_words(name: str) -> TranslationWords:
@@ -76,8 +76,8 @@ def translation_words(name: str) -> TranslationWords:
         return TranslationWords(name)
     path = Path(name)
     if not path.is_file():
-        known = ", ".join([*vocabulary_names(), OPEN])
-        raise FormalimgError(f"there is no vocabulary {truncate(name, 60, 20)!r}: give {known}, or a file of classes")
+        names = ", ".join([*vocabulary_names(), OPEN])
+        raise FormalimgError(f"there is no vocabulary {truncate(name, 60, 20)!r}: give {names}, or a file of classes")
     if path.suffix == ".toml":
         return TranslationWords("natural", vocabulary(path).words.get("class", ()))
     lines = (" ".join(str(record["class"]).split()) for record in read_records(path, "class") if "class" in record)
@@ -121,11 +121,11 @@ def _read_whole(prompt: str, words: TranslationWords) -> Formula:
         return free.formula
 
 
-def shares(translations: Sequence[Translation]) -> dict[TranslatedBy, float]:
+def translation_shares(translations: Sequence[Translation]) -> dict[TranslatedBy, float]:
     """Return the share of prompts that each way translated."""
-    counts = Counter(one.how for one in translations)
+    counts = Counter(translation.how for translation in translations)
     ways: tuple[TranslatedBy, ...] = ("reader", "model", "not translated")
-    return {how: counts[how] / len(translations) for how in ways}
+    return {way: counts[way] / len(translations) for way in ways}
 
 
 class WrittenFormula(BaseModel):
@@ -177,7 +177,9 @@ class FormulaTranslator:
                 return truncate(str(error), 200, 40)
             return Translation(prompt, str(formula), "model")
 
-        sent = self._prompt.fill({"prompt": prompt, "predicates": _predicates(terms), "words": _words(terms)})
+        sent = self._prompt.fill(
+            {"prompt": prompt, "predicates": _format_predicates(terms), "words": _format_words(terms)}
+        )
         result = await ask_until_valid(self.chat, sent, WrittenFormula, check_formula, self._again)
         if isinstance(result, Unanswered):
             return Translation(prompt, None, "not translated", f"{self.chat.name}, {result.kind}: {result.reason}")
@@ -186,13 +188,13 @@ class FormulaTranslator:
         return result
 
 
-def _predicates(terms: Vocabulary) -> str:
+def _format_predicates(terms: Vocabulary) -> str:
     lines = []
-    for one in terms.predicates.values():
-        arguments = ["?x" if kind == "variable" else f"'{kind}'" for kind in one.arguments]
-        lines.append(f"- ({' '.join([one.name, *arguments])}): {one.meaning}")
+    for predicate in terms.predicates.values():
+        arguments = ["?x" if kind == "variable" else f"'{kind}'" for kind in predicate.arguments]
+        lines.append(f"- ({' '.join([predicate.name, *arguments])}): {predicate.meaning}")
     return "\n".join(lines)
 
 
-def _words(terms: Vocabulary) -> str:
+def _format_words(terms: Vocabulary) -> str:
     return "\n".join(f"- {kind}: {', '.join(words)}" for kind, words in terms.words.items())

@@ -88,7 +88,7 @@ class QuestionWriter:
 
 
 def _check_questions(written: WrittenQuestions) -> Writing | str:
-    questions = tuple(map(_question, written.questions))
+    questions = tuple(map(_build_question, written.questions))
     return find_graph_problem(questions) or _form_problem(questions) or Writing(questions)
 
 
@@ -124,10 +124,10 @@ async def write_each(
     async def write_one(prompt: str) -> _Written:
         async with door:
             with metered(spending) as meter:
-                found = await write(prompt)
+                written = await write(prompt)
                 if meter.blocked:
                     raise OverBudgetError(f"the budget of ${spending.budget} was used up {advice}")
-                return found
+                return written
 
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -139,7 +139,7 @@ async def write_each(
     return {prompt: task.result() for prompt, task in begun.items()}
 
 
-def _question(written: WrittenQuestion) -> GraphQuestion:
+def _build_question(written: WrittenQuestion) -> GraphQuestion:
     category = written.category.strip().lower()
     return GraphQuestion(
         written.id.strip(),

@@ -17,9 +17,9 @@ from formalimg.scenes.rules import Reading
 from formalimg.scenes.solver.inequalities import (
     OrderClosure,
     alternatives,
-    excluded_separations,
+    find_excluded_separations,
+    find_implied_order,
     holds_reflexively,
-    implied_order,
 )
 from formalimg.scenes.solver.instantiation import (
     OTHER_WORD,
@@ -57,7 +57,7 @@ class SolverAttempt(NamedTuple):
     effort: float
 
 
-def arrange(claim: GroundClaim, slots: ObjectSlots, attempt: SolverAttempt) -> Arrangement | NoSolution:
+def arrange_slots(claim: GroundClaim, slots: ObjectSlots, attempt: SolverAttempt) -> Arrangement | NoSolution:
     """Find boxes and words for the slots that make a claim true."""
     if claim is False or any(not words for kinds in slots.words for words in kinds.values()):
         return "impossible"
@@ -68,7 +68,7 @@ def arrange(claim: GroundClaim, slots: ObjectSlots, attempt: SolverAttempt) -> A
 def _certain_orders(claim: GroundClaim) -> Iterator[tuple[Measure, int, int]]:
     """Yield the strict orders of slots that are certain."""
     for atom, objects in _certain_pairs(claim):
-        before = implied_order(atom.predicate, atom.holds)
+        before = find_implied_order(atom.predicate, atom.holds)
         if before and before.strict:
             yield before.order, objects[before.first], objects[1 - before.first]
 
@@ -183,20 +183,20 @@ class _ConstraintModel(ClaimModel):
         )
 
     def found_words(self, slot: int, solver: Any) -> dict[str, str]:
-        found = {}
+        words = {}
         for kind, possible in self.slots.words[slot].items():
             literals = self.variables.words.get((slot, kind))
             if len(possible) == 1:
-                (found[kind],) = possible
+                (words[kind],) = possible
             elif literals is not None:
-                found[kind] = next(word for word, literal in literals.items() if solver.boolean_value(literal))
+                words[kind] = next(word for word, literal in literals.items() if solver.boolean_value(literal))
             elif len(possible) <= len(self.slots.mentioned[kind]):  # a certain "not this one"
-                found[kind] = OTHER_WORD if OTHER_WORD in possible else min(possible)
-        return found
+                words[kind] = OTHER_WORD if OTHER_WORD in possible else min(possible)
+        return words
 
     def found_same(self, slot: int, solver: Any) -> int:
-        pairs = ((one, literal) for (one, other), literal in self.variables.same.items() if other == slot)
-        return next((one for one, literal in pairs if solver.boolean_value(literal)), slot)
+        pairs = ((earlier, literal) for (earlier, later), literal in self.variables.same.items() if later == slot)
+        return next((earlier for earlier, literal in pairs if solver.boolean_value(literal)), slot)
 
     # --- what is true
 
@@ -204,44 +204,44 @@ class _ConstraintModel(ClaimModel):
         return self.model.add_bool_or(literals) if number == 1 else super().at_least(number, literals)
 
     def atom_literal(self, atom: GroundAtom) -> Any:
-        own = self.variables.own_literal(atom)
-        return self.variables.word_literal(atom) if own is None else own
+        identity_literal = self.variables.own_literal(atom)
+        return self.variables.word_literal(atom) if identity_literal is None else identity_literal
 
     def require_atom(self, atom: GroundAtom, when: Any) -> None:
-        known = self.atom_literal(atom)
-        if known is not None:
-            self.enforce(self.model.add_bool_or([known]), when)
+        literal = self.atom_literal(atom)
+        if literal is not None:
+            self.enforce(self.model.add_bool_or([literal]), when)
             return
         if atom.predicate == DISTINCT:
             self.require_difference(atom, when)
             return
         self.require_order(atom, when)
-        found = alternatives(atom.predicate, atom.holds, self.attempt.reading)
+        ways = alternatives(atom.predicate, atom.holds, self.attempt.reading)
         same = self.same_literal(atom)
-        if len(found) == 1 and same is None:
-            self.require_way(found[0], atom, when)
+        if len(ways) == 1 and same is None:
+            self.require_way(ways[0], atom, when)
             return
         literals = [] if same is None else [same]
-        for way in found:
+        for way in ways:
             literals.append(self.model.new_bool_var(""))
             self.require_way(way, atom, literals[-1])
         self.enforce(self.model.add_bool_or(literals), when)
 
     def require_difference(self, atom: GroundAtom, when: Any) -> None:
-        one, other = map(self.variables.identity, atom.objects)
-        if not (isinstance(one, int) and isinstance(other, int)):
-            self.enforce(self.model.add(one != other if atom.holds else one == other), when)
-        elif (one != other) != atom.holds:
+        first, second = map(self.variables.identity, atom.objects)
+        if not (isinstance(first, int) and isinstance(second, int)):
+            self.enforce(self.model.add(first != second if atom.holds else first == second), when)
+        elif (first != second) != atom.holds:
             self.enforce(self.model.add_bool_or([]), when)
 
     def require_order(self, atom: GroundAtom, when: Any) -> None:
-        before = implied_order(atom.predicate, atom.holds)
+        before = find_implied_order(atom.predicate, atom.holds)
         if before is not None:
             first, second = atom.objects[before.first], atom.objects[1 - before.first]
             gap = self.variables.rank(second, before.order) - self.variables.rank(first, before.order)
             self.enforce(self.model.add(gap >= int(before.strict)), when)
 
-        for axis, argument in excluded_separations(atom.predicate, atom.holds):
+        for axis, argument in find_excluded_separations(atom.predicate, atom.holds):
             separation = self.variables.separations.get((axis, atom.objects[argument], atom.objects[1 - argument]))  # type: ignore[arg-type]
             if separation is not None:
                 self.enforce(self.model.add_bool_or([separation.negated()]), when)

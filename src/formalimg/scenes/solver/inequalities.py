@@ -49,7 +49,7 @@ class Inequality(NamedTuple):
 
     def holds(self, *boxes: Box) -> bool:
         """Return whether the inequality holds for these boxes."""
-        total = sum(term.factor * _doubled(boxes[term.obj], term.measure) for term in self.terms)
+        total = sum(term.factor * _double_length(boxes[term.obj], term.measure) for term in self.terms)
         return bool(total >= self.bound)
 
 
@@ -61,14 +61,14 @@ Alternatives: TypeAlias = tuple[tuple[Inequality, ...], ...]
 def alternatives(predicate: str, holds: bool, reading: Reading) -> Alternatives:
     """Return the ways in which a geometric predicate holds, or fails, as clearly as a reading demands."""
     if predicate in UNARY_RULES:
-        return _between(UNARY_RULES[predicate], holds, reading)
+        return _between_alternatives(UNARY_RULES[predicate], holds, reading)
     match BINARY_RULES[predicate]:
         case Less(first, second):
-            return ((_less(Term(1, 0, first), Term(1, 1, second), holds, reading),),)
+            return ((_less_inequality(Term(1, 0, first), Term(1, 1, second), holds, reading),),)
         case Greater(first, second):
-            return ((_less(Term(1, 1, second), Term(1, 0, first), holds, reading),),)
+            return ((_less_inequality(Term(1, 1, second), Term(1, 0, first), holds, reading),),)
         case Near(measure, bound):
-            return _near(measure, reading.alignment if holds else bound + reading.margin, holds)
+            return _near_alternatives(measure, reading.alignment if holds else bound + reading.margin, holds)
 
 
 @cache
@@ -79,12 +79,12 @@ def holds_reflexively(predicate: str) -> bool:
     return rule is not None and rule.holds(box, box)  # nothing is on, in or next to itself
 
 
-def _doubled(box: Box, measure: Measure) -> float:
+def _double_length(box: Box, measure: Measure) -> float:
     value: float = getattr(box, measure)
     return value if measure == "area" else 2 * value
 
 
-def _less(small: Term, large: Term, holds: bool, reading: Reading) -> Inequality:
+def _less_inequality(small: Term, large: Term, holds: bool, reading: Reading) -> Inequality:
     """Return the inequality "small term < large term"; if not `holds`, its negation."""
     if not holds:
         small, large = large, small
@@ -94,14 +94,14 @@ def _less(small: Term, large: Term, holds: bool, reading: Reading) -> Inequality
     return Inequality((large, small._replace(factor=-1)), max(int(holds), 2 * reading.margin))
 
 
-def _near(measure: Measure, bound: float, holds: bool) -> Alternatives:
+def _near_alternatives(measure: Measure, bound: float, holds: bool) -> Alternatives:
     apart = ((Term(1, 0, measure), Term(-1, 1, measure)), (Term(-1, 0, measure), Term(1, 1, measure)))
     if holds:  # neither is past the other by the bound or more
         return (tuple(_at_least(terms, -Fraction(bound), strict=True) for terms in apart),)
     return tuple((_at_least(terms, Fraction(bound), strict=False),) for terms in apart)
 
 
-def _between(rule: Between, holds: bool, reading: Reading) -> Alternatives:
+def _between_alternatives(rule: Between, holds: bool, reading: Reading) -> Alternatives:
     low, high = reading.interval(rule) if holds else (rule.low, rule.high)
     sides: list[tuple[Term, Fraction]] = []  # the term is above the bound
     for measure in rule.measures:
@@ -138,7 +138,7 @@ class ImpliedOrder(NamedTuple):
 
 
 @cache
-def implied_order(predicate: str, holds: bool) -> ImpliedOrder | None:
+def find_implied_order(predicate: str, holds: bool) -> ImpliedOrder | None:
     """Return the order of two objects that a predicate implies when it holds, or when it fails."""
     match BINARY_RULES.get(predicate):
         case Less(small, large):
@@ -167,24 +167,24 @@ class Separation(NamedTuple):
 
 
 @cache
-def excluded_separations(predicate: str, holds: bool) -> tuple[Separation, ...]:
+def find_excluded_separations(predicate: str, holds: bool) -> tuple[Separation, ...]:
     """Return the separations of two objects that are impossible if a predicate holds, or if it fails."""
-    before = implied_order(predicate, holds)
-    found = []
+    before = find_implied_order(predicate, holds)
+    separations = []
     if before is not None and before.order in _MIDDLES:
-        found.append(Separation(_MIDDLES.index(before.order), 1 - before.first))
+        separations.append(Separation(_MIDDLES.index(before.order), 1 - before.first))
     match BINARY_RULES.get(predicate):
         case Less(small, large):
             first = 0
         case Greater(large, small):
             first = 1
         case _:
-            return tuple(found)
+            return tuple(separations)
     for number, axis in enumerate(_AXES[:2]):
         # Entirely before: every measure of the one is less than every measure of the other, except touching edges.
         if not holds and small in axis and large in axis and (small, large) != (axis[-1], axis[0]):
-            found.append(Separation(number, first))
-    return tuple(found)
+            separations.append(Separation(number, first))
+    return tuple(separations)
 
 
 class OrderClosure:
@@ -205,11 +205,11 @@ class OrderClosure:
         self._after = list(after.values())
         self._different = {frozenset(pair) for pair in different}
 
-    def are_distinct(self, one: int, other: int) -> bool:
+    def are_distinct(self, first: int, second: int) -> bool:
         """Return whether two slots are certainly different objects."""
-        if frozenset((one, other)) in self._different:
+        if frozenset((first, second)) in self._different:
             return True
-        return any((behind[one] >> other | behind[other] >> one) & 1 for behind in self._after)
+        return any((behind[first] >> second | behind[second] >> first) & 1 for behind in self._after)
 
 
 _NOT = "not "
@@ -287,9 +287,9 @@ class _MarginWorld:
         if name in ("True", "False"):
             return everything & among if name == "True" else 0
         if name in UNARY_RULES:
-            found = alternatives(name, holds, self.reading)
+            ways = alternatives(name, holds, self.reading)
             objects = self.scene.objects
-            return sum(1 << i for i in members(everything & among) if _holds_with_margin(found, objects[i].box))
+            return sum(1 << i for i in members(everything & among) if _holds_with_margin(ways, objects[i].box))
         having = self.scene.having(name, value, among)
         return having if holds else everything & among & ~having
 
@@ -321,5 +321,5 @@ class _MarginWorld:
         )
 
 
-def _holds_with_margin(found: Alternatives, *boxes: object) -> bool:
-    return any(all(inequality.holds(*boxes) for inequality in way) for way in found)  # type: ignore[arg-type]
+def _holds_with_margin(ways: Alternatives, *boxes: object) -> bool:
+    return any(all(inequality.holds(*boxes) for inequality in way) for way in ways)  # type: ignore[arg-type]

@@ -60,14 +60,14 @@ def comfortable_layout(count: int) -> FreeLayout:
     return FreeLayout(10, 60 if count <= 25 else 40, 400, 20, 20)
 
 
-def pitch(cells: int) -> int:
+def cell_pitch(cells: int) -> int:
     """Return the distance between the centres of neighbouring cells."""
     return (CANVAS - 2 * _BORDER) // cells
 
 
 def has_large_cells(grid: GridLayout) -> bool:
     """Return whether every cell can hold an object that is large enough to be recognised."""
-    return all((pitch(cells) - _GAP) // 2 >= _MIN_HALF + 2 * _STEP for cells in grid)
+    return all((cell_pitch(cells) - _GAP) // 2 >= _MIN_HALF + 2 * _STEP for cells in grid)
 
 
 class BoxVariables(ABC):
@@ -107,7 +107,7 @@ class GridBox(BoxVariables):
     def __init__(self, model: cp_model.CpModel, grid: GridLayout, rng: random.Random) -> None:
         super().__init__(model)
         self.cells = [model.new_int_var(0, cells - 1, "") for cells in grid]
-        self.pitches = [pitch(cells) for cells in grid]
+        self.pitches = [cell_pitch(cells) for cells in grid]
         self.halves = []  # in steps
         typical = min(*self.pitches, 330) * 0.36
         for width in self.pitches:
@@ -191,17 +191,17 @@ def grid_boxes(model: cp_model.CpModel, grid: GridLayout, count: int, rng: rando
 
 
 def free_boxes(
-    model: cp_model.CpModel, layout: FreeLayout, own: Sequence[Expression | None], rng: random.Random
+    model: cp_model.CpModel, layout: FreeLayout, own_literals: Sequence[Expression | None], rng: random.Random
 ) -> list[BoxVariables]:
     """Create boxes that do not overlap.
 
     `own` has a literal for each box, or None: where it is false, the box coincides with another and may overlap it.
     """
-    count = len(own)
+    count = len(own_literals)
     boxes = [FreeBox(model, layout, preferred) for preferred in initial_boxes(count, rng)]
     gap = -(-layout.gap // layout.unit)
     intervals: list[list[Any]] = [[], []]
-    for box, literal in zip(boxes, own, strict=True):
+    for box, literal in zip(boxes, own_literals, strict=True):
         for axis in (0, 1):
             extent = (box.starts[axis], box.sizes[axis] + gap, box.ends[axis] + gap)
             intervals[axis].append(
@@ -217,7 +217,7 @@ def free_boxes(
 def initial_boxes(count: int, rng: random.Random) -> list[Box]:
     """Return boxes spread over the canvas, as hints for the solver."""
     side = ceil(sqrt(count))
-    step = pitch(side)
+    step = cell_pitch(side)
     half = min(100, round(step * 0.3))
     middles = [_BORDER + step * cell + step // 2 for cell in range(side)]
     cells = [(x // 10 * 10, y // 10 * 10) for y in middles for x in middles]

@@ -93,9 +93,9 @@ TRIVIAL_CLAIM = AllOf(())
 IMPOSSIBLE_CLAIM = AnyOf(())
 
 
-def build_claim(formula: Formula, kept: frozenset[int] | None = None) -> Claim:
+def build_claim(formula: Formula, selection: frozenset[int] | None = None) -> Claim:
     """Return the claim of a formula that binds every name once; with `kept`, of these of its conjuncts only."""
-    return _ClaimBuilder(kept).conjunct(expand_distinct(formula), True)
+    return _ClaimBuilder(selection).conjunct(expand_distinct(formula), True)
 
 
 def conjuncts(formula: Formula) -> list[Formula]:
@@ -109,8 +109,8 @@ def conjuncts(formula: Formula) -> list[Formula]:
 
 
 class _ClaimBuilder:
-    def __init__(self, kept: frozenset[int] | None) -> None:
-        self.kept = kept
+    def __init__(self, selection: frozenset[int] | None) -> None:
+        self.kept = selection
         self.seen: list[Formula] = []
         # Both sides of an `iff` are claimed twice: sharing keeps nested ones from doubling at each level.
         self.shared: dict[tuple[int, bool], Claim] = {}
@@ -179,12 +179,12 @@ class _ClaimBuilder:
 
     def count(self, formula: Count, holds: bool) -> Claim:
         """Return the claim that a number of objects is allowed, or that it is not: then it is below or above."""
-        least, most = formula.range
+        minimum, maximum = formula.range
         if holds:
-            bounds = [self.at_least(least, formula)]
-            return _all_of(bounds if most is None else [*bounds, self.at_most(most, formula)])
-        below = self.at_most(least - 1, formula)
-        return _any_of([below] if most is None else [below, self.at_least(most + 1, formula)])
+            bounds = [self.at_least(minimum, formula)]
+            return _all_of(bounds if maximum is None else [*bounds, self.at_most(maximum, formula)])
+        below = self.at_most(minimum - 1, formula)
+        return _any_of([below] if maximum is None else [below, self.at_least(maximum + 1, formula)])
 
     def at_least(self, number: int, count: Count) -> Claim:
         if number <= 0:
@@ -224,12 +224,12 @@ def subclaims(claim: Claim) -> tuple[Claim, ...]:
 
 def atom_claims(claim: Claim) -> Iterator[AtomClaim]:
     """Yield all atoms of a claim, each node once."""
-    pending, seen = [claim], set[int]()
+    pending, visited = [claim], set[int]()
     while pending:
         claim = pending.pop()
-        if id(claim) in seen:
+        if id(claim) in visited:
             continue
-        seen.add(id(claim))
+        visited.add(id(claim))
         if isinstance(claim, AtomClaim):
             yield claim
         pending.extend(reversed(subclaims(claim)))
@@ -304,33 +304,33 @@ def _collect_needs(claim: Claim, around: Mapping[str, str | None], needs: list[N
         return
     match claim:
         case Some(variable, body):
-            needs.append(Need(_required_class(variable, body), tuple(around.values()), number))
+            needs.append(Need(_find_required_class(variable, body), tuple(around.values()), number))
             _collect_needs(body, around, needs, number)
         case Many(more, variable, body):
-            needs.append(Need(_required_class(variable, body), tuple(around.values()), number * more))
+            needs.append(Need(_find_required_class(variable, body), tuple(around.values()), number * more))
             _collect_needs(body, around, needs, number * more)
         case Each(variable, body) | AllBut(_, variable, body):
             _collect_needs(body, {**around, variable: None}, needs, number)
         case Every(variable, condition, exception, consequent, needs_instance):
             if needs_instance:
-                needs.append(Need(_required_class(variable, condition), tuple(around.values()), number))
+                needs.append(Need(_find_required_class(variable, condition), tuple(around.values()), number))
                 _collect_needs(condition, around, needs, number)
             _collect_needs(exception, {**around, variable: None}, needs, number)
-            _collect_needs(consequent, {**around, variable: _required_class(variable, condition)}, needs, number)
+            _collect_needs(consequent, {**around, variable: _find_required_class(variable, condition)}, needs, number)
         case AnyOf(parts):
             for part in parts:
-                others = [other for other in parts if other is not part]
-                _collect_needs(part, {**around, **_guard_classes(others, around)}, needs, number)
+                other_parts = [alternative for alternative in parts if alternative is not part]
+                _collect_needs(part, {**around, **_guard_classes(other_parts, around)}, needs, number)
         case _:
             for part in subclaims(claim):
                 _collect_needs(part, around, needs, number)
 
 
-def _required_class(variable: str, body: Claim) -> str | None:
+def _find_required_class(variable: str, body: Claim) -> str | None:
     """Return the class that an object must have for the body to be true of it."""
     for literal in _conjunct_atoms(body):
         if literal.holds and literal.atom.predicate == "Is" and literal.atom.variables == (variable,):
-            return _quoted_class(literal)
+            return _get_class(literal)
     return None
 
 
@@ -343,14 +343,14 @@ def _conjunct_atoms(claim: Claim) -> list[AtomClaim]:
 
 def _guard_classes(alternatives: list[Claim], around: Mapping[str, str | None]) -> dict[str, str]:
     """Return the classes that variables must have for none of these alternatives to be true at once."""
-    found: dict[str, str] = {}
+    classes: dict[str, str] = {}
     for literal in alternatives:
         if isinstance(literal, AtomClaim) and not literal.holds and literal.atom.predicate == "Is":
             (name,) = literal.atom.variables
             if name in around:
-                found[name] = _quoted_class(literal)
-    return found
+                classes[name] = _get_class(literal)
+    return classes
 
 
-def _quoted_class(literal: AtomClaim) -> str:
+def _get_class(literal: AtomClaim) -> str:
     return str(getattr(literal.atom.arguments[1], "text", ""))
