@@ -107,9 +107,9 @@ def score_command(
     """
     from formalimg.runs.defaults.settings import default_judge  # here, so that help comes up faster
     from formalimg.runs.progress import run_progress
-    from formalimg.scoring.prompt_files import pair_images, read_questions
     from formalimg.scoring.prompt_items import FREE_PROMPTS
     from formalimg.scoring.scoring import open_scoring, question_text
+    from formalimg.scoring.user_inputs import pair_images, read_questions
 
     own = None if questions is None else read_questions(questions)
     if own is not None and prompts_file is None:

@@ -33,7 +33,7 @@ from formalimg.judges.text_judge import find_text_questions
 from formalimg.language.quoted_text import find_quoted_texts, remove_quoted_texts
 from formalimg.models.spending import Spending
 from formalimg.runs.reader import open_run
-from formalimg.scoring.given_images import GivenImage
+from formalimg.scoring.user_inputs import UserImage
 from formalimg.scoring.writer import QuestionWriter
 from formalimg.types import Item, Setting
 
@@ -54,7 +54,7 @@ TYPICAL_QUESTIONS = 6
 class ScoredPair(NamedTuple):
     """An image, and the prompt that it is scored by."""
 
-    image: GivenImage
+    image: UserImage
     prompt: str
 
 
@@ -170,7 +170,7 @@ class PromptItemBuilder:
         asked_of = self.writer.settings if self.writer is not None else {}
         return [f"{image.slug}-{self._digest(image, prompt, asked_of)[:10]}" for image, prompt in self.pairs]
 
-    def _digest(self, image: GivenImage, prompt: str, writer: Mapping[str, Setting]) -> str:
+    def _digest(self, image: UserImage, prompt: str, writer: Mapping[str, Setting]) -> str:
         spec = self._specs.get(prompt)
         identity = dict(writer) if spec is None else encode_item(prompt_item("0", prompt, spec))
         text = json.dumps([image.sha256, prompt, identity], sort_keys=True)

@@ -40,8 +40,6 @@ from formalimg.runs.parties import (
 )
 from formalimg.runs.progress import Progress
 from formalimg.runs.reader import open_run
-from formalimg.scoring.given_images import GivenImages, open_given_image
-from formalimg.scoring.prompt_files import read_questions
 from formalimg.scoring.prompt_items import (
     FREE_PROMPTS,
     MAX_PROMPT,
@@ -52,6 +50,7 @@ from formalimg.scoring.prompt_items import (
     prompt_item,
 )
 from formalimg.scoring.scores import Score, Scores, failure_reason
+from formalimg.scoring.user_inputs import UserImages, open_user_image, read_questions
 from formalimg.scoring.writer import QuestionWriter
 from formalimg.types import ChatModel, Grounder, Judge, Unscored
 
@@ -139,7 +138,7 @@ class Scoring:
         """Return the configuration of the run on these items."""
         images = dict(zip(made.ids, (pair.image for pair in self.builder.pairs), strict=True))
         return RunConfig(
-            list(made.items.values()), GivenImages(images), made_with=f"formalimg {version('formalimg')}", budget=budget
+            list(made.items.values()), UserImages(images), made_with=f"formalimg {version('formalimg')}", budget=budget
         )
 
     def execute(
@@ -239,7 +238,7 @@ def _open_pairs(pairs: Sequence[tuple[AnyImage, str]]) -> list[ScoredPair]:
             raise FormalimgError(
                 f"the prompt of image {number} has more than {MAX_PROMPT:,} characters, or is no text: give another"
             )
-        scored_pairs.append(ScoredPair(open_given_image(image, number), words))
+        scored_pairs.append(ScoredPair(open_user_image(image, number), words))
     return scored_pairs
 
 

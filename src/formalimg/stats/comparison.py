@@ -278,17 +278,23 @@ def rank_ranges(
     A run is behind those that are significantly better, and ahead of those that are significantly worse; all others
     are tied with it.
     """
-    ahead, behind = [0] * runs, [0] * runs
-    for (first_name, second_name), difference in pairs.items():
-        if (
-            difference.estimate
-            and difference.adjusted_p is not None
-            and _is_significant(difference.adjusted_p, confidence)
-        ):
-            better, worse = (first_name, second_name) if difference.estimate > 0 else (second_name, first_name)
-            ahead[worse] += 1
-            behind[better] += 1
-    return tuple(RankRange(1 + more, runs - fewer) for more, fewer in zip(ahead, behind, strict=True))
+    separated = [
+        (first, second) if difference.estimate > 0 else (second, first)
+        for (first, second), difference in pairs.items()
+        if difference.estimate
+        and difference.adjusted_p is not None
+        and _is_significant(difference.adjusted_p, confidence)
+    ]
+    return count_ranks(runs, separated)
+
+
+def count_ranks(runs: int, separated: Iterable[tuple[int, int]]) -> tuple[RankRange, ...]:
+    """Return the ranks of runs, given the pairs of which the first is better than the second."""
+    ranks = [RankRange(1, runs)] * runs
+    for better, worse in separated:
+        ranks[better] = ranks[better]._replace(worst=ranks[better].worst - 1)
+        ranks[worse] = ranks[worse]._replace(best=ranks[worse].best + 1)
+    return tuple(ranks)
 
 
 def difference_interval(

@@ -67,7 +67,7 @@ def pearson(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hash
     Raises:
         FormalimgError: if a score is not a number, or the confidence is invalid.
     """
-    width = normal_quantile(confidence)
+    validate_confidence(confidence)
     both, names, left_out = keep_known_pairs(pairs, items)
     n = len(both)
     r = _pearson_r(both)
@@ -77,10 +77,15 @@ def pearson(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hash
         return within_level_correlation(both, [None] * n, items=names, confidence=confidence)._replace(
             value=r, left_out=left_out
         )
+    return Correlation(r, fisher_interval(r, n, confidence), n, left_out)
+
+
+def fisher_interval(r: float, n: int, confidence: float, variance: float = 1.0) -> Interval | None:
+    """Return the interval of Fisher's transformation; None for fewer than four pairs, and where r is 1 or −1."""
     if n < MIN_ITEMS or 1 - abs(r) < _LINE:
-        return Correlation(r, None, n, left_out)
-    reach = width / sqrt(n - 3)
-    return Correlation(r, Interval(tanh(atanh(r) - reach), tanh(atanh(r) + reach)), n, left_out)
+        return None
+    reach = normal_quantile(confidence) * sqrt(variance / (n - 3))
+    return Interval(tanh(atanh(r) - reach), tanh(atanh(r) + reach))
 
 
 def _pearson_r(known_pairs: list[tuple[float, float]]) -> float | None:

@@ -84,12 +84,12 @@ def summarize(
     levels = {level: _level_rate(items.values(), missing, confidence) for level, items in tallies.items()}
     kinds = {level: pass_counts(items.values(), missing) for level, items in tallies.items()}
     drawn = cache(lambda level: resample_level(level, kinds[level], config))  # a level may be in several bands
-    bands = validate_bands(bands)
+    valid_bands = validate_bands(bands)
     return Summary(
         levels,
         _level_rate(everything, missing, confidence),
-        {name: _band_rate(chosen, levels, kinds, config, drawn) for name, chosen in bands.items()},
-        None if epsilon is None else _generalizability_estimate(epsilon, levels, kinds, bands, confidence),
+        {name: _band_rate(chosen, levels, kinds, config, drawn) for name, chosen in valid_bands.items()},
+        None if epsilon is None else _generalizability_estimate(epsilon, levels, kinds, valid_bands, confidence),
         missing,
         confidence,
     )
@@ -136,7 +136,7 @@ def _level_rate(tallies: Iterable[ItemTally], missing: MissingPolicy, confidence
 
 
 def _band_rate(
-    chosen: Sequence[int],
+    chosen: tuple[int, ...],
     rates: Mapping[int, Rate],
     kinds: Mapping[int, PassCounts],
     config: BootstrapConfig,
