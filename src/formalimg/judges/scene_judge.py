@@ -44,7 +44,7 @@ class SceneJudge:
 
     grounder: Grounder  # finds the objects in the images
     # where `On` and `NextTo` come from if the grounder records no relations: `boxes`, by the rules of
-    # `seen_relations`, or nowhere (`recorded`), so that an item that needs them is unscored
+    # `spatial_relations`, or nowhere (`recorded`), so that an item that needs them is unscored
     relations: Literal["recorded", "boxes"] = "recorded"
 
     @property

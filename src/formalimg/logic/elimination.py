@@ -124,7 +124,7 @@ class FlatClaim(NamedTuple):
     bound: tuple[str, ...]  # the variables that are bound by `exists`
     unary: tuple[UnaryClaim, ...]  # literals of one variable
     relations: AtomRelations  # literals of two variables
-    others: tuple[tuple[Atom, bool], ...]  # other atoms: about the style, or about one variable twice
+    other_atoms: tuple[tuple[Atom, bool], ...]  # other atoms: about the style, or about one variable twice
     postponed: tuple[tuple[Formula, bool], ...]  # claims that are more than literals
     steps: int  # how many claims they came from
 

@@ -183,8 +183,8 @@ class ForallParts(NamedTuple):
     variable: str  # the variable that it binds
     condition: ConjunctClaims | None  # what its instances have to meet, if the body is an implication
     is_own_condition: bool  # whether the condition mentions no other variable; also if there is none
-    own: ConjunctGroup | None  # the conjuncts of the rest of the body that mention no other variable, if any
-    others: tuple[ConjunctGroup, ...]  # the groups of the other conjuncts
+    own_group: ConjunctGroup | None  # the conjuncts of the rest of the body that mention no other variable, if any
+    other_groups: tuple[ConjunctGroup, ...]  # the groups of the other conjuncts
 
 
 class FormulaStructure:

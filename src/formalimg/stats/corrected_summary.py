@@ -165,7 +165,7 @@ def _corrected_generalizability(
     bands: Mapping[str, Sequence[int]],
     confidence: float,
 ) -> Generalizability:
-    """Return G_ε by the corrected rates, with the rule of `stats.generalization` for its interval."""
+    """Return G_ε by the corrected rates, with the rule of `stats.summary` for its interval."""
     measured = {level: rates.get(level) for level in all_levels(rates, bands)}
     value = held_level({level: None if rate is None else rate.estimate for level, rate in measured.items()}, epsilon)
     if value is None or not any(measured.values()):

@@ -148,7 +148,7 @@ class _Game(NamedTuple):
     prenex: _PreparedPrenex
     truth: TruthTables
     plays: list[list[int]]
-    held: int
+    weight: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,10 +287,10 @@ class PreparedFormula:
         Verification and the game must agree: a reward must never come from one of them being wrong.
         """
         game = self._play_components(self._prenex, scene, style)
-        if passed and self.credit == "earned" and game.held < game.prenex.weight:
+        if passed and self.credit == "earned" and game.weight < game.prenex.weight:
             # Rarely: a formula that holds without what would earn its clauses, such as one of two alternatives.
             game = self._play_components(self._held_prenex, scene, style)
-        if (game.held == game.prenex.weight) is not passed:
+        if (game.weight == game.prenex.weight) is not passed:
             raise AssertionError(f"the clauses and the formula disagree: {self.formula}")
         return game
 

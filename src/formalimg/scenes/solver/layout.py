@@ -195,7 +195,7 @@ def free_boxes(
 ) -> list[BoxVariables]:
     """Create boxes that do not overlap.
 
-    `own` has a literal for each box, or None: where it is false, the box coincides with another and may overlap it.
+    `own_literals` has a literal for each box, or None. Where it is false, the box coincides with another and may overlap.
     """
     count = len(own_literals)
     boxes = [FreeBox(model, layout, preferred) for preferred in initial_boxes(count, rng)]

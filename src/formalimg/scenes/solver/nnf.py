@@ -94,7 +94,7 @@ IMPOSSIBLE_CLAIM = AnyOf(())
 
 
 def build_claim(formula: Formula, selection: frozenset[int] | None = None) -> Claim:
-    """Return the claim of a formula that binds every name once; with `kept`, of these of its conjuncts only."""
+    """Return the claim of a formula that binds every name once; with a `selection`, of these of its conjuncts only."""
     return _ClaimBuilder(selection).conjunct(expand_distinct(formula), True)
 
 
