@@ -195,7 +195,7 @@ def free_boxes(
 ) -> list[BoxVariables]:
     """Create boxes that do not overlap.
 
-    `own_literals` has a literal for each box, or None. Where it is false, the box coincides with another and may overlap.
+    Where a box has one of the `own_literals` and it is false, the box coincides with another and may overlap it.
     """
     count = len(own_literals)
     boxes = [FreeBox(model, layout, preferred) for preferred in initial_boxes(count, rng)]
