@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formalimg.reports.reference import reference_rows
-from formalimg.stats.adaptive import AdaptiveDesign
 from formalimg.stats.intervals import EffectiveCount
-from formalimg.stats.sequential import look_sizes, passes_to_cross
+from formalimg.stats.sequential import AdaptiveDesign, look_sizes, passes_to_cross
 from formalimg.stats.sequential_pairs import PairedDesign, PairedTest
 from formalimg.stats.summary import generalizability, generalizability_interval
 

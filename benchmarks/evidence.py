@@ -12,12 +12,18 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from formalimg.stats.corrected import corrected_rate, estimate_corrected_mean
+from formalimg.stats.corrected import (
+    AnswerCell,
+    CorrectedRate,
+    LabelledLevel,
+    corrected_rate,
+    estimate_corrected_mean,
+    rate_of_levels,
+)
 from formalimg.stats.corrected_summary import LabelledObservation, summarize_corrected
 from formalimg.stats.intervals import clopper_pearson, fraction_interval, mean_interval
 from formalimg.stats.judge_error import rogan_gladen
-from formalimg.stats.label_allocation import allocate_labels
-from formalimg.stats.labelled_levels import AnswerCell, CorrectedRate, LabelledLevel, rate_of_levels
+from formalimg.stats.planning import allocate_labels
 
 Counts = NDArray[np.int64]
 """Images by judge yes and human yes, yes and no, no and yes, no and no; over several levels, one row each."""

@@ -16,7 +16,7 @@ from formalimg.language.parser import parse_prompt
 from formalimg.logic.checks import check
 from formalimg.logic.syntax import atoms
 from formalimg.logic.verification import verify
-from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.scenes.solver.inequalities import keeps_margin
 from formalimg.types import Item
 
 

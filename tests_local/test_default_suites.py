@@ -13,10 +13,10 @@ from formalimg.benchmarks.formal.synthesis.generator import ItemSlot, Recipe, ma
 from formalimg.benchmarks.formal.texts import count_contents
 from formalimg.benchmarks.loader import instruction_digest
 from formalimg.logic.verification import verify
-from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.scenes.solver.inequalities import keeps_margin
 from formalimg.scenes.solver.results import SolverLimitError
 from formalimg.scenes.solver.spatial import solve_natural
-from formalimg.scenes.spatial_axioms import is_natural_witness
+from formalimg.scenes.spatial_relations import is_natural_witness
 
 
 def test_made_anew_they_are_the_same() -> None:

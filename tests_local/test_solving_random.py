@@ -9,7 +9,7 @@ from tests.support.random_logic import CLASSES, COLORS, STYLES, random_formula
 
 from formalimg.scenes.objects import MIN_SIDE, Box, SceneObject
 from formalimg.scenes.scene import Scene
-from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.scenes.solver.inequalities import keeps_margin
 from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable
 from formalimg.scenes.solver.search import solve
 

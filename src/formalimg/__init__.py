@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from formalimg.scenes.objects import Box, SceneError, SceneObject
     from formalimg.scenes.scene import Scene
     from formalimg.scenes.solver.search import solve
-    from formalimg.scoring.scoring import Score, Scores, score
+    from formalimg.scoring.scores import Score, Scores
+    from formalimg.scoring.scoring import score
     from formalimg.types import Item
 
 __version__ = "0.1.0"

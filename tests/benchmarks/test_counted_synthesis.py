@@ -20,7 +20,7 @@ from formalimg.logic.syntax import Count, Formula, atoms, subformulas
 from formalimg.logic.verification import verify
 from formalimg.scenes.rules import AS_READ
 from formalimg.scenes.scene import Scene
-from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.scenes.solver.inequalities import keeps_margin
 from formalimg.types import Item
 from tests.support.command import formalimg
 from tests.support.sizes import tries

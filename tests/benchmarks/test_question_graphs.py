@@ -24,7 +24,7 @@ from formalimg.benchmarks.questions.spec import (
 from formalimg.benchmarks.record import ItemsError
 from formalimg.errors import FormalimgError
 from formalimg.logic.parser import parse
-from formalimg.scoring.question_files import read_questions
+from formalimg.scoring.user_inputs import read_questions
 from formalimg.types import Item
 
 CUP = GraphQuestion("cup", "Is there a cup?", category="object")

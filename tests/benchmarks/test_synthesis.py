@@ -31,8 +31,8 @@ from formalimg.logic.syntax import And, Not, Or, Value, atoms, subformulas
 from formalimg.logic.verification import verify
 from formalimg.scenes.rules import AS_READ
 from formalimg.scenes.scene import Scene
-from formalimg.scenes.solver.margin import keeps_margin
-from formalimg.scenes.spatial_axioms import is_natural_witness
+from formalimg.scenes.solver.inequalities import keeps_margin
+from formalimg.scenes.spatial_relations import is_natural_witness
 from formalimg.types import Item
 from tests.support.sizes import only_in_full, tries
 

@@ -18,7 +18,7 @@ from formalimg.logic.checks import check
 from formalimg.logic.parser import parse
 from formalimg.logic.prenex import complexity, component_sizes
 from formalimg.logic.verification import verify
-from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.scenes.solver.inequalities import keeps_margin
 from formalimg.scenes.solver.results import Witness
 from formalimg.scenes.solver.search import solve
 from tests.benchmarks_authoring.scripted import assignment_for, made

@@ -12,8 +12,7 @@ from formalimg.models.base import Generated, ImageRequest, ImageResult
 from formalimg.runs.config import RunConfig
 from formalimg.runs.execution import execute
 from formalimg.stats.design_power import Goal, plan_judged_design, plan_labelled_design
-from formalimg.stats.majority_labels import majority_labels
-from formalimg.stats.variance_components import DEFAULT_SPREAD
+from formalimg.stats.variance_components import DEFAULT_SPREAD, majority_labels
 from formalimg.types import Item, Unscored, Verdict
 from tests.human_eval.rated_runs import image_in
 from tests.support.command import formalimg

@@ -20,7 +20,7 @@ from formalimg.reports.tables.format import cell_text
 from formalimg.reports.tables.model import number_in
 from formalimg.runs.manifest import Identity
 from formalimg.runs.reader import StoredRun, open_run
-from formalimg.stats.comparison import adjust_for_all, compare_paired, compare_paired_scores
+from formalimg.stats.comparison import adjust_for_all, compare_paired, group_means, pair_items
 from formalimg.stats.observations import Observation, ScoreObservation
 from formalimg.stats.permutation import holm
 from formalimg.types import Table
@@ -219,7 +219,7 @@ def test_scores_are_compared_group_by_group_as_they_count(scored: list[StoredRun
     half = {(f"g{n}", 3): (3 + 8 + 15 / 2) / 26 for n in range(1, 7)}
     there = [one._replace(score=0.0 if one.group == "g0" else half.get((one.group, one.level), 1.0)) for one in here]
     there = [one._replace(score=None) if (one.group, one.level) == ("g7", 2) else one for one in there]
-    found = compare_paired_scores(here, there)
+    found = pair_items(group_means(here), group_means(there)).group_difference()
     number = number_in(table, row, 3)
     assert number is not None
     assert number.value == found.estimate

@@ -9,7 +9,7 @@ import numpy as np
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES
 from formalimg.scenes.scene import Scene
-from formalimg.scenes.spatial_axioms import ClearScene
+from formalimg.scenes.spatial_relations import ClearScene
 
 LABELS = ("cup", "fork", "plate")
 COLORS = ("red", "other", None)

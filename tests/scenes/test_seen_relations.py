@@ -8,7 +8,7 @@ from formalimg.logic.parser import parse
 from formalimg.logic.verification import verify
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene, SceneRelation
-from formalimg.scenes.seen_relations import is_seen, with_seen_relations
+from formalimg.scenes.spatial_relations import is_seen, with_seen_relations
 
 TABLE = Box(200, 450, 800, 900)
 

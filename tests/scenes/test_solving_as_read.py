@@ -8,7 +8,7 @@ from formalimg import parse, verify
 from formalimg.logic.syntax import atoms
 from formalimg.scenes.objects import SceneObject
 from formalimg.scenes.rules import AS_READ
-from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.scenes.solver.inequalities import keeps_margin
 from formalimg.scenes.solver.results import SolverLimitError, Witness
 from formalimg.scenes.solver.search import solve
 from tests.support.published import published_instances

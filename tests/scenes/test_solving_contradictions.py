@@ -8,7 +8,7 @@ from itertools import combinations, pairwise
 import pytest
 
 from formalimg.logic.verification import verify
-from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.scenes.solver.inequalities import keeps_margin
 from formalimg.scenes.solver.results import Unsatisfiable, Witness
 from formalimg.scenes.solver.search import solve
 from tests.support.sizes import tries

@@ -27,7 +27,7 @@ from formalimg.logic.syntax import (
     subformulas,
 )
 from formalimg.scenes.objects import MIN_SIDE
-from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.scenes.solver.inequalities import keeps_margin
 from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable, Witness
 from formalimg.scenes.solver.search import solve
 from formalimg.scenes.solver.spatial import solve_natural

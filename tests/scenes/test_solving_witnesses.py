@@ -13,7 +13,7 @@ import pytest
 from formalimg import FormulaError, Scene, parse, verify
 from formalimg.logic.syntax import And, Atom, Exists, Value, Variable
 from formalimg.scenes.objects import Box, SceneObject
-from formalimg.scenes.solver.margin import keeps_margin
+from formalimg.scenes.solver.inequalities import keeps_margin
 from formalimg.scenes.solver.results import Unsatisfiable, Witness
 from formalimg.scenes.solver.search import solve
 from tests.support.published import published_instances

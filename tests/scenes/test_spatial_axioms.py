@@ -15,7 +15,7 @@ from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene, SceneRelation
 from formalimg.scenes.solver.results import Unsatisfiable, Witness
 from formalimg.scenes.solver.spatial import solve_natural
-from formalimg.scenes.spatial_axioms import axiom_violations, is_natural_witness
+from formalimg.scenes.spatial_relations import axiom_violations, is_natural_witness
 from tests.support.sizes import tries
 
 CUP, TABLE, BOOK = (SceneObject(label, Box(0, 0, 10, 10)) for label in ("cup", "table", "book"))

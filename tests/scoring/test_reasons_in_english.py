@@ -8,7 +8,7 @@ from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.questions.spec import QuestionSpec
 from formalimg.benchmarks.registry import suite
 from formalimg.logic.parser import parse
-from formalimg.scoring.reasons import failure_reason
+from formalimg.scoring.scores import failure_reason
 from formalimg.types import Part, Unscored, Verdict
 
 FORMULA = "(exists ?cup (exists ?plate (exists ?x (and (Is ?cup 'cup') (Is ?plate 'plate') (Is ?x '{other}')))))"

@@ -22,7 +22,7 @@ from formalimg.prompts import load_prompts
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.scoring import writer
-from formalimg.scoring.scoring import Scores
+from formalimg.scoring.scores import Scores
 from formalimg.types import Item, Part, Verdict
 from tests.scoring.conftest import CUP, PROMPT, RED
 from tests.support.loopback import Fault, Loopback

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 
+from formalimg.stats.intervals import clopper_pearson
 from formalimg.stats.observations import Observation
 
 LEVELS = 4
@@ -38,3 +39,9 @@ def simulated(
         for item, passes in enumerate(chance.random((items, samples)) < of_items[:, None]):
             seen += [Observation(f"{level}-{item}", level, bool(passed)) for passed in passes]
     return seen
+
+
+def clopper_pearson_margin(successes: int, n: int) -> float:
+    """The ± of a rate as papers print it: the larger side of the exact interval."""
+    low, high = clopper_pearson(successes, n)
+    return max(successes / n - low, high - successes / n)

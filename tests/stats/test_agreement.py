@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.agreement import cohen_kappa, consistency, consistency_matrix, majority, mean_consistency
+from formalimg.stats.agreement import consistency, consistency_matrix, majority, mean_consistency
 from formalimg.stats.correlation import pearson, within_level_correlation
 from formalimg.stats.intervals import clopper_pearson
 
@@ -42,7 +42,7 @@ def test_consistency_by_hand() -> None:
     ],
 )
 def test_known_kappas(table: tuple[int, int, int, int], kappa: float) -> None:
-    found = cohen_kappa(_table(*table))
+    found = consistency(_table(*table)).kappa
     assert found is not None
     assert round(found, 4) == kappa
 
@@ -51,7 +51,7 @@ def test_without_anything_to_compare_there_is_no_figure() -> None:
     assert consistency([(None, True), (None, None)]) == (0, 0, 2, None, None, None, None)
     alike = consistency(_table(12, 0, 0, 0))
     assert (alike.value, alike.kappa) == (1.0, None)
-    assert cohen_kappa([]) is None
+    assert consistency([]).kappa is None
 
 
 def test_what_is_no_answer_is_refused() -> None:

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.intervals import clopper_pearson, clopper_pearson_margin, mean_interval
+from formalimg.stats.intervals import clopper_pearson, mean_interval
+from tests.stats.observing import clopper_pearson_margin
 
 IMAGES = 300
 GPT, DEEPSEEK, FRACTION = "ConceptMix, Table 4", "ConceptMix, Table 10", "ConceptMix, Table 9"

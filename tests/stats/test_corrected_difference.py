@@ -9,9 +9,8 @@ from statistics import NormalDist, fmean
 import pytest
 
 from formalimg.stats.comparison import PairedDifference, with_missing
-from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
+from formalimg.stats.corrected_difference import LabelledImage, PairedItem, estimate_corrected_difference, pair_labelled
 from formalimg.stats.intervals import student_p, student_quantile
-from formalimg.stats.labelled_pairs import LabelledImage, pair_labelled
 
 
 @pytest.mark.parametrize("freedom", [1, 2.5, 10, 300])

@@ -13,9 +13,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.corrected import corrected_rate, estimate_corrected_mean
+from formalimg.stats.corrected import CorrectedRate, corrected_rate, estimate_corrected_mean
 from formalimg.stats.intervals import jeffreys_interval, mean_interval, student_quantile
-from formalimg.stats.labelled_levels import CorrectedRate
 from tests.support.sizes import tries
 
 PAIRS = ((True, True), (True, False), (False, True), (False, False))

@@ -12,11 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.corrected import corrected_rate
+from formalimg.stats.corrected import CorrectedRate, corrected_rate
 from formalimg.stats.corrected_summary import LabelledObservation, summarize_corrected
-from formalimg.stats.label_allocation import allocate_labels
-from formalimg.stats.labelled_levels import CorrectedRate
 from formalimg.stats.observations import Observation
+from formalimg.stats.planning import allocate_labels
 from formalimg.stats.summary import generalizability, summarize
 from tests.support.sizes import tries
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.fisher import errors_to_notice, fisher_lower, power_to_notice
+from formalimg.stats.permutation import errors_to_notice, fisher_lower, power_to_notice
 
 _COUNTS = st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5), st.integers(0, 5))
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
-from formalimg.stats.item_allocation import allocate_items, difference_half_width, level_spreads
+from formalimg.stats.planning import allocate_items, difference_half_width, level_spreads
 
 SPREAD = st.floats(0.05, 1)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from formalimg.stats.corrected import estimate_corrected_mean
-from formalimg.stats.stratified_mean import CellScore, ScoreCell, estimate_cell_mean
+from formalimg.stats.corrected_summary import CellScore, ScoreCell, estimate_cell_mean
 from tests.support.sizes import tries
 
 

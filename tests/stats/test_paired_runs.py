@@ -18,8 +18,8 @@ from formalimg.stats.comparison import (
     PairedItems,
     adjust_for_all,
     compare_paired,
-    compare_paired_scores,
     difference_interval,
+    group_means,
     item_rates,
     pair_items,
     rank_ranges,
@@ -28,6 +28,10 @@ from formalimg.stats.comparison import (
 from formalimg.stats.observations import Observation, ScoreObservation
 from tests.stats.observing import observations
 from tests.support.sizes import tries
+
+
+def _compare_groups(first: Sequence[ScoreObservation], second: Sequence[ScoreObservation]) -> PairedDifference:
+    return pair_items(group_means(first), group_means(second)).group_difference()
 
 
 def _pairs(wins: int, losses: int, ties: int) -> tuple[list[Observation], list[Observation]]:
@@ -161,7 +165,7 @@ def test_runs_over_different_items_of_the_same_name_are_refused() -> None:
 def test_scores_are_compared_group_by_group_over_the_levels_that_both_have() -> None:
     first = [_score("a", 1, 0.5), _score("a", 2, 1.0), _score("b", 1, 0.25), _score("c", 1, 0.5), _score("d", 2, None)]
     second = [_score("a", 1, 0.25), _score("a", 3, 1.0), _score("b", 1, 0.75), _score("b", 1, 0.25), _score("d", 2, 1)]
-    found = compare_paired_scores(first, second)
+    found = _compare_groups(first, second)
     assert (found.wins, found.losses, found.items) == (1, 1, 2)
     assert found.estimate == (0.25 - 0.25) / 2  # a: level 1 alone; b: the mean of two images
     assert found.left_out == ("c", "d")
@@ -170,16 +174,16 @@ def test_scores_are_compared_group_by_group_over_the_levels_that_both_have() -> 
 def test_the_difference_of_scores_is_that_of_the_first_minus_the_second() -> None:
     better = [_score(f"group {n}", 1, 0.75) for n in range(40)]
     worse = [_score(f"group {n}", 1, 0.5) for n in range(40)]
-    found = compare_paired_scores(better, worse)
+    found = _compare_groups(better, worse)
     assert found.estimate == pytest.approx(0.25)
     assert found.interval is not None
     assert found.interval.low > 0
     assert found.p == pytest.approx(2 * 0.5**40)
-    assert compare_paired_scores(worse, better).estimate == pytest.approx(-0.25)
+    assert _compare_groups(worse, better).estimate == pytest.approx(-0.25)
 
 
 def test_groups_that_share_no_level_are_compared_in_nothing() -> None:
-    found = compare_paired_scores([_score("a", 1, 1.0)], [_score("a", 2, 0.0)])
+    found = _compare_groups([_score("a", 1, 1.0)], [_score("a", 2, 0.0)])
     assert (found.estimate, found.p, found.left_out) == (None, None, ("a",))
 
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.intervals import clopper_pearson_margin
-from formalimg.stats.label_allocation import allocate_labels
-from formalimg.stats.planning import images_for_width, items_for_difference, labels_for_width
+from formalimg.stats.planning import allocate_labels, images_for_width, items_for_difference, labels_for_width
+from tests.stats.observing import clopper_pearson_margin
 
 
 @pytest.mark.parametrize("width", [0.02, 0.05, 0.2])

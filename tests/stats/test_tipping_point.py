@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from formalimg.stats.tipping_point import ErrorRates, tipping_point
+from formalimg.stats.judge_error import ErrorRates, tipping_point
 
 SHARES = st.floats(0.02, 0.98)
 

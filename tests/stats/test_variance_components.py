@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.majority_labels import majority_labels
 from formalimg.stats.variance_components import (
     DEFAULT_SPREAD,
     AnswerSpread,
@@ -19,6 +18,7 @@ from formalimg.stats.variance_components import (
     ItemAnswers,
     estimate_components,
     estimate_correlation,
+    majority_labels,
 )
 
 RATINGS = Path(__file__).parents[3] / "shared" / "official" / "dsg" / "tifa160-likert-anns.csv"

@@ -17,8 +17,7 @@ from formalimg.stats.design_power import (
     plan_labelled_design,
     power_of,
 )
-from formalimg.stats.majority_labels import majority_labels
-from formalimg.stats.variance_components import AnswerSpread
+from formalimg.stats.variance_components import AnswerSpread, majority_labels
 from formalimg.types import Table
 
 _IMAGES = (1, 4)

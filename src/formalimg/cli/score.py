@@ -18,7 +18,8 @@ from formalimg.cli.streams import echo, print_data, print_table
 from formalimg.errors import OverBudgetError
 
 if TYPE_CHECKING:
-    from formalimg.scoring.scoring import Scores, Scoring
+    from formalimg.scoring.scores import Scores
+    from formalimg.scoring.scoring import Scoring
 
 _WHAT, _, _JUDGE, _, _WHERE = SECTIONS
 
@@ -106,10 +107,9 @@ def score_command(
     """
     from formalimg.runs.defaults.settings import default_judge  # here, so that help comes up faster
     from formalimg.runs.progress import run_progress
-    from formalimg.scoring.prompt_files import pair_images
     from formalimg.scoring.prompt_items import FREE_PROMPTS
-    from formalimg.scoring.question_files import read_questions
     from formalimg.scoring.scoring import open_scoring, question_text
+    from formalimg.scoring.user_inputs import pair_images, read_questions
 
     own = None if questions is None else read_questions(questions)
     if own is not None and prompts_file is None:
@@ -177,7 +177,7 @@ def _print_estimate(scoring: Scoring, folder: Path) -> None:
 
 def _print_terminal(scores: Scores) -> None:
     from formalimg.reports.tables.terminal import render_terminal
-    from formalimg.scoring.score_tables import score_table
+    from formalimg.scoring.scores import score_table
 
     print_table(render_terminal([score_table(scores)]))
 
@@ -194,7 +194,7 @@ def _print_csv(scores: Scores) -> None:
 
 
 def _print_json(scores: Scores) -> None:
-    from formalimg.scoring.score_tables import summarize_scores
+    from formalimg.scoring.scores import summarize_scores
 
     summary = summarize_scores(scores)._asdict()
     found = {"folder": str(scores.folder), "summary": summary, "scores": [asdict(one) for one in scores]}

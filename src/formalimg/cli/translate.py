@@ -61,7 +61,7 @@ def translate_command(
 
     Each line of the output has prompt, formula, how and reason. Exit code 1 if nothing could be translated.
     """
-    from formalimg.scoring.translation import read_prompts, shares, translate_by_reader, translation_words
+    from formalimg.scoring.translation import read_prompts, translate_by_reader, translation_shares, translation_words
 
     if model is None and (model_options or price):
         raise FormalimgError("-M and --price are for a chat model: name it with --model")
@@ -77,7 +77,7 @@ def translate_command(
         print_data(lines)
     else:
         atomic_write_text(out, lines)
-    share = shares(found)
+    share = translation_shares(found)
     parts = [f"{share['reader']:.1%} read without a model"]
     if model is not None:
         parts.append(f"{share['model']:.1%} by {model}")

@@ -14,11 +14,17 @@ from formalimg.logic.variables import rename_apart
 from formalimg.logic.verification import STYLE_PREDICATE
 from formalimg.scenes.objects import ATTRIBUTE_PREDICATES, Box, SceneObject
 from formalimg.scenes.scene import SceneRelation
-from formalimg.scenes.solver.instantiation import Conjunction, GroundAtom, GroundClaim, distinct_slots, instantiate
+from formalimg.scenes.solver.instantiation import (
+    Conjunction,
+    GroundAtom,
+    GroundClaim,
+    build_distinct_slots,
+    instantiate,
+)
 from formalimg.scenes.solver.nnf import build_claim
 from formalimg.scenes.solver.results import Unsatisfiable
 from formalimg.scenes.solver.spatial import solve_natural
-from formalimg.scenes.spatial_axioms import CARRIERS, DIRECTIONS, fits_axiom
+from formalimg.scenes.spatial_relations import CARRIERS, DIRECTIONS, fits_axiom
 
 NO_BOX = Box(0, 0, 0, 0)
 """The box of an object without a place."""
@@ -106,7 +112,7 @@ def formula_facts(formula: Formula | str, seed: int = 0, crowd: int = 8) -> Draw
 def _demanded(formula: Formula, instances: int) -> DrawnFacts | None:
     """Return the facts of a formula that leaves no choice; None for any other."""
     claim = build_claim(rename_apart(formula))
-    slots = distinct_slots(claim, instances)
+    slots = build_distinct_slots(claim, instances)
     ground = instantiate(claim, slots, instances)
     atoms = None if ground is None else list(_conjoined(ground))
     if atoms is None or any(atom is None for atom in atoms):

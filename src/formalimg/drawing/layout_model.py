@@ -18,7 +18,7 @@ from formalimg.drawing.sizes import size_limit
 from formalimg.drawing.space import OCCLUSION
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import CANVAS, Box
-from formalimg.scenes.spatial_axioms import LEAST_OVERLAP, MOST_HIDDEN, axiom_alternatives
+from formalimg.scenes.spatial_relations import LEAST_OVERLAP, MOST_HIDDEN, axiom_alternatives
 
 MARGIN = 20
 """How far relations are from flipping, and objects from the edge of the canvas."""

@@ -17,7 +17,7 @@ from formalimg.drawing.icon_drawing import IconDrawing, icon_drawing
 from formalimg.drawing.icon_scene import DrawingError, outline_width, pixel_frame
 from formalimg.drawing.scene import DrawnScene
 from formalimg.scenes.objects import NO_WORD, SceneObject
-from formalimg.scenes.spatial_axioms import carrier_chains
+from formalimg.scenes.spatial_relations import carrier_chains
 
 if TYPE_CHECKING:
     from PIL.Image import Image

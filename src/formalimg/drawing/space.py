@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from formalimg.drawing.scene import DrawnScene
 from formalimg.scenes.scene import SceneRelation
-from formalimg.scenes.spatial_axioms import AXIOMS, carrier_chains, fits_axiom, occludes
+from formalimg.scenes.spatial_relations import AXIOMS, carrier_chains, fits_axiom, occludes
 
 OCCLUSION = "InFrontOf"
 """The relation of the object in front to the one that it hides a part of."""

@@ -21,7 +21,7 @@ from formalimg.logic.syntax import Atom, Formula
 from formalimg.logic.verification import Verification, verify
 from formalimg.scenes.objects import NO_WORD, Box, SceneObject
 from formalimg.scenes.scene import Scene
-from formalimg.scenes.spatial_axioms import ClearScene
+from formalimg.scenes.spatial_relations import ClearScene
 
 PLAIN_STYLE = "plain drawing"
 """The style of an image for which none was chosen: none of the vocabularies'."""

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
-from formalimg.stats.label_allocation import allocate_labels
+from formalimg.stats.planning import allocate_labels
 
 CellKey: TypeAlias = tuple[int, bool]
 """The images of a level that the judge passed, or that it failed."""

@@ -14,10 +14,9 @@ from typing import NamedTuple
 from formalimg.errors import FormalimgError
 from formalimg.human_eval.assignment import Candidate
 from formalimg.stats.comparison import PairedDifference, adjust_for_all, is_significant
-from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
+from formalimg.stats.corrected_difference import LabelledImage, PairedItem, estimate_corrected_difference, pair_labelled
 from formalimg.stats.intervals import student_quantile
-from formalimg.stats.item_allocation import LevelSpread, allocate_items, difference_half_width, level_spreads
-from formalimg.stats.labelled_pairs import LabelledImage, pair_labelled
+from formalimg.stats.planning import LevelSpread, allocate_items, difference_half_width, level_spreads
 from formalimg.types import Benchmark
 
 CONFIDENCE = 0.95

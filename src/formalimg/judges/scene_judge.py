@@ -44,7 +44,7 @@ class SceneJudge:
 
     grounder: Grounder  # finds the objects in the images
     # where `On` and `NextTo` come from if the grounder records no relations: `boxes`, by the rules of
-    # `seen_relations`, or nowhere (`recorded`), so that an item that needs them is unscored
+    # `spatial_relations`, or nowhere (`recorded`), so that an item that needs them is unscored
     relations: Literal["recorded", "boxes"] = "recorded"
 
     @property
@@ -91,7 +91,7 @@ class SceneJudge:
         if isinstance(grounding, Unscored):
             return grounding
         if self.relations == "boxes":
-            from formalimg.scenes.seen_relations import with_seen_relations  # here, because few grounders need it
+            from formalimg.scenes.spatial_relations import with_seen_relations  # here, because few grounders need it
 
             grounding = replace(grounding, scene=with_seen_relations(grounding.scene, spec.formula))
         # Some milliseconds, sometimes more: other images should not wait for it.

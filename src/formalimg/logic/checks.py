@@ -8,7 +8,7 @@ from formalimg.logic.errors import NOWHERE, FormulaError, Problem, ProblemKind, 
 from formalimg.logic.parser import as_formula, parse, try_parse
 from formalimg.logic.prenex import component_sizes
 from formalimg.logic.syntax import DISTINCT, Atom, Count, Exists, Forall, Formula, Value, Variable, children
-from formalimg.logic.variables import unbound
+from formalimg.logic.variables import scope_problem
 from formalimg.logic.vocabulary import VARIABLE, Predicate, Vocabulary, closest_match, vocabulary
 
 
@@ -49,9 +49,9 @@ def _structural_problems(formula: Formula, k: int | None, single_component: bool
     except FormulaError as error:
         return [problem for problem in error.problems if problem.kind != "scope"]  # scope is reported already
     messages = []
-    found = max(sizes, default=0)
-    if k is not None and found != k:
-        messages.append(f"the complexity is K = {found}, expected was {k}")
+    largest = max(sizes, default=0)
+    if k is not None and largest != k:
+        messages.append(f"the complexity is K = {largest}, expected was {k}")
     if single_component and len(sizes) > 1:
         together = " + ".join(map(str, sizes))
         messages.append(f"the variables fall into {len(sizes)} separate components ({together}), expected was one")
@@ -91,7 +91,7 @@ class _Checker:
                     used[argument.name] = True
                 else:
                     near = closest_match(argument.name, used)
-                    problem = unbound(argument)
+                    problem = scope_problem(argument)
                     advice = f": did you mean ?{near}?" if near else ""
                     self.report(problem.kind, f"{problem.message}{advice}", problem.span)
         if atom.predicate == DISTINCT:
@@ -105,8 +105,8 @@ class _Checker:
             self.report("predicate", message, atom.span)
         elif len(atom.arguments) != len(predicate.arguments):
             usage = " ".join([predicate.name, *(f"<{kind}>" for kind in predicate.arguments)])
-            found = f"{len(atom.arguments)} argument{'s' * (len(atom.arguments) != 1)}"
-            self.report("arity", f"{predicate.name} is written ({usage}), here it has {found}", atom.span)
+            arity = f"{len(atom.arguments)} argument{'s' * (len(atom.arguments) != 1)}"
+            self.report("arity", f"{predicate.name} is written ({usage}), here it has {arity}", atom.span)
         else:
             for position, kind in enumerate(predicate.arguments):
                 self.argument(atom, predicate, position, kind)
@@ -133,10 +133,10 @@ class _Checker:
             self.word(predicate, argument, kind)
 
     def word(self, predicate: Predicate, value: Value, kind: str) -> None:
-        others = self.vocabulary.kinds_of(value.text)
-        if others:
-            taker = self.vocabulary.predicate_taking(others[0])
-            message = f"{predicate.name} takes a {kind}, and {value} is a {others[0]}: did you mean {taker}?"
+        kinds = self.vocabulary.kinds_of(value.text)
+        if kinds:
+            taker = self.vocabulary.predicate_taking(kinds[0])
+            message = f"{predicate.name} takes a {kind}, and {value} is a {kinds[0]}: did you mean {taker}?"
             self.report("argument", message, value.span)
             return
         near = self.vocabulary.nearest_word(value.text, kind)

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from formalimg.logic.elimination import ConstraintBlock
-from formalimg.logic.flat_claims import ConjunctClaims, FlatClaim
+from formalimg.logic.elimination import ConjunctClaims, ConstraintBlock, FlatClaim
 from formalimg.logic.syntax import (
     And,
     Atom,
@@ -96,7 +95,7 @@ class ConstraintBuilder:
         return self._assume_flat(self._structure.flat(claim, holds, self.strict), block)
 
     def _assume_flat(self, flat: FlatClaim, block: ConstraintBlock) -> bool:
-        bound, unary, relations, others, postponed, steps = flat
+        bound, unary, relations, other_atoms, postponed, steps = flat
         self.query.left -= steps
         domains, having, whole = block.domains, self.world.having, block.whole
         if bound:
@@ -105,15 +104,15 @@ class ConstraintBuilder:
             block.bound += bound
         for name, predicate, word, positive in unary:  # as `block.narrow` does; every instruction comes by here
             before = domains[name]
-            left = having(predicate, word, before) if positive else before & ~having(predicate, word, before)
-            if not left or (left != before and name == whole):
+            remaining = having(predicate, word, before) if positive else before & ~having(predicate, word, before)
+            if not remaining or (remaining != before and name == whole):
                 return False
-            domains[name] = left
+            domains[name] = remaining
         if relations:
             block.relations = [*block.relations, *relations] if block.relations else relations
         if postponed:
             block.postponed += postponed
-        return not others or all(self._assume_atom(atom, positive, block) for atom, positive in others)
+        return not other_atoms or all(self._assume_atom(atom, positive, block) for atom, positive in other_atoms)
 
     def _assume_complex(self, claim: Formula, holds: bool, block: ConstraintBlock) -> bool:
         match claim:
@@ -162,15 +161,15 @@ class ConstraintBuilder:
             tables.append(table)
         return block.add(union(tables, block.domains, self.query))
 
-    def _assume_iff(self, left: Formula, right: Formula, holds: bool, block: ConstraintBlock) -> bool:
-        one, other = (self._table((), [(side, True)], block.domains) for side in (left, right))
-        both: list[_Claim] = [(one, True), (other, holds)]
-        neither: list[_Claim] = [(one, False), (other, not holds)]
-        return self._assume_any([((), both), ((), neither)], block)
+    def _assume_iff(self, left_side: Formula, right_side: Formula, holds: bool, block: ConstraintBlock) -> bool:
+        left_table, right_table = (self._table((), [(side, True)], block.domains) for side in (left_side, right_side))
+        both_claims: list[_Claim] = [(left_table, True), (right_table, holds)]
+        neither: list[_Claim] = [(left_table, False), (right_table, not holds)]
+        return self._assume_any([((), both_claims), ((), neither)], block)
 
     def _assume_forall(self, forall: Forall, block: ConstraintBlock) -> bool:
         """Assume a `forall`; where its condition mentions only its own variable, by its instances."""
-        name, condition, is_own_condition, own, others = self._structure.forall_parts(forall)
+        name, condition, is_own_condition, own_group, other_groups = self._structure.forall_parts(forall)
         if not is_own_condition:
             return self._assume_all((), (), forall, True, block)
         instances = self.everything
@@ -180,9 +179,12 @@ class ConstraintBuilder:
                 return not self.strict
             instances = chosen.domains[name]
         # What is about each instance alone: it is enough that none is lost.
-        if own is not None and self._build(own.variables, own.claims, {name: instances}, whole=name) is None:
+        if (
+            own_group is not None
+            and self._build(own_group.variables, own_group.claims, {name: instances}, whole=name) is None
+        ):
             return False
-        for variables, claims, mentioned, is_literal in others:
+        for variables, claims, mentioned, is_literal in other_groups:
             if not is_literal:
                 table = self._table(variables, claims, {**block.domains, name: instances}, last=name)
                 fits = block.add(divide(table, instances) if name in mentioned else table)
@@ -197,10 +199,10 @@ class ConstraintBuilder:
     def _assume_for_each(self, name: str, instances: int, relation: AtomRelation, block: ConstraintBlock) -> bool:
         """Assume that a relation holds between each of the values of one variable and the other variable."""
         first, second = relation.variables
-        other = second if name == first else first
+        partner = second if name == first else first
         self.query.take(instances.bit_count())
         for obj in members(instances):
-            if not block.narrow(other, relation.partners(name, 1 << obj, block.domains[other], self.query)):
+            if not block.narrow(partner, relation.partners(name, 1 << obj, block.domains[partner], self.query)):
                 return False
         return True
 
@@ -223,42 +225,47 @@ class ConstraintBuilder:
         self, name: str, antecedent: Formula, consequent: Formula, block: ConstraintBlock
     ) -> bool:
         """Assume that a strict `forall` fails: by a counterexample, or because it has no instance."""
-        known = self._once(antecedent, name, block.domains)
-        instances = self._table((name,), [(known, True)], block.domains)
-        counterexample: list[_Claim] = [(known, True), (consequent, False)]
+        condition = self._once(antecedent, name, block.domains)
+        instances = self._table((name,), [(condition, True)], block.domains)
+        counterexample: list[_Claim] = [(condition, True), (consequent, False)]
         return self._assume_any([((name,), counterexample), ((), [(instances, False)])], block)
 
     def _assume_all(
-        self, variables: tuple[str, ...], given: tuple[_Claim, ...], body: Formula, holds: bool, block: ConstraintBlock
+        self,
+        variables: tuple[str, ...],
+        premises: tuple[_Claim, ...],
+        body: Formula,
+        holds: bool,
+        block: ConstraintBlock,
     ) -> bool:
         """Assume that for all objects for the variables, if the given claims are true, so is the one on the body."""
         match body:
             case Not(inner):
-                return self._assume_all(variables, given, inner, not holds, block)
+                return self._assume_all(variables, premises, inner, not holds, block)
             case And(parts) if holds:
-                return all(self._assume_all(variables, given, part, True, block) for part in parts)
+                return all(self._assume_all(variables, premises, part, True, block) for part in parts)
             case Or(parts) if not holds:
-                return all(self._assume_all(variables, given, part, False, block) for part in parts)
+                return all(self._assume_all(variables, premises, part, False, block) for part in parts)
             case And(parts) | Or(parts):
-                *others, last = parts
-                more = tuple((part, not holds) for part in others)
-                return self._assume_all(variables, (*given, *more), last, holds, block)
+                *rest, last = parts
+                more = tuple((part, not holds) for part in rest)
+                return self._assume_all(variables, (*premises, *more), last, holds, block)
             case Implies(antecedent, consequent) if holds:
-                return self._assume_all(variables, (*given, (antecedent, True)), consequent, True, block)
+                return self._assume_all(variables, (*premises, (antecedent, True)), consequent, True, block)
             case Forall(variable, Implies(antecedent, consequent)) if holds and self.strict:
                 inner_domains = {**block.domains, **dict.fromkeys(variables, self.everything)}
-                known = self._once(antecedent, variable.name, inner_domains)
-                instances = self._table((variable.name,), [(known, True)], inner_domains)
-                if not self._assume_none(variables, (*given, (instances, False)), block):
+                condition = self._once(antecedent, variable.name, inner_domains)
+                instances = self._table((variable.name,), [(condition, True)], inner_domains)
+                if not self._assume_none(variables, (*premises, (instances, False)), block):
                     return False
-                inner_given: tuple[_Claim, ...] = (*given, (known, True))
+                inner_given: tuple[_Claim, ...] = (*premises, (condition, True))
                 return self._assume_all((*variables, variable.name), inner_given, consequent, True, block)
             case Forall(variable, inner) if holds:
-                return self._assume_all((*variables, variable.name), given, inner, True, block)
+                return self._assume_all((*variables, variable.name), premises, inner, True, block)
             case Exists(variable, inner) if not holds:
-                return self._assume_all((*variables, variable.name), given, inner, False, block)
+                return self._assume_all((*variables, variable.name), premises, inner, False, block)
             case _:
-                return self._assume_none(variables, (*given, (body, not holds)), block)
+                return self._assume_none(variables, (*premises, (body, not holds)), block)
 
     def _assume_none(self, variables: tuple[str, ...], claims: Sequence[_Claim], block: ConstraintBlock) -> bool:
         """Assume that no objects for the variables make all claims true."""

@@ -1,17 +1,210 @@
 """Variable elimination: what remains of a set of constraints once some of its variables are projected away.
 
 This is how databases answer queries: the relations around a variable are joined, and the variable is dropped. The
-elimination order decides how large the intermediate tables become.
+elimination order decides how large the intermediate tables become. A variable with one value left, or with one
+neighbour, is eliminated by narrowing the domains of its neighbours (semi-joins). Where relations link variables as a
+tree, that decides everything, in time linear in their number; that is so for nearly all instructions.
+
+What it means that a formula holds, or fails, is a flat claim: literals, bound variables and what is more than that. It
+does not depend on the world, so that a formula which is verified in many scenes is taken apart only once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
+from typing import NamedTuple, TypeAlias
 
-from formalimg.logic.flat_claims import AtomRelations, LinkGraph, semi_join
-from formalimg.logic.syntax import Formula
-from formalimg.logic.world import Domains, Relation, RelationTable, WorldQuery, join, members, project
+from formalimg._util.lazy import lazy_property
+from formalimg.logic.syntax import And, Atom, Exists, Forall, Formula, Implies, Not, Or, Variable
+from formalimg.logic.world import AtomRelation, Domains, Relation, RelationTable, WorldQuery, join, members, project
+
+_Neighbours: TypeAlias = dict[str, list[tuple[str, list[Relation]]]]
+"""The neighbours of each variable, each with all relations between the two."""
+
+
+class LinkGraph:
+    """The variables that relations of two variables link, without those that were eliminated.
+
+    Attributes:
+        degrees: how many neighbours each variable still has; eliminated variables are left out.
+    """
+
+    __slots__ = ("_neighbours", "degrees")
+
+    def __init__(self, neighbours: _Neighbours, degrees: dict[str, int]) -> None:
+        self._neighbours = neighbours
+        self.degrees = degrees
+
+    @classmethod
+    def of(cls, relations: Iterable[Relation]) -> LinkGraph:
+        """Return the graph of these relations."""
+        links: dict[str, dict[str, list[Relation]]] = {}
+        for relation in relations:
+            first, second = relation.variables
+            between = links.setdefault(first, {}).setdefault(second, [])
+            between.append(relation)
+            links.setdefault(second, {})[first] = between
+        return cls(
+            {name: [*around.items()] for name, around in links.items()},
+            {name: len(around) for name, around in links.items()},
+        )
+
+    def copy(self) -> LinkGraph:
+        """Return a graph from which variables can be eliminated without a change to this one."""
+        return LinkGraph(self._neighbours, self.degrees.copy())
+
+    def eliminate(
+        self, bound: Sequence[str], domains: Domains, whole: str | None, query: WorldQuery
+    ) -> list[str] | None:
+        """Eliminate bound variables with one value or one neighbour, as long as there are any."""
+        neighbours, degrees = self._neighbours, self.degrees
+        remaining = set(bound)
+        ready = [name for name in bound if degrees.get(name, 0) == 1 or not domains[name] & (domains[name] - 1)]
+        while ready:
+            name = ready.pop()
+            if name not in remaining:
+                continue
+            remaining.remove(name)
+            if degrees.pop(name, 0) == 0:
+                continue
+            values = domains[name]
+            is_single = not values & (values - 1)
+            for neighbour, relations in neighbours[name]:
+                if neighbour not in degrees:
+                    continue
+                narrowed = before = domains[neighbour]
+                if is_single or len(relations) == 1:
+                    for relation in relations:
+                        narrowed = relation.partners(name, values, narrowed, query)
+                else:
+                    narrowed = semi_join(relations, name, neighbour, domains, query)
+                if narrowed != before:
+                    if not narrowed or neighbour == whole:
+                        return None
+                    domains[neighbour] = narrowed
+                degrees[neighbour] = degree = degrees[neighbour] - 1
+                if (degree < 2 or not narrowed & (narrowed - 1)) and neighbour in remaining:
+                    ready.append(neighbour)
+        return [name for name in bound if name in remaining and name in degrees] if remaining else []
+
+
+class AtomRelations(tuple[AtomRelation, ...]):
+    """Relations that the atoms of a formula state: the same in every world, so that their graph is found once."""
+
+    @lazy_property
+    def graph(self) -> LinkGraph:
+        """The graph before any variable is eliminated: to be copied."""
+        return LinkGraph.of(self)
+
+
+def semi_join(relations: Sequence[Relation], name: str, neighbour: str, domains: Domains, query: WorldQuery) -> int:
+    """Return the values of the other variable for which some value of this one satisfies all relations of the two."""
+    values, among = domains[name], domains[neighbour]
+    if len(relations) == 1:
+        return relations[0].partners(name, values, among, query)
+    query.take(len(relations) * among.bit_count())
+    matches = 0
+    for value in members(among):
+        fitting = values
+        for relation in relations:
+            fitting = relation.partners(neighbour, 1 << value, fitting, query)
+        if fitting:
+            matches |= 1 << value
+    return matches
+
+
+UnaryClaim: TypeAlias = tuple[str, str, str | None, bool]
+"""That a predicate of one variable holds, or fails: the variable, the predicate, its word, and whether it holds."""
+
+
+class FlatClaim(NamedTuple):
+    """What all must be so."""
+
+    bound: tuple[str, ...]  # the variables that are bound by `exists`
+    unary: tuple[UnaryClaim, ...]  # literals of one variable
+    relations: AtomRelations  # literals of two variables
+    other_atoms: tuple[tuple[Atom, bool], ...]  # other atoms: about the style, or about one variable twice
+    postponed: tuple[tuple[Formula, bool], ...]  # claims that are more than literals
+    steps: int  # how many claims they came from
+
+
+def flatten_claims(claims: Iterable[tuple[Formula, bool]], strict: bool) -> FlatClaim:
+    """Return what it means that all formulas hold, or fail."""
+    flattening = _Flattening(strict)
+    for formula, holds in claims:
+        flattening.add(formula, holds)
+    return FlatClaim(
+        tuple(flattening.bound),
+        tuple(flattening.unary),
+        AtomRelations(flattening.relations),
+        tuple(flattening.others),
+        tuple(flattening.postponed),
+        flattening.steps,
+    )
+
+
+class ConjunctClaims(tuple[tuple[Formula, bool], ...]):
+    """Claims that are made together in many worlds: they are flattened once."""
+
+    def flat(self, strict: bool) -> FlatClaim:
+        """Return what it means that all are true."""
+        flat: FlatClaim | None = self.__dict__.get("strict" if strict else "classical")
+        if flat is None:
+            flat = self.__dict__["strict" if strict else "classical"] = flatten_claims(self, strict)
+        return flat
+
+
+class _Flattening:
+    def __init__(self, strict: bool) -> None:
+        self.strict = strict
+        self.bound: list[str] = []
+        self.unary: list[UnaryClaim] = []
+        self.relations: list[AtomRelation] = []
+        self.others: list[tuple[Atom, bool]] = []
+        self.postponed: list[tuple[Formula, bool]] = []
+        self.steps = 0
+
+    def add(self, formula: Formula, holds: bool) -> None:
+        match formula:
+            case Atom():
+                self.add_atom(formula, holds)
+            case Not(body):
+                self.add(body, not holds)
+            case And(parts) if holds:
+                self.add_each(parts, True)
+            case Or(parts) if not holds:
+                self.add_each(parts, False)
+            case Implies(antecedent, consequent) if not holds:
+                self.add(antecedent, True)
+                self.add(consequent, False)
+            case Exists(variable, body) if holds:
+                self.bound.append(variable.name)
+                self.add(body, True)
+            case Forall(variable, body) if not holds and not (self.strict and isinstance(body, Implies)):
+                self.bound.append(variable.name)
+                self.add(body, False)
+            case _:
+                self.postponed.append((formula, holds))
+
+    def add_each(self, parts: tuple[Formula, ...], holds: bool) -> None:
+        self.steps += len(parts)
+        for part in parts:
+            self.add(part, holds)
+
+    def add_atom(self, atom: Atom, holds: bool) -> None:
+        match atom.arguments:
+            case (Variable(name), Variable(other)) if name != other:
+                self.relations.append(AtomRelation(atom.predicate, (name, other), holds))
+            case (Variable(), Variable()):
+                self.others.append((atom, holds))
+            case (Variable(name), word):
+                self.unary.append((name, atom.predicate, word.text, holds))  # type: ignore[union-attr]
+            case (Variable(name),):
+                self.unary.append((name, atom.predicate, None, holds))
+            case _:
+                self.others.append((atom, holds))
+
 
 _MAX_TRIES = 200
 """How many values are tried before tables are built."""
@@ -38,9 +231,9 @@ class ConstraintBlock:
     def narrow(self, variable: str, objects: int) -> bool:
         """Allow only these objects for a variable; return False if none is left, or if `whole` lost one."""
         before = self.domains[variable]
-        left = before & objects
-        self.domains[variable] = left
-        return left != 0 if variable != self.whole else left == before
+        remaining = before & objects
+        self.domains[variable] = remaining
+        return remaining != 0 if variable != self.whole else remaining == before
 
     def add(self, table: RelationTable) -> bool:
         """Assume that a table holds; return False if that is impossible."""
@@ -64,7 +257,9 @@ class ConstraintBlock:
             return True
         self.query.left -= len(relations) ** 2 // 32  # each eliminated variable scans all of them
         remaining: Sequence[str] = self.bound
-        propagated = isinstance(relations, AtomRelations) or max([len(one.variables) for one in relations]) == 2
+        propagated = (
+            isinstance(relations, AtomRelations) or max([len(relation.variables) for relation in relations]) == 2
+        )
         if propagated:
             linked = self._eliminate_without_tables(remaining)
             if linked:
@@ -93,21 +288,21 @@ class ConstraintBlock:
                 self.query.take(len(around) + len(self.relations))
                 name = min(around, key=lambda name: self._table_size(around[name]) // self.domains[name].bit_count())
                 if self.tries_left and self._is_closed(around):
-                    found = self._try_values(around)
-                    if found is not None:
-                        return found
+                    satisfiable = self._try_values(around)
+                    if satisfiable is not None:
+                        return satisfiable
             neighbours = around.pop(name)
             neighbours.discard(name)
             settled = self._is_settled(name)
             if neighbours and not self._eliminate(name, neighbours, settled):
                 return False
             touched = neighbours & around.keys()
-            for other in touched if len(touched) < 2 else sorted(touched):  # so that steps are deterministic
+            for neighbour in touched if len(touched) < 2 else sorted(touched):  # so that steps are deterministic
                 if not settled:  # a settled variable links nothing
-                    around[other] |= neighbours
-                around[other].discard(name)
-                if self._is_cheap(other, around[other]):
-                    ready.append(other)
+                    around[neighbour] |= neighbours
+                around[neighbour].discard(name)
+                if self._is_cheap(neighbour, around[neighbour]):
+                    ready.append(neighbour)
         return True
 
     def _eliminate_without_tables(self, bound: Sequence[str]) -> Sequence[str] | None:
@@ -122,7 +317,11 @@ class ConstraintBlock:
         remaining = graph.eliminate(bound, self.domains, self.whole, self.query)
         linked = graph.degrees
         if linked:
-            self.relations = [one for one in relations if one.variables[0] in linked and one.variables[1] in linked]
+            self.relations = [
+                relation
+                for relation in relations
+                if relation.variables[0] in linked and relation.variables[1] in linked
+            ]
         else:
             self.relations = ()
         return remaining
@@ -173,36 +372,36 @@ class ConstraintBlock:
             for relation in pairs:
                 first, second = relation.variables
                 self.query.take(5 + (self.domains[first].bit_count() + self.domains[second].bit_count()) // 8)
-                for name, other in ((first, second), (second, first)):
+                for name, partner in ((first, second), (second, first)):
                     if stale is not None and name not in stale and name not in changed:
                         continue
-                    before = self.domains[other]
-                    if not self.narrow(other, relation.partners(name, self.domains[name], before, self.query)):
+                    before = self.domains[partner]
+                    if not self.narrow(partner, relation.partners(name, self.domains[name], before, self.query)):
                         return False
-                    if self.domains[other] != before:
-                        changed.add(other)
+                    if self.domains[partner] != before:
+                        changed.add(partner)
             if not changed:
                 return True
             stale = changed
 
     def _eliminate(self, name: str, neighbours: set[str], settled: bool) -> bool:
         touching: list[Relation] = []
-        others: list[Relation] = []
+        untouched: list[Relation] = []
         for relation in self.relations:
-            (touching if name in relation.variables else others).append(relation)
-        self.relations, self.graph = others, None
+            (touching if name in relation.variables else untouched).append(relation)
+        self.relations, self.graph = untouched, None
         if settled:
             return all(self._reduce(relation, name) for relation in touching)
         if len(neighbours) == 1:
-            other = next(iter(neighbours))
-            return self.narrow(other, semi_join(touching, name, other, self.domains, self.query))
+            neighbour = next(iter(neighbours))
+            return self.narrow(neighbour, semi_join(touching, name, neighbour, self.domains, self.query))
         return self.add(project(join(touching, (*sorted(neighbours), name), self.domains, self.query)))
 
     def _reduce(self, relation: Relation, name: str) -> bool:
         """Keep what a relation says once one of its variables has a single value."""
         if len(relation.variables) == 2:
             first, second = relation.variables
-            other = second if name == first else first
-            return self.narrow(other, relation.partners(name, self.domains[name], self.domains[other], self.query))
-        others = [other for other in relation.variables if other != name]
-        return self.add(project(join([relation], (*others, name), self.domains, self.query)))
+            partner = second if name == first else first
+            return self.narrow(partner, relation.partners(name, self.domains[name], self.domains[partner], self.query))
+        remaining = [variable for variable in relation.variables if variable != name]
+        return self.add(project(join([relation], (*remaining, name), self.domains, self.query)))

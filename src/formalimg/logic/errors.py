@@ -65,14 +65,14 @@ class Span(NamedTuple):
         whole = self.source.line_text(line)
         first = column - 1
         width = max(1, min(self.end - self.start, len(whole) - first))
-        left = 0
+        start = 0
         if len(whole) > _EXCERPT_WIDTH:
-            left = max(0, min(first - _EXCERPT_WIDTH // 3, len(whole) - _EXCERPT_WIDTH))
-        right = min(len(whole), left + _EXCERPT_WIDTH)
-        shown = "".join(c if c.isprintable() else "·" for c in whole[left:right])
-        before, after = "…" * (left > 0), "…" * (right < len(whole))
-        carets = "^" * max(1, min(width, right - first))
-        return f"  {before}{shown}{after}\n  {' ' * (len(before) + first - left)}{carets}"
+            start = max(0, min(first - _EXCERPT_WIDTH // 3, len(whole) - _EXCERPT_WIDTH))
+        end = min(len(whole), start + _EXCERPT_WIDTH)
+        cropped = "".join(c if c.isprintable() else "·" for c in whole[start:end])
+        before, after = "…" * (start > 0), "…" * (end < len(whole))
+        carets = "^" * max(1, min(width, end - first))
+        return f"  {before}{cropped}{after}\n  {' ' * (len(before) + first - start)}{carets}"
 
 
 NOWHERE = Span(SourceText(""), 0, 0)

@@ -63,18 +63,20 @@ class Evaluator:
         except TooWideError:
             return self._satisfiable_by_value(variables, formulas, binding)
 
-    def selected(self, variable: str, others: Sequence[str], formulas: Sequence[Formula], binding: Binding) -> int:
-        """Return the objects for `variable` for which some objects for `others` make all formulas hold."""
+    def selected(
+        self, variable: str, other_variables: Sequence[str], formulas: Sequence[Formula], binding: Binding
+    ) -> int:
+        """Return the objects for `variable` for which some objects for `other_variables` make all formulas hold."""
         try:
             domains = {**_as_domains(binding), variable: self._builder.everything}
-            block = self._builder.block(others, formulas, domains)
+            block = self._builder.block(other_variables, formulas, domains)
             if block is None:
                 return 0
             table = join(block.relations, (*binding, variable), block.domains, self.query)
             return table.rows.get(tuple(binding.values()), 0)
         except TooWideError:
             objects = range(len(self.world))
-            allowed = (i for i in objects if self.satisfiable(others, formulas, {**binding, variable: i}))
+            allowed = (i for i in objects if self.satisfiable(other_variables, formulas, {**binding, variable: i}))
             return sum(1 << obj for obj in allowed)
 
     def numbers(self, count: Count, variables: tuple[str, ...]) -> dict[tuple[int, ...], int]:
@@ -88,23 +90,23 @@ class Evaluator:
             table = join(block.relations, (*variables, name), block.domains, self.query)
             return {objects: row.bit_count() for objects, row in table.rows.items()}
         except TooWideError:
-            found = {}
+            counts = {}
             for objects in product(range(len(self.world)), repeat=len(variables)):
                 binding = dict(zip(variables, objects, strict=True))
-                found[objects] = self.selected(name, (), [count.body], binding).bit_count()
-            return found
+                counts[objects] = self.selected(name, (), [count.body], binding).bit_count()
+            return counts
 
     def first_binding(
         self, variables: Sequence[str], formulas: Sequence[Formula], binding: Binding
     ) -> dict[str, int] | None:
         """Return the first objects, in scene order, that satisfy the formulas; None if there are none."""
-        found = dict(binding)
-        for place, name in enumerate(variables):
-            possible = self.selected(name, variables[place + 1 :], formulas, found)
+        chosen = dict(binding)
+        for index, name in enumerate(variables):
+            possible = self.selected(name, variables[index + 1 :], formulas, chosen)
             if not possible:
                 return None
-            found[name] = next(members(possible))
-        return found
+            chosen[name] = next(members(possible))
+        return chosen
 
     # --- value by value, where tables would be too large, and for the empty world
 

@@ -116,21 +116,21 @@ def try_parse(text: str | bytes) -> tuple[Formula | None, list[Problem]]:
     if not isinstance(text, str | bytes):
         raise FormalimgError(f"a formula cannot be of the type {type(text).__name__}: give a str or bytes")
     try:
-        source = SourceText(text if isinstance(text, str) else _decode(text))
+        source = SourceText(text if isinstance(text, str) else _decode_utf8(text))
     except FormulaError as error:
         return None, list(error.problems)
     reader = _Parser(source)
     return reader.read(), sorted(reader.problems, key=lambda problem: problem.span.start)
 
 
-def _decode(data: bytes) -> str:
+def _decode_utf8(data: bytes) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         readable = SourceText(data[: MAX_CHARACTERS * 4].decode("utf-8", errors="replace"))
-        place = min(len(data[: error.start].decode("utf-8", errors="replace")), len(readable.text))
+        offset = min(len(data[: error.start].decode("utf-8", errors="replace")), len(readable.text))
         message = f"this is not text: byte 0x{data[error.start]:02x} is not valid UTF-8"
-        raise FormulaError([Problem("syntax", message, Span(readable, place, place + 1))]) from None
+        raise FormulaError([Problem("syntax", message, Span(readable, offset, offset + 1))]) from None
 
 
 def _plain_atom(token: re.Match[str], source: SourceText) -> Atom:
@@ -138,8 +138,8 @@ def _plain_atom(token: re.Match[str], source: SourceText) -> Atom:
     predicate, variable, second = token.groups()
     arguments: tuple[Argument, ...] = (Variable(variable[1:], Span(source, *token.span(2))),)
     if second is not None:
-        place = Span(source, *token.span(3))
-        arguments += (Variable(second[1:], place) if second[0] == "?" else Value(second[1:-1], place),)
+        span = Span(source, *token.span(3))
+        arguments += (Variable(second[1:], span) if second[0] == "?" else Value(second[1:-1], span),)
     return Atom(predicate, arguments, Span(source, *token.span()))
 
 
@@ -205,9 +205,9 @@ class _Parser:
                 end = len(self.source.text)
                 self.report("there is no formula here: the text is empty", Span(self.source, end, end))
             return None
-        first, *others = items
-        if others:
-            self.report("a second formula begins here: join them as (and … …)", others[0].span)
+        first, *extra = items
+        if extra:
+            self.report("a second formula begins here: join them as (and … …)", extra[0].span)
         if isinstance(first, Variable | Value | _Symbol):
             self.report("a formula begins with '(', as in (exists ?x (Is ?x 'cup'))", first.span)
             return None
@@ -252,14 +252,14 @@ class _Parser:
         return (Exists if head.text == "exists" else Forall)(variable, body[0], span)
 
     def counted(self, head: _Symbol, items: list[_Item], span: Span) -> Formula | _InvalidList:
-        bound: CountBound = next(each for each in COUNT_BOUNDS if each == head.text)
+        bound: CountBound = next(candidate for candidate in COUNT_BOUNDS if candidate == head.text)
         usage = f"({bound} 3 ?x F)"
         number = items[0] if items else None
         if isinstance(number, _InvalidList):
             return _InvalidList(span)
         if not isinstance(number, _Symbol) or not (number.text.isascii() and number.text.isdigit()):
-            where = span if number is None else number.span
-            return self.report(f"{bound} needs a whole number before its variable: {usage}", where)
+            problem_span = span if number is None else number.span
+            return self.report(f"{bound} needs a whole number before its variable: {usage}", problem_span)
         if len(number.text) > len(str(MAX_COUNT)) or int(number.text) > MAX_COUNT:
             return self.report(f"{bound} counts to {MAX_COUNT:,} at most", number.span)
         inner = self.quantified(_Symbol(f"{bound} {int(number.text)}", head.span), items[1:], span)

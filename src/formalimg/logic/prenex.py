@@ -31,10 +31,10 @@ from formalimg.logic.syntax import DISTINCT, And, Atom, Count, Exists, Forall, F
 from formalimg.logic.variables import (
     FreshNames,
     bound_variables,
-    connected,
     free_variables,
-    rename,
+    group_connected,
     rename_arguments,
+    rename_variables,
     require_closed,
 )
 
@@ -185,18 +185,18 @@ def to_prenex(formula: Formula | str) -> PrenexForm:
     """Convert a closed formula, parsed or as text, to prenex form."""
     formula = as_formula(formula)
     prefix, matrix = _extract_quantifiers(formula)
-    expected = _size(matrix)
+    expected = _measure_size(matrix)
     if expected.literals > MAX_LITERALS:
         raise _too_large(
             formula, f"{_format_count(expected.clauses)} clauses with {_format_count(expected.literals)} literals"
         )
-    found = list(map(Clause, _distribute(matrix)))
-    groups = connected([clause.variables for clause in found])
+    all_clauses = list(map(Clause, _distribute_clauses(matrix)))
+    groups = group_connected([clause.variables for clause in all_clauses])
     return PrenexForm(
         tuple(
             Component(
                 tuple(quantifier for quantifier in prefix if quantifier.variable in variables),
-                tuple(found[index] for index in members),
+                tuple(all_clauses[index] for index in members),
             )
             for variables, members in groups
         )
@@ -219,7 +219,7 @@ def component_sizes(formula: Formula | str) -> list[int]:
     Needs no clause form, so it also works for formulas with too many clauses.
     """
     _, matrix = _extract_quantifiers(as_formula(formula))
-    return [len(variables) for variables, _ in connected(_linked_variables(matrix)) if variables]
+    return [len(variables) for variables, _ in group_connected(_link_variables(matrix)) if variables]
 
 
 # --- step 1: the matrix
@@ -241,17 +241,17 @@ class _PrenexBuilder:
             case Not(body):
                 return self.matrix(body, not positive, names)
             case And(parts):
-                return _joined(positive, [self.matrix(part, positive, names) for part in parts])
+                return _join_parts(positive, [self.matrix(part, positive, names) for part in parts])
             case Or(parts):
-                return _joined(not positive, [self.matrix(part, positive, names) for part in parts])
+                return _join_parts(not positive, [self.matrix(part, positive, names) for part in parts])
             case Implies(antecedent, consequent):
                 parts_ = [self.matrix(antecedent, not positive, names), self.matrix(consequent, positive, names)]
-                return _joined(not positive, parts_)
+                return _join_parts(not positive, parts_)
             case Iff(left, right):
                 # Each side is needed once as it is and once negated; the copies bind names of their own.
-                one = [self.matrix(left, False, names), self.matrix(right, positive, names)]
-                other = [self.matrix(left, True, names), self.matrix(right, not positive, names)]
-                return _Conjunction((_joined(False, one), _joined(False, other)))
+                first_way = [self.matrix(left, False, names), self.matrix(right, positive, names)]
+                second_way = [self.matrix(left, True, names), self.matrix(right, not positive, names)]
+                return _Conjunction((_join_parts(False, first_way), _join_parts(False, second_way)))
             case Exists(variable, body) | Forall(variable, body):
                 kind: QuantifierKind = "exists" if isinstance(formula, Exists) is positive else "forall"
                 name = self.fresh.fresh(variable.name)
@@ -266,14 +266,14 @@ class _PrenexBuilder:
         self.literals += sum(1 for _ in atoms(count))
         if self.literals > MAX_LITERALS:
             raise _too_large(self.formula, f"more than {MAX_LITERALS:,} literals")
-        renamed = rename(count, names, self.fresh)
+        renamed = rename_variables(count, names, self.fresh)
         assert isinstance(renamed, Count)
         return Literal(renamed, positive)
 
     def literal(self, atom: Atom, positive: bool, names: Mapping[str, str]) -> _Matrix:
         if len(atom.arguments) > 2 and atom.predicate == DISTINCT:  # said of each two: two variables share a clause
             pairs = [Atom(DISTINCT, pair, atom.span) for pair in combinations(atom.arguments, 2)]
-            return _joined(positive, [self.literal(pair, positive, names) for pair in pairs])
+            return _join_parts(positive, [self.literal(pair, positive, names) for pair in pairs])
         self.literals += 1
         if self.literals > MAX_LITERALS:
             raise _too_large(self.formula, f"more than {MAX_LITERALS:,} literals")
@@ -296,7 +296,7 @@ def _extract_quantifiers(formula: Formula) -> tuple[list[Quantifier], _Matrix]:
     return latest[1], latest[2]
 
 
-def _joined(conjunction: bool, parts: list[_Matrix]) -> _Matrix:
+def _join_parts(conjunction: bool, parts: list[_Matrix]) -> _Matrix:
     """Return the conjunction or disjunction of the parts; parts of the same kind are merged into it."""
     kind = _Conjunction if conjunction else _Disjunction
     flat: list[_Matrix] = []
@@ -313,36 +313,36 @@ class _Size(NamedTuple):
     literals: int
 
 
-def _size(matrix: _Matrix) -> _Size:
+def _measure_size(matrix: _Matrix) -> _Size:
     """Return how large the clause form of a matrix will be."""
     match matrix:
         case _Conjunction(parts):
-            sizes = list(map(_size, parts))
+            sizes = list(map(_measure_size, parts))
             return _Size(sum(size.clauses for size in sizes), sum(size.literals for size in sizes))
         case _Disjunction(parts):
-            sizes = list(map(_size, parts))
+            sizes = list(map(_measure_size, parts))
             total = prod(size.clauses for size in sizes)
             return _Size(total, sum(size.literals * (total // size.clauses) for size in sizes))
         case _:
             return _Size(1, 1)
 
 
-def _distribute(matrix: _Matrix) -> list[tuple[Literal, ...]]:
+def _distribute_clauses(matrix: _Matrix) -> list[tuple[Literal, ...]]:
     """Return the clauses of a matrix, in text order."""
     match matrix:
         case Literal():
             return [(matrix,)]
         case _Conjunction(parts):
-            return [clause for part in parts for clause in _distribute(part)]
+            return [clause for part in parts for clause in _distribute_clauses(part)]
         case _Disjunction(parts):
-            choices = product(*map(_distribute, parts))
+            choices = product(*map(_distribute_clauses, parts))
             return [tuple([literal for clause in choice for literal in clause]) for choice in choices]
 
 
 # --- step 3: components
 
 
-def _linked_variables(matrix: _Matrix) -> list[frozenset[str]]:
+def _link_variables(matrix: _Matrix) -> list[frozenset[str]]:
     """Return sets of variables whose overlaps have the same components as the clauses.
 
     Distributing an `or` of several parts gives clauses that each take something from every part, so that, if at least
@@ -350,19 +350,21 @@ def _linked_variables(matrix: _Matrix) -> list[frozenset[str]]:
     """
     match matrix:
         case _Conjunction(parts):
-            return [variables for part in parts for variables in _linked_variables(part)]
+            return [variables for part in parts for variables in _link_variables(part)]
         case _Disjunction(parts):
-            speaking = [linked for linked in map(_linked_variables, parts) if any(linked)]
+            speaking = [linked for linked in map(_link_variables, parts) if any(linked)]
             if len(speaking) > 1:
                 return [frozenset().union(*(variables for linked in speaking for variables in linked))]
             return speaking[0] if speaking else []
         case Literal(Count(_, _, variable, body)):
             # Inside a count, variables are linked as they would be outside of it.
             written = {*free_variables(body), *bound_variables(body)}
-            inner = _linked_variables(_PrenexBuilder(body, list(written)).matrix(body, True, {}))
+            inner = _link_variables(_PrenexBuilder(body, list(written)).matrix(body, True, {}))
             # What an iff copies gets a name that no other count has.
-            own = [{name if name in written else f"{name} in {variable.name}" for name in linked} for linked in inner]
-            return [frozenset({variable.name}), *map(frozenset, own)]
+            variable_sets = [
+                {name if name in written else f"{name} in {variable.name}" for name in linked} for linked in inner
+            ]
+            return [frozenset({variable.name}), *map(frozenset, variable_sets)]
         case _:
             return [frozenset(matrix.variables)]
 

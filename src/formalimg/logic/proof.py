@@ -173,27 +173,29 @@ class _Prover:
         variables, claims = existential_block(formula)
         if not len(self.world):
             return Proof(formula, False, "there is nothing in the scene")
-        found = self.evaluator.first_binding(variables, claims, binding)
-        if found is not None:
-            parts = tuple(self.prove(claim, found) for claim in claims)
-            return Proof(formula, True, "", self.bound(variables, found), parts)
+        witness = self.evaluator.first_binding(variables, claims, binding)
+        if witness is not None:
+            parts = tuple(self.prove(claim, witness) for claim in claims)
+            return Proof(formula, True, "", self.bound(variables, witness), parts)
         return self.none_fits(formula, variables, claims, binding)
 
     def none_fits(self, formula: Formula, variables: list[str], claims: list[Formula], binding: Binding) -> Proof:
         """Explain why no objects fit: claims in conflict, the closest objects, and what is wrong with the others."""
         conflict = self.conflict(variables, claims, binding)
-        *kept, last = conflict
-        closest = self.evaluator.first_binding(variables, kept, binding)
+        *satisfied, last = conflict
+        closest = self.evaluator.first_binding(variables, satisfied, binding)
         assert closest is not None, "all but the last claim of a conflict can hold together"
         mentioned = free_variables(last)
         stuck = next((name for name in reversed(variables) if name in mentioned), None)
         if stuck is None:  # the claim has no variable that is bound here
             return Proof(formula, False, "whatever objects are chosen", (), (self.prove(last, closest),))
         involved = {name for claim in conflict for name in free_variables(claim)} - {stuck}
-        shown = self.bound([name for name in variables if name in involved], closest)
-        about = [claim for claim in conflict if stuck in free_variables(claim)]
-        candidates, others = self.candidates(stuck, about, closest)
-        return Proof(formula, False, f"nothing can be ?{stuck}", shown, candidates, tuple(conflict), others)
+        bindings = self.bound([name for name in variables if name in involved], closest)
+        stuck_claims = [claim for claim in conflict if stuck in free_variables(claim)]
+        candidates, other_candidates = self.candidates(stuck, stuck_claims, closest)
+        return Proof(
+            formula, False, f"nothing can be ?{stuck}", bindings, candidates, tuple(conflict), other_candidates
+        )
 
     def conflict(self, variables: list[str], claims: list[Formula], binding: Binding) -> list[Formula]:
         """Return a minimal set of claims that cannot hold together, and the classes of the objects they mention.
@@ -210,7 +212,7 @@ class _Prover:
             low, high = (middle, high) if possible(claims[:middle]) else (low, middle)
         *before, last = claims[:high]
         for claim in reversed(before):
-            without = [other for other in before if other is not claim]
+            without = [candidate for candidate in before if candidate is not claim]
             if not _states_class(claim) and not possible([*without, last]):
                 before = without
         # Classes of objects that nothing else in the conflict mentions are not part of it.
@@ -227,13 +229,13 @@ class _Prover:
         MAX_LISTED, and those that fail more than an atom, except for the first, which is followed.
         """
         failed: list[tuple[int, int]] = []  # how many claims hold before the first that fails, and the object
-        others = {name: obj for name, obj in binding.items() if name != variable}
-        left = (1 << len(self.world)) - 1
+        other_bindings = {name: obj for name, obj in binding.items() if name != variable}
+        remaining = (1 << len(self.world)) - 1
         for n, claim in enumerate(claims):
             # One question for all objects: asked for each, a long claim would be read as often as there are objects.
-            fitting = left & self.evaluator.selected(variable, (), [claim], others)
-            failed.extend((n, obj) for obj in members(left & ~fitting))
-            left = fitting
+            fitting = remaining & self.evaluator.selected(variable, (), [claim], other_bindings)
+            failed.extend((n, obj) for obj in members(remaining & ~fitting))
+            remaining = fitting
         failed.sort(key=lambda entry: (-entry[0], entry[1]))
         listed: list[Proof] = []
         counted: Counter[int] = Counter()
@@ -303,26 +305,26 @@ def _states_class(claim: Formula) -> bool:
 
 def describe_count(count: Count, positive: bool, objects: int) -> str:
     """Return what a count needs and what was found, such as `3 cups needed, 2 found: #0 #4`."""
-    least, most, but = count.limits(positive)
+    minimum, maximum, but = count.limits(positive)
     if but is not None:
-        needed = f"any number of {_noun(count, 2)} but {but} allowed"
-    elif most == -1:
-        needed = f"no number of {_noun(count, 2)} allowed"
-    elif most == 0:
-        needed = f"no {_noun(count, 1)} allowed"
-    elif least == most:
-        needed = f"{least} {_noun(count, least)} needed"
-    elif most is None:
-        needed = f"at least {least} {_noun(count, least)} needed"
+        needed = f"any number of {_format_noun(count, 2)} but {but} allowed"
+    elif maximum == -1:
+        needed = f"no number of {_format_noun(count, 2)} allowed"
+    elif maximum == 0:
+        needed = f"no {_format_noun(count, 1)} allowed"
+    elif minimum == maximum:
+        needed = f"{minimum} {_format_noun(count, minimum)} needed"
+    elif maximum is None:
+        needed = f"at least {minimum} {_format_noun(count, minimum)} needed"
     else:
-        needed = f"at most {most} {_noun(count, most)} allowed"
+        needed = f"at most {maximum} {_format_noun(count, maximum)} allowed"
     names = [f"#{obj}" for obj in members(objects)]
     more = f" and {len(names) - _MAX_COUNTED} more" if len(names) > _MAX_COUNTED else ""
-    found = f"{len(names)} found: {' '.join(names[:_MAX_COUNTED])}{more}" if names else "none found"
-    return f"{needed}, {found}"
+    count_text = f"{len(names)} found: {' '.join(names[:_MAX_COUNTED])}{more}" if names else "none found"
+    return f"{needed}, {count_text}"
 
 
-def _noun(count: Count, number: int) -> str:
+def _format_noun(count: Count, number: int) -> str:
     """Return what is counted: `red cups`, or `such cups` if the count says more of them than words."""
     parts = count.body.parts if isinstance(count.body, And) else (count.body,)
     classes, words, more = [], [], False
@@ -337,13 +339,13 @@ def _noun(count: Count, number: int) -> str:
     noun = classes[0] if len(classes) == 1 else "object"
     if more or len(classes) > 1:
         words.insert(0, "such")
-    return " ".join([*words, noun if number == 1 else _plural(noun)])
+    return " ".join([*words, noun if number == 1 else _pluralize(noun)])
 
 
 _IRREGULAR = {"mouse": "mice", "person": "people", "child": "children", "man": "men", "woman": "women"}
 
 
-def _plural(noun: str) -> str:
+def _pluralize(noun: str) -> str:
     """Return the plural of a class; good enough for a message, which names the formula beside it."""
     before, space, last = noun.rpartition(" ")
     if last in _IRREGULAR:

@@ -14,7 +14,7 @@ from formalimg.errors import FormalimgError
 from formalimg.logic.errors import NOWHERE, Span
 
 
-def _somewhere() -> Span:
+def _span_field() -> Span:
     return field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -32,7 +32,7 @@ class Variable(_Printed):
     """A variable such as `?x`; the name is kept without the question mark."""
 
     name: str
-    span: Span = _somewhere()
+    span: Span = _span_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Value(_Printed):
     """A quoted word such as `'cup'`."""
 
     text: str
-    span: Span = _somewhere()
+    span: Span = _span_field()
 
 
 Argument: TypeAlias = Variable | Value
@@ -52,7 +52,7 @@ class Atom(_Printed):
 
     predicate: str
     arguments: tuple[Argument, ...]
-    span: Span = _somewhere()
+    span: Span = _span_field()
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ class Not(_Printed):
     """`(not F)`."""
 
     body: Formula
-    span: Span = _somewhere()
+    span: Span = _span_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class And(_Printed):
     """`(and F ...)`, with one part or more."""
 
     parts: tuple[Formula, ...]
-    span: Span = _somewhere()
+    span: Span = _span_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Or(_Printed):
     """`(or F ...)`, with one part or more."""
 
     parts: tuple[Formula, ...]
-    span: Span = _somewhere()
+    span: Span = _span_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Implies(_Printed):
 
     antecedent: Formula
     consequent: Formula
-    span: Span = _somewhere()
+    span: Span = _span_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Iff(_Printed):
 
     left: Formula
     right: Formula
-    span: Span = _somewhere()
+    span: Span = _span_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Exists(_Printed):
 
     variable: Variable
     body: Formula
-    span: Span = _somewhere()
+    span: Span = _span_field()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Forall(_Printed):
 
     variable: Variable
     body: Formula
-    span: Span = _somewhere()
+    span: Span = _span_field()
 
 
 CountBound = Literal["exactly", "at-least", "at-most"]
@@ -158,7 +158,7 @@ class Count(_Printed):
     number: int
     variable: Variable
     body: Formula
-    span: Span = _somewhere()
+    span: Span = _span_field()
 
     @property
     def range(self) -> tuple[int, int | None]:
@@ -167,17 +167,17 @@ class Count(_Printed):
 
     def allows(self, number: int) -> bool:
         """Return whether this number of objects is allowed."""
-        least, most = self.range
-        return least <= number and (most is None or number <= most)
+        minimum, maximum = self.range
+        return minimum <= number and (maximum is None or number <= maximum)
 
     def limits(self, positive: bool) -> CountLimits:
         """Return how many objects the count allows, or its negation."""
-        least, most = self.range
+        minimum, maximum = self.range
         if positive:
-            return CountLimits(least, most)
-        if least == most:
-            return CountLimits(0, None, but=least)
-        return CountLimits(0, least - 1) if most is None else CountLimits(most + 1, None)
+            return CountLimits(minimum, maximum)
+        if minimum == maximum:
+            return CountLimits(0, None, but=minimum)
+        return CountLimits(0, minimum - 1) if maximum is None else CountLimits(maximum + 1, None)
 
 
 Formula: TypeAlias = Atom | Not | And | Or | Implies | Iff | Exists | Forall | Count
@@ -239,7 +239,7 @@ def to_text(node: Formula | Argument) -> str:
         case Variable(name):
             return f"?{name}"
         case Value(text):
-            return _quote(text)
+            return _quote_word(text)
         case Atom(predicate, arguments):
             return f"({' '.join([predicate, *map(to_text, arguments)])})"
         case Exists(variable, body):
@@ -275,7 +275,7 @@ def _break_lines(formula: Formula, indent: int, width: int) -> str:
     return f"({head}{''.join(parts)})"
 
 
-def _quote(word: str) -> str:
+def _quote_word(word: str) -> str:
     quote = "'" if "'" not in word else '"'
     if quote in word or "\n" in word:
         raise FormalimgError(f"the value {word!r} cannot be written in a formula: it mixes quotes or lines")

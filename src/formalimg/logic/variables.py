@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+from formalimg.logic.elimination import ConjunctClaims, FlatClaim, flatten_claims
 from formalimg.logic.errors import FormulaError, Problem, Span
-from formalimg.logic.flat_claims import ConjunctClaims, FlatClaim, flatten_claim
 from formalimg.logic.syntax import (
     DISTINCT,
     And,
@@ -46,11 +46,11 @@ def require_closed(formula: Formula) -> list[str]:
     open_: list[Variable] = []
     _collect_variables(formula, {}, bound, open_)
     if open_:
-        raise FormulaError([unbound(variable) for variable in open_])
+        raise FormulaError([scope_problem(variable) for variable in open_])
     return bound
 
 
-def unbound(variable: Variable) -> Problem:
+def scope_problem(variable: Variable) -> Problem:
     """Return the problem that no quantifier binds a variable."""
     return Problem("scope", f"?{variable.name} is not bound by a quantifier around it", variable.span)
 
@@ -97,10 +97,10 @@ def rename_apart(formula: Formula) -> Formula:
     bound = bound_variables(formula)
     if len(set(bound)) == len(bound):
         return formula
-    return rename(formula, {}, FreshNames(bound))
+    return rename_variables(formula, {}, FreshNames(bound))
 
 
-def rename(formula: Formula, names: Mapping[str, str], fresh: FreshNames) -> Formula:
+def rename_variables(formula: Formula, names: Mapping[str, str], fresh: FreshNames) -> Formula:
     """Return the formula with free variables renamed by `names`, and bound ones by fresh names."""
     match formula:
         case Atom(predicate, arguments, span):
@@ -108,13 +108,13 @@ def rename(formula: Formula, names: Mapping[str, str], fresh: FreshNames) -> For
         case Exists(variable, body, span) | Forall(variable, body, span):
             name = fresh.fresh(variable.name)
             inner = {**names, variable.name: name}
-            return type(formula)(Variable(name, variable.span), rename(body, inner, fresh), span)
+            return type(formula)(Variable(name, variable.span), rename_variables(body, inner, fresh), span)
         case Count(bound, number, variable, body, span):
             name = fresh.fresh(variable.name)
-            renamed = rename(body, {**names, variable.name: name}, fresh)
+            renamed = rename_variables(body, {**names, variable.name: name}, fresh)
             return Count(bound, number, Variable(name, variable.span), renamed, span)
         case _:
-            return map_children(formula, lambda part: rename(part, names, fresh))
+            return map_children(formula, lambda part: rename_variables(part, names, fresh))
 
 
 def expand_distinct(formula: Formula) -> Formula:
@@ -131,7 +131,7 @@ def rename_arguments(arguments: tuple[Argument, ...], names: Mapping[str, str]) 
     return tuple(Variable(names[a.name], a.span) if type(a) is Variable and a.name in names else a for a in arguments)
 
 
-def connected(sets: Iterable[frozenset[str]]) -> list[tuple[set[str], list[int]]]:
+def group_connected(sets: Iterable[frozenset[str]]) -> list[tuple[set[str], list[int]]]:
     """Group overlapping sets: return each group's variables and the indices of its sets, in order of appearance."""
     groups: list[tuple[set[str], list[int]]] = []
     home: dict[str, int] = {}
@@ -183,8 +183,8 @@ class ForallParts(NamedTuple):
     variable: str  # the variable that it binds
     condition: ConjunctClaims | None  # what its instances have to meet, if the body is an implication
     is_own_condition: bool  # whether the condition mentions no other variable; also if there is none
-    own: ConjunctGroup | None  # the conjuncts of the rest of the body that mention no other variable, if any
-    others: tuple[ConjunctGroup, ...]  # the groups of the other conjuncts
+    own_group: ConjunctGroup | None  # the conjuncts of the rest of the body that mention no other variable, if any
+    other_groups: tuple[ConjunctGroup, ...]  # the groups of the other conjuncts
 
 
 class FormulaStructure:
@@ -202,35 +202,35 @@ class FormulaStructure:
 
     def free_variables(self, formula: Formula) -> tuple[str, ...]:
         """Return the free variables of a formula in text order; of an atom all it has."""
-        known = self._free.get(id(formula))
-        if known is None or known[0] is not formula:
-            known = self._free[id(formula)] = (formula, self._find_free(formula))
-        return known[1]
+        cached = self._free.get(id(formula))
+        if cached is None or cached[0] is not formula:
+            cached = self._free[id(formula)] = (formula, self._find_free(formula))
+        return cached[1]
 
     def groups(self, formula: Formula) -> tuple[ConjunctGroup, ...]:
         """Return the conjuncts of a formula, in groups that share none of the variables it binds by `exists`.
 
         Each group can be decided by itself, so that it links only those of the other variables that it mentions.
         """
-        known = self._groups.get(id(formula))
-        if known is None or known[0] is not formula:
-            known = self._groups[id(formula)] = (formula, self._find_groups(formula))
-        return known[1]
+        cached = self._groups.get(id(formula))
+        if cached is None or cached[0] is not formula:
+            cached = self._groups[id(formula)] = (formula, self._find_groups(formula))
+        return cached[1]
 
     def forall_parts(self, forall: Forall) -> ForallParts:
         """Return the parts of a `forall`."""
-        known = self._foralls.get(id(forall))
-        if known is None or known[0] is not forall:
-            known = self._foralls[id(forall)] = (forall, self._find_parts(forall))
-        return known[1]
+        cached = self._foralls.get(id(forall))
+        if cached is None or cached[0] is not forall:
+            cached = self._foralls[id(forall)] = (forall, self._find_parts(forall))
+        return cached[1]
 
     def flat(self, formula: Formula, holds: bool, strict: bool) -> FlatClaim:
-        """Return what it means that a formula holds, or fails, as literals; see `flatten_claim`."""
+        """Return what it means that a formula holds, or fails, as literals; see `flatten_claims`."""
         key = id(formula), holds, strict
-        known = self._flat.get(key)
-        if known is None or known[0] is not formula:
-            known = self._flat[key] = (formula, flatten_claim(formula, holds, strict))
-        return known[1]
+        cached = self._flat.get(key)
+        if cached is None or cached[0] is not formula:
+            cached = self._flat[key] = (formula, flatten_claims([(formula, holds)], strict))
+        return cached[1]
 
     def _find_free(self, formula: Formula) -> tuple[str, ...]:
         if isinstance(formula, Atom):
@@ -249,7 +249,7 @@ class FormulaStructure:
         alone = [self._group([], [claim]) for claim in claims if inner.isdisjoint(self.free_variables(claim))]
         together = [
             self._group([name for name in variables if name in names], [tied[index] for index in members])
-            for names, members in connected([inner.intersection(self.free_variables(claim)) for claim in tied])
+            for names, members in group_connected([inner.intersection(self.free_variables(claim)) for claim in tied])
         ]
         return (*alone, *together)
 
@@ -267,15 +267,15 @@ class FormulaStructure:
             is_own_condition = self.free_variables(body.antecedent) == (name,)
             body = body.consequent
         groups = self.groups(body)
-        others = tuple(group for group in groups if not group.mentioned <= {name})
+        other_groups = tuple(group for group in groups if not group.mentioned <= {name})
         variables: list[str] = []
         claims: list[Formula] = []
         for group in groups:
             if group.mentioned <= {name}:
                 variables += group.variables
                 claims += [claim for claim, _ in group.claims]
-        own = self._group(variables, claims) if claims else None
-        return ForallParts(name, condition, is_own_condition, own, others)
+        own_group = self._group(variables, claims) if claims else None
+        return ForallParts(name, condition, is_own_condition, own_group, other_groups)
 
 
 def narrow_counts(formula: Formula) -> Formula:
@@ -291,17 +291,17 @@ def narrow_counts(formula: Formula) -> Formula:
     inside: list[Formula] = []
     outside: list[Formula] = []
     for variables, claims, mentioned, _ in FormulaStructure().groups(body):
-        group = _conjunction([claim for claim, _ in claims], span)
+        group = _build_conjunction([claim for claim, _ in claims], span)
         for name in reversed(variables):
             group = Exists(Variable(name), group, span)
         (inside if variable.name in mentioned else outside).append(group)
     if not inside or not outside:
         return formula
-    count = Count(bound, number, variable, _conjunction(inside, span), span)
+    count = Count(bound, number, variable, _build_conjunction(inside, span), span)
     if formula.allows(0):  # as it is where what is said outside fails
-        return Or((Not(_conjunction(outside, span), span), count), span)
-    return _conjunction([*outside, count], span)
+        return Or((Not(_build_conjunction(outside, span), span), count), span)
+    return _build_conjunction([*outside, count], span)
 
 
-def _conjunction(parts: Sequence[Formula], span: Span) -> Formula:
+def _build_conjunction(parts: Sequence[Formula], span: Span) -> Formula:
     return parts[0] if len(parts) == 1 else And(tuple(parts), span)

@@ -13,7 +13,7 @@ from formalimg.logic.evaluation import Evaluator
 from formalimg.logic.parser import as_formula
 from formalimg.logic.proof import Proof, prove
 from formalimg.logic.syntax import DISTINCT, And, Atom, Count, Exists, Forall, Formula, Value, Variable, children
-from formalimg.logic.variables import FormulaStructure, expand_distinct, narrow_counts, rename_apart, unbound
+from formalimg.logic.variables import FormulaStructure, expand_distinct, narrow_counts, rename_apart, scope_problem
 from formalimg.logic.world import DistinguishingWorld, World, objection_to_distinct
 
 STYLE_PREDICATE = "IsStyle"
@@ -122,7 +122,7 @@ class AnalyzedFormula:
     def require_decidable(self, scene: World, style: str | None) -> None:
         """Check that the formula can be decided in a scene, whatever it takes."""
         doubtful = self._doubtful_in(scene)
-        if self._is_open or (doubtful and any(_objection(atom, scene, style) is not None for atom in doubtful)):
+        if self._is_open or (doubtful and any(_find_objection(atom, scene, style) is not None for atom in doubtful)):
             if self.formula.span is NOWHERE:  # built by code: give the problems a position
                 AnalyzedFormula(as_formula(str(self.formula))).require_decidable(scene, style)
             raise FormulaError(self._problems(scene, style))
@@ -130,16 +130,16 @@ class AnalyzedFormula:
     def _doubtful_in(self, world: World) -> Sequence[Atom]:
         """Return an atom of each shape that not every world of this kind can decide."""
         kind = type(world)
-        known = self._doubtful.get(kind)
-        if known is None:
+        doubtful = self._doubtful.get(kind)
+        if doubtful is None:
             decides = getattr(kind, "always_decides", None)
-            known = [
+            doubtful = [
                 atom
                 for atom in self._shapes.values()
                 if decides is None or atom.predicate in (STYLE_PREDICATE, DISTINCT) or not decides(atom)
             ]
-            self._doubtful[kind] = known
-        return known
+            self._doubtful[kind] = doubtful
+        return doubtful
 
     def _problems(self, world: World, style: str | None) -> list[Problem]:
         """Return everything that keeps the formula from being decided in a world, in text order."""
@@ -147,11 +147,11 @@ class AnalyzedFormula:
         decided: set[object] = set()
         for node in self._unbound_and_atoms:
             if isinstance(node, Variable):
-                problems.append(unbound(node))
-            elif _shape(node) not in decided:
-                objection = _objection(node, world, style)
+                problems.append(scope_problem(node))
+            elif _atom_shape(node) not in decided:
+                objection = _find_objection(node, world, style)
                 if objection is None:
-                    decided.add(_shape(node))
+                    decided.add(_atom_shape(node))
                 else:
                     problems.append(Problem("undecided", objection, node.span))
         return problems
@@ -198,14 +198,14 @@ class _FormulaScan:
                 self.unbound_and_atoms.append(argument)
                 self.is_open = True
         self.unbound_and_atoms.append(atom)
-        self.shapes.setdefault(_shape(atom), atom)
+        self.shapes.setdefault(_atom_shape(atom), atom)
 
 
-def _shape(atom: Atom) -> object:
+def _atom_shape(atom: Atom) -> object:
     return (atom.predicate, *map(type, atom.arguments))
 
 
-def _objection(atom: Atom, world: World, style: str | None) -> str | None:
+def _find_objection(atom: Atom, world: World, style: str | None) -> str | None:
     """Return why an atom cannot be decided; None if it can."""
     if atom.predicate != STYLE_PREDICATE:
         return objection_to_distinct(atom) if atom.predicate == DISTINCT else world.objection(atom)
@@ -221,24 +221,24 @@ _WIDTH = 100
 
 def render_proof(proof: Proof) -> str:
     """Render the proof as indented lines, ✓ for what holds and ✗ for what fails."""
-    return "\n".join(_lines(proof, ""))
+    return "\n".join(_proof_lines(proof, ""))
 
 
-def _lines(proof: Proof, margin: str) -> Iterator[str]:
-    yield f"{margin}{'✓' if proof.holds else '✗'} {_headline(proof)}"
+def _proof_lines(proof: Proof, margin: str) -> Iterator[str]:
+    yield f"{margin}{'✓' if proof.holds else '✗'} {_format_headline(proof)}"
     if len(proof.conflict) > 1:
-        yield from _titled(margin, "wanted", [_short(claim) for claim in proof.conflict])
+        yield from _with_title(margin, "wanted", [_abbreviate(claim) for claim in proof.conflict])
     width = max((len(bound.variable) for bound in proof.bindings), default=0)
     bindings = [f"?{bound.variable:<{width}} = {bound.description}" for bound in proof.bindings]
-    yield from _titled(margin, "e.g." if proof.holds and isinstance(proof.formula, Forall) else "with", bindings)
+    yield from _with_title(margin, "e.g." if proof.holds and isinstance(proof.formula, Forall) else "with", bindings)
     for part in _visible_parts(proof):
-        yield from _lines(part, margin + "  ")
+        yield from _proof_lines(part, margin + "  ")
     for number, claim in proof.others:
-        who = f"{number} other object{'s' * (number > 1)}: {_short(claim)}"
-        yield f"{margin}  ✗ {who if proof.parts else f'no object satisfies {_short(claim)}'}"
+        summary = f"{number} other object{'s' * (number > 1)}: {_abbreviate(claim)}"
+        yield f"{margin}  ✗ {summary if proof.parts else f'no object satisfies {_abbreviate(claim)}'}"
 
 
-def _titled(margin: str, title: str, lines: list[str]) -> Iterator[str]:
+def _with_title(margin: str, title: str, lines: list[str]) -> Iterator[str]:
     """Yield lines next to a title on the first of them."""
     for line in lines:
         yield f"{margin}    {title:<6} {line}"
@@ -257,14 +257,14 @@ def _visible_parts(proof: Proof) -> Iterator[Proof]:
             yield part
 
 
-def _headline(proof: Proof) -> str:
-    text = _short(proof.formula)
+def _format_headline(proof: Proof) -> str:
+    text = _abbreviate(proof.formula)
     if proof.candidate:
         text = f"?{proof.candidate.variable} = {proof.candidate.description}: {text}"
     return f"{text}: {proof.reason}" if proof.reason else text
 
 
-def _short(formula: Formula) -> str:
+def _abbreviate(formula: Formula) -> str:
     """Return a formula on one line: quantifiers by their variables, anything else as text, cropped if long."""
     match formula:
         case Exists():

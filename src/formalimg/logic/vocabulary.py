@@ -11,16 +11,16 @@ from formalimg._util.io import refuse_special_file
 from formalimg.errors import FormalimgError
 
 
-def closest_match(word: str, known: Iterable[str]) -> str | None:
+def closest_match(word: str, candidates: Iterable[str]) -> str | None:
     """Return the known word closest to a misspelt one, ignoring case and spacing; None if none is close."""
     from difflib import get_close_matches  # here, so that programs start faster
 
-    folded = {_fold(candidate): candidate for candidate in known}
-    matches = get_close_matches(_fold(word), folded, n=1, cutoff=0.5)
+    folded = {_fold_case(candidate): candidate for candidate in candidates}
+    matches = get_close_matches(_fold_case(word), folded, n=1, cutoff=0.5)
     return folded[matches[0]] if matches else None
 
 
-def _fold(word: str) -> str:
+def _fold_case(word: str) -> str:
     return word[:80].casefold().replace("_", " ").replace("-", " ").strip()
 
 
@@ -69,12 +69,12 @@ def vocabulary(suite: str | Path | Vocabulary) -> Vocabulary:
     if isinstance(suite, Vocabulary):
         return suite
     if isinstance(suite, Path) or suite.endswith(".toml"):
-        return _load(Path(suite))
+        return _load_file(Path(suite))
     if suite not in vocabulary_names():
         near = closest_match(suite, vocabulary_names())
         advice = f"did you mean {near}?" if near else f"known are {', '.join(vocabulary_names())}, or a .toml file"
         raise VocabularyError(f"unknown suite {suite!r}: {advice}")
-    return _builtin(suite)
+    return _load_builtin(suite)
 
 
 @cache
@@ -84,38 +84,40 @@ def vocabulary_names() -> tuple[str, ...]:
 
 
 @cache
-def _builtin(name: str) -> Vocabulary:
-    return _load(_FOLDER / f"{name}.toml")
+def _load_builtin(name: str) -> Vocabulary:
+    return _load_file(_FOLDER / f"{name}.toml")
 
 
-def _load(path: Path) -> Vocabulary:
+def _load_file(path: Path) -> Vocabulary:
     import tomllib  # here, so that programs start faster
 
     refuse_special_file(path)
     try:
-        return _validate(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
+        return _build_vocabulary(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
     except OSError as error:
         raise VocabularyError(f"cannot read the vocabulary {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise VocabularyError(f"the vocabulary {path} is not valid TOML: {error}") from error
 
 
-def _validate(table: Mapping[str, object], where: str) -> Vocabulary:
+def _build_vocabulary(table: Mapping[str, object], source: str) -> Vocabulary:
     """Build the vocabulary of a table; raise an error that names the invalid entry."""
     name, words, predicates = (table.get(key) for key in ("name", "words", "predicates"))
     if not isinstance(name, str) or not isinstance(words, dict) or not isinstance(predicates, dict):
-        raise VocabularyError(f"{where}: a vocabulary needs name, [words] and [predicates]")
+        raise VocabularyError(f"{source}: a vocabulary needs name, [words] and [predicates]")
     for kind, entries in words.items():
         if not isinstance(entries, list) or not all(isinstance(word, str) and word for word in entries):
-            raise VocabularyError(f"{where}: words.{kind} must be a list of words")
+            raise VocabularyError(f"{source}: words.{kind} must be a list of words")
         if len(set(entries)) < len(entries):
             twice = next(word for word in entries if entries.count(word) > 1)
-            raise VocabularyError(f"{where}: words.{kind} lists {twice!r} twice")
-    known = {VARIABLE, *words}
+            raise VocabularyError(f"{source}: words.{kind} lists {twice!r} twice")
+    known_kinds = {VARIABLE, *words}
     for predicate, entry in predicates.items():
         kinds = entry.get("arguments") if isinstance(entry, dict) else None
-        if not isinstance(kinds, list) or not kinds or not all(kind in known for kind in kinds):
-            raise VocabularyError(f"{where}: predicates.{predicate}.arguments must list kinds out of {sorted(known)}")
+        if not isinstance(kinds, list) or not kinds or not all(kind in known_kinds for kind in kinds):
+            raise VocabularyError(
+                f"{source}: predicates.{predicate}.arguments must list kinds out of {sorted(known_kinds)}"
+            )
     return Vocabulary(
         name,
         {kind: tuple(entries) for kind, entries in words.items()},

@@ -61,7 +61,7 @@ class WorldGroup(Protocol):
     def pairs(self, predicates: Iterable[str]) -> Mapping[str, NDArray[np.bool]]:
         """Return where predicates of two variables hold, by world, first and second object; of those it can say."""
 
-    def sets(self, asked: Collection[tuple[str, str | None]]) -> NDArray[np.bool] | None:
+    def sets(self, atoms: Collection[tuple[str, str | None]]) -> NDArray[np.bool] | None:
         """Return where predicates of one variable hold, by world, predicate with its word, and object.
 
         None if each world has to be asked.
@@ -89,11 +89,19 @@ class DistinguishingWorld:
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
         """Return the objects of `among` that are related to one of `firsts`."""
-        return _others(firsts, among) if predicate == DISTINCT else self._world.seconds(predicate, firsts, among)
+        return (
+            _different_objects(firsts, among)
+            if predicate == DISTINCT
+            else self._world.seconds(predicate, firsts, among)
+        )
 
     def firsts(self, predicate: str, seconds: int, among: int) -> int:
         """Return the objects of `among` to which one of `seconds` is related."""
-        return _others(seconds, among) if predicate == DISTINCT else self._world.firsts(predicate, seconds, among)
+        return (
+            _different_objects(seconds, among)
+            if predicate == DISTINCT
+            else self._world.firsts(predicate, seconds, among)
+        )
 
     def describe(self, obj: int) -> str:
         """Return a short description of an object."""
@@ -106,7 +114,7 @@ class DistinguishingWorld:
         return "different objects" if len(set(objects)) == len(objects) else "the same object"
 
 
-def _others(objects: int, among: int) -> int:
+def _different_objects(objects: int, among: int) -> int:
     """Return the objects of `among` that differ from at least one of `objects`."""
     return among & ~objects if objects.bit_count() < 2 else among
 
@@ -164,14 +172,14 @@ class WorldQuery:
         """Return a function from an object to those related to it, or not related: as first object if `forward`."""
         read = self.world.seconds if forward else self.world.firsts
         everything = (1 << len(self.world)) - 1
-        known = self._rows.setdefault((predicate, forward, positive), {})
+        cache = self._rows.setdefault((predicate, forward, positive), {})
 
         def row(obj: int) -> int:
-            found = known.get(obj)
-            if found is None:
-                found = read(predicate, 1 << obj, everything)
-                known[obj] = found = found if positive else everything & ~found
-            return found
+            related = cache.get(obj)
+            if related is None:
+                related = read(predicate, 1 << obj, everything)
+                cache[obj] = related = related if positive else everything & ~related
+            return related
 
         return row
 
@@ -200,26 +208,26 @@ class RelationTable:
         self.rows = rows
         self._other_way: RelationTable | None = None
 
-    def partners(self, known: str, values: int, among: int, query: WorldQuery) -> int:
+    def partners(self, variable: str, values: int, among: int, query: WorldQuery) -> int:
         """In a relation of two variables, return the values of `among` related to some value of the known variable."""
-        if known == self.variables[0]:
+        if variable == self.variables[0]:
             rows = self.rows
         else:
             if self._other_way is None:
                 self._other_way = self._turned(self.variables[0], query)
             rows = self._other_way.rows
         query.left -= values.bit_count() // 4
-        found = 0
+        related = 0
         for value in members(values):
-            found |= rows.get((value,), 0)
-        return found & among
+            related |= rows.get((value,), 0)
+        return related & among
 
     def fitting(self, last: str, places: Mapping[str, int], query: WorldQuery) -> _Filter:
         """Return a filter on the values of `last`, by the values of the others at their indices (`places`)."""
         table = self if self.variables[-1] == last else self._turned(last, query)
-        others = [places[name] for name in table.variables[:-1]]
+        indices = [places[name] for name in table.variables[:-1]]
         rows = table.rows
-        return lambda values, among: among & rows.get(tuple([values[place] for place in others]), 0)
+        return lambda values, among: among & rows.get(tuple([values[index] for index in indices]), 0)
 
     def _turned(self, last: str, query: WorldQuery) -> RelationTable:
         """Return the same relation with another variable last."""
@@ -229,8 +237,8 @@ class RelationTable:
         for key, row in self.rows.items():
             bit = 1 << key[at]
             for value in members(row):
-                other = (*key[:at], *key[at + 1 :], value)
-                rows[other] = rows.get(other, 0) | bit
+                turned_key = (*key[:at], *key[at + 1 :], value)
+                rows[turned_key] = rows.get(turned_key, 0) | bit
         return RelationTable((*self.variables[:at], *self.variables[at + 1 :], last), rows)
 
 
@@ -244,25 +252,25 @@ class AtomRelation:
         self.variables = variables
         self.positive = positive
 
-    def partners(self, known: str, values: int, among: int, query: WorldQuery) -> int:
+    def partners(self, variable: str, values: int, among: int, query: WorldQuery) -> int:
         """Return the values of `among` related to some value of the known variable, as for tables."""
         world = query.world
-        read = world.seconds if known == self.variables[0] else world.firsts
+        read = world.seconds if variable == self.variables[0] else world.firsts
         if self.positive:
             return read(self.predicate, values, among)
         query.left -= values.bit_count()
-        found = 0
+        related = 0
         for value in members(values):
-            found |= among & ~read(self.predicate, 1 << value, among)
-        return found
+            related |= among & ~read(self.predicate, 1 << value, among)
+        return related
 
     def fitting(self, last: str, places: Mapping[str, int], query: WorldQuery) -> _Filter:
         """Return a filter on the values of `last`, as for tables."""
         first, second = self.variables
-        known = first if last == second else second
-        place = places[known]
-        row = query.rows(self.predicate, known == first, self.positive)
-        return lambda values, among: among & row(values[place])
+        source = first if last == second else second
+        index = places[source]
+        row = query.rows(self.predicate, source == first, self.positive)
+        return lambda values, among: among & row(values[index])
 
 
 Relation: TypeAlias = RelationTable | AtomRelation
@@ -277,7 +285,7 @@ def join(
     """
     if not variables:
         return RelationTable((), {(): 1})
-    places = {name: place for place, name in enumerate(variables)}
+    places = {name: index for index, name in enumerate(variables)}
     filters: list[list[_Filter]] = [[] for _ in variables]
     for relation in relations:
         last = max(relation.variables, key=places.__getitem__)
@@ -338,17 +346,17 @@ def complement(table: RelationTable, domains: Domains, query: WorldQuery) -> Rel
     """Return the values within the domains for which the table does not hold."""
     if not table.variables:
         return RelationTable((), {} if table.rows else {(): 1})
-    *others, last = table.variables
-    looked_at = prod(domains[name].bit_count() for name in others)
+    *outer, last = table.variables
+    looked_at = prod(domains[name].bit_count() for name in outer)
     if looked_at > MAX_ROWS:
         raise TooWideError
     query.take(looked_at)
     whole = domains[last]
     rows = {}
-    for key in product(*(members(domains[name]) for name in others)):
-        left = whole & ~table.rows.get(key, 0)
-        if left:
-            rows[key] = left
+    for key in product(*(members(domains[name]) for name in outer)):
+        missing = whole & ~table.rows.get(key, 0)
+        if missing:
+            rows[key] = missing
     return RelationTable(table.variables, rows)
 
 

@@ -14,8 +14,8 @@ from formalimg.reports.comparison_model import RunRow, run_cell, run_column
 from formalimg.reports.tables.format import NOTHING, count_noun, epsilon_text, format_value, join_names, level_name
 from formalimg.reports.tables.model import Column, Number, TableRow
 from formalimg.runs.looks import AdaptiveLooks, read_looks
-from formalimg.stats.adaptive import AdaptiveResult, LevelDecision
 from formalimg.stats.observations import Generalizability, Summary
+from formalimg.stats.sequential import AdaptiveResult, LevelDecision
 from formalimg.stats.sequential_pairs import PairedDecision, PairedResult, PairedTest
 from formalimg.stats.summary import MissingBounds
 from formalimg.types import Benchmark, RunRecord, Table

@@ -10,9 +10,8 @@ from formalimg.judges.certificates.certificate import CountedShare, JudgeCertifi
 from formalimg.reports.comparison_model import Comparison, RunRow, Section
 from formalimg.reports.tables.format import join_names
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
-from formalimg.stats.judge_error import rogan_gladen
+from formalimg.stats.judge_error import ErrorRates, rogan_gladen
 from formalimg.stats.observations import Interval
-from formalimg.stats.tipping_point import ErrorRates
 from formalimg.types import Table
 
 _MAX_SETTINGS = 4

@@ -14,11 +14,10 @@ from formalimg.reports.comparison_model import BY_PEOPLE, HowCounted, Section, S
 from formalimg.reports.main_table import generalizability_number
 from formalimg.reports.tables.format import count_noun, epsilon_text, join_names, level_name
 from formalimg.reports.tables.model import Cell, Column, Number, TableRow
-from formalimg.stats.corrected_summary import LabelledObservation, summarize_corrected
+from formalimg.stats.corrected import CorrectedRate
+from formalimg.stats.corrected_summary import CellScore, LabelledObservation, estimate_cell_mean, summarize_corrected
 from formalimg.stats.intervals import fraction_interval
-from formalimg.stats.labelled_levels import CorrectedRate
 from formalimg.stats.observations import Generalizability, Interval, Observation
-from formalimg.stats.stratified_mean import CellScore, estimate_cell_mean
 from formalimg.stats.summary import summarize
 from formalimg.types import Benchmark, Table
 

@@ -26,8 +26,8 @@ from formalimg.reports.tables.format import (
 )
 from formalimg.reports.tables.model import ColumnType, Number
 from formalimg.stats.comparison import is_significant
+from formalimg.stats.judge_error import NO_ERRORS
 from formalimg.stats.observations import Band, Interval, MissingPolicy, Rate
-from formalimg.stats.tipping_point import NO_ERRORS
 
 _MAX_LINES = 4
 """So many lines each question has; the tables have all."""

@@ -31,10 +31,15 @@ from formalimg.stats.comparison import (
     rank_ranges,
     with_missing,
 )
-from formalimg.stats.corrected_difference import PairedItem, estimate_corrected_difference
-from formalimg.stats.labelled_pairs import LabelledImage, pair_groups, pair_labelled
+from formalimg.stats.corrected_difference import (
+    LabelledImage,
+    PairedItem,
+    estimate_corrected_difference,
+    pair_groups,
+    pair_labelled,
+)
+from formalimg.stats.judge_error import MEASURED_GAPS, NO_ERRORS, ErrorRates, TippingPoint, tipping_point
 from formalimg.stats.observations import Interval, Observation, ScoreObservation
-from formalimg.stats.tipping_point import MEASURED_GAPS, NO_ERRORS, ErrorRates, TippingPoint, tipping_point
 from formalimg.types import Benchmark
 
 PUBLIC_GAPS = (

@@ -34,7 +34,7 @@ from formalimg.runs.plan import judge_key, look_order, plan_images, question_key
 from formalimg.runs.progress import EarlierWork, Progress
 from formalimg.runs.reader import open_run
 from formalimg.runs.store import RunStore
-from formalimg.stats.adaptive import AdaptiveDesign
+from formalimg.stats.sequential import AdaptiveDesign
 from formalimg.stats.sequential_pairs import PairedDesign
 from formalimg.types import Item, Judge
 

@@ -20,7 +20,7 @@ from formalimg.runs.folder import LOOKS, RESTARTS
 from formalimg.runs.image_store import write_run_file
 from formalimg.runs.manifest import Identity, utc_now
 from formalimg.runs.plan import judge_key
-from formalimg.stats.adaptive import LOOK_EVERY, AdaptiveDesign, AdaptiveTest
+from formalimg.stats.sequential import LOOK_EVERY, AdaptiveDesign, AdaptiveTest
 from formalimg.stats.sequential_pairs import PairedDesign, PairedTest
 from formalimg.types import Judge
 

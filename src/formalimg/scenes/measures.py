@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -49,8 +48,8 @@ class Ranking:
 
     def value(self, obj: int) -> float:
         """Return the measure of one object."""
-        known = self._values[obj]
-        return self._measure(obj) if known is None else known
+        value = self._values[obj]
+        return self._measure(obj) if value is None else value
 
     def _measure(self, obj: int) -> float:
         value: float = self._get(self._boxes[obj])
@@ -90,60 +89,60 @@ class Ranking:
         if among.bit_count() > _SCAN_LIMIT:
             order = self._sorted()
             return among & order.lowest[bisect_left(order.values, value)]
-        values, found = self._values, 0
+        values, selected = self._values, 0
         while among:
             lowest = among & -among
             obj = lowest.bit_length() - 1
-            other = values[obj]
-            if (self._measure(obj) if other is None else other) < value:
-                found |= lowest
+            cached = values[obj]
+            if (self._measure(obj) if cached is None else cached) < value:
+                selected |= lowest
             among ^= lowest
-        return found
+        return selected
 
     def above(self, value: float, among: int) -> int:
         """Return the objects of a set whose measure is strictly greater than the value."""
         if among.bit_count() > _SCAN_LIMIT:
             order = self._sorted()
             return among & ~order.lowest[bisect_right(order.values, value)]
-        values, found = self._values, 0
+        values, selected = self._values, 0
         while among:
             lowest = among & -among
             obj = lowest.bit_length() - 1
-            other = values[obj]
-            if (self._measure(obj) if other is None else other) > value:
-                found |= lowest
+            cached = values[obj]
+            if (self._measure(obj) if cached is None else cached) > value:
+                selected |= lowest
             among ^= lowest
-        return found
+        return selected
 
     def between(self, low: float, high: float, among: int) -> int:
         """Return the objects of a set whose measure lies strictly between two values."""
-        values, found = self._values, 0
+        values, selected = self._values, 0
         while among:
             lowest = among & -among
             obj = lowest.bit_length() - 1
-            other = values[obj]
-            if low < (self._measure(obj) if other is None else other) < high:
-                found |= lowest
+            cached = values[obj]
+            if low < (self._measure(obj) if cached is None else cached) < high:
+                selected |= lowest
             among ^= lowest
-        return found
+        return selected
 
     def near(self, value: float, bound: float, among: int) -> int:
         """Return the objects of a set whose measure differs from the value by strictly less than the bound."""
         if among.bit_count() > _SCAN_LIMIT:
             order = self._sorted()
             # The differences are computed as the rule computes them: value + bound could round to the other side.
-            start = bisect_left(order.values, True, key=lambda other: value - other < bound)
-            end = bisect_left(order.values, True, key=lambda other: other - value >= bound)
+            start = bisect_left(order.values, True, key=lambda candidate: value - candidate < bound)
+            end = bisect_left(order.values, True, key=lambda candidate: candidate - value >= bound)
             return among & (order.lowest[end] ^ order.lowest[start])
-        values, found = self._values, 0
+        values, selected = self._values, 0
         while among:
             lowest = among & -among
             obj = lowest.bit_length() - 1
-            other = values[obj]
-            if abs((self._measure(obj) if other is None else other) - value) < bound:
-                found |= lowest
+            cached = values[obj]
+            if abs((self._measure(obj) if cached is None else cached) - value) < bound:
+                selected |= lowest
             among ^= lowest
-        return found
+        return selected
 
 
 class Rankings(dict[Measure, Ranking]):
@@ -169,51 +168,17 @@ _NUMBERS = frozenset({int, float})
 class BoxArrays:
     """The measures of the boxes of a scene as arrays; each is computed on first use."""
 
-    def __init__(self, boxes: Sequence[Box]) -> None:
-        self._boxes = boxes
-        self._arrays: dict[Measure, NDArray[np.float64]] = {}
-
-    def pairs(self, rule: BinaryRule) -> NDArray[np.bool] | None:
-        """Return where a rule holds, by first and second box; None if an array would round the numbers."""
-        if self._columns is None:
-            return None
-        return rule.pairs(self._array(rule.first), self._array(rule.second))
-
-    def _array(self, measure: Measure) -> NDArray[np.float64]:
-        known = self._arrays.get(measure)
-        if known is None:
-            known = self._arrays[measure] = getattr(self._columns, measure)
-        return known
-
-    @cached_property
-    def _columns(self) -> Any:
-        """All boxes as one `Box` of arrays, which measures all at once; None if arrays would round numbers."""
+    def __init__(self, boxes: Iterable[Box]) -> None:
         import numpy as np  # here, because most programs that verify never need it
 
-        numbers = _exact_numbers(self._boxes)
-        return None if numbers is None else Box(*np.array(numbers, np.float64).reshape(-1, 4).T)
-
-
-class GroupMeasures:
-    """The measures of the boxes of several scenes as arrays: by scene and box, as wide as the largest scene needs.
-
-    Attributes:
-        present: which boxes each scene has; the measures of the others are arbitrary.
-    """
-
-    def __init__(self, scenes: Sequence[Sequence[Box]]) -> None:
-        """Stack the boxes."""
-        import numpy as np
-
-        sizes = np.array([*map(len, scenes)])
-        self.present: NDArray[np.bool] = np.arange(sizes.max(initial=0)) < sizes[:, None]
+        numbers = _exact_numbers(boxes)
         self._arrays: dict[Measure, NDArray[np.float64]] = {}
-        numbers = _exact_numbers(chain.from_iterable(scenes))
-        self._columns: Any = None
-        if numbers is not None:
-            stacked = np.zeros((*self.present.shape, 4))
-            stacked[self.present] = np.array(numbers, np.float64).reshape(-1, 4)
-            self._columns = Box(*np.moveaxis(stacked, 2, 0))
+        # All boxes as one `Box` of arrays, which measures all at once.
+        self._columns = None if numbers is None else Box(*self._stack(np.array(numbers, np.float64).reshape(-1, 4)))
+
+    def _stack(self, coordinates: NDArray[np.float64]) -> Any:
+        """Return the four coordinates as arrays, of a row for each box."""
+        return coordinates.T
 
     @property
     def are_exact(self) -> bool:
@@ -222,16 +187,42 @@ class GroupMeasures:
 
     def array(self, measure: Measure) -> NDArray[np.float64]:
         """Return one measure."""
-        known = self._arrays.get(measure)
-        if known is None:
-            known = self._arrays[measure] = getattr(self._columns, measure)
-        return known
+        cached = self._arrays.get(measure)
+        if cached is None:
+            cached = self._arrays[measure] = getattr(self._columns, measure)
+        return cached
+
+    def pairs(self, rule: BinaryRule) -> NDArray[np.bool] | None:
+        """Return where a rule holds, by first and second box; None if an array would round the numbers."""
+        return rule.pairs(self.array(rule.first), self.array(rule.second)) if self.are_exact else None
+
+
+class GroupMeasures(BoxArrays):
+    """The same for several scenes, by scene and box; as wide as the largest scene needs.
+
+    Attributes:
+        present: which boxes each scene has; the measures of the others are arbitrary.
+    """
+
+    def __init__(self, scenes: Sequence[Sequence[Box]]) -> None:
+        import numpy as np
+
+        sizes = np.array([*map(len, scenes)])
+        self.present: NDArray[np.bool] = np.arange(sizes.max(initial=0)) < sizes[:, None]
+        super().__init__(chain.from_iterable(scenes))
+
+    def _stack(self, coordinates: NDArray[np.float64]) -> Any:
+        import numpy as np
+
+        stacked = np.zeros((*self.present.shape, 4))
+        stacked[self.present] = coordinates
+        return np.moveaxis(stacked, 2, 0)
 
 
 def _exact_numbers(boxes: Iterable[Box]) -> list[float] | None:
     """Return the coordinates of boxes one after the other; None if arrays would round them."""
     numbers = list(chain.from_iterable(boxes))
-    known = _NUMBERS.issuperset(map(type, numbers))
-    if not known or min(numbers, default=0) <= -_EXACT or max(numbers, default=0) >= _EXACT:
+    are_numbers = _NUMBERS.issuperset(map(type, numbers))
+    if not are_numbers or min(numbers, default=0) <= -_EXACT or max(numbers, default=0) >= _EXACT:
         return None
     return numbers

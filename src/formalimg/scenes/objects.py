@@ -75,18 +75,18 @@ class SceneObject:
 
     def attributes(self) -> list[tuple[str, str]]:
         """Return all attribute words, each with its kind: `color`, `material`, `shape` or `state`."""
-        found = [] if self.color is None else [("color", self.color)]
+        words = [] if self.color is None else [("color", self.color)]
         if self.material is not None:
-            found.append(("material", self.material))
+            words.append(("material", self.material))
         if self.shape is not None:
-            found.append(("shape", self.shape))
+            words.append(("shape", self.shape))
         if self.states:
-            found.extend(("state", state) for state in self.states)
-        return found
+            words.extend(("state", state) for state in self.states)
+        return words
 
     def values(self, kind: str) -> list[str]:
         """Return the attribute words of one kind."""
-        return [word for other, word in self.attributes() if other == kind]
+        return [word for word_kind, word in self.attributes() if word_kind == kind]
 
     def describe(self) -> str:
         """Return the attributes and the class as text, such as "red cup"."""
@@ -123,10 +123,10 @@ def read_grounding(data: object) -> tuple[list[SceneObject], list[tuple[str, int
     problems: list[str] = []
     objects: list[SceneObject] = []
     for number, entry in enumerate(entries):
-        obj = _plain_object(entry) or _obj(entry, f"objects[{number}]", problems)
+        obj = _plain_object(entry) or _read_object(entry, f"objects[{number}]", problems)
         if obj is not None:
             objects.append(obj)
-    relations = _relations(data.get("relations"), len(objects), problems)
+    relations = _read_relations(data.get("relations"), len(objects), problems)
     if problems:
         raise SceneError(problems)
     return objects, relations
@@ -170,50 +170,52 @@ def _plain_object(entry: object) -> SceneObject | None:
     return SceneObject(label, Box(xmin, ymin, xmax, ymax), color)
 
 
-def _obj(entry: object, where: str, problems: list[str]) -> SceneObject | None:
+def _read_object(entry: object, location: str, problems: list[str]) -> SceneObject | None:
     if not isinstance(entry, dict):
-        problems.append(f'{where} must be an object with "label", "color" and "box_2d"')
+        problems.append(f'{location} must be an object with "label", "color" and "box_2d"')
         return None
     label = entry.get("label")
     if not isinstance(label, str) or not label:
-        problems.append(f"{where} has no label")
+        problems.append(f"{location} has no label")
         label = "thing"
-    where = f"{where} ({label[:40]})"
-    words = {kind: _word(entry.get(kind), f"{where}: {kind}", problems) for kind in ("color", "material", "shape")}
-    box = _box(entry.get("box_2d"), where, problems)
-    states = _states(entry.get("state"), where, problems)
+    location = f"{location} ({label[:40]})"
+    words = {
+        kind: _read_word(entry.get(kind), f"{location}: {kind}", problems) for kind in ("color", "material", "shape")
+    }
+    box = _read_box(entry.get("box_2d"), location, problems)
+    states = _read_states(entry.get("state"), location, problems)
     return None if box is None else SceneObject(label, box, **words, states=states)
 
 
-def _word(word: object, where: str, problems: list[str]) -> str | None:
+def _read_word(word: object, location: str, problems: list[str]) -> str | None:
     if word is None or isinstance(word, str):
         return word or None
-    problems.append(f"{where} must be a word or null")
+    problems.append(f"{location} must be a word or null")
     return None
 
 
-def _states(states: object, where: str, problems: list[str]) -> tuple[str, ...]:
+def _read_states(states: object, location: str, problems: list[str]) -> tuple[str, ...]:
     listed = states if isinstance(states, list) else [] if states is None else [states]
     words = [state for state in listed if isinstance(state, str)]
     if len(words) == len(listed):
         return tuple(filter(None, words))  # an empty word is no word, as for colours
-    problems.append(f"{where}: state must be a word or a list of words")
+    problems.append(f"{location}: state must be a word or a list of words")
     return ()
 
 
-def _box(numbers: object, where: str, problems: list[str]) -> Box | None:
+def _read_box(numbers: object, location: str, problems: list[str]) -> Box | None:
     if numbers is None:
-        problems.append(f"{where} has no box_2d")
+        problems.append(f"{location} has no box_2d")
         return None
     if not isinstance(numbers, list | tuple) or len(numbers) != 4 or not all(map(_is_number, numbers)):
-        problems.append(f"{where}: box_2d must be four numbers [xmin, ymin, xmax, ymax]")
+        problems.append(f"{location}: box_2d must be four numbers [xmin, ymin, xmax, ymax]")
         return None
     box = Box(*numbers)
     outside = [number for number in numbers if not 0 <= number <= CANVAS]
     if outside:
-        problems.append(f"{where}: box_2d {box} leaves the canvas of 0 to {CANVAS}")
+        problems.append(f"{location}: box_2d {box} leaves the canvas of 0 to {CANVAS}")
     elif box.xmin > box.xmax or box.ymin > box.ymax:
-        problems.append(f"{where}: box_2d {box} has its corners swapped, it must be [xmin, ymin, xmax, ymax]")
+        problems.append(f"{location}: box_2d {box} has its corners swapped, it must be [xmin, ymin, xmax, ymax]")
     else:
         return box
     return None
@@ -223,7 +225,7 @@ def _is_number(number: object) -> bool:
     return isinstance(number, int | float) and not isinstance(number, bool) and abs(number) < 1e9
 
 
-def _relations(entries: object, count: int, problems: list[str]) -> list[tuple[str, int, int]] | None:
+def _read_relations(entries: object, count: int, problems: list[str]) -> list[tuple[str, int, int]] | None:
     if entries is None:
         return None
     if not isinstance(entries, list):

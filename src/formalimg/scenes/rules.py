@@ -62,12 +62,12 @@ class Between(NamedTuple):
                 return f"{name} {value:g} ≤ {self.low:g}"
             if value >= self.high:
                 return f"{name} {value:g} ≥ {self.high:g}"
-            parts.append(f"{name} {value:g} {_bounds(self.low, self.high)}")
+            parts.append(f"{name} {value:g} {_format_bounds(self.low, self.high)}")
         return ", ".join(parts)
 
 
 @lru_cache
-def _bounds(low: float, high: float) -> str:
+def _format_bounds(low: float, high: float) -> str:
     parts = [f"> {low:g}"] * (low > -float("inf")) + [f"< {high:g}"] * (high < float("inf"))
     return " and ".join(parts)
 
@@ -96,8 +96,10 @@ class Less(NamedTuple):
 
     def evidence(self, a: Box, b: Box) -> str:
         """Return the two numbers and how they compare, as text."""
-        one, other = getattr(a, self.first), getattr(b, self.second)
-        return _compared(self.first, one, "<" if one < other else "≥", self.second, other)
+        first_value, second_value = getattr(a, self.first), getattr(b, self.second)
+        return _format_comparison(
+            self.first, first_value, "<" if first_value < second_value else "≥", self.second, second_value
+        )
 
 
 class Greater(NamedTuple):
@@ -124,8 +126,10 @@ class Greater(NamedTuple):
 
     def evidence(self, a: Box, b: Box) -> str:
         """Return the two numbers and how they compare, as text."""
-        one, other = getattr(a, self.first), getattr(b, self.second)
-        return _compared(self.first, one, ">" if one > other else "≤", self.second, other)
+        first_value, second_value = getattr(a, self.first), getattr(b, self.second)
+        return _format_comparison(
+            self.first, first_value, ">" if first_value > second_value else "≤", self.second, second_value
+        )
 
 
 class Near(NamedTuple):
@@ -151,10 +155,10 @@ class Near(NamedTuple):
     def seconds(self, firsts: int, among: int, rankings: Rankings) -> int:
         """Return the objects of a set that can be second to some of the firsts."""
         ranking = rankings[self.measure]
-        found = 0
+        objects = 0
         for obj in members(firsts):
-            found |= ranking.near(ranking.value(obj), self.bound, among & ~found)
-        return found
+            objects |= ranking.near(ranking.value(obj), self.bound, among & ~objects)
+        return objects
 
     def firsts(self, seconds: int, among: int, rankings: Rankings) -> int:
         """Return the objects of a set that can be first to some of the seconds: the rule is symmetric."""
@@ -166,10 +170,12 @@ class Near(NamedTuple):
 
     def evidence(self, a: Box, b: Box) -> str:
         """Return the two numbers and their difference, as text."""
-        one, other = getattr(a, self.measure), getattr(b, self.measure)
-        apart = abs(one - other)
+        first_value, second_value = getattr(a, self.measure), getattr(b, self.measure)
+        apart = abs(first_value - second_value)
         sign = "<" if apart < self.bound else "≥"
-        return f"{MEASURE_NAMES[self.measure]} {one:g} and {other:g}: diff {apart:g} {sign} {self.bound:g}"
+        return (
+            f"{MEASURE_NAMES[self.measure]} {first_value:g} and {second_value:g}: diff {apart:g} {sign} {self.bound:g}"
+        )
 
 
 BinaryRule: TypeAlias = Less | Greater | Near
@@ -229,6 +235,6 @@ AS_READ = Reading(margin=40, area=500, alignment=1, middle=60)
 plain to see, and so is what is larger."""
 
 
-def _compared(first: Measure, one: float, sign: str, second: Measure, other: float) -> str:
+def _format_comparison(first: Measure, first_value: float, sign: str, second: Measure, second_value: float) -> str:
     name = "" if first == second else f"{MEASURE_NAMES[second]} "
-    return f"{MEASURE_NAMES[first]} {one:g} {sign} {name}{other:g}"
+    return f"{MEASURE_NAMES[first]} {first_value:g} {sign} {name}{second_value:g}"

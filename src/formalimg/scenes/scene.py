@@ -78,16 +78,15 @@ class Scene:
         messages = []
         for number, obj in enumerate(self.objects):
             for kind, value in [("class", obj.label), *obj.attributes()]:
-                known = words.words.get(kind, ())
-                if value not in known and not (kind != "class" and value == "other"):
-                    messages.append(
-                        f"objects[{number}]: {words.name} has no {kind} '{value}'{_suggestion(value, known)}"
-                    )
+                kind_words = words.words.get(kind, ())
+                if value not in kind_words and not (kind != "class" and value == "other"):
+                    suggestion = _format_suggestion(value, kind_words)
+                    messages.append(f"objects[{number}]: {words.name} has no {kind} '{value}'{suggestion}")
         for name in sorted({relation.predicate for relation in self.relations or ()}.difference(RECORDED_PREDICATES)):
             if name in BINARY_RULES:
                 messages.append(f"relations: '{name}' is read from boxes, not from records")
             else:
-                messages.append(f"relations: '{name}' decides nothing{_suggestion(name, RECORDED_PREDICATES)}")
+                messages.append(f"relations: '{name}' decides nothing{_format_suggestion(name, RECORDED_PREDICATES)}")
         return messages
 
     # --- the World protocol
@@ -122,27 +121,27 @@ class Scene:
 
     def having(self, predicate: str, value: str | None, among: int = -1) -> int:
         """Return the objects of `among` for which a predicate of one variable holds, as a bit set."""
-        known = self._having.get(predicate)
-        if known is None:
+        by_word = self._having.get(predicate)
+        if by_word is None:
             rule = UNARY_RULES.get(predicate)
             if rule is not None:
                 return rule.objects(among & (1 << len(self.objects)) - 1, self._rankings)
-            known = self._having[predicate] = self._read(predicate)
-        return known.get(value, 0) & among
+            by_word = self._having[predicate] = self._read(predicate)
+        return by_word.get(value, 0) & among
 
     def seconds(self, predicate: str, firsts: int, among: int) -> int:
         """Return the objects b of `among` with predicate(a, b) for some a of `firsts`."""
         rule = BINARY_RULES.get(predicate)
         if rule is not None:
             return rule.seconds(firsts, among, self._rankings)
-        return among & _recorded_partners(firsts, self._recorded_seconds.get(predicate, {}))
+        return among & _find_partners(firsts, self._recorded_seconds.get(predicate, {}))
 
     def firsts(self, predicate: str, seconds: int, among: int) -> int:
         """Return the objects a of `among` with predicate(a, b) for some b of `seconds`."""
         rule = BINARY_RULES.get(predicate)
         if rule is not None:
             return rule.firsts(seconds, among, self._rankings)
-        return among & _recorded_partners(seconds, self._recorded_firsts.get(predicate, {}))
+        return among & _find_partners(seconds, self._recorded_firsts.get(predicate, {}))
 
     def pairs(self, predicate: str) -> NDArray[np.bool] | None:
         """Return where a predicate of two variables holds, by first and second object; None if only sets do."""
@@ -158,8 +157,8 @@ class Scene:
 
     def describe(self, obj: int) -> str:
         """Return an object's attributes, class and number as text."""
-        found = self.objects[obj]
-        return f"{found.describe()} #{obj}"
+        scene_object = self.objects[obj]
+        return f"{scene_object.describe()} #{obj}"
 
     def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
         """Return, as text with numbers, what makes the atom hold or fail for these objects."""
@@ -185,36 +184,36 @@ class Scene:
         return {}
 
     def _read(self, predicate: str) -> dict[str | None, int]:
-        found: dict[str | None, int] = {}
+        sets: dict[str | None, int] = {}
         bit = 1
         if predicate == "Is":
             for obj in self.objects:
-                found[obj.label] = found.get(obj.label, 0) | bit
+                sets[obj.label] = sets.get(obj.label, 0) | bit
                 bit <<= 1
-            return found
+            return sets
         kinds = _attribute_kinds(predicate)
         colors = "color" in kinds
         for obj in self.objects:
             color = obj.color
             if obj.material is None and obj.shape is None and not obj.states:  # nearly all objects are like this
                 if colors and color is not None:
-                    found[color] = found.get(color, 0) | bit
+                    sets[color] = sets.get(color, 0) | bit
             else:
                 for kind, word in obj.attributes():
                     if kind in kinds:
-                        found[word] = found.get(word, 0) | bit
+                        sets[word] = sets.get(word, 0) | bit
             bit <<= 1
-        return found
+        return sets
 
     @lazy_property
     def _recorded_seconds(self) -> dict[str, dict[int, int]]:
         """For each predicate, by first object: the second objects of recorded relations."""
-        return _partners(self.relations or ())
+        return _group_partners(self.relations or ())
 
     @lazy_property
     def _recorded_firsts(self) -> dict[str, dict[int, int]]:
         """For each predicate, by second object: the first objects of recorded relations."""
-        return _partners((predicate, second, first) for predicate, first, second in self.relations or ())
+        return _group_partners((predicate, second, first) for predicate, first, second in self.relations or ())
 
     @lazy_property
     def _rankings(self) -> Rankings:
@@ -225,25 +224,25 @@ class Scene:
         return BoxArrays([obj.box for obj in self.objects])
 
 
-def _suggestion(word: str, known: Iterable[str]) -> str:
-    near = closest_match(word, known)
+def _format_suggestion(word: str, candidates: Iterable[str]) -> str:
+    near = closest_match(word, candidates)
     return f"; did you mean '{near}'?" if near else ""
 
 
-def _partners(seen: Iterable[tuple[str, int, int]]) -> dict[str, dict[int, int]]:
-    found: dict[str, dict[int, int]] = {}
-    for predicate, obj, partner in seen:
-        row = found.setdefault(predicate, {})
+def _group_partners(relations: Iterable[tuple[str, int, int]]) -> dict[str, dict[int, int]]:
+    partners: dict[str, dict[int, int]] = {}
+    for predicate, obj, partner in relations:
+        row = partners.setdefault(predicate, {})
         row[obj] = row.get(obj, 0) | 1 << partner
-    return found
+    return partners
 
 
-def _recorded_partners(objects: int, partners: dict[int, int]) -> int:
+def _find_partners(objects: int, partners: dict[int, int]) -> int:
     """Return the objects that are recorded with any of these objects."""
-    found = 0
+    related = 0
     for obj in members(objects):
-        found |= partners.get(obj, 0)
-    return found
+        related |= partners.get(obj, 0)
+    return related
 
 
 def _attribute_kinds(predicate: str) -> tuple[str, ...]:

@@ -35,37 +35,34 @@ class SceneGroup:
         Of predicates that boxes decide only, and of none if arrays would round the numbers. What is said of objects
         that a scene does not have is arbitrary.
         """
-        if not self._measures.are_exact:
-            return {}
-        array = self._measures.array
-        rules = {name: BINARY_RULES[name] for name in predicates if name in BINARY_RULES}
-        return {name: rule.pairs(array(rule.first), array(rule.second)) for name, rule in rules.items()}
+        tables = {name: self._measures.pairs(BINARY_RULES[name]) for name in predicates if name in BINARY_RULES}
+        return {name: table for name, table in tables.items() if table is not None}
 
-    def sets(self, asked: Collection[tuple[str, str | None]]) -> NDArray[np.bool] | None:
+    def sets(self, atoms: Collection[tuple[str, str | None]]) -> NDArray[np.bool] | None:
         """Return where predicates of one variable hold, by scene, predicate with its word, and object.
 
         None if each scene has to be asked: for attributes other than colours, or if arrays would round the numbers.
         """
-        predicates = {predicate for predicate, _ in asked}
+        predicates = {predicate for predicate, _ in atoms}
         if not predicates.issubset(("Is", *_COLOR_PREDICATES, *UNARY_RULES)) or not self._measures.are_exact:
             return None
         if not predicates.isdisjoint(_COLOR_PREDICATES) and not self._has_only_colors:
             return None
-        found = np.empty((len(self._scenes), len(asked), self._measures.present.shape[1]), np.bool)
-        for number, (predicate, word) in enumerate(asked):
+        table = np.empty((len(self._scenes), len(atoms), self._measures.present.shape[1]), np.bool)
+        for number, (predicate, word) in enumerate(atoms):
             if predicate in UNARY_RULES:
-                found[:, number] = self._rule(predicate)
+                table[:, number] = self._rule(predicate)
             else:
                 numbers, array = self._labels if predicate == "Is" else self._colors
-                found[:, number] = array == numbers.get(word, -1)
-        found &= self._measures.present[:, None]
-        return found
+                table[:, number] = array == numbers.get(word, -1)
+        table &= self._measures.present[:, None]
+        return table
 
     def _rule(self, predicate: str) -> NDArray[np.bool]:
         measures, low, high = UNARY_RULES[predicate]
         arrays = [self._measures.array(measure) for measure in measures]
-        found: NDArray[np.bool] = np.logical_and.reduce([(low < array) & (array < high) for array in arrays])
-        return found
+        holds: NDArray[np.bool] = np.logical_and.reduce([(low < array) & (array < high) for array in arrays])
+        return holds
 
     @cached_property
     def _has_only_colors(self) -> bool:
@@ -83,6 +80,6 @@ class SceneGroup:
     def _numbered(self, words: Sequence[str | None]) -> tuple[dict[str | None, int], NDArray[np.intp]]:
         """Return a number for each word, and the numbers of the words of all objects."""
         numbers = {word: number for number, word in enumerate(dict.fromkeys(words))}
-        found = np.full(self._measures.present.shape, -2, np.intp)
-        found[self._measures.present] = [numbers[word] for word in words]
-        return numbers, found
+        array = np.full(self._measures.present.shape, -2, np.intp)
+        array[self._measures.present] = [numbers[word] for word in words]
+        return numbers, array

@@ -4,7 +4,8 @@ from formalimg._util.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from formalimg.scoring.scoring import Score, Scores, score
+    from formalimg.scoring.scores import Score, Scores
+    from formalimg.scoring.scoring import score
 
 __all__ = [
     "Score",

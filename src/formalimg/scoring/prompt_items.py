@@ -33,7 +33,7 @@ from formalimg.judges.text_judge import find_text_questions
 from formalimg.language.quoted_text import find_quoted_texts, remove_quoted_texts
 from formalimg.models.spending import Spending
 from formalimg.runs.reader import open_run
-from formalimg.scoring.given_images import GivenImage
+from formalimg.scoring.user_inputs import UserImage
 from formalimg.scoring.writer import QuestionWriter
 from formalimg.types import Item, Setting
 
@@ -54,7 +54,7 @@ TYPICAL_QUESTIONS = 6
 class ScoredPair(NamedTuple):
     """An image, and the prompt that it is scored by."""
 
-    image: GivenImage
+    image: UserImage
     prompt: str
 
 
@@ -79,7 +79,7 @@ def read_spec(prompt: str) -> QuestionSpec:
 def read_prompt_items(path: Path) -> list[Item[QuestionSpec]]:
     """Return the items of a table of prompts: CSV, JSON or JSON Lines with `id` and `prompt`."""
     items: dict[str, Item[QuestionSpec]] = {}
-    for row in iterate_table(path, lambda where, why: None):
+    for row in iterate_table(path, lambda location, reason: None):
         name, prompt = row.text(("id", "item", "item_id", "prompt_id")), row.text(("prompt", "text", "caption"))
         if not name or not prompt or len(prompt) > MAX_PROMPT:
             continue
@@ -123,7 +123,7 @@ class PromptItemBuilder:
 
     def _read(self, prompt: str) -> None:
         """Find what a prompt becomes, as far as nobody has to be asked."""
-        why = ""
+        reason = ""
         if self.questions is not None:
             self._specs[prompt] = QuestionSpec(self.questions)
             return
@@ -132,16 +132,16 @@ class PromptItemBuilder:
             self._specs[prompt] = QuestionSpec(text_questions(texts))
             return
         if self.form in ("auto", "formula"):
-            found = read_formula(prompt, self.nouns, partly=self.nouns is not None or self.form == "formula")
-            if isinstance(found, QuestionSpec):
-                self._specs[prompt] = found
+            reading = read_formula(prompt, self.nouns, partly=self.nouns is not None or self.form == "formula")
+            if isinstance(reading, QuestionSpec):
+                self._specs[prompt] = reading
                 return
             if self.form == "formula":
-                self._specs[prompt] = QuestionSpec(no_formula=str(found))
+                self._specs[prompt] = QuestionSpec(no_formula=str(reading))
                 return
-            why = "" if self.nouns is None else str(found)
+            reason = "" if self.nouns is None else str(reading)
         if self.form == "whole" or self.writer is None:
-            self._specs[prompt] = QuestionSpec(whole_question(prompt), no_formula=why)
+            self._specs[prompt] = QuestionSpec(whole_question(prompt), no_formula=reason)
 
     def _require_formula(self) -> None:
         """Refuse prompts of which none can be read, where each should become a formula."""
@@ -170,10 +170,10 @@ class PromptItemBuilder:
         asked_of = self.writer.settings if self.writer is not None else {}
         return [f"{image.slug}-{self._digest(image, prompt, asked_of)[:10]}" for image, prompt in self.pairs]
 
-    def _digest(self, image: GivenImage, prompt: str, writer: Mapping[str, Setting]) -> str:
-        known = self._specs.get(prompt)
-        how = dict(writer) if known is None else encode_item(prompt_item("0", prompt, known))
-        text = json.dumps([image.sha256, prompt, how], sort_keys=True)
+    def _digest(self, image: UserImage, prompt: str, writer: Mapping[str, Setting]) -> str:
+        spec = self._specs.get(prompt)
+        identity = dict(writer) if spec is None else encode_item(prompt_item("0", prompt, spec))
+        text = json.dumps([image.sha256, prompt, identity], sort_keys=True)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def folder(self, runs: Path) -> Path:
@@ -183,7 +183,6 @@ class PromptItemBuilder:
 
     def build(self, folder: Path, budget: float | None = None) -> PromptItems:
         """Return the items; questions that are not in the run folder yet are written."""
-        specs = self._stored(folder)
         to_write = self.unwritten(folder)
         spending = Spending()
         spending.budget = budget
@@ -192,17 +191,21 @@ class PromptItemBuilder:
         if to_write:
             assert self.writer is not None, "without a writer, prompts are asked as a whole"
             writer = self.writer
-            for prompt, found in run_sync(lambda: writer.write_all(to_write, spending)).items():
-                if found.failed:
-                    raise FormalimgError(f"no questions were written: {found.reason}; try again, or give --as whole")
-                if found.questions is None:
-                    warnings.append(f"{truncate(prompt, 60, 20)!r} is asked as one question: {found.reason}")
-                written[prompt] = QuestionSpec(found.questions or whole_question(prompt))
-        items = {
-            name: prompt_item(name, pair.prompt, specs[name] if name in specs else written[pair.prompt])
+            for prompt, writing in run_sync(lambda: writer.write_all(to_write, spending)).items():
+                if writing.failed:
+                    raise FormalimgError(f"no questions were written: {writing.reason}; try again, or give --as whole")
+                if writing.questions is None:
+                    warnings.append(f"{truncate(prompt, 60, 20)!r} is asked as one question: {writing.reason}")
+                written[prompt] = QuestionSpec(writing.questions or whole_question(prompt))
+        return PromptItems(self._make_items(folder, written), self.ids, warnings, spending.cost)
+
+    def _make_items(self, folder: Path, specs: Mapping[str, QuestionSpec]) -> dict[str, Item[QuestionSpec]]:
+        """Return the items as the run folder has them, or else by the specs of their prompts."""
+        stored = self._stored(folder)
+        return {
+            name: prompt_item(name, pair.prompt, stored.get(name) or specs[pair.prompt])
             for name, pair in zip(self.ids, self.pairs, strict=True)
         }
-        return PromptItems(items, self.ids, warnings, spending.cost)
 
     def _unchecked(self) -> list[str]:
         """Return a line on the prompts of which only a part is checked, for each way; nothing if there are none."""
@@ -210,23 +213,17 @@ class PromptItemBuilder:
         texts = [prompt for prompt, spec in self._specs.items() if isinstance(find_text_questions(spec), list)]
         rests = [rest for prompt in texts if any(map(str.isalnum, rest := remove_quoted_texts(prompt)))]
         if self.reads_text and rests:
-            lines.append(_unchecked_line(rests, "only the quoted text is checked"))
+            lines.append(_format_unchecked(rests, "only the quoted text is checked"))
         left_over = [spec.left_over for spec in self.known if spec.left_over]
         if self.nouns is not None and left_over:
-            lines.append(_unchecked_line(left_over, "only objects, colors, numbers and places are checked"))
+            lines.append(_format_unchecked(left_over, "only objects, colors, numbers and places are checked"))
         return lines
 
     def estimated(self, folder: Path) -> PromptItems:
         """Return the items as far as they are known, with a typical number of questions in place of unwritten ones."""
         typical = tuple(GraphQuestion(str(number), "Is it there?") for number in range(TYPICAL_QUESTIONS))
-        specs = self._stored(folder)
-        items = {
-            name: prompt_item(
-                name, pair.prompt, specs.get(name) or self._specs.get(pair.prompt) or QuestionSpec(typical)
-            )
-            for name, pair in zip(self.ids, self.pairs, strict=True)
-        }
-        return PromptItems(items, self.ids, [])
+        specs = dict.fromkeys((pair.prompt for pair in self.pairs), QuestionSpec(typical)) | self._specs
+        return PromptItems(self._make_items(folder, specs), self.ids, [])
 
     def _stored(self, folder: Path) -> dict[str, QuestionSpec]:
         """Return what the run folder holds of these items: what was paid for once is not written again."""
@@ -235,13 +232,13 @@ class PromptItemBuilder:
         with contextlib.closing(open_run(folder)) as run:
             if run.manifest.suite != FREE_PROMPTS:
                 raise FormalimgError(f"{folder} holds a run of {run.manifest.suite}: choose another folder")
-            found = {name: run.suite_item(name) for name in set(self.ids)}
-        return {name: item.spec for name, item in found.items() if item and isinstance(item.spec, QuestionSpec)}
+            items = {name: run.suite_item(name) for name in set(self.ids)}
+        return {name: item.spec for name, item in items.items() if item and isinstance(item.spec, QuestionSpec)}
 
 
-def _unchecked_line(rests: Sequence[str], what: str) -> str:
+def _format_unchecked(rests: Sequence[str], limit: str) -> str:
     count = f"{len(rests)} prompt{'s' * (len(rests) > 1)}"
-    return f"{count}: {what}; not checked: {truncate(rests[0], 60, 20)!r}"
+    return f"{count}: {limit}; not checked: {truncate(rests[0], 60, 20)!r}"
 
 
 def prompt_item(name: str, prompt: str, spec: QuestionSpec) -> Item[QuestionSpec]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any
 
 from formalimg._util.aio import run_sync
 from formalimg._util.argument_types import checks_types
@@ -40,7 +40,6 @@ from formalimg.runs.parties import (
 )
 from formalimg.runs.progress import Progress
 from formalimg.runs.reader import open_run
-from formalimg.scoring.given_images import GivenImages, open_given_image
 from formalimg.scoring.prompt_items import (
     FREE_PROMPTS,
     MAX_PROMPT,
@@ -50,110 +49,12 @@ from formalimg.scoring.prompt_items import (
     ScoredPair,
     prompt_item,
 )
-from formalimg.scoring.question_files import read_questions
-from formalimg.scoring.reasons import failure_reason
+from formalimg.scoring.scores import Score, Scores, failure_reason
+from formalimg.scoring.user_inputs import UserImages, open_user_image, read_questions
 from formalimg.scoring.writer import QuestionWriter
-from formalimg.types import ChatModel, Grounder, Judge, Part, Unscored
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
+from formalimg.types import ChatModel, Grounder, Judge, Unscored
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Score:
-    """How well an image shows what a prompt asks for.
-
-    Attributes:
-        passed: whether it shows everything; None if it could not be scored.
-        score: the weighted share of parts that it shows, 0 to 1; None if it could not be scored.
-        parts: the questions, or the clauses of the formula, each with its own score and reason.
-        reason: what it does not show, or why it could not be scored, in English; empty if it shows everything.
-        image: the path of the file as it was given, or `image 1` and so on.
-        prompt: the prompt.
-        form: what the prompt became: formula, text, questions or whole.
-        item: the id of the item in the run.
-    """
-
-    passed: bool | None
-    score: float | None
-    parts: tuple[Part, ...]
-    reason: str
-    image: str
-    prompt: str
-    form: str = ""
-    item: str = ""
-
-
-@dataclass(frozen=True, repr=False)
-class Scores(Sequence[Score]):
-    """The scores of some images, in their order.
-
-    Attributes:
-        scores: one for each image and prompt.
-        folder: the run folder, which holds everything, and which `formalimg view` opens.
-        progress: what this call did, without what earlier calls had done.
-        warnings: prompts that could not be taken apart, one line each.
-    """
-
-    scores: tuple[Score, ...]
-    folder: Path
-    progress: Progress
-    warnings: tuple[str, ...] = ()
-
-    @overload
-    def __getitem__(self, index: int) -> Score: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Score, ...]: ...
-
-    def __getitem__(self, index: int | slice) -> Score | tuple[Score, ...]:
-        return self.scores[index]
-
-    def __len__(self) -> int:
-        return len(self.scores)
-
-    def __repr__(self) -> str:
-        from formalimg.scoring.score_tables import summarize_scores
-
-        return f"<{summarize_scores(self.scores)}, in {self.folder}>"
-
-    @property
-    def mean(self) -> float | None:
-        """The mean of the scores of the images that could be scored; None if there are none."""
-        from formalimg.scoring.score_tables import summarize_scores
-
-        return summarize_scores(self.scores).mean
-
-    def to_pandas(self, *, parts: bool = False) -> DataFrame:
-        """Return a data frame with one row for each image; `passed` and `score` are missing where it is unscored.
-
-        Args:
-            parts: one row for each part of each score (clause, question), of the images that are scored.
-
-        Raises:
-            FormalimgError: if pandas is not installed.
-        """
-        from formalimg.scoring.score_tables import score_frame
-
-        return score_frame(self, parts=parts)
-
-    def table(self) -> str:
-        """Return the scores as a Markdown table."""
-        from formalimg.reports.tables.markdown import render_markdown
-        from formalimg.scoring.score_tables import score_table  # here, because not everybody prints them
-
-        return render_markdown(score_table(self))
-
-    def _repr_html_(self) -> str:
-        """Return the scores as a table, which notebooks show."""
-        from formalimg.reports.tables.html import render_html
-        from formalimg.scoring.score_tables import score_table
-
-        return render_html(score_table(self))
-
-    def __iter__(self) -> Iterator[Score]:
-        return iter(self.scores)
 
 
 @checks_types()
@@ -202,11 +103,11 @@ def score(
     several = list_images(images)
     if not several:
         raise FormalimgError("there are no images to score: give one or more")
-    own = _own_questions(questions)
-    if prompts is None and own is None:
+    own_questions = _read_own_questions(questions)
+    if prompts is None and own_questions is None:
         raise FormalimgError("say what the images should show: give prompts, or questions")
-    given = question_text(own or ()) if prompts is None else prompts
-    words = [given] * len(several) if isinstance(given, str) else list(given)
+    text = question_text(own_questions or ()) if prompts is None else prompts
+    words = [text] * len(several) if isinstance(text, str) else list(text)
     if len(words) != len(several):
         raise FormalimgError(
             f"there are {len(several)} images and {len(words)} prompts: give one prompt for all, or one for each"
@@ -218,12 +119,12 @@ def score(
         form=form,
         writer=writer,
         writer_options=writer_options,
-        questions=own,
+        questions=own_questions,
     )
-    place = scoring.builder.folder(Path("runs")) if folder is None else Path(folder)
+    run_folder = scoring.builder.folder(Path("runs")) if folder is None else Path(folder)
     if folder is None and is_function(judge):
-        place = place.with_name(f"{place.name}-{datetime.now():%Y%m%d-%H%M%S-%f}")
-    return scoring.execute(place, budget, on_progress, preflight=preflight)
+        run_folder = run_folder.with_name(f"{run_folder.name}-{datetime.now():%Y%m%d-%H%M%S-%f}")
+    return scoring.execute(run_folder, budget, on_progress, preflight=preflight)
 
 
 @dataclass(frozen=True)
@@ -237,7 +138,7 @@ class Scoring:
         """Return the configuration of the run on these items."""
         images = dict(zip(made.ids, (pair.image for pair in self.builder.pairs), strict=True))
         return RunConfig(
-            list(made.items.values()), GivenImages(images), made_with=f"formalimg {version('formalimg')}", budget=budget
+            list(made.items.values()), UserImages(images), made_with=f"formalimg {version('formalimg')}", budget=budget
         )
 
     def execute(
@@ -263,12 +164,12 @@ class Scoring:
         """
         preflight = preflight_by_default() if preflight is None else preflight
         made = self._build_items(folder, budget, on_notice if preflight else None)
-        left = None if budget is None else max(0.0, budget - made.cost)
+        remaining = None if budget is None else max(0.0, budget - made.cost)
         guards = Safeguards(preflight, MAX_FAILURES, on_notice=on_notice)
-        config = self.config(made, left)
+        config = self.config(made, remaining)
         progress = execute(config, folder, self.judge, on_progress=on_progress, safeguards=guards)
         with closing(open_run(folder, Identity(self.judge.name, self.judge.settings))) as run:
-            judged = {one.outcome.item: one for one in run.judged([(name, 0) for name in made.items])}
+            judged = {result.outcome.item: result for result in run.judged([(name, 0) for name in made.items])}
         scores = []
         for name, pair in zip(made.ids, self.builder.pairs, strict=True):
             item, verdict = made.items[name], judged[name].verdict
@@ -328,7 +229,7 @@ def open_scoring(
 
 
 def _open_pairs(pairs: Sequence[tuple[AnyImage, str]]) -> list[ScoredPair]:
-    found = []
+    scored_pairs = []
     for number, (image, prompt) in enumerate(pairs, 1):
         if not isinstance(prompt, str) or not prompt.strip():
             raise FormalimgError(f"the prompt of image {number} is empty: give each image a prompt")
@@ -337,8 +238,8 @@ def _open_pairs(pairs: Sequence[tuple[AnyImage, str]]) -> list[ScoredPair]:
             raise FormalimgError(
                 f"the prompt of image {number} has more than {MAX_PROMPT:,} characters, or is no text: give another"
             )
-        found.append(ScoredPair(open_given_image(image, number), words))
-    return found
+        scored_pairs.append(ScoredPair(open_user_image(image, number), words))
+    return scored_pairs
 
 
 def _open_judge(
@@ -353,24 +254,24 @@ def _open_judge(
         return open_judge(FREE_PROMPTS, judge, options)
     if options and not is_function(judge):
         raise FormalimgError("options are for a judge that is named, or a function: set them when it is opened")
-    given: Any = judge
-    if isinstance(given, PromptJudge):
-        return given
-    if any(callable(getattr(given, name, None)) for name in ("ask", "ground", "read")):
-        return open_prompt_judge(given)
-    if callable(getattr(given, "judge", None)):
-        return PromptJudge(given, given)
-    if is_function(given):
-        return judge_of(FREE_PROMPTS, "", given, options, "default").instance
+    candidate: Any = judge
+    if isinstance(candidate, PromptJudge):
+        return candidate
+    if any(callable(getattr(candidate, name, None)) for name in ("ask", "ground", "read")):
+        return open_prompt_judge(candidate)
+    if callable(getattr(candidate, "judge", None)):
+        return PromptJudge(candidate, candidate)
+    if is_function(candidate):
+        return judge_of(FREE_PROMPTS, "", candidate, options, "default").instance
     raise FormalimgError(
-        f"judge must be a name, a chat model, a grounder, a judge or a function, not {type(given).__name__}"
+        f"judge must be a name, a chat model, a grounder, a judge or a function, not {type(candidate).__name__}"
     )
 
 
 def _chat_of(judge: Judge) -> ChatModel | None:
     """Return the chat model that a judge asks; None if it asks none."""
-    asked = judge.by_questions if isinstance(judge, PromptJudge) else judge
-    return getattr(asked, "chat", None)
+    question_judge = judge.by_questions if isinstance(judge, PromptJudge) else judge
+    return getattr(question_judge, "chat", None)
 
 
 def _answers_questions(judge: Judge) -> bool:
@@ -393,8 +294,8 @@ def _require_answerable(builder: PromptItemBuilder, judge: Judge) -> None:
     cannot = f"cannot look for {truncate(classes, 100, 20)}"
     if not items:
         prompt = builder.pairs[0].prompt
-        why = "" if builder.questions else f" ({read_formula(prompt, builder.nouns)})"
-        cannot = f"finds objects and cannot answer questions, and {truncate(prompt, 60, 20)!r} is no formula{why}"
+        reason = "" if builder.questions else f" ({read_formula(prompt, builder.nouns)})"
+        cannot = f"finds objects and cannot answer questions, and {truncate(prompt, 60, 20)!r} is no formula{reason}"
         if judge.name.startswith(OCR):
             cannot = f"reads text only, and {truncate(prompt, 60, 20)!r} has none in quotes"
     reader = "" if reads_text or not find_quoted_texts(builder.pairs[0].prompt) else "give -J reader=ocr/rapidocr, or "
@@ -406,12 +307,14 @@ def question_text(questions: Sequence[GraphQuestion]) -> str:
     return truncate(" ".join(question.question for question in questions), 160, 40)
 
 
-def _own_questions(given: str | Path | Sequence[str | GraphQuestion] | None) -> tuple[GraphQuestion, ...] | None:
-    if given is None:
+def _read_own_questions(
+    questions: str | Path | Sequence[str | GraphQuestion] | None,
+) -> tuple[GraphQuestion, ...] | None:
+    if questions is None:
         return None
-    if isinstance(given, str | Path):
-        return read_questions(given)
+    if isinstance(questions, str | Path):
+        return read_questions(questions)
     return tuple(
-        one if isinstance(one, GraphQuestion) else GraphQuestion(str(number), one)
-        for number, one in enumerate(given, 1)
+        question if isinstance(question, GraphQuestion) else GraphQuestion(str(number), question)
+        for number, question in enumerate(questions, 1)
     )

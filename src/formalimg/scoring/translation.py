@@ -23,10 +23,10 @@ from formalimg.logic.parser import try_parse
 from formalimg.logic.prenex import complexity
 from formalimg.logic.syntax import Formula
 from formalimg.logic.vocabulary import Vocabulary, vocabulary, vocabulary_names
-from formalimg.models.base import Answered, Message, Unanswered
+from formalimg.models.base import Unanswered
 from formalimg.models.spending import Spending
 from formalimg.prompts import load_prompts
-from formalimg.scoring.writer import MAX_ATTEMPTS, write_each
+from formalimg.scoring.writer import ask_until_valid, write_each
 from formalimg.types import ChatModel
 
 OPEN = "open"
@@ -63,9 +63,9 @@ class TranslationWords:
     @property
     def vocabulary(self) -> Vocabulary:
         """The vocabulary that formulas are checked against."""
-        known = vocabulary(self.suite)
-        words = {**known.words, "class": tuple(dict.fromkeys((*known.words["class"], *self.classes)))}
-        return Vocabulary(known.name, words, known.predicates)
+        base = vocabulary(self.suite)
+        words = {**base.words, "class": tuple(dict.fromkeys((*base.words["class"], *self.classes)))}
+        return Vocabulary(base.name, words, base.predicates)
 
 
 def translation_words(name: str) -> TranslationWords:
@@ -76,8 +76,8 @@ def translation_words(name: str) -> TranslationWords:
         return TranslationWords(name)
     path = Path(name)
     if not path.is_file():
-        known = ", ".join([*vocabulary_names(), OPEN])
-        raise FormalimgError(f"there is no vocabulary {truncate(name, 60, 20)!r}: give {known}, or a file of classes")
+        names = ", ".join([*vocabulary_names(), OPEN])
+        raise FormalimgError(f"there is no vocabulary {truncate(name, 60, 20)!r}: give {names}, or a file of classes")
     if path.suffix == ".toml":
         return TranslationWords("natural", vocabulary(path).words.get("class", ()))
     lines = (" ".join(str(record["class"]).split()) for record in read_records(path, "class") if "class" in record)
@@ -102,21 +102,18 @@ def translate_by_reader(prompt: str, words: TranslationWords) -> Translation:
     """Return the translation of a prompt by our reader, which refuses what it does not understand."""
     if len(prompt) > MAX_READ:
         return Translation(prompt, None, "not translated", f"it has more than {MAX_READ:,} characters")
-    found = words.of(prompt)
     try:
-        formula = _read(prompt, words, found.classes)
+        formula = _read_whole(prompt, words)
         complexity(formula)
-    except WordingError as error:
-        return Translation(prompt, None, "not translated", truncate(str(error), 200, 40))
-    except (FormalimgError, RecursionError) as error:  # read, but nobody can judge by it
+    except (FormalimgError, RecursionError) as error:  # not understood, or nobody can judge by it
         return Translation(prompt, None, "not translated", truncate(str(error), 200, 40))
     return Translation(prompt, str(formula), "reader")
 
 
-def _read(prompt: str, words: TranslationWords, classes: tuple[str, ...]) -> Formula:
+def _read_whole(prompt: str, words: TranslationWords) -> Formula:
     """Return the formula of a whole prompt: of sentences, or of free English with nothing left over."""
     try:
-        return understand(prompt, words.suite, classes).formula
+        return understand(prompt, words.suite, words.of(prompt).classes).formula
     except WordingError:
         free = read_free_english(prompt, words.suite, words.classes, any_noun=words.is_open)
         if free.unread:
@@ -124,11 +121,11 @@ def _read(prompt: str, words: TranslationWords, classes: tuple[str, ...]) -> For
         return free.formula
 
 
-def shares(translations: Sequence[Translation]) -> dict[TranslatedBy, float]:
+def translation_shares(translations: Sequence[Translation]) -> dict[TranslatedBy, float]:
     """Return the share of prompts that each way translated."""
-    counts = Counter(one.how for one in translations)
+    counts = Counter(translation.how for translation in translations)
     ways: tuple[TranslatedBy, ...] = ("reader", "model", "not translated")
-    return {how: counts[how] / len(translations) for how in ways}
+    return {way: counts[way] / len(translations) for way in ways}
 
 
 class WrittenFormula(BaseModel):
@@ -165,49 +162,39 @@ class FormulaTranslator:
         )
 
     async def _translate(self, prompt: str, terms: Vocabulary) -> Translation:
-        """Ask; if the formula is not valid, say why and ask once more."""
-        sent = self._prompt.fill({"prompt": prompt, "predicates": _predicates(terms), "words": _words(terms)})
-        messages = [Message("user", (sent,))]
-        problem = ""
-        for _ in range(MAX_ATTEMPTS):
-            reply = await self.chat.ask(messages, WrittenFormula)
-            if isinstance(reply, Unanswered):
-                return Translation(prompt, None, "not translated", f"{self.chat.name}, {reply.kind}: {reply.reason}")
-            assert isinstance(reply, Answered), "there is no third kind of reply"
-            if not reply.value.formula.strip():
-                unsaid = truncate(" ".join(reply.value.unsaid.split()), 200, 40)
+        def check_formula(written: WrittenFormula) -> Translation | str:
+            if not written.formula.strip():
+                unsaid = truncate(" ".join(written.unsaid.split()), 200, 40)
                 return Translation(prompt, None, "not translated", f"{self.chat.name}: cannot be said: {unsaid}")
-            formula, problem = _checked(reply.value.formula, terms)
+            formula, problems = try_parse(written.formula)
             if formula is not None:
-                return Translation(prompt, formula, "model")
-            messages += [
-                Message("assistant", (reply.raw,)),
-                Message("user", (self._again.fill({"problem": problem}),)),
-            ]
-        return Translation(prompt, None, "not translated", f"{self.chat.name} wrote no valid formula: {problem}")
+                problems = check(formula, terms)
+            if formula is None or problems:
+                return truncate(problems[0].message, 200, 40)
+            try:
+                complexity(formula)
+            except FormalimgError as error:
+                return truncate(str(error), 200, 40)
+            return Translation(prompt, str(formula), "model")
+
+        sent = self._prompt.fill(
+            {"prompt": prompt, "predicates": _format_predicates(terms), "words": _format_words(terms)}
+        )
+        result = await ask_until_valid(self.chat, sent, WrittenFormula, check_formula, self._again)
+        if isinstance(result, Unanswered):
+            return Translation(prompt, None, "not translated", f"{self.chat.name}, {result.kind}: {result.reason}")
+        if isinstance(result, str):
+            return Translation(prompt, None, "not translated", f"{self.chat.name} wrote no valid formula: {result}")
+        return result
 
 
-def _checked(text: str, terms: Vocabulary) -> tuple[str | None, str]:
-    """Return a formula as it is printed, or None and what is wrong with it."""
-    formula, problems = try_parse(text)
-    if formula is not None:
-        problems = check(formula, terms)
-    if formula is None or problems:
-        return None, truncate(problems[0].message, 200, 40)
-    try:
-        complexity(formula)
-    except FormalimgError as error:
-        return None, truncate(str(error), 200, 40)
-    return str(formula), ""
-
-
-def _predicates(terms: Vocabulary) -> str:
+def _format_predicates(terms: Vocabulary) -> str:
     lines = []
-    for one in terms.predicates.values():
-        arguments = ["?x" if kind == "variable" else f"'{kind}'" for kind in one.arguments]
-        lines.append(f"- ({' '.join([one.name, *arguments])}): {one.meaning}")
+    for predicate in terms.predicates.values():
+        arguments = ["?x" if kind == "variable" else f"'{kind}'" for kind in predicate.arguments]
+        lines.append(f"- ({' '.join([predicate.name, *arguments])}): {predicate.meaning}")
     return "\n".join(lines)
 
 
-def _words(terms: Vocabulary) -> str:
+def _format_words(terms: Vocabulary) -> str:
     return "\n".join(f"- {kind}: {', '.join(words)}" for kind, words in terms.words.items())

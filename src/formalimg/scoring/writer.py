@@ -15,12 +15,13 @@ from formalimg.benchmarks.questions.spec import MAX_QUESTIONS, QUESTION_CATEGORI
 from formalimg.errors import FormalimgError, OverBudgetError
 from formalimg.models.base import Answered, Message, Unanswered
 from formalimg.models.spending import Spending, open_meter
-from formalimg.prompts import load_prompts
+from formalimg.prompts import Prompt, load_prompts
 from formalimg.types import ChatModel, Setting
 
+_Answer = TypeVar("_Answer", bound=BaseModel)
 _Written = TypeVar("_Written")
 _PROMPTS = Path(__file__).parent / "prompts"
-MAX_ATTEMPTS = 2
+_MAX_ATTEMPTS = 2
 _YES_NO = re.compile(
     r"(is|are|was|were|am|does|do|did|has|have|had|can|could|will|would|should|may|might|must)\b.*\?", re.IGNORECASE
 )
@@ -77,25 +78,37 @@ class QuestionWriter:
         return await write_each(prompts, self._write, self.chat, spending, advice)
 
     async def _write(self, prompt: str) -> Writing:
-        """Ask; if the questions are not valid, say why and ask once more."""
         sent = self._prompt.fill({"prompt": prompt, "limit": str(MAX_QUESTIONS)})
-        messages = [Message("user", (sent,))]
-        problem = ""
-        for _ in range(MAX_ATTEMPTS):
-            reply = await self.chat.ask(messages, WrittenQuestions)
-            if isinstance(reply, Unanswered):
-                return Writing(None, f"{self.chat.name}, {reply.kind}: {reply.reason}", reply.kind == "failed")
-            assert isinstance(reply, Answered), "there is no third kind of reply"
-            questions = tuple(map(_question, reply.value.questions))
-            found = find_graph_problem(questions) or _form_problem(questions)
-            if found is None:
-                return Writing(questions)
-            problem = found
-            messages += [
-                Message("assistant", (reply.raw,)),
-                Message("user", (self._again.fill({"problem": problem}),)),
-            ]
-        return Writing(None, f"{self.chat.name} wrote twice what cannot be asked: {problem}")
+        result = await ask_until_valid(self.chat, sent, WrittenQuestions, _check_questions, self._again)
+        if isinstance(result, Unanswered):
+            return Writing(None, f"{self.chat.name}, {result.kind}: {result.reason}", result.kind == "failed")
+        if isinstance(result, str):
+            return Writing(None, f"{self.chat.name} wrote twice what cannot be asked: {result}")
+        return result
+
+
+def _check_questions(written: WrittenQuestions) -> Writing | str:
+    questions = tuple(map(_build_question, written.questions))
+    return find_graph_problem(questions) or _form_problem(questions) or Writing(questions)
+
+
+async def ask_until_valid(
+    chat: ChatModel, text: str, answer: type[_Answer], check: Callable[[_Answer], _Written | str], again: Prompt
+) -> _Written | Unanswered | str:
+    """Return what `check` makes of the answer; if it returns a problem, as a text, tell the model and ask once more."""
+    messages = [Message("user", (text,))]
+    problem = ""
+    for _ in range(_MAX_ATTEMPTS):
+        reply = await chat.ask(messages, answer)
+        if isinstance(reply, Unanswered):
+            return reply
+        assert isinstance(reply, Answered), "there is no third kind of reply"
+        result = check(reply.value)
+        if not isinstance(result, str):
+            return result
+        problem = result
+        messages += [Message("assistant", (reply.raw,)), Message("user", (again.fill({"problem": problem}),))]
+    return problem
 
 
 async def write_each(
@@ -111,10 +124,10 @@ async def write_each(
     async def write_one(prompt: str) -> _Written:
         async with door:
             with open_meter(spending) as meter:
-                found = await write(prompt)
+                written = await write(prompt)
                 if meter.blocked:
                     raise OverBudgetError(f"the budget of ${spending.budget} was used up {advice}")
-                return found
+                return written
 
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -126,7 +139,7 @@ async def write_each(
     return {prompt: task.result() for prompt, task in begun.items()}
 
 
-def _question(written: WrittenQuestion) -> GraphQuestion:
+def _build_question(written: WrittenQuestion) -> GraphQuestion:
     category = written.category.strip().lower()
     return GraphQuestion(
         written.id.strip(),

@@ -4,7 +4,6 @@ from formalimg._util.lazy import lazy_exports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from formalimg.stats.adaptive import AdaptiveDesign, AdaptiveTest
     from formalimg.stats.agreement import complies, consistency, majority
     from formalimg.stats.comparison import PairedDifference, compare_paired
     from formalimg.stats.corrected import corrected_rate
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from formalimg.stats.precision_recall import classification
     from formalimg.stats.ranking import rank_agreement, spearman
     from formalimg.stats.reliability import cronbach_alpha, krippendorff_alpha
+    from formalimg.stats.sequential import AdaptiveDesign, AdaptiveTest
     from formalimg.stats.strengths import PairOutcome, bradley_terry
     from formalimg.stats.summary import generalizability, missing_bounds, summarize
 

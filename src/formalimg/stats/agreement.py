@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.bootstrap import item_ids
+from formalimg.stats.correlation import MIN_ITEMS, UNSEEN, WithoutItem, jackknife_limit, unseen_limits
 from formalimg.stats.intervals import binomial_interval, item_clustered_interval, validate_confidence
-from formalimg.stats.jackknife import MIN_ITEMS, UNSEEN, WithoutItem, jackknife_limit, unseen_limits
 from formalimg.stats.observations import Interval, PassCount
 
 BinaryAnswer: TypeAlias = bool | None
@@ -138,18 +138,6 @@ def _kappa_interval(whole: _AnswerTable, kinds: Mapping[_AnswerTable, int], conf
         return jackknife_limit(_cohens_kappa(more) or 0.0, without, items - 1, confidence, upper=upper)
 
     return unseen_limits(value, limit)
-
-
-def cohen_kappa(pairs: Iterable[tuple[BinaryAnswer, BinaryAnswer]]) -> float | None:
-    """Return Cohen's kappa: agreement of two raters beyond what their own yes rates would give by chance.
-
-    Cases that one or both did not answer are ignored. None if there are no others, or if both always give the same
-    answer: chance alone would then agree everywhere.
-    """
-    counts = Counter(
-        (first, second) for first, second in validate_answers(pairs) if first is not None and second is not None
-    )
-    return _cohens_kappa(_AnswerTable(*(counts[cell] for cell in _CELLS)))
 
 
 def majority(votes: Iterable[bool]) -> bool | None:

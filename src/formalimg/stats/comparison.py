@@ -203,23 +203,6 @@ def compare_paired(
     return paired.difference(levels, confidence=confidence, seed=seed)
 
 
-def compare_paired_scores(
-    first: Iterable[ScoreObservation],
-    second: Iterable[ScoreObservation],
-    *,
-    missing: MissingPolicy = "exclude",
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> PairedDifference:
-    """Compare the scores of two runs group by group, as `compare_paired` compares items.
-
-    A group counts once, by the mean over its levels that have a score in both runs; a level with several images
-    counts once too. The names in what is found are those of groups.
-    """
-    paired = pair_items(group_means(first, missing), group_means(second, missing))
-    return paired.group_difference(confidence=confidence, seed=seed)
-
-
 def adjust_for_all(differences: Sequence[PairedDifference]) -> tuple[PairedDifference, ...]:
     """Return the comparisons with p-values and intervals adjusted for all of them.
 
@@ -295,17 +278,23 @@ def rank_ranges(
     A run is behind those that are significantly better, and ahead of those that are significantly worse; all others
     are tied with it.
     """
-    ahead, behind = [0] * runs, [0] * runs
-    for (first_name, second_name), difference in pairs.items():
-        if (
-            difference.estimate
-            and difference.adjusted_p is not None
-            and _is_significant(difference.adjusted_p, confidence)
-        ):
-            better, worse = (first_name, second_name) if difference.estimate > 0 else (second_name, first_name)
-            ahead[worse] += 1
-            behind[better] += 1
-    return tuple(RankRange(1 + more, runs - fewer) for more, fewer in zip(ahead, behind, strict=True))
+    separated = [
+        (first, second) if difference.estimate > 0 else (second, first)
+        for (first, second), difference in pairs.items()
+        if difference.estimate
+        and difference.adjusted_p is not None
+        and _is_significant(difference.adjusted_p, confidence)
+    ]
+    return count_ranks(runs, separated)
+
+
+def count_ranks(runs: int, separated: Iterable[tuple[int, int]]) -> tuple[RankRange, ...]:
+    """Return the ranks of runs, given the pairs of which the first is better than the second."""
+    ranks = [RankRange(1, runs)] * runs
+    for better, worse in separated:
+        ranks[better] = ranks[better]._replace(worst=ranks[better].worst - 1)
+        ranks[worse] = ranks[worse]._replace(best=ranks[worse].best + 1)
+    return tuple(ranks)
 
 
 def difference_interval(

@@ -1,15 +1,31 @@
-"""Summary of a run corrected by human labels: levels, bands, Overall and G, stratified over levels and answers."""
+"""Results of a run corrected by human labels: levels, bands, Overall and G of verdicts, and mean scores.
+
+Labels may be drawn with different probabilities from several cells, such as levels and answers of the judge.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from math import fsum
-from typing import NamedTuple
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from math import fsum, sqrt
+from typing import NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.intervals import EffectiveCount, design_effect, validate_confidence
-from formalimg.stats.labelled_levels import AnswerCell, CorrectedRate, LabelledLevel, rate_of_levels
+from formalimg.stats.corrected import (
+    AnswerCell,
+    CorrectedRate,
+    LabelledLevel,
+    estimate_corrected_mean,
+    judge_weight,
+    rate_of_levels,
+)
+from formalimg.stats.intervals import (
+    EffectiveCount,
+    design_effect,
+    normal_quantile,
+    student_quantile,
+    validate_confidence,
+)
 from formalimg.stats.observations import Generalizability, Observation, PassCount, tally_items
 from formalimg.stats.summary import all_levels, held_level, highest_level, validate_bands, validate_epsilon
 
@@ -114,8 +130,7 @@ def _design_effects(
     items = Counter(observation.item for level_images in images for observation in level_images)
     if not items or max(items.values()) == 1:
         return 1.0, 1.0
-    moved: dict[str, float] = dict.fromkeys(items, 0.0)
-    alone = 0.0
+    influences: list[tuple[Hashable, float]] = []
     agreed, labelled = Counter[str](), Counter[str]()
     for level, those in zip(levels, images, strict=True):
         yes, no = ((cell.passed + 0.5) / (cell.labels + 1) for cell in (level.judge_yes, level.judge_no))
@@ -127,13 +142,21 @@ def _design_effects(
                 by += cell.images / cell.labels * (one.human - rate)
                 labelled[one.item] += 1
                 agreed[one.item] += one.human == one.passed
-            by *= level.weight / level.images
-            moved[one.item] += by
-            alone += by * by
-    together = fsum(change * change for change in moved.values())
-    effect = max(1.0, together / alone) if alone else 1.0
+            influences.append((one.item, by * (level.weight / level.images)))
+    effect = _influence_effect(influences)
     # Labels that all agree do not show how alike the images of an item are; the design effect allows for that.
     return effect, max(effect, design_effect(Counter(PassCount(agreed[item], n) for item, n in labelled.items())))
+
+
+def _influence_effect(influences: Iterable[tuple[Hashable, float]]) -> float:
+    """Return the variance of an estimate when items are drawn, divided by that when single images are; at least 1."""
+    by_item: dict[Hashable, float] = {}
+    alone = 0.0
+    for item, influence in influences:
+        by_item[item] = by_item.get(item, 0.0) + influence
+        alone += influence * influence
+    together = fsum(influence * influence for influence in by_item.values())
+    return max(1.0, together / alone) if alone else 1.0
 
 
 def _corrected_generalizability(
@@ -142,7 +165,7 @@ def _corrected_generalizability(
     bands: Mapping[str, Sequence[int]],
     confidence: float,
 ) -> Generalizability:
-    """Return G_ε by the corrected rates, with the rule of `stats.generalization` for its interval."""
+    """Return G_ε by the corrected rates, with the rule of `stats.summary` for its interval."""
     measured = {level: rates.get(level) for level in all_levels(rates, bands)}
     value = held_level({level: None if rate is None else rate.estimate for level, rate in measured.items()}, epsilon)
     if value is None or not any(measured.values()):
@@ -153,3 +176,91 @@ def _corrected_generalizability(
         for level, rate in measured.items()
     }
     return Generalizability(epsilon, value, min(low, value), max(value, highest_level(counts, epsilon, confidence)))
+
+
+_NARROWEST = 0.6
+"""How much of its own width the interval of a cell keeps at least: with two or three labels it says little but that."""
+
+
+class CellScore(NamedTuple):
+    """An image with its item and the judge's score, 0 to 1, and the score by people where it is labelled."""
+
+    item: Hashable
+    judge: float
+    human: float | None = None
+
+
+ScoreCell: TypeAlias = Sequence[CellScore]
+"""Images among which labels were drawn at random, such as those of one level with the same answer of the judge."""
+
+
+def estimate_cell_mean(cells: Sequence[ScoreCell], confidence: float = 0.95) -> CorrectedRate | None:
+    """Return the mean score of the images of all cells, corrected by the labels within each of them.
+
+    The intervals of the cells are joined by their squares. Each is as wide as the few labels of its cell demand;
+    together there are more labels, so the spread that they estimate is better known. A cell without labels keeps the
+    judge's mean, and could have any. Images of the same item count as a cluster.
+    """
+    labelled_cells = [cell for cell in cells if cell]
+    labels = sum(len(_labelled_pairs(cell)) for cell in labelled_cells)
+    if not labels:
+        return None
+    total = sum(map(len, labelled_cells))
+    parts = [(len(cell) / total, _mean_of_cell(cell, confidence)) for cell in labelled_cells]
+    estimate = fsum(weight * part.estimate for weight, part in parts)
+    between = fsum(weight * (part.estimate - estimate) ** 2 for weight, part in parts)
+    width = normal_quantile(confidence)
+    spread = width**2 * between / total  # how many images are in each cell is chance, too
+    below, above = spread, spread
+    for weight, part in parts:
+        student = student_quantile(confidence, max(1, part.labels - 2))
+        share = weight * max(_NARROWEST, width / student) if part.labels else weight
+        below += (share * (part.estimate - part.low)) ** 2
+        above += (share * (part.high - part.estimate)) ** 2
+    effect = _influence_effect(_influences(labelled_cells, [part.estimate - estimate for _, part in parts]))
+    labelled_items = len({image.item for cell in labelled_cells for image in cell if image.human is not None})
+    freedom = max(1, min(labels - 2 * len(parts), labelled_items - 1))
+    few = student_quantile(confidence, freedom) / width * sqrt(effect)
+    alone = between + fsum(len(cell) / total * _human_variance(cell) for cell in labelled_cells)
+    return CorrectedRate(
+        estimate,
+        max(0.0, estimate - few * sqrt(below)),
+        min(1.0, estimate + few * sqrt(above)),
+        labels,
+        min(float(total), alone * 2 * width**2 / (below + above) / effect),
+        fsum(weight * part.raw for weight, part in parts),
+    )
+
+
+def _labelled_pairs(cell: ScoreCell) -> list[tuple[float, float]]:
+    """Return the scores by the judge and by people of the labelled images."""
+    return [(image.judge, image.human) for image in cell if image.human is not None]
+
+
+def _influences(cells: Sequence[ScoreCell], offsets: Sequence[float]) -> Iterator[tuple[Hashable, float]]:
+    """Yield the item of each image, and by how much the image moves the mean."""
+    for cell, offset in zip(cells, offsets, strict=True):
+        pairs = _labelled_pairs(cell)
+        weight = judge_weight(pairs)
+        judge_mean = fsum(image.judge for image in cell) / len(cell)
+        remainder = fsum(human - weight * judge for judge, human in pairs) / len(pairs) if pairs else 0.0
+        for image in cell:
+            influence = offset + weight * (image.judge - judge_mean)
+            if image.human is not None:
+                influence += len(cell) / len(pairs) * (image.human - weight * image.judge - remainder)
+            yield image.item, influence
+
+
+def _mean_of_cell(cell: ScoreCell, confidence: float) -> CorrectedRate:
+    judge, labelled = [image.judge for image in cell], _labelled_pairs(cell)
+    if labelled:
+        return estimate_corrected_mean(judge, labelled, confidence)
+    mean = fsum(judge) / len(judge)
+    return CorrectedRate(mean, 0.0, 1.0, 0, 0.0, mean)
+
+
+def _human_variance(cell: ScoreCell) -> float:
+    """Return the variance of the scores by people, with one further at each bound."""
+    scores = [*(human for _, human in _labelled_pairs(cell)), 0.0, 1.0]
+    mean = fsum(scores) / len(scores)
+    return fsum((score - mean) ** 2 for score in scores) / (len(scores) - 1)

@@ -1,16 +1,22 @@
-"""Correlation of scores: Pearson's r, and r within levels, which a judge without any skill cannot have."""
+"""Correlation of scores: Pearson's r, and r within levels, which a judge without any skill cannot have.
+
+Intervals are the jackknife's over items, here and for kappa and ranks: an item is left out with all its cases, so that
+the interval is as wide as clustering demands. Limits are taken on Fisher's scale, where a correlation varies about as
+much near 1 as near 0, with Student's t for few items. Where answers are yes or no, perfect agreement varies nowhere;
+half an unseen item of each kind that speaks against the value is then added for each limit (`unseen_limits`), as the
+bootstrap of rates draws an unseen item.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import atanh, fsum, inf, isfinite, sqrt, tanh
 from typing import NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.bootstrap import item_ids
-from formalimg.stats.intervals import normal_quantile, validate_confidence
-from formalimg.stats.jackknife import MIN_ITEMS, UNSEEN, WithoutItem, jackknife_interval, jackknife_limit, unseen_limits
+from formalimg.stats.intervals import normal_quantile, student_quantile, validate_confidence
 from formalimg.stats.observations import Interval
 
 _LINE = 1e-12
@@ -32,28 +38,20 @@ class Correlation(NamedTuple):
     left_out: int  # number of pairs left out because a score is missing
 
 
-class KnownPairs(NamedTuple):
-    """The pairs without a missing score, the name of each, and how many were left out."""
-
-    pairs: list[tuple[float, float]]
-    names: list[Hashable]
-    left_out: int
-
-
-def keep_known_pairs(pairs: ScorePairs, names: Sequence[Hashable] | None) -> KnownPairs:
-    """Return the pairs in which no score is missing."""
+def keep_known_pairs(
+    pairs: ScorePairs, names: Sequence[Hashable] | None
+) -> tuple[list[tuple[float, float]], list[Hashable], int]:
+    """Return the pairs in which no score is missing, the name of each, and how many pairs were left out."""
     given_pairs = list(pairs)
-    named = zip(item_ids(len(given_pairs), names), given_pairs, strict=True)
-    known_pairs = [
-        (name, (float(first), float(second)))
-        for name, (first, second) in named
-        if first is not None and second is not None
-    ]
-    if not all(isfinite(score) for _, pair in known_pairs for score in pair):
+    known_pairs: list[tuple[float, float]] = []
+    known_names: list[Hashable] = []
+    for name, (first, second) in zip(item_ids(len(given_pairs), names), given_pairs, strict=True):
+        if first is not None and second is not None:
+            known_pairs.append((float(first), float(second)))
+            known_names.append(name)
+    if not all(isfinite(score) for pair in known_pairs for score in pair):
         raise FormalimgError("a correlation can be taken of numbers only: give None where a score is missing")
-    return KnownPairs(
-        [pair for _, pair in known_pairs], [name for name, _ in known_pairs], len(given_pairs) - len(known_pairs)
-    )
+    return known_pairs, known_names, len(given_pairs) - len(known_pairs)
 
 
 def pearson(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hashable] | None = None) -> Correlation:
@@ -69,7 +67,7 @@ def pearson(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hash
     Raises:
         FormalimgError: if a score is not a number, or the confidence is invalid.
     """
-    width = normal_quantile(confidence)
+    validate_confidence(confidence)
     both, names, left_out = keep_known_pairs(pairs, items)
     n = len(both)
     r = _pearson_r(both)
@@ -79,10 +77,15 @@ def pearson(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hash
         return within_level_correlation(both, [None] * n, items=names, confidence=confidence)._replace(
             value=r, left_out=left_out
         )
+    return Correlation(r, fisher_interval(r, n, confidence), n, left_out)
+
+
+def fisher_interval(r: float, n: int, confidence: float, variance: float = 1.0) -> Interval | None:
+    """Return the interval of Fisher's transformation; None for fewer than four pairs, and where r is 1 or −1."""
     if n < MIN_ITEMS or 1 - abs(r) < _LINE:
-        return Correlation(r, None, n, left_out)
-    reach = width / sqrt(n - 3)
-    return Correlation(r, Interval(tanh(atanh(r) - reach), tanh(atanh(r) + reach)), n, left_out)
+        return None
+    reach = normal_quantile(confidence) * sqrt(variance / (n - 3))
+    return Interval(tanh(atanh(r) - reach), tanh(atanh(r) + reach))
 
 
 def _pearson_r(known_pairs: list[tuple[float, float]]) -> float | None:
@@ -106,16 +109,12 @@ class _Sums(NamedTuple):
     second_squares: float = 0.0
     products: float = 0.0
 
-    def add(self, pair: tuple[float, float], weight: float = 1.0) -> _Sums:
-        first, second = pair
-        powers = (1.0, first, second, first * first, second * second, first * second)
-        return _Sums(*(mine + weight * theirs for mine, theirs in zip(self, powers, strict=True)))
+    @classmethod
+    def of(cls, first: float, second: float) -> _Sums:
+        return cls(1.0, first, second, first * first, second * second, first * second)
 
-    def minus(self, subtrahend: _Sums) -> _Sums:
-        return _Sums(*(mine - theirs for mine, theirs in zip(self, subtrahend, strict=True)))
-
-    def plus(self, addend: _Sums) -> _Sums:
-        return _Sums(*(mine + theirs for mine, theirs in zip(self, addend, strict=True)))
+    def plus(self, addend: _Sums, weight: float = 1.0) -> _Sums:
+        return _Sums(*(mine + weight * theirs for mine, theirs in zip(self, addend, strict=True)))
 
     def spread(self) -> tuple[float, float, float]:
         """Return the squared deviations from the means of the level, first, second, and their products."""
@@ -161,9 +160,15 @@ def within_level_correlation(
         raise FormalimgError(f"{len(given_pairs)} cases have {len(levels)} levels: name a level for each case")
     both, places, left_out = keep_known_pairs(given_pairs, list(zip(names, levels, strict=True)))
     kept_names = [name for name in places if isinstance(name, tuple)]
-    middles = _level_means(both, [level for _, level in kept_names])
+    by_level: dict[Hashable, list[tuple[float, float]]] = {}
+    for (_, level), pair in zip(kept_names, both, strict=True):
+        by_level.setdefault(level, []).append(pair)
+    means = {
+        level: [fsum(side) / len(level_pairs) for side in zip(*level_pairs, strict=True)]
+        for level, level_pairs in by_level.items()
+    }
     centred = [
-        (first - middles[level][0], second - middles[level][1])
+        (first - means[level][0], second - means[level][1])
         for (first, second), (_, level) in zip(both, kept_names, strict=True)
     ]
     yes_no = all(score in (0.0, 1.0) for pair in both for score in pair)
@@ -171,15 +176,13 @@ def within_level_correlation(
     sums_of_item: dict[Hashable, _Levels] = {}
     # Yes and no as they are, because unseen cases are added to them; scores around the mean, which saves digits.
     for (name, level), pair in zip(kept_names, both if yes_no else centred, strict=True):
-        sums[level] = sums.get(level, _Sums()).add(pair)
-        mine = sums_of_item.setdefault(name, {})
-        mine[level] = mine.get(level, _Sums()).add(pair)
+        for totals in (sums, sums_of_item.setdefault(name, {})):
+            totals[level] = totals.get(level, _Sums()).plus(_Sums.of(*pair))
     value = _pooled_r(sums) if len(both) > 2 else None
     if value is None or len(sums_of_item) < MIN_ITEMS:
         return Correlation(value, None, len(both), left_out)
-    groups = (
-        len(sums) * len(sums_of_item) / sum(map(len, sums_of_item.values()))
-    )  # levels an item could be of, where it has several
+    # How many levels an item could be of, where it has several.
+    groups = len(sums) * len(sums_of_item) / sum(map(len, sums_of_item.values()))
     degrees = round(len(sums_of_item) - groups)
     if yes_no:
         limits = unseen_limits(
@@ -191,21 +194,6 @@ def within_level_correlation(
         return Correlation(value, limits, len(both), left_out)
     without = _without_each(sums, sums_of_item.values())
     return Correlation(value, jackknife_interval(value, without, degrees, confidence), len(both), left_out)
-
-
-def _level_means(
-    known_pairs: Sequence[tuple[float, float]], levels: Sequence[Hashable]
-) -> dict[Hashable, tuple[float, float]]:
-    by_level: dict[Hashable, list[tuple[float, float]]] = {}
-    for level, pair in zip(levels, known_pairs, strict=True):
-        by_level.setdefault(level, []).append(pair)
-    return {
-        level: (
-            fsum(first for first, _ in level_pairs) / len(level_pairs),
-            fsum(second for _, second in level_pairs) / len(level_pairs),
-        )
-        for level, level_pairs in by_level.items()
-    }
 
 
 def _pooled_r(sums: _Levels) -> float | None:
@@ -228,8 +216,8 @@ def _without_each(sums: _Levels, items: Iterable[_Levels]) -> Iterable[WithoutIt
     for kind, times in Counter(tuple(item_sums.items()) for item_sums in items).items():
         change = [0.0, 0.0, 0.0]
         for level, mine in kind:
-            for at, (after, before) in enumerate(zip(sums[level].minus(mine).spread(), spreads[level], strict=True)):
-                change[at] += after - before
+            after = sums[level].plus(mine, -1.0).spread()
+            change = [total + new - old for total, new, old in zip(change, after, spreads[level], strict=True)]
         yield WithoutItem(
             _correlation_of_sums(*(first + second for first, second in zip(whole, change, strict=True))), times
         )
@@ -257,6 +245,53 @@ def _unseen_cases(sums: _Levels, sums_of_item: dict[Hashable, _Levels], upper: b
     weight = UNSEEN * cases / len(sums_of_item)
     answers = ((0.0, 0.0), (1.0, 1.0)) if upper else ((0.0, 1.0), (1.0, 0.0))
     return [
-        {level: _Sums().add(pair, weight * level_sums.n / cases) for level, level_sums in sums.items()}
+        {level: _Sums().plus(_Sums.of(*pair), weight * level_sums.n / cases) for level, level_sums in sums.items()}
         for pair in answers
     ]
+
+
+MIN_ITEMS = 4
+"""Fewer items give no interval of a correlation: three points are nearly always on some line."""
+
+UNSEEN = 0.5
+"""The weight of an unseen item; with it, simulated intervals held the truth from twenty items on."""
+
+_LAST_BELOW_ONE = 1 - 1e-6
+"""Nearer to 1 than this, Fisher's scale would make one item out of few decide everything."""
+
+
+class WithoutItem(NamedTuple):
+    """A statistic without one item (None: undefined), and how many items there are of which this is so."""
+
+    value: float | None
+    items: int
+
+
+def jackknife_limit(
+    value: float, without: Iterable[WithoutItem], degrees: int, confidence: float, *, upper: bool
+) -> float:
+    """Return one limit of a correlation."""
+    transformed = [(_fisher_z(estimate.value or 0.0), estimate.items) for estimate in without]
+    items = sum(times for _, times in transformed)
+    middle = fsum(z * times for z, times in transformed) / items
+    spread = fsum(times * (z - middle) ** 2 for z, times in transformed)
+    reach = student_quantile(confidence, max(1, degrees)) * sqrt(spread * (items - 1) / items)
+    return tanh(_fisher_z(value) + (reach if upper else -reach))
+
+
+def jackknife_interval(
+    value: float, without: Iterable[WithoutItem], degrees: int, confidence: float
+) -> Interval | None:
+    """Return the interval of a correlation; None where leaving out items changes nothing, as where it is 1 or −1."""
+    estimates = list(without)
+    low, high = (jackknife_limit(value, estimates, degrees, confidence, upper=upper) for upper in (False, True))
+    return Interval(min(low, value), max(high, value)) if low < high and 1 - abs(value) >= _LINE else None
+
+
+def unseen_limits(value: float, limit: Callable[[bool], float]) -> Interval:
+    """Return the interval from the limits of a statistic of yes and no."""
+    return Interval(max(-1.0, min(limit(False), value)), min(1.0, max(limit(True), value)))
+
+
+def _fisher_z(value: float) -> float:
+    return atanh(max(-_LAST_BELOW_ONE, min(_LAST_BELOW_ONE, value)))

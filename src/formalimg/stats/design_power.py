@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.intervals import normal_quantile, student_quantile
-from formalimg.stats.majority_labels import majority_labels
 from formalimg.stats.planning import find_smallest
-from formalimg.stats.variance_components import AnswerSpread
+from formalimg.stats.variance_components import AnswerSpread, majority_labels
 
 _MOST = 10_000_000
 """Items that nobody will make."""

@@ -254,12 +254,6 @@ def interval_of_pooled_levels(mean: float, levels: Sequence[PassCounts], confide
     return binomial_interval(mean * tries, tries, confidence)
 
 
-def clopper_pearson_margin(successes: int, n: int, confidence: float = 0.95) -> float:
-    """Return the ± of a rate as papers print it: the larger side of the exact interval."""
-    low, high = clopper_pearson(successes, n, confidence)
-    return max(successes / n - low, high - successes / n)
-
-
 def mean_interval(
     values: Iterable[float], confidence: float = 0.95, *, items: Sequence[Hashable] | None = None
 ) -> Interval | None:
@@ -272,20 +266,14 @@ def mean_interval(
     measured = [float(value) for value in values]
     if not all(map(isfinite, measured)):
         raise FormalimgError("a mean can be taken of numbers only: leave out what was not measured")
-    if items is not None and len(items) != len(measured):
-        raise FormalimgError(f"{len(measured)} values belong to {len(items)} items: name an item for each value")
+    names = _value_items(measured, items)
     width = normal_quantile(confidence)
-    names: Sequence[Hashable] = range(len(measured)) if items is None else items
     if len(set(names)) < 2:
         return None
     mean = fsum(measured) / len(measured)
-    apart: dict[Hashable, float] = {}
-    for name, value in zip(names, measured, strict=True):
-        apart[name] = apart.get(name, 0.0) + value - mean
     # The mean moves by the sum of what an item's values are apart from it; with one value each this is sd / sqrt(n).
-    error = sqrt(fsum(deviation * deviation for deviation in apart.values()) * len(apart) / (len(apart) - 1)) / len(
-        measured
-    )
+    count = len(set(names))
+    error = sqrt(_sum_clustered_squares(measured, names, mean) * count / (count - 1)) / len(measured)
     if error <= _ROUNDING * max(map(abs, measured)):
         return None
     return Interval(mean - width * error, mean + width * error)
@@ -304,20 +292,29 @@ def fraction_interval(
     measured = [float(value) for value in values]
     if not all(0 <= value <= 1 for value in measured):
         raise FormalimgError("a fraction lies between 0 and 1: leave out what was not measured")
-    names: Sequence[Hashable] = range(len(measured)) if items is None else items
-    if len(names) != len(measured):
-        raise FormalimgError(f"{len(measured)} values belong to {len(names)} items: name an item for each value")
+    names = _value_items(measured, items)
     if not measured:
         return None
     total, n = fsum(measured), len(measured)
     imagined = n / len(set(names))
     mean = (total + imagined) / (n + 2 * imagined)
-    apart: dict[Hashable, float] = {}
-    for name, value in zip(names, measured, strict=True):
-        apart[name] = apart.get(name, 0.0) + value - mean
-    spread = imagined**2 * (mean**2 + (1 - mean) ** 2) + fsum(deviation * deviation for deviation in apart.values())
+    spread = imagined**2 * (mean**2 + (1 - mean) ** 2) + _sum_clustered_squares(measured, names, mean)
     trials = n * (n + 2 * imagined) * mean * (1 - mean) / spread
     return binomial_interval(min(total / n, 1.0) * trials, trials, confidence)
+
+
+def _value_items(values: Sequence[float], items: Sequence[Hashable] | None) -> Sequence[Hashable]:
+    if items is not None and len(items) != len(values):
+        raise FormalimgError(f"{len(values)} values belong to {len(items)} items: name an item for each value")
+    return range(len(values)) if items is None else items
+
+
+def _sum_clustered_squares(values: Sequence[float], names: Sequence[Hashable], mean: float) -> float:
+    """Return the sum of the squares of what the values of each item are apart from a mean, together."""
+    apart: dict[Hashable, float] = {}
+    for name, value in zip(names, values, strict=True):
+        apart[name] = apart.get(name, 0.0) + value - mean
+    return fsum(deviation * deviation for deviation in apart.values())
 
 
 def normal_quantile(confidence: float) -> float:

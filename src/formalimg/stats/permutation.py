@@ -1,4 +1,4 @@
-"""Sign-flip permutation test of a mean difference, and Holm's correction for several tests.
+"""Permutation tests: sign flips of a mean difference, Fisher's exact test of two shares; and Holm's correction.
 
 If neither of two runs is better, the difference on an item could as well have had the other sign. The p-value is the
 share of all ways to choose the signs that move the sum at least as far from 0 as the observed ones. With one image per
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import accumulate
-from math import exp, isfinite, log
+from math import exp, fsum, isfinite, lgamma, log, log1p
 from typing import TYPE_CHECKING
 
 from formalimg.errors import FormalimgError
@@ -19,6 +20,7 @@ from formalimg.stats.intervals import log_binomial_tail
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
 
 RESAMPLES = 9_999
 """Random choices of signs where there are too many to try all: p is 0.0001 at least."""
@@ -146,3 +148,45 @@ def _flip_coins(generator: np.random.Generator, count: int) -> NDArray[np.uint8]
     import numpy as np
 
     return np.unpackbits(np.frombuffer(generator.bytes(-(-count // 8)), np.uint8))[:count]
+
+
+def fisher_lower(part: int, whole: int, other_part: int, other_whole: int) -> float:
+    """Return the p-value of a share being lower than another one (Fisher's exact test, one-sided)."""
+    if not (0 <= part <= whole and 0 <= other_part <= other_whole):
+        raise FormalimgError(
+            f"{part} of {whole} and {other_part} of {other_whole} are no shares: give no more successes than trials"
+        )
+    successes, total = part + other_part, whole + other_whole
+    fewest = max(0, successes - other_whole)
+    base = _log_choose(total, whole)
+    terms = (
+        exp(_log_choose(successes, count) + _log_choose(total - successes, whole - count) - base)
+        for count in range(fewest, part + 1)
+    )
+    return min(1.0, fsum(terms))
+
+
+@cache
+def errors_to_notice(whole: int, other_whole: int, alpha: float, least_share: float = 0.0) -> int | None:
+    """Return how many errors in a group are significant if the other group has none; None if no number is."""
+    for errors in range(1, whole + 1):
+        if errors >= least_share * whole and fisher_lower(whole - errors, whole, other_whole, other_whole) <= alpha:
+            return errors
+    return None
+
+
+def power_to_notice(error_rate: float, whole: int, errors: int) -> float:
+    """Return the chance of at least so many errors in a group."""
+    if error_rate <= 0 or error_rate >= 1:
+        return float((error_rate >= 1 and errors <= whole) or errors <= 0)
+    return min(
+        1.0,
+        fsum(
+            exp(_log_choose(whole, count) + count * log(error_rate) + (whole - count) * log1p(-error_rate))
+            for count in range(errors, whole + 1)
+        ),
+    )
+
+
+def _log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)

@@ -1,16 +1,42 @@
-"""Planning: how many images and human labels a wanted half width of an interval needs."""
+"""Planning: how many images and human labels a half width needs, and where labels narrow an interval most.
+
+Both allocations are Neyman's, with guesses that labels correct. Labels of one run go to levels and answers of the judge
+(`allocate_labels`). For differences between several runs items are drawn, and each is labelled in all runs
+(`allocate_items`). Within a level all items have the same chance, whatever the judge says of their images: so the
+labels correct the rate of every run as well, and hold for every judge.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from math import ceil
+from collections.abc import Callable, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+from math import ceil, fsum, sqrt
+from typing import Any, NamedTuple, TypeVar
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.intervals import binomial_interval, normal_quantile, validate_confidence
-from formalimg.stats.label_allocation import allocate_labels
+from formalimg.stats.corrected import AnswerCell, LabelledLevel, rate_of_levels
+from formalimg.stats.corrected_difference import PairedItem
+from formalimg.stats.intervals import binomial_interval, normal_quantile, student_quantile, validate_confidence
 
 _MOST = 1_000_000_000
 """A number of images that nobody will make."""
+
+_GUESSED_ERROR = 0.2
+"""How often a judge is taken to be wrong before there are labels."""
+
+_GUESSED_SPREAD = 0.18
+"""Variance of people's difference around the judge's where the judge is wrong about each image in one case of ten."""
+
+_GUESSED_WEIGHT = 0.5
+"""How much the judge's differences are taken to count before there are labels."""
+
+_GUESS_LABELS = 4
+"""How many labels the guesses are worth."""
+
+_MIN_LABELS = 2
+"""How many labels each cell and level gets first: fewer do not show its spread."""
+
+_Cell = TypeVar("_Cell", int, tuple[int, bool])
 
 
 def images_for_width(width: float, *, rate: float = 0.5, confidence: float = 0.95) -> int:
@@ -61,3 +87,169 @@ def find_smallest(is_enough: Callable[[int], bool], low: int, high: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if is_enough(middle) else (middle + 1, high)
     return low
+
+
+# --- labels of one run
+
+
+class LabelAllocation(NamedTuple):
+    """How many images to label of each level and answer of the judge."""
+
+    cells: Mapping[tuple[int, bool], int]  # further labels by level and whether the judge passed the image
+    half_width: float  # expected half width of the corrected Overall interval after them
+
+
+def allocate_labels(
+    cells: Mapping[tuple[int, bool], int],
+    labels: int,
+    *,
+    cells_known: Mapping[tuple[int, bool], tuple[int, int]] | None = None,
+    confidence: float = 0.95,
+) -> LabelAllocation:
+    """Return how many further labels each cell should get, so that the corrected Overall rate is most precise."""
+    validate_confidence(confidence)
+    so_far = dict.fromkeys(cells, (0, 0)) | dict(cells_known or {})
+    for cell, (yes, done) in so_far.items():
+        if not 0 <= yes <= done <= cells.get(cell, 0):
+            raise FormalimgError(
+                f"{yes} of {done} labels say yes, of {cells.get(cell, 0)} images at level {cell[0]} that the judge "
+                f"{'passed' if cell[1] else 'failed'}: give labels of this run only"
+            )
+    labelled = {cell: done for cell, (_, done) in so_far.items()}
+    unlabelled = sum(cells.values()) - sum(labelled.values())
+    if not 0 <= labels <= unlabelled:
+        raise FormalimgError(
+            f"{labels} labels were asked for, of {unlabelled} images without one: ask for {unlabelled} or fewer"
+        )
+    if not sum(cells.values()):
+        raise FormalimgError("there are no images to label: give the number of images of each level and answer")
+    rates = {}
+    for cell in cells:
+        yes, done = so_far[cell]
+        prior = 1 - _GUESSED_ERROR if cell[1] else _GUESSED_ERROR
+        rates[cell] = (yes + _GUESS_LABELS * prior) / (done + _GUESS_LABELS)
+    scales = {cell: images**2 * rates[cell] * (1 - rates[cell]) for cell, images in cells.items()}
+    free = {cell: images - labelled[cell] for cell, images in cells.items()}
+    new_labels = _allocate(scales, free, labelled, labels)
+    counts = {cell: labelled[cell] + new_labels[cell] for cell in cells}
+    levels = []
+    for level in sorted({level for level, _ in cells}):
+        yes_cell, no_cell = (
+            AnswerCell(cells[cell], counts[cell], counts[cell] * rates[cell]) if cell in cells else AnswerCell(0, 0, 0)
+            for cell in ((level, True), (level, False))
+        )
+        images = yes_cell.images + no_cell.images
+        if images:
+            levels.append(LabelledLevel(images / sum(cells.values()), yes_cell, no_cell))
+    estimate = rate_of_levels(levels, confidence)
+    return LabelAllocation(new_labels, (estimate.high - estimate.low) / 2)
+
+
+def _allocate(
+    scales: Mapping[_Cell, float], free: Mapping[_Cell, int], labelled: Mapping[_Cell, int], more: int
+) -> dict[_Cell, int]:
+    """Return how many further labels each cell gets: one at a time, where it lowers the variance most."""
+    counts = {cell: labelled.get(cell, 0) for cell in free}
+    remaining = dict(free)
+
+    def priority(cell: _Cell) -> tuple[bool, float]:
+        # The cell with the least gets the next label: those with too few, then by how much one more narrows.
+        count = counts[cell]
+        return count >= _MIN_LABELS, -scales[cell] / (count * (count + 1)) if count else -2 * scales[cell]
+
+    queue: list[Any] = [(priority(cell), cell) for cell in free if free[cell]]
+    heapify(queue)
+    for _ in range(min(more, sum(free.values()))):
+        _, cell = heappop(queue)
+        counts[cell] += 1
+        remaining[cell] -= 1
+        if remaining[cell]:
+            heappush(queue, (priority(cell), cell))
+    return {cell: free[cell] - remaining[cell] for cell in free}
+
+
+# --- items for the differences of several runs
+
+
+class LevelSpread(NamedTuple):
+    """How much the differences of two runs vary among the items of a level."""
+
+    judge: float  # variance of the judge's differences, by the square of their weight
+    rest: float  # variance of what they leave of people's differences
+
+
+def level_spreads(items: Sequence[PairedItem]) -> dict[int, LevelSpread]:
+    """Return the spreads of two runs by level: guessed by the judge's differences, corrected by labels so far."""
+    by_level: dict[int, list[PairedItem]] = {}
+    for item in items:
+        by_level.setdefault(item.level, []).append(item)
+    of_judge = {
+        level: _sample_variance([item.judge for item in level_items]) for level, level_items in by_level.items()
+    }
+    labelled = {
+        level: [(item.judge_where_labelled, item.people) for item in level_items if item.people is not None]
+        for level, level_items in by_level.items()
+    }
+    weight = _judge_weight(labelled, of_judge)
+    spreads = {}
+    for level, pairs in labelled.items():
+        residuals = [people - weight * judge for judge, people in pairs]
+        guess = (_GUESSED_SPREAD + of_judge[level]) / 2
+        rest = (_GUESS_LABELS * guess + len(residuals) * _sample_variance(residuals)) / (_GUESS_LABELS + len(residuals))
+        spreads[level] = LevelSpread(weight**2 * of_judge[level], rest)
+    return spreads
+
+
+def _judge_weight(labelled: Mapping[int, Sequence[tuple[float, float]]], of_judge: Mapping[int, float]) -> float:
+    """Return the slope of people's differences on the judge's within levels, from 0 to 1."""
+    guess = _GUESS_LABELS * fsum(of_judge.values()) / max(1, len(of_judge))
+    together, spread = _GUESSED_WEIGHT * guess, guess
+    for pairs in labelled.values():
+        if pairs:
+            judge_mean, people_mean = (fsum(side) / len(pairs) for side in zip(*pairs, strict=True))
+            together += fsum((judge - judge_mean) * (people - people_mean) for judge, people in pairs)
+            spread += fsum((judge - judge_mean) ** 2 for judge, _ in pairs)
+    return min(1.0, max(0.0, together / spread)) if spread else _GUESSED_WEIGHT
+
+
+def _sample_variance(values: Sequence[float]) -> float:
+    if len(values) < 2:
+        return 0.0
+    mean = fsum(values) / len(values)
+    return fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def allocate_items(
+    free: Mapping[int, int],
+    weights: Mapping[int, float],
+    spreads: Mapping[int, float],
+    labelled: Mapping[int, int],
+    more: int,
+) -> dict[int, int]:
+    """Return how many further items to label of each level."""
+    scales = {level: weights.get(level, 0.0) ** 2 * spreads.get(level, _GUESSED_SPREAD) for level in free}
+    return _allocate(scales, free, labelled, more)
+
+
+def difference_half_width(
+    items: Mapping[int, int],
+    weights: Mapping[int, float],
+    spreads: Mapping[int, LevelSpread],
+    labelled: Mapping[int, int],
+    confidence: float = 0.95,
+) -> float:
+    """Return the expected half width of the corrected difference of two runs; 1 where it cannot be known."""
+    levels = [level for level in spreads if weights.get(level) and items.get(level)]
+    count = sum(labelled.get(level, 0) for level in levels)
+    if count <= _MIN_LABELS:
+        return 1.0
+    of_judge = fsum(weights[level] ** 2 * spreads[level].judge / items[level] for level in levels)
+    strata = sum(labelled.get(level, 0) >= _MIN_LABELS for level in levels)
+    if strata == len(levels):
+        rest = fsum(weights[level] ** 2 * spreads[level].rest / labelled[level] for level in levels)
+    else:  # neighbouring levels are joined
+        strata = max(1, strata)
+        rest = fsum(weights[level] * spreads[level].rest for level in levels) / count
+    freedom = max(1, count - strata - 1)
+    variance = (of_judge + rest) * max(1, count - strata) / freedom + 2 / (count * (count + 1))
+    return min(1.0, student_quantile(confidence, freedom) * sqrt(variance))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.agreement import BinaryAnswer, validate_answers
@@ -68,10 +68,10 @@ class SensitivitySpecificity(NamedTuple):
     specificity: Proportion  # the share of false cases with a no of the judge
 
 
-_Counts = TypeVar("_Counts", bound=tuple[int, ...])
+_ALL = (TP, FP, FN, TN) = range(4)
+"""The cells of a confusion matrix."""
 
-_Kinds: TypeAlias = Mapping[Confusion, int]
-"""Number of items by confusion matrix."""
+_Counts = TypeVar("_Counts", bound=tuple[int, ...])
 
 
 def classification(
@@ -100,22 +100,22 @@ def classification(
     named = _name_cases(cases, items)
     kinds = _confusion_per_item(named)
     whole = _count_confusion([case for _, case in named])
+    size = max(map(sum, kinds), default=0)
+    # Unseen are a false positive and a false negative for the lower end, and a true one of each for the upper end.
+    unseen = (
+        [Confusion(0, size, 0, 0), Confusion(0, 0, size, 0)],
+        [Confusion(size, 0, 0, 0), Confusion(0, 0, 0, size)],
+    )
     return Classification(
         whole,
         len(named),
         len(cases) - len(named),
-        _proportion(
-            kinds, lambda counts: PassCount(counts.true_positives + counts.true_negatives, sum(counts)), confidence
-        ),
-        _proportion(
-            kinds,
-            lambda counts: PassCount(counts.true_positives, counts.true_positives + counts.false_positives),
-            confidence,
-        ),
-        _proportion(kinds, _count_sensitivity, confidence),
-        _proportion(kinds, _count_specificity, confidence),
-        _bootstrap_metric(kinds, _f1_draws, config),
-        _bootstrap_metric(kinds, _accuracy_draws, config),
+        _proportion(kinds, (TP, TN), _ALL, confidence),
+        _proportion(kinds, (TP,), (TP, FP), confidence),
+        _proportion(kinds, (TP,), (TP, FN), confidence),
+        _proportion(kinds, (TN,), (TN, FP), confidence),
+        _bootstrap_metric(kinds, _f1_draws, *unseen, config),
+        _bootstrap_metric(kinds, _accuracy_draws, *unseen, config),
     )
 
 
@@ -133,23 +133,11 @@ def sensitivity_specificity(
     return SensitivitySpecificity(
         n,
         len(cases) - n,
-        _proportion(
-            kinds, lambda counts: PassCount(counts.true_positives + counts.false_positives, sum(counts)), confidence
-        ),
-        _proportion(
-            kinds, lambda counts: PassCount(counts.true_positives + counts.false_negatives, sum(counts)), confidence
-        ),
-        _proportion(kinds, _count_sensitivity, confidence),
-        _proportion(kinds, _count_specificity, confidence),
+        _proportion(kinds, (TP, FP), _ALL, confidence),
+        _proportion(kinds, (TP, FN), _ALL, confidence),
+        _proportion(kinds, (TP,), (TP, FN), confidence),
+        _proportion(kinds, (TN,), (TN, FP), confidence),
     )
-
-
-def _count_sensitivity(counts: Confusion) -> PassCount:
-    return PassCount(counts.true_positives, counts.true_positives + counts.false_negatives)
-
-
-def _count_specificity(counts: Confusion) -> PassCount:
-    return PassCount(counts.true_negatives, counts.true_negatives + counts.false_positives)
 
 
 def _name_cases(
@@ -176,34 +164,32 @@ def _count_confusion(cases: Iterable[tuple[bool, bool]]) -> Confusion:
     return Confusion(counts[True, True], counts[False, True], counts[True, False], counts[False, False])
 
 
-def _proportion(kinds: Mapping[_Counts, int], count: Callable[[_Counts], PassCount], confidence: float) -> Proportion:
-    """Return a share of cases with its clustered interval."""
+def _proportion(
+    kinds: Mapping[_Counts, int], happened: Sequence[int], among: Sequence[int], confidence: float
+) -> Proportion:
+    """Return the share that some cells of the counts have in others, with its clustered interval."""
     counts: Counter[PassCount] = Counter()
     for kind, items in kinds.items():
-        if count(kind).counted:
-            counts[count(kind)] += items
-    happened, n = total_counts(counts)
+        counted = sum(kind[cell] for cell in among)
+        if counted:
+            counts[PassCount(sum(kind[cell] for cell in happened), counted)] += items
+    passed, n = total_counts(counts)
     if not n:
         return Proportion(0, 0, None, None)
-    return Proportion(happened, n, happened / n, item_clustered_interval(dict(sorted(counts.items())), confidence))
+    return Proportion(passed, n, passed / n, item_clustered_interval(dict(sorted(counts.items())), confidence))
 
 
-def _bootstrap_metric(kinds: _Kinds, statistic: Callable[[Draws], Draws], config: BootstrapConfig) -> Estimate:
-    """Return a statistic of the confusion matrix with its bootstrap interval.
-
-    Unseen are a false positive and a false negative for the lower end, a true positive and a true negative for the
-    upper end.
-    """
+def _bootstrap_metric(
+    kinds: Mapping[_Counts, int],
+    statistic: Callable[[Draws], Draws],
+    worst: Sequence[_Counts],
+    best: Sequence[_Counts],
+    config: BootstrapConfig,
+) -> Estimate:
+    """Return a statistic of summed counts with its bootstrap interval."""
     if not kinds:
         return Estimate(None, None)
-    size = max(map(sum, kinds))
-    return bootstrap_estimate(
-        kinds,
-        lambda draws: _of_sums(draws, statistic),
-        [Confusion(0, size, 0, 0), Confusion(0, 0, size, 0)],
-        [Confusion(size, 0, 0, 0), Confusion(0, 0, 0, size)],
-        config,
-    )
+    return bootstrap_estimate(kinds, lambda draws: _of_sums(draws, statistic), worst, best, config)
 
 
 def _of_sums(kinds: Sequence[tuple[int, ...]], statistic: Callable[[Draws], Draws]) -> Statistic:
@@ -271,19 +257,14 @@ def detection(
     # Images without objects and without findings carry no information, and must not narrow an interval.
     kinds = dict(sorted(Counter(counts for counts in by_item.values() if counts.found or counts.objects).items()))
     whole = DetectionCounts(*(sum(kind[at] * count for kind, count in kinds.items()) for at in range(3)))
+    size = max((max(kind.found, kind.objects) for kind in kinds), default=0)
+    all_wrong = DetectionCounts(0, size, size)  # an unseen image
     return Detection(
         whole,
-        _proportion(kinds, lambda counts: PassCount(counts.matched, counts.found), confidence),
-        _proportion(kinds, lambda counts: PassCount(counts.matched, counts.objects), confidence),
-        _detection_estimate(kinds, config) if kinds else Estimate(None, None),
+        _proportion(kinds, (0,), (1,), confidence),
+        _proportion(kinds, (0,), (2,), confidence),
+        _bootstrap_metric(kinds, _detection_f1, [all_wrong], [DetectionCounts(size, size, size)], config),
     )
-
-
-def _detection_estimate(kinds: Mapping[DetectionCounts, int], config: BootstrapConfig) -> Estimate:
-    """Return F1 with its bootstrap interval; unseen is an image in which all is wrong, or all is right."""
-    size = max(max(kind.found, kind.objects) for kind in kinds)
-    worst, best = [DetectionCounts(0, size, size)], [DetectionCounts(size, size, size)]
-    return bootstrap_estimate(kinds, lambda draws: _of_sums(draws, _detection_f1), worst, best, config)
 
 
 def _detection_f1(counts: Draws) -> Draws:

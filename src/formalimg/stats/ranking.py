@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from math import atanh, fsum, sqrt, tanh
+from math import fsum, sqrt
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from formalimg.stats.correlation import Correlation, ScorePairs, keep_known_pairs, pearson
-from formalimg.stats.intervals import normal_quantile, validate_confidence
-from formalimg.stats.jackknife import MIN_ITEMS, WithoutItem, jackknife_interval
+from formalimg.stats.correlation import (
+    MIN_ITEMS,
+    Correlation,
+    ScorePairs,
+    WithoutItem,
+    fisher_interval,
+    jackknife_interval,
+    keep_known_pairs,
+    pearson,
+)
+from formalimg.stats.intervals import validate_confidence
 from formalimg.stats.observations import Interval
 
 if TYPE_CHECKING:
@@ -67,16 +75,8 @@ def spearman(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Has
     if value is None:
         return Correlation(None, None, len(both), left_out)
     if items is None:
-        return Correlation(value, _bonett_wright(value, len(both), confidence), len(both), left_out)
+        return Correlation(value, fisher_interval(value, len(both), confidence, 1 + value**2 / 2), len(both), left_out)
     return Correlation(value, _item_interval(value, both, names, confidence, _rhos_without), len(both), left_out)
-
-
-def _bonett_wright(rho: float, n: int, confidence: float) -> Interval | None:
-    """Return Fisher's interval of a rank correlation; None for fewer than four pairs, and where it is 1 or −1."""
-    if n < MIN_ITEMS or 1 - abs(rho) < 1e-12:
-        return None
-    reach = normal_quantile(confidence) * sqrt((1 + rho**2 / 2) / (n - 3))
-    return Interval(tanh(atanh(rho) - reach), tanh(atanh(rho) + reach))
 
 
 def kendall(pairs: ScorePairs, confidence: float = 0.95, *, items: Sequence[Hashable] | None = None) -> Correlation:
@@ -192,5 +192,5 @@ def rank_agreement(levels: Mapping[int, ScorePairs], confidence: float = 0.95) -
     if not known_levels:
         return RankAgreement(by_level, None, 0, len(by_level))
     mean = fsum(value for value, _ in known_levels) / len(known_levels)
-    interval = _bonett_wright(mean, min(n for _, n in known_levels), confidence)
+    interval = fisher_interval(mean, min(n for _, n in known_levels), confidence, 1 + mean**2 / 2)
     return RankAgreement(by_level, mean, len(known_levels), len(by_level) - len(known_levels), interval)

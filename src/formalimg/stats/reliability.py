@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from math import isfinite
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.bootstrap import bootstrap_estimate, group_items, item_ids
-from formalimg.stats.intervals import MIN_ITEMS_TO_RESAMPLE, bootstrap_config
+from formalimg.stats.intervals import MIN_ITEMS_TO_RESAMPLE, BootstrapConfig, bootstrap_config
 from formalimg.stats.observations import Interval
 
 if TYPE_CHECKING:
@@ -91,29 +91,30 @@ def cronbach_alpha(
     low, high = min(scores), max(scores)
     split = [tuple(high if column % 2 == odd else low for column in range(raters)) for odd in (0, 1)]
     alike = [(low,) * raters, (high,) * raters]
-    copies = _objects_per_item(n, kinds)
-    estimate = bootstrap_estimate(
-        kinds,
-        _alpha_of_sums,
-        [(unit,) * copies for unit in split],
-        [(unit,) * copies for unit in alike],
-        config,
-        _unseen_weight(scores),
-    )
-    return Reliability(estimate.value, _require_enough_items(estimate.interval, kinds), n, left_out)
+    return _reliability(kinds, n, left_out, _alpha_of_sums, split, alike, _unseen_weight(scores), config)
 
 
-def _objects_per_item(objects: int, kinds: Mapping[_Items, int]) -> int:
-    return max(1, round(objects / sum(kinds.values())))
+def _reliability(
+    kinds: Mapping[_Items, int],
+    n: int,
+    left_out: int,
+    statistic_of: Callable[[Sequence[Any]], Statistic],
+    split: Sequence[_Unit],
+    alike: Sequence[_Unit],
+    weight: float,
+    config: BootstrapConfig,
+) -> Reliability:
+    """Return an alpha with its bootstrap interval; unseen are items of `split` objects, or of objects rated `alike`."""
+    items = sum(kinds.values())
+    copies = max(1, round(n / items))
+    worst, best = ([(unit,) * copies for unit in units] for units in (split, alike))
+    value, interval = bootstrap_estimate(kinds, statistic_of, worst, best, config, weight)
+    return Reliability(value, interval if items >= MIN_ITEMS_TO_RESAMPLE else None, n, left_out)
 
 
 def _unseen_weight(ratings: Iterable[float | str]) -> float:
     """Return the weight of an unseen item at the ends of a scale: less where most ratings are not there."""
     return 1.0 if len(set(ratings)) <= 2 else _UNSEEN_ON_SCALE
-
-
-def _require_enough_items(interval: Interval | None, kinds: Mapping[_Items, int]) -> Interval | None:
-    return interval if sum(kinds.values()) >= MIN_ITEMS_TO_RESAMPLE else None
 
 
 def validate_rating(rating: object) -> float:
@@ -187,16 +188,8 @@ def krippendorff_alpha(
         return Reliability(None, None, n, left_out)
     kinds = group_items(units)
     split, alike = _unseen_units([unit for _, unit in units], scale)
-    copies = _objects_per_item(n, kinds)
-    estimate = bootstrap_estimate(
-        kinds,
-        lambda draws: _alpha_of_pairs(draws, scale),
-        [(split,) * copies],
-        [(unit,) * copies for unit in alike],
-        config,
-        1.0 if scale == "nominal" else _unseen_weight(rating for _, unit in units for rating in unit),
-    )
-    return Reliability(estimate.value, _require_enough_items(estimate.interval, kinds), n, left_out)
+    weight = 1.0 if scale == "nominal" else _unseen_weight(rating for _, unit in units for rating in unit)
+    return _reliability(kinds, n, left_out, lambda draws: _alpha_of_pairs(draws, scale), [split], alike, weight, config)
 
 
 def _unseen_units(units: Sequence[_Unit], scale: RatingScale) -> tuple[_Unit, list[_Unit]]:

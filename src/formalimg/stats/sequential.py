@@ -1,29 +1,39 @@
-"""Group-sequential tests of a rate: exact boundaries for looking several times at a growing sample.
+"""Group-sequential tests of a rate, and the adaptive test of G: looking several times at a growing sample.
 
 Whoever looks after every ten images and stops as soon as a rate seems clear is wrong far more often than one look would
 be. A spending function (Hwang, Shih and DeCani, 1990) shares the error probability out over the looks instead: little
 of it early, most of it late. The boundaries follow from the binomial distribution of the images that have not been
 decided on before, computed number by number; no normal approximation is involved, so the error probability is never
-exceeded, however few images there are.
+exceeded, however few images there are. A bound on passes is crossed more often the higher the rate is. So a test of
+"the rate is below ε" errs at most as often as at ε itself, which is where the boundaries are computed. Bounds on
+failures are the same thing for the rate 1 - ε.
 
-A bound on passes is crossed more often the higher the rate is. So a test of "the rate is below ε" errs at most as often
-as at ε itself, which is where the boundaries are computed. Bounds on failures are the same thing for the rate 1 - ε.
+The adaptive test finds G with few images: it climbs from the lowest level, and looks at images in steps. As soon as
+passes are too many for a rate below ε the level is held, and the next one begins; as soon as the failures are too many
+for a rate of ε or more it is lost, and the test ends. A level that runs out of images is undecided, and the next one
+begins. The interval of G follows from the decisions. Its lower end is too high only if the first level that the model
+does not hold was declared held: one test, with half of the error probability. Its upper end is too low only if one of
+the levels that it does hold was declared lost: as many tests as there are levels, which share the other half. So the
+interval covers G with its confidence whatever the curve is; rates need not fall from level to level.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import expm1
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
 from formalimg.stats.intervals import validate_confidence
-from formalimg.stats.observations import Interval
+from formalimg.stats.observations import Generalizability, Interval
+from formalimg.stats.summary import held_level, validate_epsilon
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
 
 GAMMA = -4.0
 """The parameter of the spending function: 0 spends evenly, negative values spend late, much as O'Brien and Fleming."""
@@ -79,22 +89,6 @@ def bounds_of_trials(trials: Sequence[int], shares: Sequence[float], rate: float
     return tuple(bounds)
 
 
-def chance_to_cross(looks: tuple[int, ...], bounds: Sequence[int], rate: float) -> tuple[float, ...]:
-    """Return the chance that the passes have reached their bound by each look, if this is the true rate."""
-    import numpy as np
-
-    undecided: NDArray[np.float64] = np.ones(1)
-    found: list[float] = []
-    crossed, looked_at = 0.0, 0
-    for look, bound in zip(looks, bounds, strict=True):
-        undecided = np.convolve(undecided, _binomial_pmf(look - looked_at, rate))
-        crossed += float(undecided[bound:].sum())
-        undecided = undecided[:bound]
-        found.append(crossed)
-        looked_at = look
-    return tuple(found)
-
-
 @lru_cache(maxsize=4096)
 def interval_after_looks(
     looks: tuple[int, ...], passed: tuple[int, ...], total: int, confidence: float = 0.95
@@ -143,3 +137,207 @@ def _binomial_pmf(n: int, rate: float) -> NDArray[np.float64]:
     for _ in range(n):
         chances = np.convolve(chances, (1 - rate, rate))
     return chances
+
+
+LOOK_EVERY = 10
+"""After so many scored images of a level its rate is looked at, and again after as many more."""
+
+LevelDecision: TypeAlias = Literal["held", "lost", "undecided", "going on"]
+"""What a look decides: the level is held, lost, out of images without either, or needs more images."""
+
+
+class LevelLook(NamedTuple):
+    """A look at a level: how many of its images were scored by then, how many passed, and what that decides."""
+
+    level: int
+    counted: int
+    passed: int
+    decision: LevelDecision
+
+
+class NextImages(NamedTuple):
+    """What an adaptive test needs next: at which level, and so many scored images in all before it looks."""
+
+    level: int
+    counted: int
+
+
+@dataclass(frozen=True)
+class AdaptiveDesign:
+    """The design of an adaptive test; it is fixed before the first image.
+
+    Attributes:
+        images: the number of images that each level has, by level; the lowest comes first.
+        epsilon: the rate that a held level reaches, 0 to 1.
+        every: after how many scored images of a level to look.
+        confidence: of the interval of G.
+    """
+
+    images: Mapping[int, int]
+    epsilon: float
+    every: int = LOOK_EVERY
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        validate_epsilon(self.epsilon)
+        validate_confidence(self.confidence)
+        if not self.images or min(self.images) < 1:
+            raise FormalimgError("an adaptive test climbs levels: give the number of images of each, from level 1 on")
+        levels = range(min(self.images), max(self.images) + 1)
+        if set(levels) != set(self.images):
+            raise FormalimgError(
+                "an adaptive test climbs level by level: give all levels from the lowest to the highest"
+            )
+        for total in self.images.values():
+            look_sizes(total, self.every)
+
+    def __str__(self) -> str:
+        """Return the design on one line, by which two are known to be the same."""
+        counts = " ".join(f"{level}:{self.images[level]}" for level in sorted(self.images))
+        return f"G at {self.epsilon:g}, {100 * self.confidence:g} %, a look every {self.every}, images {counts}"
+
+    @property
+    def total(self) -> int:
+        """The number of images of all levels together."""
+        return sum(self.images.values())
+
+    @property
+    def alpha_held(self) -> float:
+        """The error probability of declaring a level held."""
+        return (1 - self.confidence) / 2
+
+    @property
+    def alpha_lost(self) -> float:
+        """The error probability of declaring a level lost: each level has its share of the other half."""
+        return (1 - self.confidence) / 2 / len(self.images)
+
+    def decide(self, level: int, looks: tuple[int, ...], passed: int) -> LevelDecision:
+        """Return what the last of these looks decides, if the ones before it left the level open."""
+        total, counted, last = self.images[level], looks[-1], len(looks) - 1
+        planned = look_sizes(total, self.every)
+        # The bound of a look does not depend on later ones, so those of all planned looks are computed once.
+        at = planned if planned[: len(looks)] == looks else looks
+        if passed >= passes_to_cross(at, total, self.epsilon, self.alpha_held)[last]:
+            return "held"
+        if counted - passed >= passes_to_cross(at, total, 1 - self.epsilon, self.alpha_lost)[last]:
+            return "lost"
+        return "undecided" if counted == total else "going on"
+
+
+class AdaptiveResult(NamedTuple):
+    """What an adaptive test has found so far."""
+
+    # G with its interval, which is valid at every moment; the value is None while it is open
+    generalizability: Generalizability
+    decisions: Mapping[int, LevelDecision]  # the decision of each level that was looked at
+    # the interval of the rate of each level that was looked at; it takes all looks into account
+    intervals: Mapping[int, Interval]
+    counted: Mapping[int, int]  # how many images were scored, by level
+    finished: bool  # whether the test has ended
+    total: int  # the number of images of the whole suite
+
+
+class AdaptiveTest:
+    """An adaptive test in progress: says what it needs next, takes what was seen, and decides."""
+
+    def __init__(self, design: AdaptiveDesign) -> None:
+        """Begin at the lowest level."""
+        self.design = design
+        self._levels = sorted(design.images)
+        self._looks: list[LevelLook] = []
+        self._closed: dict[int, LevelDecision] = {}
+
+    @property
+    def looks(self) -> tuple[LevelLook, ...]:
+        """The looks so far, in order."""
+        return tuple(self._looks)
+
+    @property
+    def needs(self) -> NextImages | None:
+        """What to generate next; None if the test has ended."""
+        level = next((level for level in self._levels if level not in self._closed), None)
+        if level is None or "lost" in self._closed.values():
+            return None
+        counts = self._counts(level)
+        sizes = look_sizes(self.design.images[level], self.design.every)
+        return NextImages(level, next(size for size in sizes if not counts or size > counts[-1]))
+
+    def look(self, passed: int, counted: int, *, exhausted: bool = False) -> LevelLook:
+        """Look at the level that is under way.
+
+        Args:
+            passed: how many of its scored images passed.
+            counted: how many of its images are scored: as many as `needs` says.
+            exhausted: whether it has no more images, because some cannot be scored; then there may be fewer.
+
+        Raises:
+            FormalimgError: if the test has ended, or it is not time to look.
+        """
+        needs = self.needs
+        if needs is None:
+            raise FormalimgError("the adaptive test has ended: start a new run to test again")
+        counts, level = self._counts(needs.level), needs.level
+        before = self._passed(level)
+        least = counts[-1] if counts else 0
+        if not (counted == needs.counted or (exhausted and least <= counted < needs.counted)):
+            raise FormalimgError(f"it is not time to look at level {level}: {needs.counted} scored images are needed")
+        if not before <= passed <= before + counted - least:
+            raise FormalimgError(f"{passed} of {counted} images cannot have passed at level {level}: count them again")
+        # Fewer images than planned, none of them new: there is nothing to look at.
+        decision: LevelDecision = "undecided"
+        if counted > least:
+            decision = self.design.decide(level, (*counts, counted), passed)
+        if exhausted and decision == "going on":
+            decision = "undecided"
+        look = LevelLook(level, counted, passed, decision)
+        self._looks.append(look)
+        if decision != "going on":
+            self._closed[level] = decision
+        return look
+
+    def result(self) -> AdaptiveResult:
+        """Return what is known by now."""
+        looked_levels = {level for level, *_ in self._looks}
+        counted = {level: self._counts(level, (0,))[-1] for level in sorted(looked_levels)}
+        return AdaptiveResult(
+            self._generalizability(),
+            {level: self._closed.get(level, "going on") for level in sorted(looked_levels)},
+            {level: self._interval(level) for level in sorted(looked_levels)},
+            counted,
+            self.needs is None,
+            self.design.total,
+        )
+
+    def _generalizability(self) -> Generalizability:
+        epsilon = self.design.epsilon
+        low = held_level({level: float(self._closed.get(level) == "held") for level in self._levels}, 0.5)
+        high = held_level({level: float(self._closed.get(level) != "lost") for level in self._levels}, 0.5)
+        return Generalizability(
+            epsilon, held_level({level: self._rate(level) for level in self._levels}, epsilon), low, high
+        )
+
+    def _rate(self, level: int) -> float | None:
+        """Return the rate that counts for G: that of the decision, else the observed one; None while it is open."""
+        match self._closed.get(level):
+            case "held":
+                return 1.0
+            case "lost":
+                return -1.0  # also where ε is 0
+            case None:
+                return None
+        counted = self._counts(level, (0,))[-1]
+        return self._passed(level) / counted if counted else None
+
+    def _interval(self, level: int) -> Interval:
+        looks = {look.counted: look.passed for look in self._looks if look.level == level and look.counted}
+        if not looks:
+            return Interval(0.0, 1.0)
+        return interval_after_looks(
+            tuple(looks), tuple(looks.values()), self.design.images[level], self.design.confidence
+        )
+
+    def _counts(self, level: int, before: tuple[int, ...] = ()) -> tuple[int, ...]:
+        return tuple(look.counted for look in self._looks if look.level == level) or before
+
+    def _passed(self, level: int) -> int:
+        return next((look.passed for look in reversed(self._looks) if look.level == level), 0)

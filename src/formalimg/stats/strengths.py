@@ -8,7 +8,7 @@ from math import comb, sqrt
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from formalimg.errors import FormalimgError
-from formalimg.stats.comparison import RankRange
+from formalimg.stats.comparison import RankRange, count_ranks
 from formalimg.stats.intervals import student_quantile, validate_confidence
 from formalimg.stats.observations import Interval
 
@@ -240,19 +240,17 @@ def _cluster_covariance(
     return centred
 
 
-def _rank_ranges(strengths: Floats, covariance: Floats, confidence: float, clusters: int) -> list[RankRange]:
+def _rank_ranges(strengths: Floats, covariance: Floats, confidence: float, clusters: int) -> tuple[RankRange, ...]:
     models = len(strengths)
-    behind, ahead = [0] * models, [0] * models
+    separated = []
     if clusters >= _MIN_CLUSTERS:
         reach = student_quantile(1 - (1 - confidence) / comb(models, 2), clusters - 1)
         for first, second in combinations(range(models), 2):
             apart = float(strengths[first] - strengths[second])
             variance = float(covariance[first, first] + covariance[second, second] - 2 * covariance[first, second])
             if abs(apart) > reach * sqrt(max(variance, 0.0)) + _TOLERANCE:
-                better, worse = (first, second) if apart > 0 else (second, first)
-                behind[worse] += 1
-                ahead[better] += 1
-    return [RankRange(1 + more, models - fewer) for more, fewer in zip(behind, ahead, strict=True)]
+                separated.append((first, second) if apart > 0 else (second, first))
+    return count_ranks(models, separated)
 
 
 def _win_rate(at: int, strengths: Floats, tie: float) -> float:

@@ -16,11 +16,12 @@ lose one or the other.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from math import exp, log1p
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 from formalimg.errors import FormalimgError
+from formalimg.stats.bootstrap import LevelDraws, band_interval, resample_level
 from formalimg.stats.intervals import (
     MIN_ITEMS_TO_RESAMPLE,
     TOLERANCE,
@@ -47,9 +48,6 @@ from formalimg.stats.observations import (
     tally_items,
     total_counts,
 )
-
-if TYPE_CHECKING:
-    from formalimg.stats.bootstrap import LevelDraws
 
 
 def summarize(
@@ -85,14 +83,13 @@ def summarize(
         _reject_missing(everything)
     levels = {level: _level_rate(items.values(), missing, confidence) for level, items in tallies.items()}
     kinds = {level: pass_counts(items.values(), missing) for level, items in tallies.items()}
-    drawn = cache(partial(_resample_level, kinds, config))  # a level may be in several bands
+    drawn = cache(lambda level: resample_level(level, kinds[level], config))  # a level may be in several bands
+    valid_bands = validate_bands(bands)
     return Summary(
         levels,
         _level_rate(everything, missing, confidence),
-        {name: _band_rate(chosen, levels, kinds, config, drawn) for name, chosen in validate_bands(bands).items()},
-        None
-        if epsilon is None
-        else _generalizability_estimate(epsilon, levels, kinds, validate_bands(bands), confidence),
+        {name: _band_rate(chosen, levels, kinds, config, drawn) for name, chosen in valid_bands.items()},
+        None if epsilon is None else _generalizability_estimate(epsilon, levels, kinds, valid_bands, confidence),
         missing,
         confidence,
     )
@@ -154,15 +151,7 @@ def _band_rate(
     counts = {level: kinds[level] for level in chosen}
     if min(map(effective_items, counts.values())) < MIN_ITEMS_TO_RESAMPLE:
         return Band(chosen, value, interval_of_pooled_levels(value, list(counts.values()), config.confidence), coverage)
-    from formalimg.stats.bootstrap import band_interval  # here, because a run of few items is too small for it
-
     return Band(chosen, value, band_interval({level: drawn(level) for level in counts}, value, config), coverage)
-
-
-def _resample_level(kinds: Mapping[int, PassCounts], config: BootstrapConfig, level: int) -> LevelDraws:
-    from formalimg.stats.bootstrap import resample_level
-
-    return resample_level(level, kinds[level], config)
 
 
 def _generalizability_estimate(

@@ -212,7 +212,7 @@ def _read_formula(record: Record, suite: str, k: int, tags: tuple[str, ...]) -> 
 
 
 def _read_witness(record: Record, name: str, formula: Formula, style: str | None) -> Scene | None:
-    from formalimg.scenes.spatial_axioms import (
+    from formalimg.scenes.spatial_relations import (
         axiom_violations,
         is_natural_witness,
     )  # here, because known items are not checked

@@ -16,10 +16,10 @@ from formalimg._util.io import read_plain_bytes
 from formalimg._util.strict_json import loads_strict
 from formalimg.benchmarks.registry import suite as get_suite
 from formalimg.errors import FormalimgError
-from formalimg.stats.fisher import errors_to_notice, fisher_lower, power_to_notice
 from formalimg.stats.intervals import clopper_pearson
+from formalimg.stats.judge_error import ErrorRates
 from formalimg.stats.observations import Interval
-from formalimg.stats.tipping_point import ErrorRates
+from formalimg.stats.permutation import errors_to_notice, fisher_lower, power_to_notice
 from formalimg.types import Benchmark, Setting
 
 FORMAT = "formalimg certificate"

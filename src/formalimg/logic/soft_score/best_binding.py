@@ -63,8 +63,8 @@ class BestBinding:
 
         A count that fails adds its closeness.
         """
-        held = sum([clause.weight * clause.credit for clause in self.clauses])
-        return held / (CREDIT_UNIT * sum([clause.weight for clause in self.clauses]))
+        credit_sum = sum([clause.weight * clause.credit for clause in self.clauses])
+        return credit_sum / (CREDIT_UNIT * sum([clause.weight for clause in self.clauses]))
 
 
 _BYTES_PER_CHARACTER, _BYTES_PER_CLAUSE, _BYTES_PER_LITERAL = 60, 1500, 350
@@ -137,7 +137,9 @@ class _PreparedPrenex(NamedTuple):
 
     def shows_something(self, truth: TruthTables) -> bool:
         """Return whether something that is asked for is there; also if nothing is."""
-        return not self.asking or any(truth.where(one).any() for clause in self.asking for one in clause.literals)
+        return not self.asking or any(
+            truth.where(literal).any() for clause in self.asking for literal in clause.literals
+        )
 
 
 class _Game(NamedTuple):
@@ -146,7 +148,7 @@ class _Game(NamedTuple):
     prenex: _PreparedPrenex
     truth: TruthTables
     plays: list[list[int]]
-    held: int
+    weight: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,8 +186,8 @@ class PreparedFormula:
         ]
         if self.credit == "earned" and not passed and not prenex.shows_something(truth):
             judged = [
-                one._replace(holds=False, closeness=0.0, reason=NOTHING_ASKED_FOR) if one.score else one
-                for one in judged
+                result._replace(holds=False, closeness=0.0, reason=NOTHING_ASKED_FOR) if result.score else result
+                for result in judged
             ]
         return BestBinding(tuple(judged), play)
 
@@ -194,34 +196,34 @@ class PreparedFormula:
         if not len(scene):
             return self.best_binding(scene, style).share
         passed = self.verify(scene, style).passed
-        prenex, truth, _, held = self._game(scene, style, passed)
+        prenex, truth, _, earned_weight = self._game(scene, style, passed)
         if self.credit == "earned" and not passed and not prenex.shows_something(truth):
             return 0.0
-        return held / prenex.weight
+        return earned_weight / prenex.weight
 
     def shares(self, scenes: Sequence[World], styles: Sequence[str | None] | None = None) -> list[float | FormulaError]:
         """Return the same shares for a group of scenes, several times faster than one by one.
 
         Where a scene cannot decide the formula, the error that `share` would raise stands in place of its share.
         """
-        known = [None] * len(scenes) if styles is None else styles
-        found: list[float | FormulaError] = [0.0] * len(scenes)
+        image_styles = [None] * len(scenes) if styles is None else styles
+        results: list[float | FormulaError] = [0.0] * len(scenes)
         together: list[int] = []
-        for number, (scene, style) in enumerate(zip(scenes, known, strict=True)):
+        for number, (scene, style) in enumerate(zip(scenes, image_styles, strict=True)):
             try:
                 self._analyzed.require_decidable(scene, style)
                 together.append(number)
             except FormulaError as error:
-                found[number] = error
-        played = self._play_group([number for number in together if len(scenes[number])], scenes, known)
+                results[number] = error
+        played = self._play_group([number for number in together if len(scenes[number])], scenes, image_styles)
         for number in together:
             share = played.get(number)
             # Alone if the group could not tell: an empty scene, counts, large tables, or clauses that are not earned.
             try:
-                found[number] = self.share(scenes[number], known[number]) if share is None else share
+                results[number] = self.share(scenes[number], image_styles[number]) if share is None else share
             except FormulaError as error:
-                found[number] = error
-        return found
+                results[number] = error
+        return results
 
     def _play_group(
         self, chosen: Sequence[int], scenes: Sequence[World], styles: Sequence[str | None]
@@ -247,12 +249,12 @@ class PreparedFormula:
         except (FormulaError, TooLargeForGroupsError):  # each scene is told its own error
             return {}
         asking = [literal for clause in prenex.asking for literal in clause.literals] if self.credit == "earned" else []
-        shown = truth.somewhere_true(asking) if asking else [True] * len(chosen)
-        outcomes = zip(chosen, map(sum, zip(*values, strict=True)), passed, shown, strict=True)
+        has_object = truth.somewhere_true(asking) if asking else [True] * len(chosen)
+        outcomes = zip(chosen, map(sum, zip(*values, strict=True)), passed, has_object, strict=True)
         return {
-            number: held / prenex.weight if passes or shows else 0.0
-            for number, held, passes, shows in outcomes
-            if (held == prenex.weight) is passes
+            number: weight / prenex.weight if passes or shows else 0.0
+            for number, weight, passes, shows in outcomes
+            if (weight == prenex.weight) is passes
         }
 
     @cached_property
@@ -285,35 +287,34 @@ class PreparedFormula:
         Verification and the game must agree: a reward must never come from one of them being wrong.
         """
         game = self._play_components(self._prenex, scene, style)
-        if passed and self.credit == "earned" and game.held < game.prenex.weight:
+        if passed and self.credit == "earned" and game.weight < game.prenex.weight:
             # Rarely: a formula that holds without what would earn its clauses, such as one of two alternatives.
             game = self._play_components(self._held_prenex, scene, style)
-        if (game.held == game.prenex.weight) is not passed:
+        if (game.weight == game.prenex.weight) is not passed:
             raise AssertionError(f"the clauses and the formula disagree: {self.formula}")
         return game
 
     def _play_components(self, prenex: _PreparedPrenex, scene: World, style: str | None) -> _Game:
         """Return where literals count, what the variables of each component stand for, and the weight that counts."""
-        from formalimg.logic.soft_score.clause_index import TooManyCountsError
-        from formalimg.logic.soft_score.payoffs import TruthTables  # here, because they need numpy
+        from formalimg.logic.soft_score.payoffs import TooManyCountsError, TruthTables  # here, because they need numpy
 
         try:
             truth = TruthTables(scene, style, prenex.literals, self.semantics)
         except TooManyCountsError:
             raise self._too_entangled("the counts are linked to too many objects to score them one by one") from None
         plays = [self._play(part.indexed, truth) for part in prenex.parts]
-        held = 0
+        earned = 0
         unit = prenex.credit_unit
         for part, objects in zip(prenex.parts, plays, strict=True):
             for clause in part.indexed.clauses:
                 for literal in clause.literals:
                     if truth.is_true(literal, objects):
-                        held += clause.weight * unit
+                        earned += clause.weight * unit
                         break
                 else:
                     if unit > 1:
-                        held += clause.weight * truth.closeness(clause.literals, objects)
-        return _Game(prenex, truth, plays, held)
+                        earned += clause.weight * truth.closeness(clause.literals, objects)
+        return _Game(prenex, truth, plays, earned)
 
     @cached_property
     def _analyzed(self) -> AnalyzedFormula:

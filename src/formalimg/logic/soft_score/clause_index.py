@@ -36,10 +36,6 @@ Broadcast: TypeAlias = tuple[slice | None, ...]
 """A numpy index that broadcasts a table over more variables than it has."""
 
 
-class TooManyCountsError(Exception):
-    """The table of a count would be too large, or take too many steps to fill. Never leaves this package."""
-
-
 class LiteralKey(NamedTuple):
     """What a literal needs from a scene: a truth table with one axis for each of its variables."""
 
@@ -121,7 +117,7 @@ def index_component(
 ) -> IndexedComponent:
     """Index a component; add the literals it needs to the index."""
     names = tuple(quantifier.variable for quantifier in component.prefix)
-    places = {name: place for place, name in enumerate(names)}
+    places = {name: position for position, name in enumerate(names)}
     clauses = tuple(
         _index_clause(clause, places, weight, index, credit)
         for clause, weight, credit in zip(component.clauses, weights, needed, strict=True)
@@ -136,12 +132,12 @@ def scope_of(literals: Sequence[IndexedLiteral]) -> Scope:
     """Return the variables of literals."""
     if len(literals) == 1:
         return literals[0].scope
-    return tuple(sorted({place for literal in literals for place in literal.scope}))
+    return tuple(sorted({position for literal in literals for position in literal.scope}))
 
 
 def broadcast_index(scope: Scope, table_scope: Iterable[int]) -> Broadcast:
     """Return the index that broadcasts a table of some variables over a larger scope."""
-    return tuple(slice(None) if place in table_scope else None for place in scope)
+    return tuple(slice(None) if position in table_scope else None for position in scope)
 
 
 def _index_clause(
@@ -166,7 +162,7 @@ def _index_literal(
     scope = tuple(sorted(set(written)))
     rows = (index.of_style, index.of_one, index.of_two)[len(scope)]
     names = sorted(set(atom.variables), key=places.__getitem__)
-    axes = tuple(scope.index(place) for place in written)
+    axes = tuple(scope.index(position) for position in written)
     read = LiteralKey(atom.predicate, word, positive, axes, credit.of(literal, names))
     row = rows.setdefault(read, len(rows))
     return IndexedLiteral(atom, row, scope, written, positive, atom.predicate == "Is")
@@ -264,7 +260,7 @@ class ClauseEvaluator:
             return describe_count(atom, literal.positive, self.truth.counts.found(atom, binding))
         if not literal.written:
             return f"the style is '{self.style}'"
-        return self.scene.evidence(atom, tuple([objects[place] for place in literal.written]))
+        return self.scene.evidence(atom, tuple([objects[position] for position in literal.written]))
 
 
 def evaluate_empty_scene(
@@ -274,18 +270,20 @@ def evaluate_empty_scene(
 
     Where nothing can be earned, because objects are asked for, the others do not count either.
     """
-    found = []
+    results = []
     for clause, kind, weight, _ in clauses:
-        holds = passed or (not clause.variables and any(_holds_of_nothing(one, style) for one in clause.literals))
+        holds = passed or (
+            not clause.variables and any(_holds_of_nothing(literal, style) for literal in clause.literals)
+        )
         count = clause.literals[0].atom
         reason = _NOTHING if clause.variables else f"the style is '{style}'"
         if isinstance(count, Count) and not clause.variables:
             reason = describe_count(count, clause.literals[0].positive, 0)
-        found.append(ClauseResult(clause, kind, holds, reason, (), weight))
-    if not passed and (not earns or all(clause.holds for clause in found)):
+        results.append(ClauseResult(clause, kind, holds, reason, (), weight))
+    if not passed and (not earns or all(clause.holds for clause in results)):
         # An `exists` that fails although no clause has its variable: its clauses about the style fail with it.
-        found = [ClauseResult(clause, kind, False, _NOTHING, (), weight) for clause, kind, weight, _ in clauses]
-    return tuple(found)
+        results = [ClauseResult(clause, kind, False, _NOTHING, (), weight) for clause, kind, weight, _ in clauses]
+    return tuple(results)
 
 
 def _holds_of_nothing(literal: Literal, style: str | None) -> bool:

@@ -38,7 +38,7 @@ from formalimg.logic.syntax import (
     children,
     map_children,
 )
-from formalimg.logic.variables import FreshNames, rename, rename_arguments, require_closed
+from formalimg.logic.variables import FreshNames, rename_arguments, rename_variables, require_closed
 from formalimg.logic.world import World
 
 MAX_CLASS_CLAUSES = 20
@@ -103,7 +103,7 @@ def component_credits(
 ) -> list[ClauseCredit]:
     """Return what the clauses of a component need to count."""
     by_variable = _class_clauses(component, universal)
-    found = []
+    clause_credits = []
     for clause in component.clauses:
         literals = frozenset(clause.literals)
         classes: dict[str, tuple[str, ...]] = {}
@@ -115,15 +115,15 @@ def component_credits(
             if words is not None:
                 classes[name] = words
         instances = tuple([conditions[name] for name in clause.names if name in conditions])
-        found.append(ClauseCredit(classes, instances) if classes or instances else NO_CREDIT_NEEDED)
-    return found
+        clause_credits.append(ClauseCredit(classes, instances) if classes or instances else NO_CREDIT_NEEDED)
+    return clause_credits
 
 
 def _class_clauses(
     component: Component, universal: frozenset[str]
 ) -> dict[str, list[tuple[frozenset[Literal], tuple[str, ...]]]]:
     """Return, by `exists` variable, the clauses that state its class: the circumstances, and the classes."""
-    found: dict[str, list[tuple[frozenset[Literal], tuple[str, ...]]]] = {}
+    by_variable: dict[str, list[tuple[frozenset[Literal], tuple[str, ...]]]] = {}
     for clause in component.clauses:
         stating = [literal for literal in clause.literals if states_class(literal)]
         names = {literal.variables for literal in stating}
@@ -131,11 +131,11 @@ def _class_clauses(
             continue
         ((name,),) = names
         rest = frozenset(clause.literals) - frozenset(stating)
-        known = found.setdefault(name, [])
+        entries = by_variable.setdefault(name, [])
         bound_by_forall = all(universal.issuperset(literal.variables) for literal in rest)
-        if name not in universal and bound_by_forall and len(known) < MAX_CLASS_CLAUSES:
-            known.append((rest, tuple(sorted({_word(literal) or "" for literal in stating}))))
-    return found
+        if name not in universal and bound_by_forall and len(entries) < MAX_CLASS_CLAUSES:
+            entries.append((rest, tuple(sorted({_find_word(literal) or "" for literal in stating}))))
+    return by_variable
 
 
 def instance_conditions(
@@ -154,33 +154,35 @@ def instance_conditions(
         for clause in component.clauses:
             for name in clause.names:
                 clauses_of.setdefault(name, []).append(clause)
-    found: dict[str, InstanceCondition] = {}
+    conditions: dict[str, InstanceCondition] = {}
     denied: set[Literal] = set()  # circumstances in which an inner forall need not have an instance
     for name, instance in instances.items():
         if name not in universal or instance in universal:
             continue
-        own, relations = [], []
+        own_literals, relations = [], []
         for clause in clauses_of.get(instance, ()):
-            about = [literal for literal in clause.literals if instance in literal.variables]
-            if any(isinstance(literal.atom, Count) or literal.atom.predicate == DISTINCT for literal in about):
+            instance_literals = [literal for literal in clause.literals if instance in literal.variables]
+            if any(
+                isinstance(literal.atom, Count) or literal.atom.predicate == DISTINCT for literal in instance_literals
+            ):
                 continue
-            if not denied.issuperset(literal for literal in clause.literals if literal not in about):
+            if not denied.issuperset(literal for literal in clause.literals if literal not in instance_literals):
                 continue
-            if all(literal.variables == (instance,) for literal in about):
-                own.append(tuple(map(_unary, about)))
-                if len(about) == 1:
-                    atom = _atom(about[0])
+            if all(literal.variables == (instance,) for literal in instance_literals):
+                own_literals.append(tuple(map(_as_unary, instance_literals)))
+                if len(instance_literals) == 1:
+                    atom = _as_atom(instance_literals[0])
                     renamed = Atom(atom.predicate, rename_arguments(atom.arguments, {instance: name}))
-                    denied.add(Literal(renamed, not about[0].positive))
-            elif len(clause.literals) == 1 and about[0].positive and universal.isdisjoint(clause.variables):
-                first, second = about[0].variables
+                    denied.add(Literal(renamed, not instance_literals[0].positive))
+            elif len(clause.literals) == 1 and instance_literals[0].positive and universal.isdisjoint(clause.variables):
+                first, second = instance_literals[0].variables
                 if first != second:
-                    other = second if first == instance else first
-                    predicate = _atom(about[0]).predicate
-                    relations.append(RequiredRelation(predicate, first == instance, classes_of.get(other, ())))
-        if own or relations:
-            found[name] = InstanceCondition(tuple(own), tuple(relations))
-    return found
+                    partner = second if first == instance else first
+                    predicate = _as_atom(instance_literals[0]).predicate
+                    relations.append(RequiredRelation(predicate, first == instance, classes_of.get(partner, ())))
+        if own_literals or relations:
+            conditions[name] = InstanceCondition(tuple(own_literals), tuple(relations))
+    return conditions
 
 
 def states_class(literal: Literal) -> bool:
@@ -195,17 +197,19 @@ def is_asking(clause: Clause, universal: frozenset[str]) -> bool:
 
 def has_instance(world: World, condition: InstanceCondition) -> bool:
     """Return whether an object of a world meets a condition."""
-    everything = left = (1 << len(world)) - 1
+    everything = remaining = (1 << len(world)) - 1
     for literals in condition.own:
         meeting = 0
         for predicate, word, positive in literals:
             objects = world.having(predicate, word)
             meeting |= objects if positive else everything & ~objects
-        left &= meeting
+        remaining &= meeting
     for predicate, is_first, classes in condition.relations:
-        others = of_classes(world, classes)
-        left = world.firsts(predicate, others, left) if is_first else world.seconds(predicate, others, left)
-    return left != 0
+        partners = of_classes(world, classes)
+        remaining = (
+            world.firsts(predicate, partners, remaining) if is_first else world.seconds(predicate, partners, remaining)
+        )
+    return remaining != 0
 
 
 class CountingObjects:
@@ -218,58 +222,64 @@ class CountingObjects:
 
     def of_classes(self, classes: tuple[str, ...]) -> int:
         """Return the objects of some classes, as a bit set; all objects if none are given."""
-        found = self._of_classes.get(classes)
-        if found is None:
-            found = self._of_classes[classes] = of_classes(self._world, classes)
-        return found
+        objects = self._of_classes.get(classes)
+        if objects is None:
+            objects = self._of_classes[classes] = of_classes(self._world, classes)
+        return objects
 
     def have_instances(self, conditions: tuple[InstanceCondition, ...]) -> bool:
         """Return whether each condition has an instance."""
-        found = self._has_instances.get(conditions)
-        if found is None:
-            found = all(has_instance(self._world, condition) for condition in conditions)
-            self._has_instances[conditions] = found
-        return found
+        is_met = self._has_instances.get(conditions)
+        if is_met is None:
+            is_met = all(has_instance(self._world, condition) for condition in conditions)
+            self._has_instances[conditions] = is_met
+        return is_met
 
 
 def of_classes(world: World, classes: Sequence[str]) -> int:
     """Return the objects of some classes, as a bit set; all objects if none are given."""
-    found = 0
+    objects = 0
     for name in classes:
-        found |= world.having("Is", name)
-    return found if classes else (1 << len(world)) - 1
+        objects |= world.having("Is", name)
+    return objects if classes else (1 << len(world)) - 1
 
 
 def describe_condition(condition: InstanceCondition) -> str:
     """Return a condition in words, such as `red cup`."""
-    own = condition.own
-    classes = [" or ".join(word or "" for _, word, _ in literals) for literals in own if _only(literals, "Is")]
-    others = [" or ".join(map(_phrase, literals)) for literals in own if not _only(literals, "Is")]
-    relations = [
-        f"({predicate} {'it' if is_first else other} {other if is_first else 'it'})"
-        for predicate, is_first, words in condition.relations
-        for other in [" or ".join(words) or "object"]
+    conjuncts = condition.own
+    classes = [
+        " or ".join(word or "" for _, word, _ in literals)
+        for literals in conjuncts
+        if _is_only_predicate(literals, "Is")
     ]
-    return " ".join([*others, *(classes or ["object"]), *(["with", *relations] if relations else [])])
+    attributes = [
+        " or ".join(map(_format_literal, literals)) for literals in conjuncts if not _is_only_predicate(literals, "Is")
+    ]
+    relations = [
+        f"({predicate} {'it' if is_first else partner} {partner if is_first else 'it'})"
+        for predicate, is_first, words in condition.relations
+        for partner in [" or ".join(words) or "object"]
+    ]
+    return " ".join([*attributes, *(classes or ["object"]), *(["with", *relations] if relations else [])])
 
 
-def _only(literals: Sequence[UnaryLiteral], predicate: str) -> bool:
+def _is_only_predicate(literals: Sequence[UnaryLiteral], predicate: str) -> bool:
     return all(literal.predicate == predicate and literal.positive for literal in literals)
 
 
-def _phrase(literal: UnaryLiteral) -> str:
+def _format_literal(literal: UnaryLiteral) -> str:
     return ("" if literal.positive else "not ") + (literal.word or literal.predicate)
 
 
-def _unary(literal: Literal) -> UnaryLiteral:
-    return UnaryLiteral(_atom(literal).predicate, _word(literal), literal.positive)
+def _as_unary(literal: Literal) -> UnaryLiteral:
+    return UnaryLiteral(_as_atom(literal).predicate, _find_word(literal), literal.positive)
 
 
-def _word(literal: Literal) -> str | None:
-    return next((argument.text for argument in _atom(literal).arguments if isinstance(argument, Value)), None)
+def _find_word(literal: Literal) -> str | None:
+    return next((argument.text for argument in _as_atom(literal).arguments if isinstance(argument, Value)), None)
 
 
-def _atom(literal: Literal) -> Atom:
+def _as_atom(literal: Literal) -> Atom:
     assert isinstance(literal.atom, Atom), "counts have been left out"
     return literal.atom
 
@@ -291,7 +301,7 @@ class StrictExpansion(NamedTuple):
 
 def expand_strict_forall(formula: Formula) -> StrictExpansion:
     """Rewrite each strict `(forall ?x (implies A B))` as `(and (exists ?some_x A) (forall ?x (implies A B)))`."""
-    if _expanded_literals(formula) > MAX_LITERALS:
+    if _count_expanded_literals(formula) > MAX_LITERALS:
         message = f"expanded, the formula would have more than {MAX_LITERALS:,} literals: nest fewer foralls"
         raise FormulaError([Problem("size", message, formula.span)])
     expander = _StrictExpander(formula)
@@ -322,7 +332,7 @@ class _StrictExpander:
             case Forall(variable, body):
                 return self.bind(Forall, variable, body, names, copying)
             case Count():  # one literal of the prenex form, evaluated as a whole: a forall inside it stays strict
-                return rename(formula, names, self.names)
+                return rename_variables(formula, names, self.names)
             case _:
                 return map_children(formula, lambda part: self.walk(part, names, copying))
 
@@ -340,14 +350,14 @@ class _StrictExpander:
         return quantifier(Variable(name, variable.span), self.walk(body, {**names, variable.name: name}, copying))
 
 
-def _expanded_literals(formula: Formula) -> int:
+def _count_expanded_literals(formula: Formula) -> int:
     """Return how many literals the expanded formula will have."""
     match formula:
         case Atom():
             return 1
         case Forall(_, Implies(antecedent, consequent)):
-            return 2 * _expanded_literals(antecedent) + _expanded_literals(consequent)
+            return 2 * _count_expanded_literals(antecedent) + _count_expanded_literals(consequent)
         case Count():
             return sum(1 for _ in atoms(formula))
         case _:
-            return sum(map(_expanded_literals, children(formula)))
+            return sum(map(_count_expanded_literals, children(formula)))

@@ -51,7 +51,7 @@ def group_values(component: IndexedComponent, truth: GroupTruth) -> IntArray:
     """Return the weight of the clauses that count under the best binding, in each scene."""
     if not component.kinds:
         return _weight_without_variables(component, truth)
-    if component.max_scope > MAX_AXES or _penalty(component) * (len(component.kinds) + 1) >= 2**31:
+    if component.max_scope > MAX_AXES or _absence_penalty(component) * (len(component.kinds) + 1) >= 2**31:
         raise TooLargeForGroupsError
     batches = component.batches
     scenes = len(truth.present)
@@ -71,13 +71,13 @@ def group_values(component: IndexedComponent, truth: GroupTruth) -> IntArray:
         for start in range(0, len(places), together):
             some = places[start : start + together]
             narrowed = {variable: objects[some] for variable, objects in candidates.items()}
-            payoffs[some] = _value(component, selected, truth.select(some), picks.select(some), narrowed)
+            payoffs[some] = _game_value(component, selected, truth.select(some), picks.select(some), narrowed)
     # A clause pays more than all classes together: what they add is the remainder.
     weights: IntArray = payoffs // component.clause_unit
     return weights
 
 
-def _penalty(component: IndexedComponent) -> int:
+def _absence_penalty(component: IndexedComponent) -> int:
     """Return what an object that is not there costs."""
     return component.max_payoff + 1
 
@@ -97,9 +97,9 @@ def _mentions_style(component: IndexedComponent) -> bool:
 
 def _forall_candidates(bounds: ForallBounds, truth: GroupTruth, component: IndexedComponent) -> NDArray[np.intp]:
     """Return the objects that may be best for a `forall`, by the literals about each alone."""
-    known = np.matmul(bounds.bounds, truth.rows(1, bounds.rows)) + bounds.open_weight
-    known += (~truth.present * _penalty(component))[:, None, :]
-    low, high = known[:, 0], known[:, 1]
+    payoff_bounds = np.matmul(bounds.bounds, truth.rows(1, bounds.rows)) + bounds.open_weight
+    payoff_bounds += (~truth.present * _absence_penalty(component))[:, None, :]
+    low, high = payoff_bounds[:, 0], payoff_bounds[:, 1]
     best = high.argmin(axis=1)
     scenes = np.arange(len(best))
     possible = low < high[scenes, best][:, None]
@@ -116,9 +116,9 @@ def _exists_picks(component: IndexedComponent, truth: GroupTruth) -> _GamePicks:
         for kind, literals in zip(component.kinds, component.batches.literal_rows, strict=True)
     ]
     possible = np.zeros((len(truth.present), len(rows), truth.present.shape[1]), np.bool)
-    for variable, own in enumerate(rows):
-        if own:
-            np.logical_or.reduce(truth.possible.take(own, 1), axis=1, out=possible[:, variable])
+    for variable, literal_rows in enumerate(rows):
+        if literal_rows:
+            np.logical_or.reduce(truth.possible.take(literal_rows, 1), axis=1, out=possible[:, variable])
     number = np.maximum(possible.sum(axis=2), 1)
     order = np.argsort(~possible, axis=2, kind="stable")[:, :, : number.max()]
     return _GamePicks(order, np.arange(order.shape[2]) >= number[:, :, None])
@@ -135,11 +135,16 @@ def _condition_applies(bounds: ForallBounds, truth: GroupTruth, candidates: _Can
 def _largest_table(selected: ClauseBatches, picks: _GamePicks, candidates: _Candidates) -> int:
     """Return the number of cells of the largest table in one scene."""
     width = picks.objects.shape[2]
-    sizes = [candidates[place].shape[1] if place in candidates else width for place in range(len(selected.kinds))]
+    sizes = [
+        candidates[variable].shape[1] if variable in candidates else width for variable in range(len(selected.kinds))
+    ]
     largest: int = max(
         [
-            *[prod([sizes[place] for place in step.scope]) for step in selected.reordered_steps],
-            *[prod([sizes[place] for place in batch.scopes[0]]) * len(batch.weights) for batch in selected.batches],
+            *[prod([sizes[variable] for variable in step.scope]) for step in selected.reordered_steps],
+            *[
+                prod([sizes[variable] for variable in batch.scopes[0]]) * len(batch.weights)
+                for batch in selected.batches
+            ],
         ]
     )
     if largest > MAX_GROUP_CELLS or any(len(step.scope) > MAX_AXES for step in selected.reordered_steps):
@@ -147,18 +152,18 @@ def _largest_table(selected: ClauseBatches, picks: _GamePicks, candidates: _Cand
     return largest
 
 
-def _value(
+def _game_value(
     component: IndexedComponent, selected: ClauseBatches, truth: GroupTruth, picks: _GamePicks, candidates: _Candidates
 ) -> _Numbers:
     """Return the value of the game in each scene."""
-    absent = np.int32(-_penalty(component)) * picks.missing
+    absent = np.int32(-_absence_penalty(component)) * picks.missing
     tables: list[_Numbers] = [
         absent[:, variable] if kind == "exists" else np.zeros(candidates[variable].shape, np.int32)
         for variable, kind in enumerate(component.kinds)
     ]
     steps = selected.reordered_steps
     for batch in selected.batches:
-        payoffs = _payoffs(batch, truth, picks, candidates)
+        payoffs = _batch_payoffs(batch, truth, picks, candidates)
         for number, scope in enumerate(batch.scopes):
             if len(scope) > 1:
                 tables.append(payoffs[:, number])
@@ -175,9 +180,9 @@ def _value(
     return np.sum(ends, axis=0)  # type: ignore[no-any-return]
 
 
-def _payoffs(batch: ClauseBatch, truth: GroupTruth, picks: _GamePicks, candidates: _Candidates) -> _Numbers:
+def _batch_payoffs(batch: ClauseBatch, truth: GroupTruth, picks: _GamePicks, candidates: _Candidates) -> _Numbers:
     """Return the payoff of the clauses of a batch: by scene, a table for each of their scopes."""
-    found: Any = None
+    holds: Any = None
     scenes = np.arange(len(truth.present))[:, None]
     for axes, rows, forall_axes, broadcast, variables in batch.literals:
         bound = dict(forall_axes)
@@ -186,16 +191,16 @@ def _payoffs(batch: ClauseBatch, truth: GroupTruth, picks: _GamePicks, candidate
             for axis, places in enumerate(variables, 1)
         ]
         if axes == 0:
-            where = truth.of_style[scenes, rows]
+            table = truth.of_style[scenes, rows]
         elif axes == 1:
-            where = truth.of_one[scenes[..., None], rows[:, None], objects[0]]
+            table = truth.of_one[scenes[..., None], rows[:, None], objects[0]]
         else:
-            where = truth.of_two[
+            table = truth.of_two[
                 scenes[..., None, None], rows[:, None, None], objects[0][..., None], objects[1][:, :, None]
             ]
-        spread = where[(slice(None), *broadcast)]
-        found = spread if found is None else found | spread
-    payoffs: _Numbers = found * batch.weights.astype(np.int32)
+        spread = table[(slice(None), *broadcast)]
+        holds = spread if holds is None else holds | spread
+    payoffs: _Numbers = holds * batch.weights.astype(np.int32)
     if len(batch.scopes) < payoffs.shape[1]:
         payoffs = np.add.reduceat(payoffs, batch.starts, axis=1)
     return payoffs

@@ -62,7 +62,7 @@ class GroupLiterals:
             if atom.variables:
                 self.atom_row(atom)
         self._having: list[tuple[str, str | None]] = list(self._sets.numbers)  # type: ignore[arg-type]
-        self._reads = [_reader(key) for key in reversed(self._others.numbers)]
+        self._reads = [_set_reader(key) for key in reversed(self._others.numbers)]
         self._conditions_needed: tuple[tuple[InstanceCondition, ...], ...] = tuple(self._conditions.numbers)  # type: ignore[arg-type]
         self._pair_predicates: tuple[str, ...] = tuple(self._predicates.numbers)  # type: ignore[arg-type]
 
@@ -104,15 +104,17 @@ class GroupLiterals:
         """Return where atoms hold, and where literals hold and count, in several worlds, none of which is empty."""
         counting = [CountingObjects(world) for world in worlds]
         width = max(map(len, worlds))
-        group = _grouped(worlds)
+        group = _group_worlds(worlds)
         sets = None if group is None else group.sets(self._having)
         if sets is None:
-            asked = [world.having(predicate, word) for world in worlds for predicate, word in self._having]
-            sets = bits_to_rows(asked, width).reshape(len(worlds), -1, width)
-        others = [read(world, known) for world, known in zip(worlds, counting, strict=True) for read in self._reads]
-        rows = np.concatenate([sets, bits_to_rows(others, width).reshape(len(worlds), -1, width)], axis=1)
+            bits = [world.having(predicate, word) for world in worlds for predicate, word in self._having]
+            sets = bits_to_rows(bits, width).reshape(len(worlds), -1, width)
+        other_bits = [
+            read(world, objects) for world, objects in zip(worlds, counting, strict=True) for read in self._reads
+        ]
+        rows = np.concatenate([sets, bits_to_rows(other_bits, width).reshape(len(worlds), -1, width)], axis=1)
         met = np.array(
-            [[known.have_instances(needed) for needed in self._conditions_needed] for known in counting], np.bool
+            [[objects.have_instances(needed) for needed in self._conditions_needed] for objects in counting], np.bool
         )
         atoms = AtomTables(rows[:, -1], rows, _group_pairs(worlds, group, self._pair_predicates, width), styles)
         of_style = self._style_rows(styles) & met.take(self._of_style.instances, 1)
@@ -121,30 +123,30 @@ class GroupLiterals:
         return atoms, GroupTruth(rows[:, -1], of_style, of_one, self._two_tables(atoms, met), possible)
 
     def _style_rows(self, styles: Sequence[str | None]) -> BoolArray:
-        said = np.array([[word == style for word in self._words] for style in styles], np.bool)
-        found: BoolArray = said.reshape(len(styles), -1) ^ self._of_style.negative
-        return found
+        matches = np.array([[word == style for word in self._words] for style in styles], np.bool)
+        rows: BoolArray = matches.reshape(len(styles), -1) ^ self._of_style.negative
+        return rows
 
     def _one_rows(self, rows: BoolArray, met: BoolArray) -> BoolArray:
         base, negative, classes, instances = self._of_one
-        found: BoolArray = rows.take(base, 1) ^ negative[:, None]
+        table: BoolArray = rows.take(base, 1) ^ negative[:, None]
         if classes:
-            found &= rows.take(classes[0], 1)  # at least: the object is there
+            table &= rows.take(classes[0], 1)  # at least: the object is there
         if instances.any():
-            found &= met.take(instances, 1)[:, :, None]
-        return found
+            table &= met.take(instances, 1)[:, :, None]
+        return table
 
     def _two_tables(self, atoms: AtomTables, met: BoolArray) -> BoolArray:
         base, negative, classes, instances = self._of_two
         rows = atoms.sets
         if not len(base):
             return atoms.pairs[:, :0]
-        found: BoolArray = atoms.pairs.take(base, 1) ^ negative[:, None, None]
-        found &= rows.take(classes[0], 1)[:, :, :, None]
-        found &= rows.take(classes[1], 1)[:, :, None, :]
+        tables: BoolArray = atoms.pairs.take(base, 1) ^ negative[:, None, None]
+        tables &= rows.take(classes[0], 1)[:, :, :, None]
+        tables &= rows.take(classes[1], 1)[:, :, None, :]
         if instances.any():
-            found &= met.take(instances, 1)[:, :, None, None]
-        return found
+            tables &= met.take(instances, 1)[:, :, None, None]
+        return tables
 
 
 class AtomTables(NamedTuple):
@@ -177,12 +179,12 @@ class GroupTruth(NamedTuple):
 
     def somewhere_true(self, literals: Sequence[IndexedLiteral]) -> list[bool]:
         """Return in which scenes at least one of the literals holds and counts for some objects."""
-        found = np.zeros(len(self.present), np.bool)
+        is_true = np.zeros(len(self.present), np.bool)
         for axes in range(3):
             rows = [literal.row for literal in literals if len(literal.scope) == axes]
             if rows:
-                found |= self.rows(axes, np.array(rows)).any(axis=tuple(range(1, 2 + axes)))
-        scenes: list[bool] = found.tolist()
+                is_true |= self.rows(axes, np.array(rows)).any(axis=tuple(range(1, 2 + axes)))
+        scenes: list[bool] = is_true.tolist()
         return scenes
 
     def select(self, scenes: Rows) -> GroupTruth:
@@ -190,7 +192,7 @@ class GroupTruth(NamedTuple):
         return self if len(scenes) == len(self.present) else GroupTruth(*[table[scenes] for table in self])
 
 
-def _reader(key: Hashable) -> _Read:
+def _set_reader(key: Hashable) -> _Read:
     """Return what reads a set: of objects that satisfy a predicate with themselves, or that are of some classes."""
     match key:
         case (str(predicate), True):
@@ -199,7 +201,7 @@ def _reader(key: Hashable) -> _Read:
     return lambda _, counting: counting.of_classes(classes)
 
 
-def _grouped(worlds: Sequence[World]) -> WorldGroup | None:
+def _group_worlds(worlds: Sequence[World]) -> WorldGroup | None:
     """Return the worlds as a group; None if they are not of one kind that has groups."""
     grouped: Callable[[Sequence[World]], WorldGroup | None] | None = getattr(type(worlds[0]), "grouped", None)
     return None if grouped is None or len(set(map(type, worlds))) > 1 else grouped(worlds)
@@ -207,17 +209,17 @@ def _grouped(worlds: Sequence[World]) -> WorldGroup | None:
 
 def _group_pairs(worlds: Sequence[World], group: WorldGroup | None, predicates: Sequence[str], width: int) -> BoolArray:
     """Return where predicates hold, by world, predicate, first and second object; each also the other way round."""
-    known = {} if group is None else group.pairs(predicates)
-    found = np.empty((len(worlds), len(predicates), 2, width, width), np.bool)
+    group_tables = {} if group is None else group.pairs(predicates)
+    tables = np.empty((len(worlds), len(predicates), 2, width, width), np.bool)
     for number, predicate in enumerate(predicates):
         if predicate == DISTINCT:
             table = ~np.eye(width, dtype=np.bool)[None]
-        elif predicate in known:
-            table = known[predicate]
+        elif predicate in group_tables:
+            table = group_tables[predicate]
         else:
             table = np.zeros((len(worlds), width, width), np.bool)
-            for place, world in enumerate(worlds):
-                table[place, : len(world), : len(world)] = pairs_by_sets(world, predicate)
-        found[:, number, 0] = table
-        found[:, number, 1] = table.swapaxes(1, 2)
-    return found.reshape(len(worlds), 2 * len(predicates), width, width)
+            for index, world in enumerate(worlds):
+                table[index, : len(world), : len(world)] = pairs_by_sets(world, predicate)
+        tables[:, number, 0] = table
+        tables[:, number, 1] = table.swapaxes(1, 2)
+    return tables.reshape(len(worlds), 2 * len(predicates), width, width)

@@ -10,8 +10,10 @@ is planned once per formula. Neither the prenex form nor the game over its claus
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from math import prod
-from typing import NamedTuple, TypeAlias
+from operator import and_, or_
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,31 +73,33 @@ class GroupVerifier:
         self._alone: list[list[tuple[int, bool]]] = [[] for _ in self._numbers]  # rows about a variable, and signs
         self._tables: set[_Scope] = set()
         self._claim = self._plan(formula)
-        most = max(map(len, self._alone), default=0)
-        filled = [[*rows, *[(-1, False)] * (most - len(rows))] for rows in self._alone]  # the last row: all objects
-        self._rows = np.array([[row for row, _ in rows] for rows in filled], np.intp).reshape(len(filled), most)
-        self._negative = np.array([[sign for _, sign in rows] for rows in filled], np.bool).reshape(len(filled), most)
+        longest = max(map(len, self._alone), default=0)
+        filled = [[*rows, *[(-1, False)] * (longest - len(rows))] for rows in self._alone]  # the last row: all objects
+        self._rows = np.array([[row for row, _ in rows] for rows in filled], np.intp).reshape(len(filled), longest)
+        self._negative = np.array([[sign for _, sign in rows] for rows in filled], np.bool).reshape(
+            len(filled), longest
+        )
 
     def holds(self, atoms: AtomTables) -> list[bool]:
         """Return in which scenes, none of which is empty, the formula holds."""
-        found = np.ones(len(atoms.present), np.bool)
-        for table in self._claim.compute(_Group(atoms, np.arange(len(found)), self._picks(atoms))):
-            found &= table
-        holds: list[bool] = found.tolist()
+        verdicts = np.ones(len(atoms.present), np.bool)
+        for table in self._claim.compute(_Group(atoms, np.arange(len(verdicts)), self._picks(atoms))):
+            verdicts &= table
+        holds: list[bool] = verdicts.tolist()
         return holds
 
     def _picks(self, atoms: AtomTables) -> list[_Picks]:
         possible = atoms.sets[:, self._rows] ^ self._negative[..., None]
-        left = possible.all(axis=2) & atoms.present[:, None]
-        number = left.sum(axis=2)
+        candidates = possible.all(axis=2) & atoms.present[:, None]
+        number = candidates.sum(axis=2)
         sizes = np.maximum(number.max(axis=0), 1).tolist()
-        largest = max([prod([sizes[place] for place in scope]) for scope in self._tables], default=0)
+        largest = max([prod([sizes[variable] for variable in scope]) for scope in self._tables], default=0)
         widest = max(map(len, self._tables), default=0)
-        if largest > MAX_ROWS or largest * len(left) > MAX_CELLS or widest > MAX_AXES:
+        if largest > MAX_ROWS or largest * len(candidates) > MAX_CELLS or widest > MAX_AXES:
             raise TooWideForGroupsError
-        order = np.argsort(~left, axis=2, kind="stable")
-        valid = np.arange(left.shape[2]) < number[..., None]
-        return [_Picks(order[:, place, :size], valid[:, place, :size]) for place, size in enumerate(sizes)]
+        order = np.argsort(~candidates, axis=2, kind="stable")
+        valid = np.arange(candidates.shape[2]) < number[..., None]
+        return [_Picks(order[:, variable, :size], valid[:, variable, :size]) for variable, size in enumerate(sizes)]
 
     def _plan(self, formula: Formula) -> _Claim:
         match formula:
@@ -110,12 +114,18 @@ class GroupVerifier:
             case Not(body):
                 return self._negated(self._plan(body))
             case Or(parts):
-                return self._any([self._plan(part) for part in parts])
+                return self._all([self._plan(part) for part in parts], or_)
             case Implies(antecedent, consequent):
-                return self._any([self._negated(self._plan(antecedent)), self._plan(consequent)])
+                return self._all([self._negated(self._plan(antecedent)), self._plan(consequent)], or_)
             case Iff(left, right):
-                one, other = self._all([self._plan(left)]), self._all([self._plan(right)])
-                return self._any([self._all([one, other]), self._all([self._negated(one), self._negated(other)])])
+                left_claim, right_claim = self._all([self._plan(left)]), self._all([self._plan(right)])
+                return self._all(
+                    [
+                        self._all([left_claim, right_claim]),
+                        self._all([self._negated(left_claim), self._negated(right_claim)]),
+                    ],
+                    or_,
+                )
         raise AssertionError(f"{formula} cannot be verified in groups")
 
     def _plan_atom(self, atom: Atom) -> _Claim:
@@ -126,53 +136,57 @@ class GroupVerifier:
         self._tables.add(scope)
         row = self._literals.atom_row(atom, swapped=places != list(scope))
         if len(scope) == 1:
-            (place,) = scope
+            (variable,) = scope
             return _Claim(
-                (scope,), lambda group: [np.take_along_axis(group.atoms.sets[:, row], group.picks[place].objects, 1)]
+                (scope,), lambda group: [np.take_along_axis(group.atoms.sets[:, row], group.picks[variable].objects, 1)]
             )
         first, second = scope
 
         def read(group: _Group) -> list[BoolArray]:
-            one, other = group.picks[first].objects, group.picks[second].objects
-            return [group.atoms.pairs[group.scenes[:, None, None], row, one[:, :, None], other[:, None, :]]]
+            first_objects, second_objects = group.picks[first].objects, group.picks[second].objects
+            return [
+                group.atoms.pairs[
+                    group.scenes[:, None, None], row, first_objects[:, :, None], second_objects[:, None, :]
+                ]
+            ]
 
         return _Claim((scope,), read)
 
     def _leave_alone(self, claims: Sequence[Formula], places: Sequence[int]) -> list[_Claim]:
         """Note what claims say of single variables, all of which are bound here, and plan the others."""
-        others = []
+        planned = []
         for claim in claims:
             atom = claim.body if isinstance(claim, Not) else claim
-            about = {self._numbers[name] for name in atom.variables} if isinstance(atom, Atom) else set()
-            if isinstance(atom, Atom) and len(about) == 1 and about.issubset(places):
-                self._alone[about.pop()].append((self._literals.atom_row(atom), claim is not atom))
+            variables = {self._numbers[name] for name in atom.variables} if isinstance(atom, Atom) else set()
+            if isinstance(atom, Atom) and len(variables) == 1 and variables.issubset(places):
+                self._alone[variables.pop()].append((self._literals.atom_row(atom), claim is not atom))
             else:
-                others.append(self._plan(claim))
-        return others
+                planned.append(self._plan(claim))
+        return planned
 
     def _plan_block(self, variables: Sequence[str], claims: Sequence[Formula]) -> _Claim:
         """Plan `exists` over a conjunction: each variable is eliminated from the tables that have it."""
-        left = [self._numbers[name] for name in variables]
-        parts = [*self._leave_alone(claims, left), *[_valid(place) for place in left]]
+        remaining = [self._numbers[name] for name in variables]
+        parts = [*self._leave_alone(claims, remaining), *[_plan_valid(bound) for bound in remaining]]
         scopes = [scope for part in parts for scope in part.scopes]
         open_tables = dict(enumerate(scopes))
         steps: list[tuple[tuple[int, ...], _Join, int]] = []
-        while left:
-            joined = {place: {*()}.union(*[s for s in open_tables.values() if place in s]) for place in left}
-            variable = min(left, key=lambda place: len(joined[place]))
-            left.remove(variable)
+        while remaining:
+            joined = {bound: {*()}.union(*[s for s in open_tables.values() if bound in s]) for bound in remaining}
+            variable = min(remaining, key=lambda bound: len(joined[bound]))
+            remaining.remove(variable)
             chosen = tuple(sorted([n for n, scope in open_tables.items() if variable in scope], key=scopes.__getitem__))
             join = self._join([scopes[number] for number in chosen])
             steps.append((chosen, join, 1 + join.scope.index(variable)))
             for number in chosen:
                 del open_tables[number]
-            open_tables[len(scopes)] = _without(join.scope, variable)
-            scopes.append(_without(join.scope, variable))
+            open_tables[len(scopes)] = _drop_variable(join.scope, variable)
+            scopes.append(_drop_variable(join.scope, variable))
 
         def compute(group: _Group) -> list[BoolArray]:
             tables = [table for part in parts for table in part.compute(group)]
             for chosen, join, axis in steps:
-                tables.append(_some(join.both([tables[number] for number in chosen]), axis))
+                tables.append(_any_along(join.combine([tables[number] for number in chosen]), axis))
             return [tables[number] for number in open_tables]
 
         return _Claim(tuple(open_tables.values()), compute)
@@ -180,46 +194,48 @@ class GroupVerifier:
     def _plan_forall(self, variable: int, antecedent: Formula | None, consequent: Formula) -> _Claim:
         """Plan `forall` for each table of its consequent; read strictly, its condition also has an instance."""
         conditions = [] if antecedent is None else antecedent.parts if isinstance(antecedent, And) else [antecedent]
-        condition = self._all([_valid(variable), *self._leave_alone(conditions, [variable])])
+        condition = self._all([_plan_valid(variable), *self._leave_alone(conditions, [variable])])
         body = self._plan(consequent)
-        (about,) = condition.scopes
-        joins = [self._join([about, scope]) for scope in body.scopes]
+        (condition_scope,) = condition.scopes
+        joins = [self._join([condition_scope, scope]) for scope in body.scopes]
         needs_instance = self._strict and antecedent is not None
 
         def compute(group: _Group) -> list[BoolArray]:
             (meets,) = condition.compute(group)
-            found = [
-                ~_some(join.both([meets, ~table]), 1 + join.scope.index(variable))
+            tables = [
+                ~_any_along(join.combine([meets, ~table]), 1 + join.scope.index(variable))
                 for join, table in zip(joins, body.compute(group), strict=True)
             ]
-            return [*found, _some(meets, 1 + about.index(variable))] if needs_instance else found
+            return [*tables, _any_along(meets, 1 + condition_scope.index(variable))] if needs_instance else tables
 
-        scopes = [_without(scope, variable) for scope in [*[join.scope for join in joins], *[about] * needs_instance]]
+        scopes = [
+            _drop_variable(scope, variable)
+            for scope in [*[join.scope for join in joins], *[condition_scope] * needs_instance]
+        ]
         return _Claim(tuple(scopes), compute)
 
-    def _all(self, claims: Sequence[_Claim]) -> _Claim:
-        """Plan one table that is true where all claims are."""
+    def _all(self, claims: Sequence[_Claim], connective: Callable[[Any, Any], Any] = and_) -> _Claim:
+        """Plan one table that is true where all claims are, or with `or_` where some claim is."""
+        if connective is or_:
+            claims = [self._all([claim]) for claim in claims]
         join = self._join([scope for claim in claims for scope in claim.scopes])
-        return _Claim(
-            (join.scope,), lambda group: [join.both([table for claim in claims for table in claim.compute(group)])]
-        )
 
-    def _any(self, claims: Sequence[_Claim]) -> _Claim:
-        """Plan one table that is true where some claim is."""
-        whole = [self._all([claim]) for claim in claims]
-        join = self._join([claim.scopes[0] for claim in whole])
-        return _Claim(
-            (join.scope,), lambda group: [join.either([table for claim in whole for table in claim.compute(group)])]
-        )
+        def compute(group: _Group) -> list[BoolArray]:
+            return [join.combine([table for claim in claims for table in claim.compute(group)], connective)]
+
+        return _Claim((join.scope,), compute)
 
     def _negated(self, claim: _Claim) -> _Claim:
         whole = self._all([claim])
         return _Claim(whole.scopes, lambda group: [~table for table in whole.compute(group)])
 
     def _join(self, scopes: Sequence[_Scope]) -> _Join:
-        scope = tuple(sorted({place for one in scopes for place in one}))
+        scope = tuple(sorted({variable for table_scope in scopes for variable in table_scope}))
         self._tables.add(scope)
-        spread = [(slice(None), *[slice(None) if place in one else None for place in scope]) for one in scopes]
+        spread = [
+            (slice(None), *[slice(None) if variable in table_scope else None for variable in scope])
+            for table_scope in scopes
+        ]
         return _Join(scope, tuple(spread))
 
 
@@ -229,34 +245,27 @@ class _Join(NamedTuple):
     scope: _Scope
     spread: tuple[tuple[slice | None, ...], ...]
 
-    def both(self, tables: Sequence[BoolArray]) -> BoolArray:
-        """Return where all tables are true."""
-        found = tables[0][self.spread[0]]
-        for table, spread in zip(tables[1:], self.spread[1:], strict=True):
-            found = found & table[spread]
-        return found
-
-    def either(self, tables: Sequence[BoolArray]) -> BoolArray:
-        """Return where some table is true."""
-        found = tables[0][self.spread[0]]
-        for table, spread in zip(tables[1:], self.spread[1:], strict=True):
-            found = found | table[spread]
-        return found
+    def combine(self, tables: Sequence[BoolArray], connective: Callable[[Any, Any], Any] = and_) -> BoolArray:
+        """Return where all tables are true, or with `or_` where some table is."""
+        combined: BoolArray = reduce(
+            connective, [table[spread] for table, spread in zip(tables, self.spread, strict=True)]
+        )
+        return combined
 
 
-def _some(table: BoolArray, axis: int) -> BoolArray:
+def _any_along(table: BoolArray, axis: int) -> BoolArray:
     """Return where the table is true for some object of a variable."""
-    found: BoolArray = np.logical_or.reduce(table, axis=axis)
-    return found
+    reduced: BoolArray = np.logical_or.reduce(table, axis=axis)
+    return reduced
 
 
-def _valid(place: int) -> _Claim:
+def _plan_valid(variable: int) -> _Claim:
     """Return the claim that a variable stands for one of its objects."""
-    return _Claim(((place,),), lambda group: [group.picks[place].valid])
+    return _Claim(((variable,),), lambda group: [group.picks[variable].valid])
 
 
-def _without(scope: _Scope, variable: int) -> _Scope:
-    return tuple(place for place in scope if place != variable)
+def _drop_variable(scope: _Scope, variable: int) -> _Scope:
+    return tuple(index for index in scope if index != variable)
 
 
 def _is_style(atom: Atom, styles: Sequence[str | None]) -> BoolArray:

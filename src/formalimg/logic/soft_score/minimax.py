@@ -81,14 +81,14 @@ def minimax_play(component: IndexedComponent, truth: TruthTables) -> list[int]:
     elif component.max_payoff >= _TOO_LARGE:  # the payoffs of counts are fine-grained
         raise TooEntangledError
     game = _Minimax(component.kinds, truth.objects)
-    left = game.compact(truth.clause_payoffs(component))
+    payoffs = game.compact(truth.clause_payoffs(component))
     play = []
     for variable in range(len(component.kinds)):
-        near, far = _split_connected(variable, left)
-        later = sorted({other for payoff in near for other in payoff.variables} - {variable})
+        near, far = _split_connected(variable, payoffs)
+        later = sorted({neighbour for payoff in near for neighbour in payoff.variables} - {variable})
         obj = game.move(variable, later, near).obj
         play.append(obj)
-        left = far + [payoff.fix(variable, obj) for payoff in near]
+        payoffs = far + [payoff.fix(variable, obj) for payoff in near]
     return play
 
 
@@ -126,8 +126,8 @@ def play_in_one_pass(component: IndexedComponent, truth: TruthTables, max_cells:
     for step in steps:
         summed = [_sum_side(side, tables) for side in step.sides]
         sides.append(summed)
-        tables.append(_eliminate(step, summed))
-    return [candidates[variable][pick] for variable, pick in enumerate(_backtrack(steps, sides))]
+        tables.append(_eliminate_variable(step, summed))
+    return [candidates[variable][pick] for variable, pick in enumerate(_trace_play(steps, sides))]
 
 
 def _forall_candidates(bounds: ForallBounds, truth: TruthTables, unit: int, ties: IntArray) -> list[int]:
@@ -143,8 +143,8 @@ def _possible_minima(low: IntArray, high: IntArray) -> list[int]:
     """Return the objects that can have the smallest payoff, given the bounds of each."""
     possible = low < high.min()
     possible[high.argmin()] = True
-    found: list[int] = possible.nonzero()[0].tolist()
-    return found
+    objects: list[int] = possible.nonzero()[0].tolist()
+    return objects
 
 
 def _condition_applies(bounds: ForallBounds, truth: TruthTables, candidates: Candidates) -> bool:
@@ -158,8 +158,8 @@ def _narrow_candidates(variable: int, scopes: Sequence[Scope], tables: list[IntA
     high: Any = 0
     touching = [(number, scope.index(variable)) for number, scope in enumerate(scopes) if variable in scope]
     for number, axis in touching:
-        others = tuple([other for other in range(tables[number].ndim) if other != axis])
-        low, high = low + tables[number].min(others), high + tables[number].max(others)
+        other_axes = tuple([dimension for dimension in range(tables[number].ndim) if dimension != axis])
+        low, high = low + tables[number].min(other_axes), high + tables[number].max(other_axes)
     possible = _possible_minima(low, high)
     for number, axis in touching:
         tables[number] = tables[number].take(possible, axis)
@@ -181,29 +181,29 @@ def _sum_side(side: StepSide, tables: Sequence[IntArray]) -> IntArray:
         if broadcast is not None:
             payoff = payoff[broadcast]
         total = payoff if total is None else total + payoff
-    found: IntArray = total
-    return found
+    result: IntArray = total
+    return result
 
 
-def _eliminate(step: EliminationStep, summed: Sequence[IntArray]) -> IntArray:
+def _eliminate_variable(step: EliminationStep, summed: Sequence[IntArray]) -> IntArray:
     """Return the value of positions once a variable, that of the first axis, is picked best."""
     better = np.maximum if step.maximize else np.minimum
     best: IntArray
     if len(summed) == 1:
         best = better.reduce(summed[0])
         return best
-    one, other = summed
-    if one.size * other.size <= _MAX_BATCH_CELLS * len(one):
-        best = better.reduce(np.add(one, other, order="C"))
+    first_sum, second_sum = summed
+    if first_sum.size * second_sum.size <= _MAX_BATCH_CELLS * len(first_sum):
+        best = better.reduce(np.add(first_sum, second_sum, order="C"))
         return best
-    best = one[0] + other[0]
+    best = first_sum[0] + second_sum[0]
     buffer = np.empty_like(best)
-    for obj in range(1, len(one)):
-        better(best, np.add(one[obj], other[obj], out=buffer), out=best)
+    for obj in range(1, len(first_sum)):
+        better(best, np.add(first_sum[obj], second_sum[obj], out=buffer), out=best)
     return best
 
 
-def _backtrack(steps: Sequence[EliminationStep], sides: Sequence[Sequence[IntArray]]) -> list[int]:
+def _trace_play(steps: Sequence[EliminationStep], sides: Sequence[Sequence[IntArray]]) -> list[int]:
     """Return what each variable stands for, from the payoffs of its picks."""
     play: list[Any] = [slice(None)] * len(steps)
     for step, summed in zip(reversed(steps), reversed(sides), strict=True):
@@ -222,11 +222,11 @@ def _add_payoffs(
     for batch in selected.batches:
         at_once = truth.objects ** len(batch.scopes[0]) * len(batch.weights) <= _MAX_BATCH_CELLS
         compute = batch.payoffs if at_once else batch.payoffs_by_clause
-        found = compute(truth, candidates, unit)
+        payoffs = compute(truth, candidates, unit)
         if len(batch.scopes[0]) > 1:
-            tables.extend(found)
+            tables.extend(payoffs)
         else:
-            for (variable,), payoff in zip(batch.scopes, found, strict=True):
+            for (variable,), payoff in zip(batch.scopes, payoffs, strict=True):
                 tables[variable] = tables[variable] + payoff
 
 
@@ -234,7 +234,7 @@ def _add_payoffs(
 def _tie_breakers(kinds: tuple[QuantifierKind, ...], objects: int, broken: bool) -> tuple[IntArray, ...]:
     """Return, for each variable, by how little an earlier object is better for its player; zeros if not `broken`."""
     later = np.arange(objects) if broken else np.zeros(objects, np.int64)
-    ranks = [objects**place if broken else 1 for place in reversed(range(len(kinds)))]
+    ranks = [objects**position if broken else 1 for position in reversed(range(len(kinds)))]
     return tuple([later * (-rank if kind == "exists" else rank) for kind, rank in zip(kinds, ranks, strict=True)])
 
 
@@ -265,10 +265,10 @@ class _Minimax:
         order = self.order(later, payoffs)
         if order is None:
             return self.branch(variable, later, payoffs)
-        left = list(payoffs)
-        for other in order:
-            left = self.eliminate(other, left)
-        values = np.broadcast_to(_sum_payoffs(left, (variable,)), (self.objects,))
+        remaining = list(payoffs)
+        for eliminated in order:
+            remaining = self.eliminate(eliminated, remaining)
+        values = np.broadcast_to(_sum_payoffs(remaining, (variable,)), (self.objects,))
         obj = int(values.argmax() if self.kinds[variable] == "exists" else values.argmin())
         return Move(obj, int(values[obj]))
 
@@ -302,31 +302,31 @@ class _Minimax:
     def eliminate(self, variable: int, payoffs: Sequence[Payoff]) -> list[Payoff]:
         """Return the payoffs if the variable is played last and best."""
         touching: list[Payoff] = []
-        others: list[Payoff] = []
+        untouched: list[Payoff] = []
         for payoff in payoffs:
-            (touching if variable in payoff.variables else others).append(payoff)
+            (touching if variable in payoff.variables else untouched).append(payoff)
         if not touching:
-            return others
-        variables = tuple(sorted({other for payoff in touching for other in payoff.variables}))
+            return untouched
+        variables = tuple(sorted({neighbour for payoff in touching for neighbour in payoff.variables}))
         self.spend(touching, self.objects ** len(variables))
         at = variables.index(variable)
-        left = variables[:at] + variables[at + 1 :]
+        remaining_variables = variables[:at] + variables[at + 1 :]
         maximize = self.kinds[variable] == "exists"
         if self.objects ** len(variables) <= _MAX_ARRAY_CELLS:
             sums = _sum_payoffs(touching, variables)
-            return [*others, PayoffTable(left, sums.max(axis=at) if maximize else sums.min(axis=at))]
+            return [*untouched, PayoffTable(remaining_variables, sums.max(axis=at) if maximize else sums.min(axis=at))]
         better = np.maximum if maximize else np.minimum
-        best = _sum_payoffs([payoff.fix(variable, 0) for payoff in touching], left)
+        best = _sum_payoffs([payoff.fix(variable, 0) for payoff in touching], remaining_variables)
         for obj in range(1, self.objects):
-            sums = _sum_payoffs([payoff.fix(variable, obj) for payoff in touching], left)
+            sums = _sum_payoffs([payoff.fix(variable, obj) for payoff in touching], remaining_variables)
             best = better(best, sums)
-        return [*others, PayoffTable(left, best)]
+        return [*untouched, PayoffTable(remaining_variables, best)]
 
     def branch(self, variable: int, later: Sequence[int], payoffs: Sequence[Payoff]) -> Move:
         """Return the best move, by fixing the variable to one object after the other."""
         maximize = self.kinds[variable] == "exists"
         following = self.next_branch_variable(later, payoffs)
-        rest = [other for other in later if other != following]
+        rest = [candidate for candidate in later if candidate != following]
         best: Move | None = None
         for obj in range(self.objects):
             fixed = [payoff.fix(variable, obj) for payoff in payoffs]
@@ -348,7 +348,9 @@ class _Minimax:
             end += 1
 
         def entanglement(variable: int) -> int:
-            return len({other for payoff in payoffs if variable in payoff.variables for other in payoff.variables})
+            return len(
+                {neighbour for payoff in payoffs if variable in payoff.variables for neighbour in payoff.variables}
+            )
 
         return max(later[:end], key=entanglement)
 
@@ -377,5 +379,5 @@ def _split_connected(variable: int, payoffs: Sequence[Payoff]) -> tuple[list[Pay
         growing = bool(touching)
         near += touching
         far = [payoff for payoff in far if reached.isdisjoint(payoff.variables)]
-        reached.update(other for payoff in touching for other in payoff.variables)
+        reached.update(neighbour for payoff in touching for neighbour in payoff.variables)
     return near, far

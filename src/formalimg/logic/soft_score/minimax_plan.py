@@ -75,47 +75,47 @@ def elimination_steps(
         while reorder and start and kinds[remaining[start - 1]] == kinds[remaining[-1]]:
             start -= 1
         joined = {
-            variable: {other for _, scope in tables if variable in scope for other in scope}
+            variable: {neighbour for _, scope in tables if variable in scope for neighbour in scope}
             for variable in remaining[start:]
         }
         variable = min(joined, key=lambda name: len(joined[name]))
-        others = tuple(sorted(joined[variable] - {variable}))
-        scope = (variable, *others)
+        neighbours = tuple(sorted(joined[variable] - {variable}))
+        scope = (variable, *neighbours)
         sides = _split_sides([table for table in tables if variable in table[1]], scope)
         steps.append(EliminationStep(variable, scope, kinds[variable] == "exists", sides))
         tables = [table for table in tables if variable not in table[1]]
-        tables.append((len(scopes) + len(steps) - 1, others))
+        tables.append((len(scopes) + len(steps) - 1, neighbours))
         remaining.remove(variable)
     return tuple(steps)
 
 
 def _split_sides(tables: Sequence[tuple[int, Scope]], scope: Scope) -> tuple[StepSide, ...]:
     """Return one side if a single table has all variables, else two that do not: their sum is large."""
-    left = sorted(tables, key=lambda table: (-len(table[1]), table[1]))
+    remaining = sorted(tables, key=lambda table: (-len(table[1]), table[1]))
     sides: list[list[tuple[int, Scope]]] = []
-    while left:
+    while remaining:
         covered: set[int] = set()
         side: list[tuple[int, Scope]] = []
-        for table in left:
+        for table in remaining:
             wider = covered.union(table[1])
             if not side or wider == covered or len(wider) < len(scope) or sides:
                 side.append(table)
                 covered = wider
         sides.append(side)
-        left = [table for table in left if table not in side]
+        remaining = [table for table in remaining if table not in side]
     return tuple(_step_side(side, scope) for side in sides)
 
 
 def _step_side(tables: Sequence[tuple[int, Scope]], scope: Scope) -> StepSide:
     # Small ones first, and those of the same variables together: then few sums are as large as the last.
     ordered = sorted(tables, key=lambda table: (len(table[1]), table[1], table[0]))
-    covered = {place for _, table_scope in tables for place in table_scope}
+    covered = {variable for _, table_scope in tables for variable in table_scope}
     step_tables = tuple(_step_table(number, table_scope, scope) for number, table_scope in ordered)
-    return StepSide(step_tables, tuple(place if place in covered else None for place in scope))
+    return StepSide(step_tables, tuple(variable if variable in covered else None for variable in scope))
 
 
 def _step_table(number: int, table_scope: Scope, scope: Scope) -> StepTable:
-    order = [place for place in scope if place in table_scope]
+    order = [variable for variable in scope if variable in table_scope]
     transpose = None if order == list(table_scope) else tuple(map(table_scope.index, order))
     return StepTable(number, transpose, None if len(table_scope) == len(scope) else broadcast_index(scope, table_scope))
 
@@ -145,23 +145,23 @@ class ClauseBatch(NamedTuple):
 
     def payoffs_by_clause(self, truth: TruthTables, candidates: Candidates, unit: int) -> list[IntArray]:
         """Return the same clause by clause, which takes less memory."""
-        found: list[Any] = [0] * len(self.scopes)
+        tables: list[Any] = [0] * len(self.scopes)
         for clause in range(len(self.weights)):
             scope = int(np.searchsorted(self.starts, clause, side="right")) - 1
             [holds] = self._where_true(truth, candidates, slice(clause, clause + 1))
-            found[scope] = found[scope] + holds * (self.weights[clause] * unit)
-        return found
+            tables[scope] = tables[scope] + holds * (self.weights[clause] * unit)
+        return tables
 
     def _where_true(self, truth: TruthTables, candidates: Candidates, chosen: slice) -> BoolArray:
         """Return where some of the clauses hold."""
-        found: Any = None
+        combined: Any = None
         for axes, rows, forall_axes, broadcast, _ in self.literals:
-            where = truth.rows(axes, rows[chosen])
+            table = truth.rows(axes, rows[chosen])
             for axis, variable in forall_axes:
-                where = where.take(candidates[variable], axis)
-            spread = where[broadcast]
-            found = spread if found is None else found | spread
-        holds: BoolArray = found
+                table = table.take(candidates[variable], axis)
+            spread = table[broadcast]
+            combined = spread if combined is None else combined | spread
+        holds: BoolArray = combined
         return holds
 
 
@@ -185,7 +185,7 @@ class ClauseBatches:
     @cached_property
     def scopes(self) -> tuple[Scope, ...]:
         """The variables of each table of the game: first each variable alone, then those that clauses join."""
-        alone = [(place,) for place in range(len(self.kinds))]
+        alone = [(variable,) for variable in range(len(self.kinds))]
         return (*alone, *(scope for batch in self.batches for scope in batch.scopes if len(scope) > 1))
 
     @cached_property
@@ -219,22 +219,22 @@ class ComponentBatches:
     def __init__(self, component: IndexedComponent) -> None:
         """Batch the clauses of a component."""
         kinds = component.kinds
-        self._weighted = _scoped_weights(component)
+        self._weighted = _collect_weights(component)
         self.unconditional = _batch_clauses(kinds, self._weighted)
         self.forall_bounds = tuple(
-            _bounds_of_forall(place, self._weighted) for place, kind in enumerate(kinds) if kind == "forall"
+            _bounds_of_forall(variable, self._weighted) for variable, kind in enumerate(kinds) if kind == "forall"
         )
         self.literal_rows: tuple[tuple[tuple[int, int, int], ...], ...] = tuple(
             tuple(
                 dict.fromkeys(
-                    (len(literal.scope), literal.row, literal.scope.index(place))
+                    (len(literal.scope), literal.row, literal.scope.index(variable))
                     for literals, scope, _ in self._weighted
-                    if place in scope
+                    if variable in scope
                     for literal in literals
-                    if place in literal.scope
+                    if variable in literal.scope
                 )
             )
-            for place in range(len(kinds))
+            for variable in range(len(kinds))
         )
 
     @cached_property
@@ -243,30 +243,30 @@ class ComponentBatches:
         failing = {((bounds.variable,), int(row)) for bounds in self.forall_bounds for row in bounds.condition}
         if not failing:
             return self.unconditional
-        left = []
+        shortened = []
         for literals, _, weight in self._weighted:
-            kept = tuple([literal for literal in literals if (literal.scope, literal.row) not in failing])
-            scope = scope_of(kept)
+            remaining = tuple([literal for literal in literals if (literal.scope, literal.row) not in failing])
+            scope = scope_of(remaining)
             if scope:  # what is left may be about the style, or empty, and is the same whatever is picked
-                left.append(_ScopedWeight(kept, scope, weight))
-        return _batch_clauses(self.unconditional.kinds, left)
+                shortened.append(_ScopedWeight(remaining, scope, weight))
+        return _batch_clauses(self.unconditional.kinds, shortened)
 
 
-def _scoped_weights(component: IndexedComponent) -> list[_ScopedWeight]:
+def _collect_weights(component: IndexedComponent) -> list[_ScopedWeight]:
     """Return what has a payoff, each once: clauses, and their literals about classes."""
-    found: dict[object, _ScopedWeight] = {}
+    by_literals: dict[object, _ScopedWeight] = {}
 
     def add(literals: tuple[IndexedLiteral, ...], scope: Scope, weight: int) -> None:
         key = tuple([(literal.row, literal.scope) for literal in literals])
-        known = found.get(key)
-        found[key] = _ScopedWeight(literals, scope, weight if known is None else weight + known.weight)
+        previous = by_literals.get(key)
+        by_literals[key] = _ScopedWeight(literals, scope, weight if previous is None else weight + previous.weight)
 
     for clause in component.clauses:
         add(clause.literals, clause.scope, clause.weight * component.clause_unit)
         for literal in clause.literals:
             if literal.is_class:
                 add((literal,), literal.scope, 1)
-    return list(found.values())
+    return list(by_literals.values())
 
 
 def _batch_clauses(kinds: tuple[QuantifierKind, ...], everything: Sequence[_ScopedWeight]) -> ClauseBatches:
@@ -274,20 +274,20 @@ def _batch_clauses(kinds: tuple[QuantifierKind, ...], everything: Sequence[_Scop
     for weighted in everything:
         scope = weighted.scope
         # Candidates of variables that `forall` binds are narrowed: so their axes have lengths of their own.
-        bound = tuple([place if kinds[place] == "forall" else None for place in scope])
-        layout = tuple([tuple([scope.index(place) for place in literal.scope]) for literal in weighted.literals])
+        bound = tuple([variable if kinds[variable] == "forall" else None for variable in scope])
+        layout = tuple([tuple([scope.index(variable) for variable in literal.scope]) for literal in weighted.literals])
         alike.setdefault((bound, layout), []).append(weighted)
-    return ClauseBatches(kinds, tuple(_batch(found, kinds) for found in alike.values()))
+    return ClauseBatches(kinds, tuple(_build_batch(group, kinds) for group in alike.values()))
 
 
-def _batch(found: Sequence[_ScopedWeight], kinds: Sequence[QuantifierKind]) -> ClauseBatch:
-    ordered = sorted(found, key=lambda weighted: weighted.scope)
+def _build_batch(clauses: Sequence[_ScopedWeight], kinds: Sequence[QuantifierKind]) -> ClauseBatch:
+    ordered = sorted(clauses, key=lambda weighted: weighted.scope)
     scopes = [weighted.scope for weighted in ordered]
     starts = [number for number, scope in enumerate(scopes) if number == 0 or scope != scopes[number - 1]]
     literals = []
     for alike in zip(*[weighted.literals for weighted in ordered], strict=True):
         places = alike[0].scope
-        forall_axes = tuple((axis, place) for axis, place in enumerate(places, 1) if kinds[place] == "forall")
+        forall_axes = tuple((axis, variable) for axis, variable in enumerate(places, 1) if kinds[variable] == "forall")
         rows = np.array([literal.row for literal in alike], np.intp)
         broadcast = (slice(None), *broadcast_index(scopes[0], places))
         variables = tuple(np.array(axis, np.intp) for axis in zip(*[literal.scope for literal in alike], strict=True))
@@ -297,14 +297,14 @@ def _batch(found: Sequence[_ScopedWeight], kinds: Sequence[QuantifierKind]) -> C
     return ClauseBatch(tuple(literals), column, tuple(scopes[start] for start in starts), np.array(starts, np.intp))
 
 
-def _bounds_of_forall(place: int, everything: Sequence[_ScopedWeight]) -> ForallBounds:
+def _bounds_of_forall(variable: int, everything: Sequence[_ScopedWeight]) -> ForallBounds:
     bounds: dict[int, list[int]] = {}
     left_open = 0
     conditions: list[Collection[int]] = []
     for literals, scope, weight in everything:
-        if place not in scope:
+        if variable not in scope:
             continue
-        alone = [literal.row for literal in literals if literal.scope == (place,)]
+        alone = [literal.row for literal in literals if literal.scope == (variable,)]
         if alone:
             bound = bounds.setdefault(alone[0], [0, 0])
             bound[0] += weight
@@ -313,9 +313,11 @@ def _bounds_of_forall(place: int, everything: Sequence[_ScopedWeight]) -> Forall
             conditions.append(alone)
         if len(literals) > 1 or not alone:
             left_open += weight
-    condition = [row for row in conditions[0] if all(row in others for others in conditions)] if conditions else []
+    condition = (
+        [row for row in conditions[0] if all(row in other_rows for other_rows in conditions)] if conditions else []
+    )
     return ForallBounds(
-        place,
+        variable,
         np.array(list(bounds), np.intp),
         np.array(list(bounds.values()), np.int64).reshape(len(bounds), 2).T,
         np.array([[0], [left_open]], np.int64),

@@ -1,18 +1,20 @@
-"""Payoffs of clauses: truth tables of literals in a scene, and the tables over which the best binding is computed."""
+"""Payoffs of clauses: tables of literals and counts in a scene, and those over which the best binding is computed."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from formalimg.logic.constraints import Semantics
-from formalimg.logic.soft_score.clause_index import IndexedComponent, IndexedLiteral, LiteralIndex, LiteralKey
+from formalimg.logic.evaluation import Evaluator
+from formalimg.logic.soft_score.clause_index import CountKey, IndexedComponent, IndexedLiteral, LiteralIndex, LiteralKey
 from formalimg.logic.soft_score.earned_credit import CountingObjects
-from formalimg.logic.syntax import CREDIT_UNIT, DISTINCT
-from formalimg.logic.world import World
+from formalimg.logic.syntax import CREDIT_UNIT, DISTINCT, Count
+from formalimg.logic.variables import expand_distinct
+from formalimg.logic.world import DistinguishingWorld, OutOfStepsError, World
 
 MAX_AXES = 60
 """The most variables of a table: numpy has 64 axes, some of which are for clauses and scenes."""
@@ -69,8 +71,10 @@ class ClausePayoff(NamedTuple):
         """Return what is left once a variable stands for an object."""
         if variable not in self.variables:
             return self
-        left = tuple(literal.fix(variable, obj) for literal in self.literals)
-        return ClausePayoff(tuple(other for other in self.variables if other != variable), left, self.weight)
+        literals = tuple(literal.fix(variable, obj) for literal in self.literals)
+        return ClausePayoff(
+            tuple(neighbour for neighbour in self.variables if neighbour != variable), literals, self.weight
+        )
 
     def broadcast(self, variables: Sequence[int]) -> NumberArray:
         """Return the payoff as an array over more variables, of length 1 where they do not matter."""
@@ -104,8 +108,6 @@ class TruthTables:
         )
         self.counts: CountTables | None = None
         if counts:
-            from formalimg.logic.soft_score.count_tables import CountTables  # here, because few formulas count
-
             self.counts = CountTables(world, style, semantics, counts, counting)
 
     def rows(self, axes: int, rows: NDArray[np.intp]) -> BoolArray:
@@ -118,17 +120,17 @@ class TruthTables:
         if literal.is_count:
             return self.credit(literal, play) == CREDIT_UNIT
         rows = self._rows[len(scope)]
-        found: bool
+        holds: bool
         if len(scope) == 1:  # as most are
-            found = rows.item(literal.row, play[scope[0]])
+            holds = rows.item(literal.row, play[scope[0]])
         else:
-            found = rows.item(literal.row, *[play[place] for place in scope])
-        return found
+            holds = rows.item(literal.row, *[play[variable] for variable in scope])
+        return holds
 
     def credit(self, literal: IndexedLiteral, play: Sequence[int]) -> int:
         """Return what a count is worth if the variables stand for these objects: CREDIT_UNIT if it holds."""
         assert self.counts is not None
-        return int(self.counts.tables[literal.row][tuple([play[place] for place in literal.scope])])
+        return int(self.counts.tables[literal.row][tuple([play[variable] for variable in literal.scope])])
 
     def closeness(self, literals: Sequence[IndexedLiteral], play: Sequence[int]) -> int:
         """Return what the counts of a clause that fails are worth: the closest of them."""
@@ -136,13 +138,13 @@ class TruthTables:
 
     def where(self, literal: IndexedLiteral) -> BoolArray:
         """Return where a literal holds, by its variables in the order of the prefix; a count, where it is worth any."""
-        found: BoolArray
+        table: BoolArray
         if literal.is_count:
             assert self.counts is not None
-            found = self.counts.tables[literal.row] > 0
+            table = self.counts.tables[literal.row] > 0
         else:
-            found = self._rows[len(literal.scope)][literal.row]
-        return found
+            table = self._rows[len(literal.scope)][literal.row]
+        return table
 
     def clause_payoffs(self, component: IndexedComponent) -> list[Payoff]:
         """Return the payoffs of the clauses of a component.
@@ -185,12 +187,12 @@ def _rows_of_one(world: World, literals: Iterable[LiteralKey], counting: Countin
     for predicate, word, positive, written, (classes, instances) in literals:
         twice = len(written) == 2  # the same variable
         objects = objects_with_themselves(world, predicate) if twice else world.having(predicate, word)
-        found = objects if positive else everything & ~objects
+        counted = objects if positive else everything & ~objects
         if classes:
-            found &= counting.of_classes(classes[0])
+            counted &= counting.of_classes(classes[0])
         if instances and not counting.have_instances(instances):
-            found = 0
-        sets.append(found)
+            counted = 0
+        sets.append(counted)
     return bits_to_rows(sets, len(world))
 
 
@@ -211,26 +213,26 @@ def _rows_of_two(world: World, literals: Collection[LiteralKey], counting: Count
     known_pairs: dict[str, BoolArray] = {}
     tables = []
     for predicate, _, positive, written, _ in literals:
-        known = known_pairs.get(predicate)
-        if known is None:
+        table = known_pairs.get(predicate)
+        if table is None:
             if predicate == DISTINCT:
-                known = ~np.eye(width, dtype=np.bool)
+                table = ~np.eye(width, dtype=np.bool)
             elif pairs is not None:
-                known = pairs(predicate)
-            known_pairs[predicate] = known = pairs_by_sets(world, predicate) if known is None else known
+                table = pairs(predicate)
+            known_pairs[predicate] = table = pairs_by_sets(world, predicate) if table is None else table
         if written == (1, 0):
-            known = known.T
-        tables.append(known if positive else ~known)
-    found = np.concatenate(tables).reshape(len(tables), width, width)
+            table = table.T
+        tables.append(table if positive else ~table)
+    stacked = np.concatenate(tables).reshape(len(tables), width, width)
     needed = [literal.credit for literal in literals]
     if any(classes for classes, _ in needed):
         for axis in range(2):
             rows = bits_to_rows([counting.of_classes(classes[axis] if classes else ()) for classes, _ in needed], width)
-            found &= rows[:, None, :] if axis else rows[:, :, None]
+            stacked &= rows[:, None, :] if axis else rows[:, :, None]
     for number, (_, instances) in enumerate(needed):
         if instances and not counting.have_instances(instances):
-            found[number] = False
-    return found
+            stacked[number] = False
+    return stacked
 
 
 def pairs_by_sets(world: World, predicate: str) -> BoolArray:
@@ -246,3 +248,65 @@ def bits_to_rows(sets: Sequence[int], width: int) -> BoolArray:
     packed = b"".join([objects.to_bytes(octets, "little") for objects in sets])
     bits = np.unpackbits(np.frombuffer(packed, np.uint8).reshape(len(sets), octets), axis=1, bitorder="little")
     return bits[:, :width].view(np.bool)
+
+
+MAX_COUNT_CELLS = 1_000_000
+"""The maximum cells of the table of one count: a hundred objects for each of three free variables."""
+
+
+class TooManyCountsError(Exception):
+    """The table of a count would be too large, or take too many steps to fill. Never leaves this package."""
+
+
+class CountTables:
+    """What counts are worth in a world, as parts of CREDIT_UNIT.
+
+    Attributes:
+        tables: a table for each count; CREDIT_UNIT where it holds, and less where it fails.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        style: str | None,
+        semantics: Semantics,
+        counts: Collection[CountKey],
+        counting: CountingObjects,
+    ) -> None:
+        """Fill the tables of all counts."""
+        self._evaluator = Evaluator(DistinguishingWorld(world), semantics, style)
+        self._objects = len(world)
+        try:
+            self.tables = [self._table(key, counting) for key in counts]
+        except OutOfStepsError:
+            raise TooManyCountsError from None
+
+    def found(self, count: Count, binding: Mapping[str, int]) -> int:
+        """Return the objects that a count finds, as a bit set."""
+        expanded = _expand_count(count)
+        free = {name: obj for name, obj in binding.items() if name != count.variable.name}
+        return self._evaluator.selected(expanded.variable.name, (), [expanded.body], free)
+
+    def _table(self, key: CountKey, counting: CountingObjects) -> NDArray[np.int64]:
+        count, positive, variables, (classes, instances) = key
+        if self._objects ** len(variables) > MAX_COUNT_CELLS:
+            raise TooManyCountsError
+        limits = count.limits(positive)
+        table = np.full((self._objects,) * len(variables), limits.credit(0), np.int64)
+        if instances and not counting.have_instances(instances):
+            return np.zeros_like(table)
+        for objects, number in self._evaluator.numbers(_expand_count(count), variables).items():
+            table[objects] = limits.credit(number)
+        for axis, words in enumerate(classes):
+            along = np.moveaxis(table, axis, 0)
+            for obj in range(self._objects):
+                if not counting.of_classes(words) >> obj & 1:
+                    along[obj] = 0
+        return table
+
+
+def _expand_count(count: Count) -> Count:
+    """Return the count with `distinct` said of pairs, as the evaluator needs it."""
+    expanded = expand_distinct(count)
+    assert isinstance(expanded, Count)
+    return expanded

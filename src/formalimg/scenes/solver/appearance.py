@@ -16,8 +16,8 @@ from formalimg.logic.vocabulary import vocabulary
 from formalimg.scenes.objects import CANVAS, Box, SceneObject
 from formalimg.scenes.rules import Reading
 from formalimg.scenes.scene import Scene
+from formalimg.scenes.solver.inequalities import keeps_margin
 from formalimg.scenes.solver.instantiation import OTHER_WORD
-from formalimg.scenes.solver.margin import keeps_margin
 
 
 def assign_words(
@@ -28,39 +28,31 @@ def assign_words(
     Words that the formula leaves open are sampled, each at most once until all have been used.
     """
     rng = random.Random(f"looks {seed}")
-    known = vocabulary("knolling").words
+    known_words = vocabulary("knolling").words
     chosen: dict[str, list[str]] = {}
     for kind in ("class", "color"):
-        unmentioned = [word for word in known[kind] if word not in mentioned[kind]]
-        drawn = _WordSampler(list(known[kind]), rng)
-        others = _WordSampler(unmentioned, rng)
+        unmentioned = [word for word in known_words[kind] if word not in mentioned[kind]]
+        drawn = _sample_words(known_words[kind], rng)
+        other_words = _sample_words(unmentioned, rng)
         chosen[kind] = []
-        for found in words:
-            word = found.get(kind)
+        for slot_words in words:
+            word = slot_words.get(kind)
             if word is None:  # free: even a word that the formula mentions elsewhere would do
-                word = drawn.next()
-            chosen[kind].append(others.next() if word == OTHER_WORD else word)
+                word = next(drawn)
+            chosen[kind].append(next(other_words) if word == OTHER_WORD else word)
     looks = zip(boxes, chosen["class"], chosen["color"], strict=True)
     return [SceneObject(label, box, color) for box, label, color in looks]
 
 
-def unmentioned_style(mentioned: Sequence[str]) -> str:
+def find_unmentioned_style(mentioned: Sequence[str]) -> str:
     """Return a style that the formula does not mention."""
     return next((style for style in vocabulary("natural").words["style"] if style not in mentioned), "plain")
 
 
-class _WordSampler:
-    """Sample words without replacement, starting over when all have been used."""
-
-    def __init__(self, words: list[str], rng: random.Random) -> None:
-        self.words = words
-        self.rng = rng
-        self.left: list[str] = []
-
-    def next(self) -> str:
-        if not self.left:
-            self.left = self.rng.sample(self.words, len(self.words)) if self.words else ["thing"]
-        return self.left.pop()
+def _sample_words(words: Sequence[str], rng: random.Random) -> Iterator[str]:
+    """Yield words without replacement, starting over when all have been used."""
+    while True:
+        yield from reversed(rng.sample(words, len(words)) if words else ["thing"])
 
 
 _ASPECT_TOLERANCE = 0.2
@@ -79,8 +71,8 @@ def fit_aspects(formula: Formula, scene: Scene, reading: Reading, style: str | N
     """
     for number, obj in enumerate(scene.objects):
         for box in _natural_boxes(obj):
-            others = [other.box for slot, other in enumerate(scene.objects) if slot != number]
-            if not _has_room(box, others):
+            other_boxes = [neighbour.box for slot, neighbour in enumerate(scene.objects) if slot != number]
+            if not _has_room(box, other_boxes):
                 continue
             objects = (*scene.objects[:number], replace(obj, box=box), *scene.objects[number + 1 :])
             reshaped = replace(scene, objects=objects)
@@ -106,12 +98,12 @@ def _natural_boxes(obj: SceneObject) -> Iterator[Box]:
     area = width * height
     for way in (target, (target + now) / 2):
         shape = exp(way)
-        yield _centered_box(obj.box, sqrt(area * shape), sqrt(area / shape))
-        yield _centered_box(obj.box, min(width, height * shape), min(height, width / shape))
-        yield _centered_box(obj.box, _SMALLEST_SIDE * max(1, shape), _SMALLEST_SIDE * max(1, 1 / shape))
+        yield _center_box(obj.box, sqrt(area * shape), sqrt(area / shape))
+        yield _center_box(obj.box, min(width, height * shape), min(height, width / shape))
+        yield _center_box(obj.box, _SMALLEST_SIDE * max(1, shape), _SMALLEST_SIDE * max(1, 1 / shape))
 
 
-def _centered_box(box: Box, width: float, height: float) -> Box:
+def _center_box(box: Box, width: float, height: float) -> Box:
     """Return a box of about this size with exactly the same centre, on integer coordinates."""
     halves = []
     for low, high, side in ((box.xmin, box.xmax, width), (box.ymin, box.ymax, height)):
@@ -126,16 +118,16 @@ def _centered_box(box: Box, width: float, height: float) -> Box:
     )
 
 
-def _has_room(box: Box, others: list[Box]) -> bool:
+def _has_room(box: Box, other_boxes: list[Box]) -> bool:
     sides = (box.xmax - box.xmin, box.ymax - box.ymin)
     if min(sides) < _SMALLEST_SIDE or max(sides) > _MAX_SIDE:
         return False
     if min(box.xmin, box.ymin) < _BORDER or max(box.xmax, box.ymax) > CANVAS - _BORDER:
         return False
     return all(
-        other.xmin - box.xmax >= _GAP
-        or box.xmin - other.xmax >= _GAP
-        or other.ymin - box.ymax >= _GAP
-        or box.ymin - other.ymax >= _GAP
-        for other in others
+        neighbour.xmin - box.xmax >= _GAP
+        or box.xmin - neighbour.xmax >= _GAP
+        or neighbour.ymin - box.ymax >= _GAP
+        or box.ymin - neighbour.ymax >= _GAP
+        for neighbour in other_boxes
     )

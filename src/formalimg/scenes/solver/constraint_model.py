@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from formalimg.logic.syntax import DISTINCT
 from formalimg.scenes.measures import Measure
@@ -17,9 +17,9 @@ from formalimg.scenes.rules import Reading
 from formalimg.scenes.solver.inequalities import (
     OrderClosure,
     alternatives,
-    excluded_separations,
+    find_excluded_separations,
+    find_implied_order,
     holds_reflexively,
-    implied_order,
 )
 from formalimg.scenes.solver.instantiation import (
     OTHER_WORD,
@@ -32,6 +32,9 @@ from formalimg.scenes.solver.instantiation import (
 )
 from formalimg.scenes.solver.layout import Layout
 from formalimg.scenes.solver.scene_variables import SceneVariables
+
+if TYPE_CHECKING:
+    from ortools.sat.python import cp_model
 
 NoSolution = Literal["impossible", "undecided"]
 
@@ -54,7 +57,7 @@ class SolverAttempt(NamedTuple):
     effort: float
 
 
-def arrange(claim: GroundClaim, slots: ObjectSlots, attempt: SolverAttempt) -> Arrangement | NoSolution:
+def arrange_slots(claim: GroundClaim, slots: ObjectSlots, attempt: SolverAttempt) -> Arrangement | NoSolution:
     """Find boxes and words for the slots that make a claim true."""
     if claim is False or any(not words for kinds in slots.words for words in kinds.values()):
         return "impossible"
@@ -65,7 +68,7 @@ def arrange(claim: GroundClaim, slots: ObjectSlots, attempt: SolverAttempt) -> A
 def _certain_orders(claim: GroundClaim) -> Iterator[tuple[Measure, int, int]]:
     """Yield the strict orders of slots that are certain."""
     for atom, objects in _certain_pairs(claim):
-        before = implied_order(atom.predicate, atom.holds)
+        before = find_implied_order(atom.predicate, atom.holds)
         if before and before.strict:
             yield before.order, objects[before.first], objects[1 - before.first]
 
@@ -86,15 +89,81 @@ def _certain_pairs(claim: GroundClaim) -> Iterator[tuple[GroundAtom, tuple[int, 
                     yield atom, (first, second)
 
 
-class _ConstraintModel:
-    def __init__(self, claim: GroundClaim, slots: ObjectSlots, attempt: SolverAttempt, closure: OrderClosure) -> None:
+class ClaimModel:
+    """A constraint model of a ground claim; subclasses say what an atom requires of their variables."""
+
+    def __init__(self, slots: ObjectSlots, seed: int) -> None:
         from ortools.sat.python import cp_model
 
         self.cp = cp_model
         self.model = cp_model.CpModel()
         self.slots = slots
+        self.seed = seed
+        self.literals: dict[GroundClaim, Any] = {}
+
+    def run_solver(self, effort: float) -> cp_model.CpSolver | NoSolution:
+        """Return the solver with a solution, within a limit of deterministic solver time."""
+        solver = self.cp.CpSolver()
+        parameters = solver.parameters
+        parameters.num_workers = 1
+        parameters.random_seed = self.seed % (1 << 31)
+        parameters.max_deterministic_time = effort
+        parameters.linearization_level = 0
+        # Otherwise free variables shrink to the smallest size and the first position, and the hints are lost.
+        parameters.keep_all_feasible_solutions_in_presolve = True
+        status = solver.solve(self.model)
+        if status == self.cp.INFEASIBLE:
+            return "impossible"
+        return solver if status in (self.cp.OPTIMAL, self.cp.FEASIBLE) else "undecided"
+
+    def require(self, claim: GroundClaim, when: Any) -> None:
+        """Require that a claim is true whenever the literal `when` is (always, if that is None)."""
+        match claim:
+            case Conjunction(parts):
+                for part in parts:
+                    self.require(part, when)
+            case AtLeast(number, parts):
+                literals = [self.literal(part) for part in parts]
+                self.enforce(self.at_least(number, literals), when)
+            case GroundAtom():
+                self.require_atom(claim, when)
+            case False:
+                self.enforce(self.model.add_bool_or([]), when)
+
+    def at_least(self, number: int, literals: list[Any]) -> Any:
+        """Add the constraint that a number of literals is true."""
+        return self.model.add(sum(literals) >= number)
+
+    def literal(self, claim: GroundClaim) -> Any:
+        """Return a literal that is true only if the claim is."""
+        if isinstance(claim, bool):
+            return self.model.new_constant(claim)
+        if claim not in self.literals:
+            literal = self.atom_literal(claim) if isinstance(claim, GroundAtom) else None
+            if literal is None:
+                literal = self.model.new_bool_var("")
+                self.require(claim, literal)
+            self.literals[claim] = literal
+        return self.literals[claim]
+
+    def enforce(self, constraint: Any, when: Any) -> None:
+        """Let a constraint hold only where the literal `when` is true."""
+        if when is not None:
+            constraint.only_enforce_if(when)
+
+    def require_atom(self, atom: GroundAtom, when: Any) -> None:
+        """Require that an atom is true whenever the literal `when` is."""
+        raise NotImplementedError
+
+    def atom_literal(self, atom: GroundAtom) -> Any:
+        """Return the literal that stands for an atom; None if it has none of its own."""
+        return None
+
+
+class _ConstraintModel(ClaimModel):
+    def __init__(self, claim: GroundClaim, slots: ObjectSlots, attempt: SolverAttempt, closure: OrderClosure) -> None:
+        super().__init__(slots, attempt.seed)
         self.attempt = attempt
-        self.literals: dict[GroundAtom | Conjunction | AtLeast, Any] = {}
         rng = random.Random(f"layout {attempt.seed}")
         self.variables = SceneVariables(self.model, slots, attempt.layout, closure, rng)
         self.require(claim, None)
@@ -103,19 +172,9 @@ class _ConstraintModel:
     # --- solving
 
     def solve(self) -> Arrangement | NoSolution:
-        solver = self.cp.CpSolver()
-        parameters = solver.parameters
-        parameters.num_workers = 1
-        parameters.random_seed = self.attempt.seed % (1 << 31)
-        parameters.max_deterministic_time = self.attempt.effort
-        parameters.linearization_level = 0
-        # Otherwise free variables shrink to the smallest size and the first position, and the hints are lost.
-        parameters.keep_all_feasible_solutions_in_presolve = True
-        status = solver.solve(self.model)
-        if status == self.cp.INFEASIBLE:
-            return "impossible"
-        if status not in (self.cp.OPTIMAL, self.cp.FEASIBLE):
-            return "undecided"
+        solver = self.run_solver(self.attempt.effort)
+        if isinstance(solver, str):
+            return solver
         return Arrangement(
             tuple(box.box(solver) for box in self.variables.boxes),
             tuple(self.found_words(slot, solver) for slot in range(self.slots.count)),
@@ -124,93 +183,65 @@ class _ConstraintModel:
         )
 
     def found_words(self, slot: int, solver: Any) -> dict[str, str]:
-        found = {}
+        words = {}
         for kind, possible in self.slots.words[slot].items():
             literals = self.variables.words.get((slot, kind))
             if len(possible) == 1:
-                (found[kind],) = possible
+                (words[kind],) = possible
             elif literals is not None:
-                found[kind] = next(word for word, literal in literals.items() if solver.boolean_value(literal))
+                words[kind] = next(word for word, literal in literals.items() if solver.boolean_value(literal))
             elif len(possible) <= len(self.slots.mentioned[kind]):  # a certain "not this one"
-                found[kind] = OTHER_WORD if OTHER_WORD in possible else min(possible)
-        return found
+                words[kind] = OTHER_WORD if OTHER_WORD in possible else min(possible)
+        return words
 
     def found_same(self, slot: int, solver: Any) -> int:
-        pairs = ((one, literal) for (one, other), literal in self.variables.same.items() if other == slot)
-        return next((one for one, literal in pairs if solver.boolean_value(literal)), slot)
+        pairs = ((earlier, literal) for (earlier, later), literal in self.variables.same.items() if later == slot)
+        return next((earlier for earlier, literal in pairs if solver.boolean_value(literal)), slot)
 
     # --- what is true
 
-    def require(self, claim: GroundClaim, when: Any) -> None:
-        """Require that a claim is true whenever the literal `when` is (always, if that is None)."""
-        match claim:
-            case Conjunction(parts):
-                for part in parts:
-                    self.require(part, when)
-            case AtLeast(1, parts):
-                self.enforce(self.model.add_bool_or([self.literal(part) for part in parts]), when)
-            case AtLeast(number, parts):
-                self.enforce(self.model.add(sum(self.literal(part) for part in parts) >= number), when)
-            case GroundAtom():
-                self.require_atom(claim, when)
-            case False:
-                self.enforce(self.model.add_bool_or([]), when)
+    def at_least(self, number: int, literals: list[Any]) -> Any:
+        return self.model.add_bool_or(literals) if number == 1 else super().at_least(number, literals)
 
-    def literal(self, claim: GroundClaim) -> Any:
-        """Return a literal that is true only if the claim is."""
-        if isinstance(claim, bool):
-            return self.model.new_constant(claim)
-        if claim not in self.literals:
-            known = self.known_literal(claim) if isinstance(claim, GroundAtom) else None
-            if known is None:
-                known = self.model.new_bool_var("")
-                self.require(claim, known)
-            self.literals[claim] = known
-        return self.literals[claim]
-
-    def known_literal(self, atom: GroundAtom) -> Any:
-        own = self.variables.own_literal(atom)
-        return self.variables.word_literal(atom) if own is None else own
-
-    def enforce(self, constraint: Any, when: Any) -> None:
-        if when is not None:
-            constraint.only_enforce_if(when)
+    def atom_literal(self, atom: GroundAtom) -> Any:
+        identity_literal = self.variables.own_literal(atom)
+        return self.variables.word_literal(atom) if identity_literal is None else identity_literal
 
     def require_atom(self, atom: GroundAtom, when: Any) -> None:
-        known = self.known_literal(atom)
-        if known is not None:
-            self.enforce(self.model.add_bool_or([known]), when)
+        literal = self.atom_literal(atom)
+        if literal is not None:
+            self.enforce(self.model.add_bool_or([literal]), when)
             return
         if atom.predicate == DISTINCT:
             self.require_difference(atom, when)
             return
         self.require_order(atom, when)
-        found = alternatives(atom.predicate, atom.holds, self.attempt.reading)
+        ways = alternatives(atom.predicate, atom.holds, self.attempt.reading)
         same = self.same_literal(atom)
-        if len(found) == 1 and same is None:
-            self.require_way(found[0], atom, when)
+        if len(ways) == 1 and same is None:
+            self.require_way(ways[0], atom, when)
             return
         literals = [] if same is None else [same]
-        for way in found:
+        for way in ways:
             literals.append(self.model.new_bool_var(""))
             self.require_way(way, atom, literals[-1])
         self.enforce(self.model.add_bool_or(literals), when)
 
     def require_difference(self, atom: GroundAtom, when: Any) -> None:
-        one, other = map(self.variables.identity, atom.objects)
-        if not (isinstance(one, int) and isinstance(other, int)):
-            self.enforce(self.model.add(one != other if atom.holds else one == other), when)
-        elif (one != other) != atom.holds:
+        first, second = map(self.variables.identity, atom.objects)
+        if not (isinstance(first, int) and isinstance(second, int)):
+            self.enforce(self.model.add(first != second if atom.holds else first == second), when)
+        elif (first != second) != atom.holds:
             self.enforce(self.model.add_bool_or([]), when)
 
     def require_order(self, atom: GroundAtom, when: Any) -> None:
-        before = implied_order(atom.predicate, atom.holds)
+        before = find_implied_order(atom.predicate, atom.holds)
         if before is not None:
             first, second = atom.objects[before.first], atom.objects[1 - before.first]
             gap = self.variables.rank(second, before.order) - self.variables.rank(first, before.order)
             self.enforce(self.model.add(gap >= int(before.strict)), when)
 
-        for axis, argument in excluded_separations(atom.predicate, atom.holds):
+        for axis, argument in find_excluded_separations(atom.predicate, atom.holds):
             separation = self.variables.separations.get((axis, atom.objects[argument], atom.objects[1 - argument]))  # type: ignore[arg-type]
             if separation is not None:
                 self.enforce(self.model.add_bool_or([separation.negated()]), when)

@@ -13,9 +13,16 @@ from functools import cache
 from math import ceil, inf
 from typing import NamedTuple, TypeAlias
 
+from formalimg.logic.parser import parse
+from formalimg.logic.syntax import DISTINCT, And, Atom, Count, Exists, Forall, Formula, Not, Or, Value, Variable
+from formalimg.logic.variables import rename_apart
+from formalimg.logic.verification import verify
+from formalimg.logic.world import members
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import Box
 from formalimg.scenes.rules import BINARY_RULES, UNARY_RULES, Between, Greater, Less, Near, Reading
+from formalimg.scenes.scene import Scene
+from formalimg.scenes.solver.nnf import AllBut, AllOf, AnyOf, AtomClaim, Claim, Each, Every, Many, Some, build_claim
 
 DEFAULT_MARGIN = 20
 """How far relations are kept from flipping: this much on the canvas, half as many per cent in area."""
@@ -42,7 +49,7 @@ class Inequality(NamedTuple):
 
     def holds(self, *boxes: Box) -> bool:
         """Return whether the inequality holds for these boxes."""
-        total = sum(term.factor * _doubled(boxes[term.obj], term.measure) for term in self.terms)
+        total = sum(term.factor * _double_length(boxes[term.obj], term.measure) for term in self.terms)
         return bool(total >= self.bound)
 
 
@@ -54,14 +61,14 @@ Alternatives: TypeAlias = tuple[tuple[Inequality, ...], ...]
 def alternatives(predicate: str, holds: bool, reading: Reading) -> Alternatives:
     """Return the ways in which a geometric predicate holds, or fails, as clearly as a reading demands."""
     if predicate in UNARY_RULES:
-        return _between(UNARY_RULES[predicate], holds, reading)
+        return _between_alternatives(UNARY_RULES[predicate], holds, reading)
     match BINARY_RULES[predicate]:
         case Less(first, second):
-            return ((_less(Term(1, 0, first), Term(1, 1, second), holds, reading),),)
+            return ((_less_inequality(Term(1, 0, first), Term(1, 1, second), holds, reading),),)
         case Greater(first, second):
-            return ((_less(Term(1, 1, second), Term(1, 0, first), holds, reading),),)
+            return ((_less_inequality(Term(1, 1, second), Term(1, 0, first), holds, reading),),)
         case Near(measure, bound):
-            return _near(measure, reading.alignment if holds else bound + reading.margin, holds)
+            return _near_alternatives(measure, reading.alignment if holds else bound + reading.margin, holds)
 
 
 @cache
@@ -72,12 +79,12 @@ def holds_reflexively(predicate: str) -> bool:
     return rule is not None and rule.holds(box, box)  # nothing is on, in or next to itself
 
 
-def _doubled(box: Box, measure: Measure) -> float:
+def _double_length(box: Box, measure: Measure) -> float:
     value: float = getattr(box, measure)
     return value if measure == "area" else 2 * value
 
 
-def _less(small: Term, large: Term, holds: bool, reading: Reading) -> Inequality:
+def _less_inequality(small: Term, large: Term, holds: bool, reading: Reading) -> Inequality:
     """Return the inequality "small term < large term"; if not `holds`, its negation."""
     if not holds:
         small, large = large, small
@@ -87,14 +94,14 @@ def _less(small: Term, large: Term, holds: bool, reading: Reading) -> Inequality
     return Inequality((large, small._replace(factor=-1)), max(int(holds), 2 * reading.margin))
 
 
-def _near(measure: Measure, bound: float, holds: bool) -> Alternatives:
+def _near_alternatives(measure: Measure, bound: float, holds: bool) -> Alternatives:
     apart = ((Term(1, 0, measure), Term(-1, 1, measure)), (Term(-1, 0, measure), Term(1, 1, measure)))
     if holds:  # neither is past the other by the bound or more
         return (tuple(_at_least(terms, -Fraction(bound), strict=True) for terms in apart),)
     return tuple((_at_least(terms, Fraction(bound), strict=False),) for terms in apart)
 
 
-def _between(rule: Between, holds: bool, reading: Reading) -> Alternatives:
+def _between_alternatives(rule: Between, holds: bool, reading: Reading) -> Alternatives:
     low, high = reading.interval(rule) if holds else (rule.low, rule.high)
     sides: list[tuple[Term, Fraction]] = []  # the term is above the bound
     for measure in rule.measures:
@@ -131,7 +138,7 @@ class ImpliedOrder(NamedTuple):
 
 
 @cache
-def implied_order(predicate: str, holds: bool) -> ImpliedOrder | None:
+def find_implied_order(predicate: str, holds: bool) -> ImpliedOrder | None:
     """Return the order of two objects that a predicate implies when it holds, or when it fails."""
     match BINARY_RULES.get(predicate):
         case Less(small, large):
@@ -160,24 +167,24 @@ class Separation(NamedTuple):
 
 
 @cache
-def excluded_separations(predicate: str, holds: bool) -> tuple[Separation, ...]:
+def find_excluded_separations(predicate: str, holds: bool) -> tuple[Separation, ...]:
     """Return the separations of two objects that are impossible if a predicate holds, or if it fails."""
-    before = implied_order(predicate, holds)
-    found = []
+    before = find_implied_order(predicate, holds)
+    separations = []
     if before is not None and before.order in _MIDDLES:
-        found.append(Separation(_MIDDLES.index(before.order), 1 - before.first))
+        separations.append(Separation(_MIDDLES.index(before.order), 1 - before.first))
     match BINARY_RULES.get(predicate):
         case Less(small, large):
             first = 0
         case Greater(large, small):
             first = 1
         case _:
-            return tuple(found)
+            return tuple(separations)
     for number, axis in enumerate(_AXES[:2]):
         # Entirely before: every measure of the one is less than every measure of the other, except touching edges.
         if not holds and small in axis and large in axis and (small, large) != (axis[-1], axis[0]):
-            found.append(Separation(number, first))
-    return tuple(found)
+            separations.append(Separation(number, first))
+    return tuple(separations)
 
 
 class OrderClosure:
@@ -198,8 +205,121 @@ class OrderClosure:
         self._after = list(after.values())
         self._different = {frozenset(pair) for pair in different}
 
-    def are_distinct(self, one: int, other: int) -> bool:
+    def are_distinct(self, first: int, second: int) -> bool:
         """Return whether two slots are certainly different objects."""
-        if frozenset((one, other)) in self._different:
+        if frozenset((first, second)) in self._different:
             return True
-        return any((behind[one] >> other | behind[other] >> one) & 1 for behind in self._after)
+        return any((behind[first] >> second | behind[second] >> first) & 1 for behind in self._after)
+
+
+_NOT = "not "
+
+
+def keeps_margin(
+    formula: Formula | str, scene: Scene, margin: int | Reading = DEFAULT_MARGIN, *, style: str | None = None
+) -> bool:
+    """Return whether a formula holds (strictly), and still would if every relation were a margin less clear.
+
+    This is about the relations that its truth depends on; those that must fail are kept from holding in the same way.
+    The margin is a length on the canvas; areas are compared with half as many per cent. A reading has its own margins.
+    """
+    if isinstance(formula, str):
+        formula = parse(formula)
+    if not verify(formula, scene, style=style):
+        return False
+    if margin == 0 or not scene.objects:
+        return True
+    reading = Reading.by_margin(margin) if isinstance(margin, int) else margin
+    spelt_out = _claim_formula(build_claim(rename_apart(formula)), style)
+    return verify(spelt_out, _MarginWorld(scene, reading), "classical").passed
+
+
+def _claim_formula(claim: Claim, style: str | None) -> Formula:
+    """Return a claim as a formula without style, in which the negation of an atom is a predicate of its own."""
+
+    def inner(part: Claim) -> Formula:
+        return _claim_formula(part, style)
+
+    match claim:
+        case AtomClaim(Atom("IsStyle", (Value(word),)), holds):
+            return Exists(_ANY, Atom(str((word == style) == holds), (_ANY,)))
+        case AtomClaim(atom, holds):
+            return atom if holds else Atom(_NOT + atom.predicate, atom.arguments)
+        case AllOf(parts):
+            return And(tuple(map(inner, parts)))
+        case AnyOf(parts):
+            return Or(tuple(map(inner, parts)))
+        case Some(variable, body):
+            return Exists(Variable(variable), inner(body))
+        case Each(variable, body):
+            return Forall(Variable(variable), inner(body))
+        case Many(number, variable, body):
+            return Count("at-least", number, Variable(variable), inner(body))
+        case AllBut(number, variable, body):
+            return Count("at-most", number, Variable(variable), Not(inner(body)))
+        case Every(variable, condition, exception, consequent):
+            name = Variable(variable)
+            rule = Forall(name, Or((inner(exception), inner(consequent))))
+            return And((Exists(name, inner(condition)), rule))
+
+
+_ANY = Variable("any object")
+
+
+class _MarginWorld:
+    """A world over a scene in which a relation holds, or fails, only as clearly as a reading demands."""
+
+    def __init__(self, scene: Scene, reading: Reading) -> None:
+        self.scene = scene
+        self.reading = reading
+
+    def __len__(self) -> int:
+        return len(self.scene)
+
+    def objection(self, atom: Atom) -> str | None:
+        """Return None: the formula has been verified already."""
+        return None
+
+    def having(self, predicate: str, value: str | None, among: int = -1) -> int:
+        """Return the objects of `among` for which a predicate of one variable holds, as a bit set."""
+        name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)
+        everything = (1 << len(self.scene)) - 1
+        if name in ("True", "False"):
+            return everything & among if name == "True" else 0
+        if name in UNARY_RULES:
+            ways = alternatives(name, holds, self.reading)
+            objects = self.scene.objects
+            return sum(1 << i for i in members(everything & among) if _holds_with_margin(ways, objects[i].box))
+        having = self.scene.having(name, value, among)
+        return having if holds else everything & among & ~having
+
+    def seconds(self, predicate: str, firsts: int, among: int) -> int:
+        """Return the objects b of `among` with predicate(a, b) for some a of `firsts`."""
+        return sum(1 << b for b in members(among) if any(self._related(predicate, a, b) for a in members(firsts)))
+
+    def firsts(self, predicate: str, seconds: int, among: int) -> int:
+        """Return the objects a of `among` with predicate(a, b) for some b of `seconds`."""
+        return sum(1 << a for a in members(among) if any(self._related(predicate, a, b) for b in members(seconds)))
+
+    def describe(self, obj: int) -> str:
+        """Return a short description of an object."""
+        return self.scene.describe(obj)
+
+    def evidence(self, atom: Atom, objects: tuple[int, ...]) -> str:
+        """Return nothing: only the yes or no is used."""
+        return ""
+
+    def _related(self, predicate: str, a: int, b: int) -> bool:
+        name, holds = predicate.removeprefix(_NOT), not predicate.startswith(_NOT)
+        if name == DISTINCT:
+            return (a != b) == holds
+        assert name in BINARY_RULES
+        if a == b:
+            return holds_reflexively(name) == holds  # no detector error separates an object from itself
+        return _holds_with_margin(
+            alternatives(name, holds, self.reading), self.scene.objects[a].box, self.scene.objects[b].box
+        )
+
+
+def _holds_with_margin(ways: Alternatives, *boxes: object) -> bool:
+    return any(all(inequality.holds(*boxes) for inequality in way) for way in ways)  # type: ignore[arg-type]

@@ -83,71 +83,73 @@ class ObjectSlots:
 
     def restrict(self, slot: int, literal: AtomClaim) -> None:
         """Restrict the words of a slot by an atom."""
-        kind, word = WORD_PREDICATES[literal.atom.predicate], quoted_word(literal)
+        kind, word = WORD_PREDICATES[literal.atom.predicate], get_quoted_word(literal)
         possible = self.words[slot][kind]
         self.words[slot][kind] = possible & {word} if literal.holds else possible - {word}
 
 
-def quoted_word(literal: AtomClaim) -> str:
+def get_quoted_word(literal: AtomClaim) -> str:
     """Return the quoted word of an atom."""
     word = literal.atom.arguments[-1]
     assert isinstance(word, Value)
     return word.text
 
 
-def mentioned_words(claim: Claim) -> dict[str, tuple[str, ...]]:
+def collect_words(claim: Claim) -> dict[str, tuple[str, ...]]:
     """Return the words of each kind that a claim mentions, in alphabetical order."""
-    found: dict[str, set[str]] = {kind: set() for kind in WORD_PREDICATES.values()}
+    by_kind: dict[str, set[str]] = {kind: set() for kind in WORD_PREDICATES.values()}
     for literal in atom_claims(claim):
         if literal.atom.predicate in WORD_PREDICATES:
-            found[WORD_PREDICATES[literal.atom.predicate]].add(quoted_word(literal))
-    return {kind: tuple(sorted(words)) for kind, words in found.items()}
+            by_kind[WORD_PREDICATES[literal.atom.predicate]].add(get_quoted_word(literal))
+    return {kind: tuple(sorted(words)) for kind, words in by_kind.items()}
 
 
-def distinct_slots(claim: Claim, instances: int) -> ObjectSlots:
+def build_distinct_slots(claim: Claim, instances: int) -> ObjectSlots:
     """Return slots for a neat scene: one per variable that certainly needs an object, all different objects."""
-    slots = ObjectSlots(False, mentioned=mentioned_words(claim))
-    _reserve(claim, {}, slots, instances, certain=True)
+    slots = ObjectSlots(False, mentioned=collect_words(claim))
+    _reserve_for_claim(claim, {}, slots, instances, certain=True)
     return slots
 
 
-def shared_slots(claim: Claim) -> ObjectSlots:
+def build_shared_slots(claim: Claim) -> ObjectSlots:
     """Return slots for a proof: one per variable that may need an object; several may be one object."""
-    slots = ObjectSlots(True, mentioned=mentioned_words(claim))
-    _reserve(claim, {}, slots, 1, certain=True)
+    slots = ObjectSlots(True, mentioned=collect_words(claim))
+    _reserve_for_claim(claim, {}, slots, 1, certain=True)
     return slots
 
 
-def _reserve(claim: Claim, binding: dict[str, int], slots: ObjectSlots, instances: int, *, certain: bool) -> None:
+def _reserve_for_claim(
+    claim: Claim, binding: dict[str, int], slots: ObjectSlots, instances: int, *, certain: bool
+) -> None:
     """Reserve slots for what a claim needs; `certain` if the claim has to be true."""
     match claim:
         case AtomClaim(atom) if certain and atom.predicate in WORD_PREDICATES:
             slots.restrict(binding[atom.variables[0]], claim)
         case AllOf(parts):
             for part in parts:
-                _reserve(part, binding, slots, instances, certain=certain)
+                _reserve_for_claim(part, binding, slots, instances, certain=certain)
         case AnyOf(parts) if slots.may_coincide:  # otherwise a slot might be left over
             for part in parts:
-                _reserve(part, binding, slots, instances, certain=False)
+                _reserve_for_claim(part, binding, slots, instances, certain=False)
         case Some(variable, body):
             (slot,) = _reserve_slots(claim, binding, slots, 1)
             if certain:
                 slots.certain.add(slot)
                 if not free_names(claim) or all(name in slots.names for name in free_names(claim)):
                     slots.names[variable] = slot
-            _reserve(body, {**binding, variable: slot}, slots, instances, certain=certain)
+            _reserve_for_claim(body, {**binding, variable: slot}, slots, instances, certain=certain)
         case Many(number, variable, body):
             for slot in _reserve_slots(claim, binding, slots, number):
                 if certain:
                     slots.certain.add(slot)
-                _reserve(body, {**binding, variable: slot}, slots, instances, certain=certain)
+                _reserve_for_claim(body, {**binding, variable: slot}, slots, instances, certain=certain)
         case Every(variable, condition, _, consequent, needs_instance) if needs_instance:
             for slot in _reserve_slots(claim, binding, slots, instances):
                 if certain:
                     slots.certain.add(slot)
                 inner = {**binding, variable: slot}
-                _reserve(condition, inner, slots, instances, certain=certain)
-                _reserve(consequent, inner, slots, instances, certain=certain)
+                _reserve_for_claim(condition, inner, slots, instances, certain=certain)
+                _reserve_for_claim(consequent, inner, slots, instances, certain=certain)
 
 
 def _reserve_slots(claim: Claim, binding: Mapping[str, int], slots: ObjectSlots, number: int) -> tuple[int, ...]:
@@ -300,7 +302,7 @@ class _Instantiator:
             return GroundAtom(predicate, objects, None, literal.holds)
         if len(literal.atom.arguments) == 1 and objects:
             return GroundAtom(predicate, objects, None, literal.holds)
-        word = quoted_word(literal)
+        word = get_quoted_word(literal)
         if predicate in WORD_PREDICATES and isinstance(objects[0], int):
             possible = self.slots.words[objects[0]][WORD_PREDICATES[predicate]]
             if word not in possible:
@@ -310,21 +312,21 @@ class _Instantiator:
         return GroundAtom(predicate, objects, word, literal.holds)
 
     def all_of(self, parts: list[GroundClaim]) -> GroundClaim:
-        left = [part for part in parts if part is not True]
-        if any(part is False for part in left):
+        open_parts = [part for part in parts if part is not True]
+        if any(part is False for part in open_parts):
             return False
-        self.count(len(left))
-        return (left[0] if len(left) == 1 else Conjunction(tuple(left))) if left else True
+        self.count(len(open_parts))
+        return (open_parts[0] if len(open_parts) == 1 else Conjunction(tuple(open_parts))) if open_parts else True
 
     def at_least(self, number: int, parts: list[GroundClaim]) -> GroundClaim:
         number -= sum(part is True for part in parts)
-        left = [part for part in parts if not isinstance(part, bool)]
+        open_parts = [part for part in parts if not isinstance(part, bool)]
         if number <= 0:
             return True
-        if len(left) <= number:
-            return self.all_of(list(left)) if len(left) == number else False
-        self.count(len(left))
-        return AtLeast(number, tuple(left))
+        if len(open_parts) <= number:
+            return self.all_of(list(open_parts)) if len(open_parts) == number else False
+        self.count(len(open_parts))
+        return AtLeast(number, tuple(open_parts))
 
     def count(self, parts: int) -> None:
         self.parts += parts

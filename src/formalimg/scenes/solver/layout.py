@@ -7,9 +7,10 @@ linear expressions, lengths doubled so that centres are integers.
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import ceil, sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from formalimg.scenes.measures import Measure
 from formalimg.scenes.objects import CANVAS, MIN_SIDE, Box
@@ -59,33 +60,54 @@ def comfortable_layout(count: int) -> FreeLayout:
     return FreeLayout(10, 60 if count <= 25 else 40, 400, 20, 20)
 
 
-def pitch(cells: int) -> int:
+def cell_pitch(cells: int) -> int:
     """Return the distance between the centres of neighbouring cells."""
     return (CANVAS - 2 * _BORDER) // cells
 
 
 def has_large_cells(grid: GridLayout) -> bool:
     """Return whether every cell can hold an object that is large enough to be recognised."""
-    return all((pitch(cells) - _GAP) // 2 >= _MIN_HALF + 2 * _STEP for cells in grid)
+    return all((cell_pitch(cells) - _GAP) // 2 >= _MIN_HALF + 2 * _STEP for cells in grid)
 
 
-class BoxVariables(Protocol):
+class BoxVariables(ABC):
     """The variables of one box."""
+
+    def __init__(self, model: cp_model.CpModel) -> None:
+        self.model = model
+        self._area: Expression = None
 
     def measure(self, measure: Measure) -> Expression:
         """Return a measure as an expression; lengths are doubled."""
+        if measure == "area":
+            if self._area is None:
+                self._area = self._create_area()
+            return self._area
+        center, half = self._center_and_half(_AXIS[measure])
+        if measure.startswith("center"):
+            return center
+        return center - half if measure.endswith("min") else center + half
 
+    @abstractmethod
+    def _create_area(self) -> Expression:
+        """Return the area as an expression with a variable of its own."""
+
+    @abstractmethod
+    def _center_and_half(self, axis: int) -> tuple[Expression, Expression]:
+        """Return the centre and half of the side along an axis, both doubled."""
+
+    @abstractmethod
     def box(self, solver: cp_model.CpSolver) -> Box:
         """Return the box in the solver's solution."""
 
 
-class GridBox:
+class GridBox(BoxVariables):
     """A box in the middle of a grid cell."""
 
     def __init__(self, model: cp_model.CpModel, grid: GridLayout, rng: random.Random) -> None:
-        self.model = model
+        super().__init__(model)
         self.cells = [model.new_int_var(0, cells - 1, "") for cells in grid]
-        self.pitches = [pitch(cells) for cells in grid]
+        self.pitches = [cell_pitch(cells) for cells in grid]
         self.halves = []  # in steps
         typical = min(*self.pitches, 330) * 0.36
         for width in self.pitches:
@@ -94,23 +116,16 @@ class GridBox:
             half = model.new_int_var(lower, upper, "")
             model.add_hint(half, min(upper, round(typical * rng.uniform(0.85, 1.15) / _STEP)))
             self.halves.append(half)
-        self._area: Expression = None
 
-    def measure(self, measure: Measure) -> Expression:
-        """Return a measure as an expression; lengths are doubled."""
-        if measure == "area":
-            if self._area is None:
-                upper = max(width // _STEP for width in self.pitches) ** 2
-                product = self.model.new_int_var(0, upper, "")
-                self.model.add_multiplication_equality(product, self.halves)
-                self._area = product * (2 * _STEP) ** 2
-            return self._area
-        axis = _AXIS[measure]
+    def _create_area(self) -> Expression:
+        upper = max(width // _STEP for width in self.pitches) ** 2
+        product = self.model.new_int_var(0, upper, "")
+        self.model.add_multiplication_equality(product, self.halves)
+        return product * (2 * _STEP) ** 2
+
+    def _center_and_half(self, axis: int) -> tuple[Expression, Expression]:
         center = self.cells[axis] * (2 * self.pitches[axis]) + 2 * self._first_center(axis)
-        if measure.startswith("center"):
-            return center
-        half = self.halves[axis] * (2 * _STEP)
-        return center - half if measure.endswith("min") else center + half
+        return center, self.halves[axis] * (2 * _STEP)
 
     def _first_center(self, axis: int) -> int:
         return _BORDER + self.pitches[axis] // 2
@@ -124,11 +139,11 @@ class GridBox:
         return Box(x - width, y - height, x + width, y + height)
 
 
-class FreeBox:
+class FreeBox(BoxVariables):
     """A box anywhere in a free layout."""
 
     def __init__(self, model: cp_model.CpModel, layout: FreeLayout, preferred: Box) -> None:
-        self.model = model
+        super().__init__(model)
         self.layout = layout
         low, high = -(-layout.border // layout.unit), (CANVAS - layout.border) // layout.unit
         lower, upper = -(-layout.min_side // layout.unit), layout.max_side // layout.unit
@@ -143,24 +158,16 @@ class FreeBox:
             model.add_hint(start, round(preferred[axis] / layout.unit))
             model.add_hint(end, round(preferred[axis + 2] / layout.unit))
             model.add_hint(size, round(preferred[axis + 2] / layout.unit) - round(preferred[axis] / layout.unit))
-        self._area: Expression = None
 
-    def measure(self, measure: Measure) -> Expression:
-        """Return a measure as an expression; lengths are doubled."""
-        unit = self.layout.unit
-        if measure == "area":
-            if self._area is None:
-                side = self.layout.max_side // unit
-                product = self.model.new_int_var((self.layout.min_side // unit) ** 2, side * side, "")
-                self.model.add_multiplication_equality(product, self.sizes)
-                self._area = product * unit**2
-            return self._area
-        axis = _AXIS[measure]
+    def _create_area(self) -> Expression:
+        side, unit = self.layout.max_side // self.layout.unit, self.layout.unit
+        product = self.model.new_int_var((self.layout.min_side // unit) ** 2, side * side, "")
+        self.model.add_multiplication_equality(product, self.sizes)
+        return product * unit**2
+
+    def _center_and_half(self, axis: int) -> tuple[Expression, Expression]:
         # By centre and size, since the rules bind these: bounds on one then narrow the other.
-        center, size = self.centers[axis] * unit, self.sizes[axis] * unit
-        if measure.startswith("center"):
-            return center
-        return center - size if measure.endswith("min") else center + size
+        return self.centers[axis] * self.layout.unit, self.sizes[axis] * self.layout.unit
 
     def box(self, solver: cp_model.CpSolver) -> Box:
         """Return the box in the solver's solution."""
@@ -184,17 +191,17 @@ def grid_boxes(model: cp_model.CpModel, grid: GridLayout, count: int, rng: rando
 
 
 def free_boxes(
-    model: cp_model.CpModel, layout: FreeLayout, own: Sequence[Expression | None], rng: random.Random
+    model: cp_model.CpModel, layout: FreeLayout, own_literals: Sequence[Expression | None], rng: random.Random
 ) -> list[BoxVariables]:
     """Create boxes that do not overlap.
 
-    `own` has a literal for each box, or None: where it is false, the box coincides with another and may overlap it.
+    Where a box has one of the `own_literals` and it is false, the box coincides with another and may overlap it.
     """
-    count = len(own)
+    count = len(own_literals)
     boxes = [FreeBox(model, layout, preferred) for preferred in initial_boxes(count, rng)]
     gap = -(-layout.gap // layout.unit)
     intervals: list[list[Any]] = [[], []]
-    for box, literal in zip(boxes, own, strict=True):
+    for box, literal in zip(boxes, own_literals, strict=True):
         for axis in (0, 1):
             extent = (box.starts[axis], box.sizes[axis] + gap, box.ends[axis] + gap)
             intervals[axis].append(
@@ -210,7 +217,7 @@ def free_boxes(
 def initial_boxes(count: int, rng: random.Random) -> list[Box]:
     """Return boxes spread over the canvas, as hints for the solver."""
     side = ceil(sqrt(count))
-    step = pitch(side)
+    step = cell_pitch(side)
     half = min(100, round(step * 0.3))
     middles = [_BORDER + step * cell + step // 2 for cell in range(side)]
     cells = [(x // 10 * 10, y // 10 * 10) for y in middles for x in middles]

@@ -1,15 +1,17 @@
 """Negation normal form of formulas, with strict `forall` expanded and counts bounded from either side.
 
 These claims are what the solver works on: only atoms are negated, so whatever makes an atom true can only help. Claims
-are about scenes with at least one object; the empty scene is a case of its own.
+are about scenes with at least one object; the empty scene is a case of its own. A claim also bounds the objects that it
+needs (`max_objects_needed`): with as many slots, what is impossible is impossible in every scene.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeAlias
+from math import prod
+from typing import NamedTuple, TypeAlias
 
 from formalimg.logic.syntax import And, Atom, Count, Exists, Forall, Formula, Iff, Implies, Not, Or
 from formalimg.logic.variables import expand_distinct
@@ -91,9 +93,9 @@ TRIVIAL_CLAIM = AllOf(())
 IMPOSSIBLE_CLAIM = AnyOf(())
 
 
-def build_claim(formula: Formula, kept: frozenset[int] | None = None) -> Claim:
-    """Return the claim of a formula that binds every name once; with `kept`, of these of its conjuncts only."""
-    return _ClaimBuilder(kept).conjunct(expand_distinct(formula), True)
+def build_claim(formula: Formula, selection: frozenset[int] | None = None) -> Claim:
+    """Return the claim of a formula that binds every name once; with a `selection`, of these of its conjuncts only."""
+    return _ClaimBuilder(selection).conjunct(expand_distinct(formula), True)
 
 
 def conjuncts(formula: Formula) -> list[Formula]:
@@ -107,8 +109,8 @@ def conjuncts(formula: Formula) -> list[Formula]:
 
 
 class _ClaimBuilder:
-    def __init__(self, kept: frozenset[int] | None) -> None:
-        self.kept = kept
+    def __init__(self, selection: frozenset[int] | None) -> None:
+        self.kept = selection
         self.seen: list[Formula] = []
         # Both sides of an `iff` are claimed twice: sharing keeps nested ones from doubling at each level.
         self.shared: dict[tuple[int, bool], Claim] = {}
@@ -177,12 +179,12 @@ class _ClaimBuilder:
 
     def count(self, formula: Count, holds: bool) -> Claim:
         """Return the claim that a number of objects is allowed, or that it is not: then it is below or above."""
-        least, most = formula.range
+        minimum, maximum = formula.range
         if holds:
-            bounds = [self.at_least(least, formula)]
-            return _all_of(bounds if most is None else [*bounds, self.at_most(most, formula)])
-        below = self.at_most(least - 1, formula)
-        return _any_of([below] if most is None else [below, self.at_least(most + 1, formula)])
+            bounds = [self.at_least(minimum, formula)]
+            return _all_of(bounds if maximum is None else [*bounds, self.at_most(maximum, formula)])
+        below = self.at_most(minimum - 1, formula)
+        return _any_of([below] if maximum is None else [below, self.at_least(maximum + 1, formula)])
 
     def at_least(self, number: int, count: Count) -> Claim:
         if number <= 0:
@@ -222,12 +224,12 @@ def subclaims(claim: Claim) -> tuple[Claim, ...]:
 
 def atom_claims(claim: Claim) -> Iterator[AtomClaim]:
     """Yield all atoms of a claim, each node once."""
-    pending, seen = [claim], set[int]()
+    pending, visited = [claim], set[int]()
     while pending:
         claim = pending.pop()
-        if id(claim) in seen:
+        if id(claim) in visited:
             continue
-        seen.add(id(claim))
+        visited.add(id(claim))
         if isinstance(claim, AtomClaim):
             yield claim
         pending.extend(reversed(subclaims(claim)))
@@ -248,3 +250,107 @@ def free_names(claim: Claim) -> tuple[str, ...]:
 def needs_object(claim: Claim) -> bool:
     """Return whether an object must be found somewhere inside the claim."""
     return isinstance(claim, Some | Every | Many) or any(map(needs_object, subclaims(claim)))
+
+
+_MAX_NEEDS = 500
+
+
+class Need(NamedTuple):
+    """Objects (`number` of them) that are needed for each choice of objects for the variables around them.
+
+    Each variable stands for the class its objects must have, None where any object counts.
+    """
+
+    label: str | None
+    around: tuple[str | None, ...]
+    number: int = 1
+
+
+def max_objects_needed(claim: Claim, limit: int) -> int | None:
+    """Return how many objects are enough if any number is; None if that is not known to be at most `limit`.
+
+    Take a scene that satisfies a claim, and in it only the objects that some `exists` needs: the first ones, those that
+    they need in turn because of a `forall`, and so on. What holds for each object, or for all but a few, also holds for
+    these, and boxes that do not overlap still do not, so this smaller scene satisfies the claim too. If the chain of
+    needs ends, its length is a bound. A `forall` over cups creates no need for a plate, which is why the chain mostly
+    ends.
+    """
+    needs: list[Need] = []
+    _collect_needs(claim, {}, needs)
+    if len(needs) > _MAX_NEEDS:
+        return None
+    if not any(need.around == () for need in needs):
+        needs.append(Need(None, ()))  # a scene has at least one object
+    counts = [0] * len(needs)
+    while True:
+        fresh = [need.number * prod(_count_candidates(label, needs, counts) for label in need.around) for need in needs]
+        if fresh == counts:
+            return sum(counts)
+        if sum(fresh) > limit:
+            return None
+        counts = fresh
+
+
+def _count_candidates(label: str | None, needs: list[Need], counts: list[int]) -> int:
+    fitting = (
+        count for need, count in zip(needs, counts, strict=True) if None in (label, need.label) or need.label == label
+    )
+    return sum(fitting)
+
+
+def _collect_needs(claim: Claim, around: Mapping[str, str | None], needs: list[Need], number: int = 1) -> None:
+    """Collect the needs of a claim that is to be true `number` times for each choice of the objects around it."""
+    if len(needs) > _MAX_NEEDS or not needs_object(claim):
+        return
+    match claim:
+        case Some(variable, body):
+            needs.append(Need(_find_required_class(variable, body), tuple(around.values()), number))
+            _collect_needs(body, around, needs, number)
+        case Many(more, variable, body):
+            needs.append(Need(_find_required_class(variable, body), tuple(around.values()), number * more))
+            _collect_needs(body, around, needs, number * more)
+        case Each(variable, body) | AllBut(_, variable, body):
+            _collect_needs(body, {**around, variable: None}, needs, number)
+        case Every(variable, condition, exception, consequent, needs_instance):
+            if needs_instance:
+                needs.append(Need(_find_required_class(variable, condition), tuple(around.values()), number))
+                _collect_needs(condition, around, needs, number)
+            _collect_needs(exception, {**around, variable: None}, needs, number)
+            _collect_needs(consequent, {**around, variable: _find_required_class(variable, condition)}, needs, number)
+        case AnyOf(parts):
+            for part in parts:
+                other_parts = [alternative for alternative in parts if alternative is not part]
+                _collect_needs(part, {**around, **_guard_classes(other_parts, around)}, needs, number)
+        case _:
+            for part in subclaims(claim):
+                _collect_needs(part, around, needs, number)
+
+
+def _find_required_class(variable: str, body: Claim) -> str | None:
+    """Return the class that an object must have for the body to be true of it."""
+    for literal in _conjunct_atoms(body):
+        if literal.holds and literal.atom.predicate == "Is" and literal.atom.variables == (variable,):
+            return _get_class(literal)
+    return None
+
+
+def _conjunct_atoms(claim: Claim) -> list[AtomClaim]:
+    """Return the atoms that must be true whenever the claim is, without opening alternatives or quantifiers."""
+    if isinstance(claim, AtomClaim):
+        return [claim]
+    return [literal for part in claim.parts for literal in _conjunct_atoms(part)] if isinstance(claim, AllOf) else []
+
+
+def _guard_classes(alternatives: list[Claim], around: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the classes that variables must have for none of these alternatives to be true at once."""
+    classes: dict[str, str] = {}
+    for literal in alternatives:
+        if isinstance(literal, AtomClaim) and not literal.holds and literal.atom.predicate == "Is":
+            (name,) = literal.atom.variables
+            if name in around:
+                classes[name] = _get_class(literal)
+    return classes
+
+
+def _get_class(literal: AtomClaim) -> str:
+    return str(getattr(literal.atom.arguments[1], "text", ""))

@@ -87,8 +87,8 @@ class SceneVariables:
         """Return the literal that the image has a style; it has one at most."""
         if word not in self.styles:
             literal = self.model.new_bool_var("")
-            for other in self.styles.values():
-                self.model.add_bool_or([literal.negated(), other.negated()])
+            for other_style in self.styles.values():
+                self.model.add_bool_or([literal.negated(), other_style.negated()])
             self.styles[word] = literal
         return self.styles[word]
 
@@ -141,16 +141,16 @@ class SceneVariables:
     def allow_coincidence(self) -> None:
         """Let each slot be an object of its own, or the same object as an earlier slot that is."""
         for slot in range(self.slots.count):
-            earlier = [one for one in range(slot) if self.could_be_same(one, slot)]
+            earlier = [candidate for candidate in range(slot) if self.could_be_same(candidate, slot)]
             if not earlier:
                 continue
             self.own[slot] = self.model.new_bool_var("")
             self.model.add_hint(self.own[slot], slot in self.slots.certain)
-            for one in earlier:
-                literal = self.same[one, slot] = self.model.new_bool_var("")
-                if self.own[one] is not None:
-                    self.model.add_implication(literal, self.own[one])
-            self.model.add_exactly_one([self.own[slot], *(self.same[one, slot] for one in earlier)])
+            for candidate in earlier:
+                literal = self.same[candidate, slot] = self.model.new_bool_var("")
+                if self.own[candidate] is not None:
+                    self.model.add_implication(literal, self.own[candidate])
+            self.model.add_exactly_one([self.own[slot], *(self.same[candidate, slot] for candidate in earlier)])
 
     def own_literal(self, atom: GroundAtom) -> Any:
         """Return the literal that a slot is an object of its own; None for every other atom."""
@@ -158,16 +158,16 @@ class SceneVariables:
             return None
         (slot,) = atom.objects
         assert isinstance(slot, int)
-        own = self.own[slot]
-        if own is None:  # certainly one
+        literal = self.own[slot]
+        if literal is None:  # certainly one
             return self.model.new_constant(atom.holds)
-        return own if atom.holds else own.negated()
+        return literal if atom.holds else literal.negated()
 
     def identity(self, obj: SlotRef) -> Any:
         """Return the number of the object that a slot is: its own, or that of the earlier slot it is the same as."""
         if obj not in self.identities:
             if isinstance(obj, int):
-                earlier = [one * same for (one, other), same in self.same.items() if other == obj]
+                earlier = [first * same for (first, second), same in self.same.items() if second == obj]
                 self.identities[obj] = sum(earlier) + obj * self.own[obj] if earlier else obj
             else:
                 variable = self.identities[obj] = self.model.new_int_var(0, self.slots.count - 1, "")
@@ -181,35 +181,37 @@ class SceneVariables:
         Atoms can exclude some of these separations.
         """
         edges: tuple[tuple[Measure, Measure], ...] = (("xmax", "xmin"), ("ymax", "ymin"))
-        for one, other in combinations(range(self.slots.count), 2):
+        for earlier, later in combinations(range(self.slots.count), 2):
             alternatives = []
             for axis, (end, start) in enumerate(edges):
-                for first, second in ((one, other), (other, one)):
+                for first, second in ((earlier, later), (later, earlier)):
                     literal = self.separations[axis, first, second] = self.model.new_bool_var("")
                     apart = self.boxes[second].measure(start) - self.boxes[first].measure(end) >= 2 * gap
                     self.model.add(apart).only_enforce_if(literal)
                     alternatives.append(literal)
-            copies = [own.negated() for own in (self.own[one], self.own[other]) if own is not None]
+            copies = [
+                own_literal.negated() for own_literal in (self.own[earlier], self.own[later]) if own_literal is not None
+            ]
             self.model.add_bool_or([*alternatives, *copies])
 
-    def could_be_same(self, one: int, other: int) -> bool:
+    def could_be_same(self, first: int, second: int) -> bool:
         """Return whether two slots may still be the same object."""
-        if self.closure.are_distinct(one, other):
+        if self.closure.are_distinct(first, second):
             return False
-        return all(self.slots.words[one][kind] & self.slots.words[other][kind] for kind in WORD_PREDICATES.values())
+        return all(self.slots.words[first][kind] & self.slots.words[second][kind] for kind in WORD_PREDICATES.values())
 
     def link_coincident(self) -> None:
         """Give slots that coincide the same box, ranks and words; to be called last."""
         edges: tuple[Measure, ...] = ("xmin", "ymin", "xmax", "ymax")
-        for (one, other), same in self.same.items():
+        for (earlier, later), same in self.same.items():
             for edge in edges:
-                left, right = self.boxes[one].measure(edge), self.boxes[other].measure(edge)
-                self.model.add(left == right).only_enforce_if(same)
-            for order in {order: None for obj, order in self.ranks if obj in (one, other)}:
-                self.model.add(self.rank(one, order) == self.rank(other, order)).only_enforce_if(same)
+                first_edge, second_edge = self.boxes[earlier].measure(edge), self.boxes[later].measure(edge)
+                self.model.add(first_edge == second_edge).only_enforce_if(same)
+            for order in {order: None for obj, order in self.ranks if obj in (earlier, later)}:
+                self.model.add(self.rank(earlier, order) == self.rank(later, order)).only_enforce_if(same)
             for kind in WORD_PREDICATES.values():
-                if self.constrains_words(one, kind) or self.constrains_words(other, kind):
-                    self.link_words(self.words_of(one, kind), self.words_of(other, kind), same)
+                if self.constrains_words(earlier, kind) or self.constrains_words(later, kind):
+                    self.link_words(self.words_of(earlier, kind), self.words_of(later, kind), same)
 
     def constrains_words(self, slot: int, kind: str) -> bool:
         """Return whether it matters which word of a kind the slot has."""

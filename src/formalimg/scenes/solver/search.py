@@ -19,16 +19,16 @@ from formalimg.logic.variables import rename_apart
 from formalimg.logic.verification import STYLE_PREDICATE, verify
 from formalimg.scenes.rules import AS_READ, BINARY_RULES, UNARY_RULES, Reading
 from formalimg.scenes.scene import Scene
-from formalimg.scenes.solver.appearance import assign_words, fit_aspects, unmentioned_style
-from formalimg.scenes.solver.constraint_model import Arrangement, NoSolution, SolverAttempt, arrange
-from formalimg.scenes.solver.inequalities import DEFAULT_MARGIN
+from formalimg.scenes.solver.appearance import assign_words, find_unmentioned_style, fit_aspects
+from formalimg.scenes.solver.constraint_model import Arrangement, NoSolution, SolverAttempt, arrange_slots
+from formalimg.scenes.solver.inequalities import DEFAULT_MARGIN, keeps_margin
 from formalimg.scenes.solver.instantiation import (
     WORD_PREDICATES,
     GroundClaim,
     ObjectSlots,
-    distinct_slots,
+    build_distinct_slots,
+    build_shared_slots,
     instantiate,
-    shared_slots,
 )
 from formalimg.scenes.solver.layout import (
     PROOF_LAYOUT,
@@ -38,9 +38,7 @@ from formalimg.scenes.solver.layout import (
     comfortable_layout,
     has_large_cells,
 )
-from formalimg.scenes.solver.margin import keeps_margin
-from formalimg.scenes.solver.nnf import Claim, build_claim, conjuncts
-from formalimg.scenes.solver.object_bound import max_objects_needed
+from formalimg.scenes.solver.nnf import Claim, build_claim, conjuncts, max_objects_needed
 from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable, Witness
 
 _MAX_OBJECT_BOUND = 40
@@ -114,24 +112,24 @@ def solve(
 
 
 def _require_solvable(formula: Formula) -> None:
-    objections = ((atom, _objection(atom)) for atom in atoms(formula))
+    objections = ((atom, _find_objection(atom)) for atom in atoms(formula))
     problems = [Problem("undecided", message, atom.span) for atom, message in objections if message]
     if problems:
         raise FormulaError(problems)
-    styles = mentioned_styles(formula)
+    styles = find_styles(formula)
     verify(formula, Scene.of([]), style=styles[0] if styles else None)  # raises for everything else that is wrong
 
 
-def _objection(atom: Atom) -> str | None:
+def _find_objection(atom: Atom) -> str | None:
     if atom.predicate in (*WORD_PREDICATES, *UNARY_RULES, *BINARY_RULES, DISTINCT, STYLE_PREDICATE):
         return None
     return f"the solver cannot decide {atom.predicate}: it places boxes, and solves formulas in the knolling predicates"
 
 
-def mentioned_styles(formula: Formula) -> list[str]:
+def find_styles(formula: Formula) -> list[str]:
     """Return the styles that a formula mentions, in alphabetical order."""
-    found = (atom.arguments[0] for atom in atoms(formula) if atom.predicate == STYLE_PREDICATE and atom.arguments)
-    return sorted({word.text for word in found if isinstance(word, Value)})
+    words = (atom.arguments[0] for atom in atoms(formula) if atom.predicate == STYLE_PREDICATE and atom.arguments)
+    return sorted({word.text for word in words if isinstance(word, Value)})
 
 
 class _InstantiatedClaim(NamedTuple):
@@ -161,7 +159,7 @@ class Search:
         """Return a witness or a proof."""
         self.renamed = rename_apart(self.formula)
         claim = build_claim(self.renamed)
-        min_count = max(1, distinct_slots(claim, self.instances).count)
+        min_count = max(1, build_distinct_slots(claim, self.instances).count)
         witness = self.neat(claim, min_count, self.instances)
         if witness is not None:
             return witness
@@ -188,7 +186,7 @@ class Search:
 
     def neat(self, claim: Claim, count: int, instances: int) -> Witness | None:
         """Return a scene in rows and columns, or at least a comfortable one, with the full margin."""
-        for grid in _grids(count):
+        for grid in _candidate_grids(count):
             witness = self.separate(claim, count, instances, grid, self.reading, _NEAT)
             if witness is not None:
                 return witness
@@ -196,7 +194,7 @@ class Search:
 
     def with_some_margin(self, claim: Claim, instances: int, max_count: int) -> Witness | None:
         """Return a scene with the fewest objects that are enough, and the largest margin for these."""
-        min_count = max(1, distinct_slots(claim, instances).count)
+        min_count = max(1, build_distinct_slots(claim, instances).count)
         for count in range(min_count, max(min_count, max_count) + 1):
             barely = self.separate(claim, count, instances, TIGHT_LAYOUT, _BARE, _FREE)
             if barely is None:
@@ -221,14 +219,14 @@ class Search:
         """Return a scene of this many objects, with a different object for each variable."""
         instance = self.instantiated.get((count, instances))
         if instance is None:
-            slots = distinct_slots(claim, instances)
+            slots = build_distinct_slots(claim, instances)
             while slots.count < count:
                 slots.add()
             instance = self.instantiated[count, instances] = _InstantiatedClaim(
                 slots, instantiate(claim, slots, instances)
             )
-        found = self.arranged(instance, layout, reading, effort)
-        return None if isinstance(found, str) else self.witness(found, instance.slots, reading, instances)
+        arrangement = self.arranged(instance, layout, reading, effort)
+        return None if isinstance(arrangement, str) else self.witness(arrangement, instance.slots, reading, instances)
 
     def witness_that_coincides(self, claim: Claim, proof: Arrangement) -> Witness:
         """Return a scene in which variables share objects, since they must."""
@@ -238,9 +236,9 @@ class Search:
         while margin:
             reading = Reading.by_margin(margin)
             for layout in (comfortable_layout(slots.count), TIGHT_LAYOUT):
-                found = self.arranged(instance, layout, reading, _FREE)
-                if not isinstance(found, str):
-                    return self.witness(found, slots, reading, 1)
+                arrangement = self.arranged(instance, layout, reading, _FREE)
+                if not isinstance(arrangement, str):
+                    return self.witness(arrangement, slots, reading, 1)
             margin //= 2
         return self.witness(proof, slots, _BARE, 1)
 
@@ -251,9 +249,9 @@ class Search:
         slots, claim = instance
         if claim is None or self.spent > _MAX_SPENT:
             return "undecided"
-        found = arrange(claim, slots, SolverAttempt(layout, reading, self.seed, effort * self.effort))
-        self.spent += effort * (found == "undecided")
-        return found
+        arrangement = arrange_slots(claim, slots, SolverAttempt(layout, reading, self.seed, effort * self.effort))
+        self.spent += effort * (arrangement == "undecided")
+        return arrangement
 
     # --- proofs
 
@@ -264,7 +262,7 @@ class Search:
 
     def shared(self, claim: Claim) -> tuple[ObjectSlots, int | None]:
         """Return slots that may coincide, enough for a proof, and how many objects it covers (None: any number)."""
-        slots = shared_slots(claim)
+        slots = build_shared_slots(claim)
         needed = max_objects_needed(claim, _MAX_OBJECT_BOUND)
         extra = max(0, self.max_objects - (slots.count > 0)) if needed is None else needed - slots.count
         for _ in range(extra):
@@ -277,10 +275,10 @@ class Search:
         pieces = conjuncts(self.renamed)
         checks = iter(range(_MAX_CHECKS))
 
-        def impossible(kept: frozenset[int]) -> bool:
+        def impossible(selection: frozenset[int]) -> bool:
             if next(checks, None) is None:
                 return False  # then the conflict is correct, but not minimal
-            part = build_claim(self.renamed, kept)
+            part = build_claim(self.renamed, selection)
             return not self.is_easy(part) and self.refute(part, _PIECE) == "impossible"
 
         conflict = minimal_conflict(len(pieces), impossible)
@@ -288,7 +286,7 @@ class Search:
 
     def is_easy(self, claim: Claim) -> bool:
         """Return whether objects in a grid satisfy the claim: a quick test, conclusive only if true."""
-        slots = distinct_slots(claim, 1)
+        slots = build_distinct_slots(claim, 1)
         if not slots.count:
             slots.add()
         grid = GridLayout(10, 10) if slots.count > 4 else GridLayout(5, 5)
@@ -303,34 +301,34 @@ class Search:
     def empty_scene(self) -> Witness | None:
         """Return the empty scene, if that is a witness."""
         scene = Scene.of([])
-        styles = mentioned_styles(self.formula)
-        for style in [*styles, unmentioned_style(styles)] if styles else [None]:
+        styles = find_styles(self.formula)
+        for style in [*styles, find_unmentioned_style(styles)] if styles else [None]:
             if verify(self.formula, scene, style=style):
                 return Witness(scene, self.formula, self.reading.margin, 0, {}, style)
         return None
 
-    def witness(self, found: Arrangement, slots: ObjectSlots, reading: Reading, instances: int) -> Witness:
+    def witness(self, arrangement: Arrangement, slots: ObjectSlots, reading: Reading, instances: int) -> Witness:
         """Return the scene that was found, without objects that are not needed; verified, not trusted."""
-        styles = mentioned_styles(self.formula)
-        style = found.style or (unmentioned_style(styles) if styles else None)
-        kept = [slot for slot in range(slots.count) if found.same_as[slot] == slot]
-        needed = {found.same_as[slot] for slot in slots.certain}
-        boxes, words = [found.boxes[slot] for slot in kept], [found.words[slot] for slot in kept]
-        objects = dict(zip(kept, assign_words(boxes, words, slots.mentioned, self.seed), strict=True))
+        styles = find_styles(self.formula)
+        style = arrangement.style or (find_unmentioned_style(styles) if styles else None)
+        own_slots = [slot for slot in range(slots.count) if arrangement.same_as[slot] == slot]
+        needed = {arrangement.same_as[slot] for slot in slots.certain}
+        boxes, words = [arrangement.boxes[slot] for slot in own_slots], [arrangement.words[slot] for slot in own_slots]
+        objects = dict(zip(own_slots, assign_words(boxes, words, slots.mentioned, self.seed), strict=True))
         if not keeps_margin(self.renamed, Scene.of(objects.values()), reading, style=style):
             raise AssertionError(f"not a witness of {self.formula}: {objects}")  # a bug, never an answer
-        for slot in reversed(kept) if slots.may_coincide else ():
-            fewer = {other: obj for other, obj in objects.items() if other != slot}
+        for slot in reversed(own_slots) if slots.may_coincide else ():
+            fewer = {slot_number: obj for slot_number, obj in objects.items() if slot_number != slot}
             spare = slot not in needed and fewer
             if spare and keeps_margin(self.renamed, Scene.of(fewer.values()), reading, style=style):
                 objects = fewer
         numbers = {slot: number for number, slot in enumerate(objects)}
-        bindings = {name: numbers[found.same_as[slot]] for name, slot in slots.names.items()}
+        bindings = {name: numbers[arrangement.same_as[slot]] for name, slot in slots.names.items()}
         scene = fit_aspects(self.formula, Scene.of(objects.values()), reading, style)
         return Witness(scene, self.formula, reading.margin, instances, bindings, style)
 
 
-def _grids(count: int) -> Iterator[GridLayout]:
+def _candidate_grids(count: int) -> Iterator[GridLayout]:
     """Yield grids for this many objects, those with few empty cells and square ones first."""
     side = ceil(sqrt(count))
     shapes = {GridLayout(side, ceil(count / side)), GridLayout(ceil(count / side), side)}
@@ -357,10 +355,10 @@ def minimal_conflict(count: int, impossible: Impossible) -> list[int]:
     All conjuncts together must be impossible. Halves are left out before single conjuncts (QuickXplain), since most
     have no part in the conflict.
     """
-    return sorted(_quickxplain((), False, tuple(range(count)), impossible))
+    return sorted(_run_quickxplain((), False, tuple(range(count)), impossible))
 
 
-def _quickxplain(
+def _run_quickxplain(
     background: Sequence[int], is_new: bool, pieces: Sequence[int], impossible: Impossible
 ) -> Sequence[int]:
     """Return the pieces needed to contradict the background."""
@@ -370,6 +368,6 @@ def _quickxplain(
         return pieces
     middle = len(pieces) // 2
     first, second = pieces[:middle], pieces[middle:]
-    from_second = _quickxplain((*background, *first), bool(first), second, impossible)
-    from_first = _quickxplain((*background, *from_second), bool(from_second), first, impossible)
+    from_second = _run_quickxplain((*background, *first), bool(first), second, impossible)
+    from_first = _run_quickxplain((*background, *from_second), bool(from_second), first, impossible)
     return (*from_first, *from_second)

@@ -19,25 +19,24 @@ from formalimg.logic.verification import STYLE_PREDICATE
 from formalimg.scenes.objects import ATTRIBUTE_PREDICATES, SceneObject
 from formalimg.scenes.rules import Reading
 from formalimg.scenes.scene import Scene, SceneRelation
+from formalimg.scenes.solver.constraint_model import ClaimModel, NoSolution
 from formalimg.scenes.solver.inequalities import Alternatives, alternatives
 from formalimg.scenes.solver.instantiation import (
-    AtLeast,
-    Conjunction,
     GroundAtom,
     GroundClaim,
     ObjectSlots,
-    distinct_slots,
+    build_distinct_slots,
     instantiate,
 )
 from formalimg.scenes.solver.layout import FreeBox, FreeLayout, initial_boxes
 from formalimg.scenes.solver.nnf import build_claim, conjuncts
 from formalimg.scenes.solver.results import SolverLimitError, Unsatisfiable, Witness
-from formalimg.scenes.solver.search import mentioned_styles, minimal_conflict
-from formalimg.scenes.spatial_axioms import (
+from formalimg.scenes.solver.search import find_styles, minimal_conflict
+from formalimg.scenes.spatial_relations import (
     DIRECTIONS,
     NATURAL_RELATIONS,
     axiom_alternatives,
-    carrying,
+    find_carrier,
     is_natural_witness,
 )
 
@@ -67,26 +66,26 @@ def solve_natural(
     _require_natural(formula)
     renamed = rename_apart(formula)
     for number in dict.fromkeys([instances, 1]):
-        witness = _arrange(renamed, number, margin, seed)
+        witness = _try_layout(renamed, number, margin, seed)
         if isinstance(witness, Witness):
             return witness
-    if _arrange(renamed, 1, 0, seed, proof=True) != "impossible":
+    if _try_layout(renamed, 1, 0, seed, proof=True) != "impossible":
         raise SolverLimitError("neither a comfortable layout nor a contradiction was found")
     pieces = conjuncts(renamed)
 
-    def impossible(kept: frozenset[int]) -> bool:
-        return _arrange(renamed, 1, 0, seed, proof=True, kept=kept) == "impossible"
+    def impossible(selection: frozenset[int]) -> bool:
+        return _try_layout(renamed, 1, 0, seed, proof=True, selection=selection) == "impossible"
 
     conflict = minimal_conflict(len(pieces), impossible)
     return Unsatisfiable(formula, None, tuple(pieces[number] for number in conflict))
 
 
 def _require_natural(formula: Formula) -> None:
-    known = ("Is", *ATTRIBUTE_PREDICATES, *NATURAL_RELATIONS, STYLE_PREDICATE)
+    predicates = ("Is", *ATTRIBUTE_PREDICATES, *NATURAL_RELATIONS, STYLE_PREDICATE)
     problems = [
         Problem("undecided", f"the spatial axioms say nothing of {atom.predicate}", atom.span)
         for atom in atoms(formula)
-        if atom.predicate not in known
+        if atom.predicate not in predicates
     ]
     problems += [
         Problem(
@@ -99,33 +98,34 @@ def _require_natural(formula: Formula) -> None:
         raise FormulaError(problems)
 
 
-def _arrange(
-    formula: Formula, instances: int, margin: int, seed: int, *, proof: bool = False, kept: frozenset[int] | None = None
+def _try_layout(
+    formula: Formula,
+    instances: int,
+    margin: int,
+    seed: int,
+    *,
+    proof: bool = False,
+    selection: frozenset[int] | None = None,
 ) -> Witness | str:
     """Make one attempt: a verified witness, or "impossible", or "undecided"."""
-    claim = build_claim(formula) if kept is None else build_claim(formula, kept)
-    slots = distinct_slots(claim, instances)
+    claim = build_claim(formula) if selection is None else build_claim(formula, selection)
+    slots = build_distinct_slots(claim, instances)
     if not slots.count:
         slots.add()
     ground = instantiate(claim, slots, instances)
     if ground is None or not _is_about_slots(ground):
         return "undecided"
-    found = _SpatialModel(ground, slots, _PROOF_LAYOUT if proof else _LAYOUT, margin, seed).solve(
+    solution = _SpatialModel(ground, slots, _PROOF_LAYOUT if proof else _LAYOUT, margin, seed).solve(
         _PROOF_EFFORT if proof else _EFFORT
     )
-    if isinstance(found, str) or proof:
-        return found if isinstance(found, str) else "possible"
-    scene, style = found
-    styles = mentioned_styles(formula)
+    if isinstance(solution, str) or proof:
+        return solution if isinstance(solution, str) else "possible"
+    scene, style = solution
+    styles = find_styles(formula)
     if not is_natural_witness(formula, scene, margin, style=style or (styles[0] if styles else None)):
         return "undecided"  # a disjunction that the layout does not decide: never a witness that was not verified
     bindings = {name: slot for name, slot in slots.names.items() if slot < len(scene)}
     return Witness(scene, formula, margin, instances, bindings, style)
-
-
-def _unclear(predicate: str, margin: int) -> Alternatives:
-    """Return the ways in which a direction fails by at least a margin."""
-    return alternatives(predicate, False, Reading.by_margin(margin))
 
 
 def _is_about_slots(claim: GroundClaim) -> bool:
@@ -135,37 +135,24 @@ def _is_about_slots(claim: GroundClaim) -> bool:
     return isinstance(claim, bool) or all(map(_is_about_slots, claim.parts))
 
 
-class _SpatialModel:
+class _SpatialModel(ClaimModel):
     """The constraint model of a ground claim: a literal for each relation, and what it requires of the boxes."""
 
     def __init__(self, claim: GroundClaim, slots: ObjectSlots, layout: FreeLayout, margin: int, seed: int) -> None:
-        from ortools.sat.python import cp_model
-
-        self.cp = cp_model
-        self.model = cp_model.CpModel()
-        self.slots, self.margin, self.seed = slots, margin, seed
+        super().__init__(slots, seed)
+        self.margin = margin
         rng = random.Random(f"layout {seed}")
         self.boxes = [FreeBox(self.model, layout, box) for box in initial_boxes(slots.count, rng)]
         self.relations: dict[tuple[str, int, int], Any] = {}
         self.words: dict[tuple[str, int | None, str], Any] = {}
-        self.literals: dict[GroundClaim, Any] = {}
         self.require(claim, None)
         self.require_places()
         self.require_solid(layout.gap)
 
-    def solve(self, effort: float) -> tuple[Scene, str | None] | str:
-        solver = self.cp.CpSolver()
-        solver.parameters.num_workers = 1
-        solver.parameters.random_seed = self.seed % (1 << 31)
-        solver.parameters.max_deterministic_time = effort
-        solver.parameters.linearization_level = 0
-        # Otherwise boxes shrink to the smallest size in the first place, and the hints are lost.
-        solver.parameters.keep_all_feasible_solutions_in_presolve = True
-        status = solver.solve(self.model)
-        if status == self.cp.INFEASIBLE:
-            return "impossible"
-        if status not in (self.cp.OPTIMAL, self.cp.FEASIBLE):
-            return "undecided"
+    def solve(self, effort: float) -> tuple[Scene, str | None] | NoSolution:
+        solver = self.run_solver(effort)
+        if isinstance(solver, str):
+            return solver
         true = {key for key, literal in self.words.items() if solver.boolean_value(literal)}
         relations = [SceneRelation(*key) for key, literal in self.relations.items() if solver.boolean_value(literal)]
         objects = [self.object(slot, self.boxes[slot].box(solver), true) for slot in range(self.slots.count)]
@@ -174,42 +161,26 @@ class _SpatialModel:
 
     def object(self, slot: int, box: Any, true: set[tuple[str, int | None, str]]) -> SceneObject:
         possible = self.slots.words[slot]["class"]
-        label = next((word for predicate, of, word in true if (predicate, of) == ("Is", slot)), min(possible))
+        label = next((word for predicate, number, word in true if (predicate, number) == ("Is", slot)), min(possible))
         words: dict[str, list[str]] = {}
-        for predicate, of, word in sorted(true, key=str):
-            if of == slot and predicate in ATTRIBUTE_PREDICATES:
+        for predicate, owner, word in sorted(true, key=str):
+            if owner == slot and predicate in ATTRIBUTE_PREDICATES:
                 words.setdefault(ATTRIBUTE_PREDICATES[predicate], []).append(word)
-        one = {kind: found[0] for kind, found in words.items() if kind != "state"}
-        return SceneObject(label or "thing", box, **one, states=tuple(words.get("state", ())))
+        single_words = {kind: values[0] for kind, values in words.items() if kind != "state"}
+        return SceneObject(label or "thing", box, **single_words, states=tuple(words.get("state", ())))
 
     # --- claims
 
-    def require(self, claim: GroundClaim, when: Any) -> None:
-        """Require that a claim is true whenever the literal `when` is (always, if that is None)."""
-        match claim:
-            case Conjunction(parts):
-                for part in parts:
-                    self.require(part, when)
-            case AtLeast(number, parts):
-                self.enforce(self.model.add(sum(self.literal(part) for part in parts) >= number), when)
-            case GroundAtom(predicate, objects, _, holds):
-                if predicate in DIRECTIONS:
-                    ways = (axiom_alternatives if holds else _unclear)(predicate, self.margin)
-                    self.require_one(ways, objects, when)
-                    return
-                literal = self.relation(predicate, *objects) if len(objects) == 2 else self.word(claim)
-                self.enforce(self.model.add_bool_or([literal if holds else literal.negated()]), when)
-            case False:
-                self.enforce(self.model.add_bool_or([]), when)
-
-    def literal(self, claim: GroundClaim) -> Any:
-        """Return a literal that is true only if the claim is."""
-        if isinstance(claim, bool):
-            return self.model.new_constant(claim)
-        if claim not in self.literals:
-            self.literals[claim] = self.model.new_bool_var("")
-            self.require(claim, self.literals[claim])
-        return self.literals[claim]
+    def require_atom(self, atom: GroundAtom, when: Any) -> None:
+        """Require that an atom is true whenever the literal `when` is (always, if that is None)."""
+        predicate, objects, _, holds = atom
+        if predicate in DIRECTIONS:
+            reading = Reading.by_margin(self.margin)
+            ways = axiom_alternatives(predicate, self.margin) if holds else alternatives(predicate, False, reading)
+            self.require_one(ways, objects, when)
+            return
+        literal = self.relation(predicate, *objects) if len(objects) == 2 else self.word(atom)
+        self.enforce(self.model.add_bool_or([literal if holds else literal.negated()]), when)
 
     def word(self, atom: GroundAtom) -> Any:
         """Return the literal of an atom about a word; an object has one class, colour, material and shape."""
@@ -219,9 +190,9 @@ class _SpatialModel:
         key = (atom.predicate, slot, atom.word)
         if key not in self.words:
             literal = self.words[key] = self.model.new_bool_var("")
-            for (predicate, other, _), taken in list(self.words.items())[:-1]:
-                if (predicate, other) == key[:2] and predicate != "HasState":
-                    self.model.add_bool_or([literal.negated(), taken.negated()])
+            for (predicate, other_slot, _), other_literal in list(self.words.items())[:-1]:
+                if (predicate, other_slot) == key[:2] and predicate != "HasState":
+                    self.model.add_bool_or([literal.negated(), other_literal.negated()])
         return self.words[key]
 
     def relation(self, predicate: str, first: Any, second: Any) -> Any:
@@ -241,16 +212,12 @@ class _SpatialModel:
         if len(ways) > 1:
             self.enforce(self.model.add_bool_or(literals), when)
 
-    def enforce(self, constraint: Any, when: Any) -> None:
-        if when is not None:
-            constraint.only_enforce_if(when)
-
     # --- the axioms about all objects
 
     def carried(self) -> Iterator[tuple[int, int, Any]]:
         """Yield the possible carriers: object, carrier, and the literal that it is."""
         for (predicate, first, second), literal in self.relations.items():
-            pair = carrying(SceneRelation(predicate, first, second))
+            pair = find_carrier(SceneRelation(predicate, first, second))
             if pair is not None:
                 yield *pair, literal
 
@@ -268,9 +235,9 @@ class _SpatialModel:
     def require_solid(self, gap: int) -> None:
         """Require that boxes overlap only where one object carries the other, directly or through others."""
         above = self.ancestors()
-        for one, other in combinations(range(self.slots.count), 2):
-            ways = [above[pair] for pair in ((one, other), (other, one)) if pair in above]
-            for first, second in ((one, other), (other, one)):
+        for earlier, later in combinations(range(self.slots.count), 2):
+            ways = [above[pair] for pair in ((earlier, later), (later, earlier)) if pair in above]
+            for first, second in ((earlier, later), (later, earlier)):
                 for start, end in (("xmin", "xmax"), ("ymin", "ymax")):
                     literal = self.model.new_bool_var("")
                     apart = self.boxes[second].measure(start) - self.boxes[first].measure(end)  # type: ignore[arg-type]
@@ -292,9 +259,9 @@ class _SpatialModel:
             for (start, middle), steps in direct.items():
                 if start == thing and (middle, carrier) in above:
                     for step in steps:
-                        both = self.model.new_bool_var("")
-                        self.model.add_implication(both, step)
-                        self.model.add_implication(both, above[middle, carrier])
-                        ways.append(both)
+                        conjunction = self.model.new_bool_var("")
+                        self.model.add_implication(conjunction, step)
+                        self.model.add_implication(conjunction, above[middle, carrier])
+                        ways.append(conjunction)
             self.model.add_bool_or(ways).only_enforce_if(literal)
         return above

@@ -11,7 +11,7 @@ from formalimg.logic.vocabulary import vocabulary
 from formalimg.reports.comparison_model import RunRow, Section
 from formalimg.runs.queries import ImageFilter
 from formalimg.runs.reader import StoredRun
-from formalimg.scoring.given_images import GIVEN
+from formalimg.scoring.user_inputs import GIVEN
 from formalimg.web.rendering import page
 from formalimg.web.viewer.facets import gallery_facets, mark_facets
 from formalimg.web.viewer.run import known_marks, split_word

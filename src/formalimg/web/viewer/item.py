@@ -29,7 +29,7 @@ from formalimg.reports.tables.format import level_name
 from formalimg.runs.queries import ListedImage
 from formalimg.runs.reader import Judged, StoredRun
 from formalimg.runs.rows import PlannedItem
-from formalimg.scoring.given_images import GIVEN
+from formalimg.scoring.user_inputs import GIVEN
 from formalimg.types import Benchmark, Item, Unscored, Verdict
 from formalimg.web.rendering import page, trusted_markup
 from formalimg.web.viewer.clauses import WIDTH, highlight_formula, shown_parts

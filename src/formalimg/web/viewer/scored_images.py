@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from formalimg._util.text import truncate
 from formalimg.runs.reader import Judged, StoredRun
-from formalimg.scoring.given_images import GIVEN
-from formalimg.scoring.score_tables import summarize_scores
+from formalimg.scoring.scores import summarize_scores
+from formalimg.scoring.user_inputs import GIVEN
 
 _MAX_TITLE = 300
 

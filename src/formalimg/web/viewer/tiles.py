@@ -11,7 +11,7 @@ from formalimg.reports.comparison_model import Section
 from formalimg.reports.tables.format import level_name
 from formalimg.runs.queries import ListedImage
 from formalimg.runs.reader import Judged, StoredRun
-from formalimg.scoring.given_images import GIVEN
+from formalimg.scoring.user_inputs import GIVEN
 from formalimg.types import Verdict
 from formalimg.web.viewer.scored_images import image_file_name
 from formalimg.web.viewer.urls import ViewState, build_url

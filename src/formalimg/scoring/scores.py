@@ -1,0 +1,230 @@
+"""Scores of images: what failed in English, what they come to, and tables of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol, overload
+
+from formalimg._util.installing import import_pandas
+from formalimg._util.text import truncate
+from formalimg.benchmarks.questions.spec import GraphQuestion, QuestionSpec
+from formalimg.judges.failures import failure_text
+from formalimg.reports.tables.format import NOTHING
+from formalimg.reports.tables.model import Column, TableRow
+from formalimg.runs.progress import Progress
+from formalimg.types import Benchmark, Part, Table, Unscored, Verdict
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+# Texts alone are wrapped where a terminal is narrow, and what failed is a sentence.
+_COLUMNS = (Column("image"), Column("prompt"), Column("score", align="right"), Column("pass"), Column("what failed"))
+_PROMPT = 1
+
+
+_FRAME = ("image", "prompt", "score", "passed", "reason", "form", "item")
+_PART = ("name", "kind", "score", "weight", "reason")
+
+
+class _Scored(Protocol):
+    @property
+    def score(self) -> float | None: ...
+    @property
+    def passed(self) -> bool | None: ...
+
+
+class ScoreTotals(NamedTuple):
+    """What scores come to."""
+
+    images: int  # how many images and prompts there are
+    mean: float | None  # the mean score of those that could be scored; None if there are none
+    passed: int  # how many pass
+    unscored: int  # how many could not be scored
+
+    def __str__(self) -> str:
+        """Return it as a line: `3 images: mean 0.67, 2 passed`."""
+        images = "1 image" if self.images == 1 else f"{self.images:,} images"
+        scored = "" if not self.unscored or self.mean is None else f" of {self.images - self.unscored:,}"
+        counts = [] if self.mean is None else [f"mean {self.mean:.2f}{scored}", f"{self.passed:,} passed"]
+        return f"{images}: {', '.join([*counts, *([f'{self.unscored:,} unscored'] if self.unscored else [])])}"
+
+
+def summarize_scores(scores: Sequence[_Scored]) -> ScoreTotals:
+    """Return the mean of scores, and how many pass; what could not be scored is in neither."""
+    values = [score.score for score in scores if score.score is not None]
+    mean = sum(values) / len(values) if values else None
+    return ScoreTotals(len(scores), mean, sum(score.passed is True for score in scores), len(scores) - len(values))
+
+
+def score_table(scores: Sequence[Score]) -> Table:
+    """Return scores as a table, one row each; what could not be scored says so, and has no number.
+
+    A prompt that all images share is the title. The caption sums up.
+    """
+    rows: list[tuple[str, ...]] = [
+        (
+            score.image,
+            score.prompt,
+            NOTHING if score.score is None else f"{score.score:.2f}",
+            _format_verdict(score.passed),
+            score.reason,
+        )
+        for score in scores
+    ]
+    columns: tuple[Column, ...] = _COLUMNS
+    title = "Scores"
+    if len({score.prompt for score in scores}) == 1:
+        title = f"Scores: {truncate(scores[0].prompt, 300, 100)}"
+        columns = columns[:_PROMPT] + columns[_PROMPT + 1 :]
+        rows = [row[:_PROMPT] + row[_PROMPT + 1 :] for row in rows]
+    return Table("scores", title, columns, tuple(map(TableRow, rows)), (str(summarize_scores(scores)),))
+
+
+def score_frame(scores: Sequence[Score], *, parts: bool) -> DataFrame:
+    """Return scores as a data frame: one row for each image, or for each part of each of them."""
+    pandas = import_pandas()
+    if not parts:
+        rows = [{name: getattr(score, name) for name in _FRAME} for score in scores]
+        frame: DataFrame = pandas.DataFrame(rows, columns=[*_FRAME])
+        return frame.astype({"passed": "boolean", "score": "Float64"})  # nullable: no verdict is neither False nor 0
+    of_parts = [
+        {
+            "image": score.image,
+            "prompt": score.prompt,
+            "item": score.item,
+            **{name: getattr(part, name) for name in _PART},
+        }
+        for score in scores
+        for part in score.parts
+    ]
+    return pandas.DataFrame(of_parts, columns=["image", "prompt", "item", *_PART])
+
+
+def _format_verdict(passed: bool | None) -> str:
+    return "unscored" if passed is None else "yes" if passed else "no"
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well an image shows what a prompt asks for.
+
+    Attributes:
+        passed: whether it shows everything; None if it could not be scored.
+        score: the weighted share of parts that it shows, 0 to 1; None if it could not be scored.
+        parts: the questions, or the clauses of the formula, each with its own score and reason.
+        reason: what it does not show, or why it could not be scored, in English; empty if it shows everything.
+        image: the path of the file as it was given, or `image 1` and so on.
+        prompt: the prompt.
+        form: what the prompt became: formula, text, questions or whole.
+        item: the id of the item in the run.
+    """
+
+    passed: bool | None
+    score: float | None
+    parts: tuple[Part, ...]
+    reason: str
+    image: str
+    prompt: str
+    form: str = ""
+    item: str = ""
+
+
+@dataclass(frozen=True, repr=False)
+class Scores(Sequence[Score]):
+    """The scores of some images, in their order.
+
+    Attributes:
+        scores: one for each image and prompt.
+        folder: the run folder, which holds everything, and which `formalimg view` opens.
+        progress: what this call did, without what earlier calls had done.
+        warnings: prompts that could not be taken apart, one line each.
+    """
+
+    scores: tuple[Score, ...]
+    folder: Path
+    progress: Progress
+    warnings: tuple[str, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Score: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Score, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Score | tuple[Score, ...]:
+        return self.scores[index]
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __repr__(self) -> str:
+        return f"<{summarize_scores(self.scores)}, in {self.folder}>"
+
+    @property
+    def mean(self) -> float | None:
+        """The mean of the scores of the images that could be scored; None if there are none."""
+        return summarize_scores(self.scores).mean
+
+    def to_pandas(self, *, parts: bool = False) -> DataFrame:
+        """Return a data frame with one row for each image; `passed` and `score` are missing where it is unscored.
+
+        Args:
+            parts: one row for each part of each score (clause, question), of the images that are scored.
+
+        Raises:
+            FormalimgError: if pandas is not installed.
+        """
+        return score_frame(self, parts=parts)
+
+    def table(self) -> str:
+        """Return the scores as a Markdown table."""
+        from formalimg.reports.tables.markdown import render_markdown
+
+        return render_markdown(score_table(self))
+
+    def _repr_html_(self) -> str:
+        """Return the scores as a table, which notebooks show."""
+        from formalimg.reports.tables.html import render_html
+
+        return render_html(score_table(self))
+
+    def __iter__(self) -> Iterator[Score]:
+        return iter(self.scores)
+
+
+_NOT_ASKED = "not asked"
+
+
+def failure_reason(verdict: Verdict | Unscored, spec: QuestionSpec, suite: Benchmark) -> str:
+    """Return what an image does not show, as one line; empty if it shows everything.
+
+    `no: Is the cup red?` is a question with the wrong answer; what is wrong with a formula is said in a sentence, such
+    as `the cup is not to the left of the fork`.
+    """
+    if isinstance(verdict, Unscored):
+        return f"unscored, {verdict.reason}: {verdict.detail}" if verdict.detail else f"unscored, {verdict.reason}"
+    if verdict.passed:
+        return ""
+    if "rule" in verdict.evidence:  # no judge looked at it, as at a blank image
+        return f"failed by rule: {verdict.evidence['rule']}"
+    if "reader" in verdict.evidence:
+        return failure_text(verdict, suite)
+    if spec.formula is not None:
+        return failure_text(verdict, replace(suite, vocabulary=spec.vocabulary), spec.text)
+    return "; ".join(_format_answer(part, question) for part, question in _select_failed(verdict.parts, spec.questions))
+
+
+def _select_failed(
+    parts: Sequence[Part], questions: Sequence[GraphQuestion]
+) -> list[tuple[Part, GraphQuestion | None]]:
+    """Return the parts that failed, with their questions; a judge of the user's own may have other parts."""
+    paired: Sequence[GraphQuestion | None] = questions if len(parts) == len(questions) else [None] * len(parts)
+    return [(part, question) for part, question in zip(parts, paired, strict=True) if part.score < 0.5]
+
+
+def _format_answer(part: Part, question: GraphQuestion | None) -> str:
+    if part.reason.startswith(_NOT_ASKED):
+        return f"{_NOT_ASKED}: {part.name}"
+    return f"{'yes' if question is not None and question.expected == 'no' else 'no'}: {part.name}"
