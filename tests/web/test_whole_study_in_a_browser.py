@@ -91,7 +91,7 @@ def test_five_points_from_the_instructions_to_the_code(visit: Visit, screen: dic
     page, study = visit("likert", screen)
     _no_sideways_scrolling(page)
     _practise(page, "3", ["5", "2", "1"])
-    of = 5  # four images, and one check by default
+    of = 6  # four images, and two checks by default
     told = {item.prompt: item.id for item in ITEMS}
     seen: list[str] = []
     for number in range(1, of + 1):
@@ -139,13 +139,13 @@ def test_five_points_from_the_instructions_to_the_code(visit: Visit, screen: dic
     assert ["cannot tell", 2] in histories
     assert all(it.seconds > 0 for task in record.tasks for it in task.history[:1])
     (rater,) = summarize_raters(record)
-    assert (rater.finished, rater.checks, rater.excluded) == (of, 1, "" if rater.checks_passed else rater.excluded)
+    assert (rater.finished, rater.checks, rater.excluded) == (of, 2, "" if rater.checks_passed else rater.excluded)
 
 
 def test_which_of_two_by_keyboard(visit: Visit) -> None:
     page, study = visit("ab", DESK, runs=2)
     _practise(page, "Right", ["Left", "Tie"])
-    for number, key in enumerate("lrtcl", 1):
+    for number, key in enumerate("lrtclr", 1):
         at_image(page, number)
         left, right = page.locator(".rated-image").all()
         boxes = left.bounding_box(), right.bounding_box()
@@ -158,7 +158,7 @@ def test_which_of_two_by_keyboard(visit: Visit) -> None:
         page.keyboard.press("Enter")
     page.get_by_role("heading", name="Thank you").wait_for()
     said = sorted(str(task.answers["preference"].value) for task in read_study(study.folder).tasks)
-    assert said == ["cannot tell", "left", "left", "right", "tie"]
+    assert said == ["cannot tell", "left", "left", "right", "right", "tie"]
 
 
 def test_instructions_can_be_read_again_and_a_reload_does_not_ask_twice(visit: Visit) -> None:
