@@ -40,9 +40,9 @@ class ProcessGrounder:
 
     def __init__(self, name: str, processes: int) -> None:
         """Open the grounder; the processes are started when they are needed."""
-        opened = open_grounder(name)
-        self.name: str = opened.name
-        self.settings: Mapping[str, Setting] = opened.settings
+        grounder = open_grounder(name)
+        self.name: str = grounder.name
+        self.settings: Mapping[str, Setting] = grounder.settings
         self.concurrency = processes
         self._pool = self._start_pool()
         self._restart_lock = threading.Lock()
@@ -59,8 +59,8 @@ class ProcessGrounder:
 
     async def warm_up(self) -> None:
         """Start the processes and open their grounders, before any request waits for it."""
-        started: list[Future[Any]] = [self._pool.executor.submit(_opened_name) for _ in range(self.concurrency)]
-        await asyncio.gather(*map(asyncio.wrap_future, started))
+        futures: list[Future[Any]] = [self._pool.executor.submit(_grounder_name) for _ in range(self.concurrency)]
+        await asyncio.gather(*map(asyncio.wrap_future, futures))
 
     def close(self) -> None:
         """End the processes."""
@@ -100,7 +100,7 @@ def _exit_when_closed(watched: Connection) -> None:
     os._exit(1)
 
 
-def _opened_name() -> str:
+def _grounder_name() -> str:
     assert _grounder is not None, "the initializer opens the grounder"
     return _grounder.name
 
