@@ -15,10 +15,10 @@ from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.drawing.icon_scene import draw
 from formalimg.judges.base import Grounding, UnscoredReason
 from formalimg.judges.scene_judge import judge_grounding
+from formalimg.runs.database import PlannedItem, RunCost
 from formalimg.runs.manifest import Identity, RunManifest
 from formalimg.runs.queries import ImageOutcome
 from formalimg.runs.reader import Judged
-from formalimg.runs.rows import PlannedItem, RunCost
 from formalimg.scenes.scene import Scene
 from formalimg.types import Item, Part, Unscored, Verdict
 

@@ -14,9 +14,9 @@ from formalimg.judges.scene_judge import judge_grounding
 from formalimg.reports.examples import ExampleImage
 from formalimg.reports.gallery import image_html
 from formalimg.reports.report_images import LinkedImage
+from formalimg.runs.database import PlannedItem
 from formalimg.runs.queries import ImageOutcome
 from formalimg.runs.reader import Judged
-from formalimg.runs.rows import PlannedItem
 from formalimg.types import Verdict
 
 FORMULA = "(exists ?cup (exists ?fork (and (Is ?cup 'cup') (Has ?cup 'red') (Is ?fork 'fork') (LeftOf ?cup ?fork))))"

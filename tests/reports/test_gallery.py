@@ -104,7 +104,7 @@ def test_only_the_recorded_file_is_shown(tmp_path: Path, change: str) -> None:
     path, other = tmp_path / "a.png", tmp_path / "b.png"
     Image.new("RGB", (40, 30), "red").save(path)
     digest = sha256(path.read_bytes()).hexdigest()
-    assert isinstance(make_thumbnail(RunFolderImage(tmp_path, path.name, digest)), Thumbnail)
+    assert isinstance(make_thumbnail(RunFolderImage(path.name, digest, tmp_path)), Thumbnail)
     path.rename(other)
     if change == "another file":
         Image.new("RGB", (40, 30), "blue").save(path)
@@ -112,11 +112,11 @@ def test_only_the_recorded_file_is_shown(tmp_path: Path, change: str) -> None:
         path.symlink_to(other)
     else:
         os.mkfifo(path)
-    shown = make_thumbnail(RunFolderImage(tmp_path, path.name, digest))
+    shown = make_thumbnail(RunFolderImage(path.name, digest, tmp_path))
     assert isinstance(shown, str)
     assert shown.startswith("the file of the image cannot be read: it is ")
 
 
 def _thumbnail(path: Path) -> Thumbnail | str:
     digest = sha256(path.read_bytes()).hexdigest() if path.exists() else ""
-    return make_thumbnail(RunFolderImage(path.parent, path.name, digest))
+    return make_thumbnail(RunFolderImage(path.name, digest, path.parent))

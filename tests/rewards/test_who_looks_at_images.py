@@ -10,8 +10,9 @@ from PIL import Image
 
 from formalimg import FormalimgError
 from formalimg.rewards.reward_functions import reward, reward_function
-from formalimg.rewards.reward_models import URL, RewardModels, TrainerSettings, choose_models
+from formalimg.rewards.reward_models import RewardModels, choose_models
 from formalimg.rewards.trainers.flow_grpo import formalimg_score
+from formalimg.rewards.trainers.settings import URL, TrainerSettings
 from formalimg.rewards.trainers.trl import completion_reward_function
 from formalimg.runs.defaults.settings import ConfiguredJudge
 from tests.rewards_server.servers import CUP, RED_CUP

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from formalimg.drawing.icon_scene import draw
-from formalimg.rewards import reward_models as settings
 from formalimg.rewards.reward_functions import reward
 from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.trainers import settings
 from tests.rewards_server.servers import knolling, on_a_port
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "trainers"

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from formalimg import FormalimgError
-from formalimg.rewards import reward_models as settings
-from formalimg.rewards.reward_models import TrainerSettings
 from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.trainers import settings
 from formalimg.rewards.trainers.flow_grpo import formalimg_score, geneval_score
 from formalimg.rewards.trainers.pickle_gateway import PickleGateway, PickleRefusedError
+from formalimg.rewards.trainers.settings import TrainerSettings
 from formalimg.rewards.trainers.trl import completion_reward, completion_reward_function
 from formalimg.rewards.trainers.verl_omni import compute_score
 from tests.rewards_server.servers import CUP, RED_CUP, knolling, on_a_port

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from formalimg.reports.comparison_model import Section
 from formalimg.reports.report_images import PageImage
 from formalimg.reports.telling import MAX_TELLING, telling_failures
+from formalimg.runs.database import PlannedItem
 from formalimg.runs.image_store import ImageLocation
 from formalimg.runs.queries import ImageOutcome
 from formalimg.runs.reader import Judged
-from formalimg.runs.rows import PlannedItem
 from formalimg.types import RunRecord
 
 if TYPE_CHECKING:

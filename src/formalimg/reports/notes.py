@@ -21,9 +21,9 @@ from formalimg.reports.tables.format import (
     join_names,
     rule_text,
 )
+from formalimg.runs.database import PlannedItem
 from formalimg.runs.manifest import Identity, RunManifest, judge_names
 from formalimg.runs.reader import StoredRun
-from formalimg.runs.rows import PlannedItem
 from formalimg.types import Benchmark, RunRecord
 
 if TYPE_CHECKING:

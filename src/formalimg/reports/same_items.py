@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from formalimg.runs.database import PlannedItem
 from formalimg.runs.reader import StoredRun
-from formalimg.runs.rows import PlannedItem
 from formalimg.types import RunRecord
 
 

@@ -23,7 +23,7 @@ from formalimg.benchmarks.odd_records import NO_PROMPT
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, ImageRequest, NotStartedError
 from formalimg.models.spending import Meter, metered, unknown_cost_advice
-from formalimg.runs.database import VerdictRow, answer_cost, verdict_row
+from formalimg.runs.database import VerdictRow, cost_columns, verdict_row
 from formalimg.runs.inspection import ImageThreads, decoded_bytes, image_memory
 from formalimg.runs.messages import (
     NO_PROMPT_REASON,
@@ -233,7 +233,7 @@ class Engine:
                     if not left:
                         raise surplus_images(model, len(batch))
                     checked = check_answer(answer)
-                    cost, unpriced = self._settle(model, meter, *answer_cost(checked))
+                    cost, unpriced = self._settle(model, meter, *cost_columns(checked.cost))
                     if meter.blocked and not cost and not unpriced and not isinstance(checked, Generated):
                         return  # not begun: it is left for when the run is resumed
                     now = time.monotonic()

@@ -143,7 +143,7 @@ def judge_run(
     require_budget(budget)
     # Where the images are was not named by the user of this call, but by the folder, which may come from anywhere.
     require_images(manifest := read_manifest(folder), folder)
-    from formalimg.runs.stored_items import StoredItems  # here, because other runs have their items
+    from formalimg.runs.reader import StoredItems  # here, because other runs have their items
 
     with RunStore(folder, replace(manifest, images="")) as store, contextlib.closing(open_run(folder)) as run:
         store.images.require_own()

@@ -32,6 +32,7 @@ from formalimg.runs.folder import create_run_folder, lost_results, remove_partia
 from formalimg.runs.image_store import (
     METADATA,
     ImageStore,
+    RunFolderImage,
     image_name,
     is_image_name,
     metadata_lines,
@@ -197,20 +198,20 @@ class RunStore:
 
     def load_image(self, stored: StoredImage) -> InspectedImage | Unscored:
         """Return a stored image, decoded, or why it cannot be read."""
-        place = self.images.place(stored.file, stored.sha256)
+        location = self.images.locate(stored.file, stored.sha256)
         try:
-            data = place.read_bytes()
+            data = location.read_bytes()
         except OSError as error:
-            return Unscored("unreadable image", f"cannot read {place}: {error.strerror}")
+            return Unscored("unreadable image", f"cannot read {location}: {error.strerror}")
         return inspect_with_rules(data)
 
     def memory_of(self, stored: StoredImage) -> int:
         """Return how many bytes an image takes once it is loaded, as far as that can be told without loading it."""
         try:
-            path = getattr(self.images.place(stored.file, stored.sha256), "path", None)
-            if not isinstance(path, Path):  # it lies elsewhere
+            location = self.images.locate(stored.file, stored.sha256)
+            if not isinstance(location, RunFolderImage):
                 return 0
-            with open(path, "rb", opener=open_plain) as file:
+            with open(location.path, "rb", opener=open_plain) as file:
                 return os.fstat(file.fileno()).st_size + decoded_bytes(file)
         except OSError:  # which loading it reports
             return 0

@@ -18,8 +18,8 @@ from formalimg.human_eval.importing.answer_files import AnswerTable, OtherAnswer
 from formalimg.human_eval.importing.file_source import describe_source, file_mark
 from formalimg.judges.question_graph_judge import graph_verdict
 from formalimg.runs.config import run_name
-from formalimg.runs.imported import ImportedImage, write_imported_run
 from formalimg.runs.manifest import Identity
+from formalimg.runs.records import ImportedImage, write_imported_run
 from formalimg.types import Item, Part, Unscored, Verdict
 
 _MODEL = "imported"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, Unpack
 from formalimg.errors import FormalimgError
 from formalimg.rewards.reward_functions import RewardFunction, build_tasks, reward_function
 from formalimg.rewards.reward_images import ImageLike
-from formalimg.rewards.reward_models import TrainerOptions, TrainerSettings
+from formalimg.rewards.trainers.settings import TrainerOptions, TrainerSettings
 
 
 class GroupedRewards(NamedTuple):

@@ -17,8 +17,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from formalimg.errors import FormalimgError
-from formalimg.rewards.reward_models import TrainerSettings
 from formalimg.rewards.trainers.flow_grpo import compute_grouped_rewards
+from formalimg.rewards.trainers.settings import TrainerSettings
 
 DEFAULT_PORT = 18085
 """The port at which flow_grpo looks for its own reward server."""

@@ -9,10 +9,10 @@ from formalimg.errors import FormalimgError
 from formalimg.models.json_in_text import find_json, strip_thoughts
 from formalimg.rewards.reward_functions import BatchScorer
 from formalimg.rewards.reward_images import ImageLike, load_scene
-from formalimg.rewards.reward_models import NoReward, TrainerOptions, TrainerSettings
 from formalimg.rewards.rows import require_task
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.tasks import TaskLike
+from formalimg.rewards.trainers.settings import NoReward, TrainerOptions, TrainerSettings
 from formalimg.types import Unscored
 
 CompletionReward: TypeAlias = Callable[..., list[float]]

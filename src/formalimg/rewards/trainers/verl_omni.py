@@ -8,9 +8,9 @@ from typing import Any
 
 from formalimg.errors import FormalimgError
 from formalimg.rewards.reward_images import ImageLike
-from formalimg.rewards.reward_models import TrainerSettings
 from formalimg.rewards.rows import find_task, require_task
 from formalimg.rewards.scorer import Scorer
+from formalimg.rewards.trainers.settings import TrainerSettings
 
 
 async def compute_score(
