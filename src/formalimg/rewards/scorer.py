@@ -52,18 +52,18 @@ _TEXTS = "texts"
 
 
 class _PendingImage(NamedTuple):
-    """An image that has to be judged, and its index; without a judge, the grounder and logic decide."""
+    """An image that has to be judged, and its number among the pairs; without a judge, the grounder and logic decide."""
 
-    index: int
+    number: int
     image: ImageLike
     task: RewardTask
     judge: Judge | None
 
 
 class _PendingScene(NamedTuple):
-    """The objects in an image, and its index, task, style and what it cost to find them."""
+    """The objects in an image, and its number, task, style and what it cost to find them."""
 
-    index: int
+    number: int
     task: RewardTask
     scene: Scene
     style: str | None
@@ -236,7 +236,7 @@ class Scorer:
         """Return the rewards of scenes by index. Without parts, scenes of one task are scored together."""
         groups: dict[int, list[_PendingScene]] = {}
         for pending in scenes:
-            groups.setdefault(pending.index if parts else id(pending.task), []).append(pending)
+            groups.setdefault(pending.number if parts else id(pending.task), []).append(pending)
         rewards: dict[int, RewardScore] = {}
         errors: dict[int, FormalimgError] = {}
         for group in groups.values():
@@ -300,7 +300,7 @@ class Scorer:
         rewards = await asyncio.to_thread(self._reward_scenes, scenes, parts) if scenes else {}
         for pending, result in zip(images, results, strict=True):
             if isinstance(result, RewardScore):
-                rewards[pending.index] = result if parts else result.without_parts()
+                rewards[pending.number] = result if parts else result.without_parts()
         return rewards
 
     async def _score_image(self, pending: _PendingImage) -> RewardScore | _PendingScene:
@@ -333,7 +333,7 @@ class Scorer:
         grounding = await grounder.ground(image, task.item.spec.object_classes)
         if isinstance(grounding, Unscored):
             return RewardScore.missing(grounding)
-        return _PendingScene(pending.index, task, grounding.scene, None, grounding.cost)
+        return _PendingScene(pending.number, task, grounding.scene, None, grounding.cost)
 
     def _semaphore(self, model: Grounder | Judge) -> asyncio.Semaphore:
         """Return the concurrency limit of a grounder or judge, shared by all calls in this loop."""

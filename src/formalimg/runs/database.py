@@ -321,12 +321,14 @@ def row_reader(**columns: Callable[[Any, str], Any]) -> Callable[[tuple[Any, ...
 
 
 def _read_item(row: tuple[Any, ...]) -> PlannedItem:
-    *fields, tags = row
-    words = (stored_name(tag, "tags") for tag in stored_json(tags, "tags", list))
-    return PlannedItem(*_read_item_fields(tuple(fields)), tuple(words))
-
-
-_read_item_fields = row_reader(id=stored_name, level=stored_integer, prompt=stored_text, formula=stored_text)
+    id_, level, prompt, formula, tags = row
+    return PlannedItem(
+        stored_name(id_, "id"),
+        stored_integer(level, "level"),
+        stored_text(prompt, "prompt"),
+        stored_text(formula, "formula"),
+        tuple(stored_name(tag, "tags") for tag in stored_json(tags, "tags", list)),
+    )
 
 
 def read_identity(row: tuple[Any, ...]) -> Identity:

@@ -47,9 +47,9 @@ class Selection:
             FormalimgError: if the suite does not have a level or id, or no item is selected.
         """
         if self.levels is not None:
-            self._require_known("level", self.levels, {item.level for item in items})
+            self._require_available("level", self.levels, {item.level for item in items})
         if self.ids is not None:
-            self._require_known("item", self.ids, {item.id for item in items})
+            self._require_available("item", self.ids, {item.id for item in items})
         selected: dict[int, Item[object]] = {}
         counts: dict[int, int] = {}
         for position, item in enumerate(items):
@@ -67,19 +67,19 @@ class Selection:
         return selected
 
     @staticmethod
-    def _require_known(what: str, selected: Collection[object], available: Collection[object]) -> None:
-        unknown = [str(one) for one in selected if one not in available]
+    def _require_available(kind: str, selected: Collection[object], available: Collection[object]) -> None:
+        unknown = [str(value) for value in selected if value not in available]
         if unknown:
-            known = sorted(map(str, available), key=lambda one: (len(one), one))
-            advice = f"it has {', '.join(known)}" if len(known) <= 30 else "select others"
+            names = sorted(map(str, available), key=lambda name: (len(name), name))
+            advice = f"it has {', '.join(names)}" if len(names) <= 30 else "select others"
             plural = "" if len(unknown) == 1 else "s"
-            raise FormalimgError(f"the suite has no {what}{plural} {', '.join(unknown[:5])}: {advice}")
+            raise FormalimgError(f"the suite has no {kind}{plural} {', '.join(unknown[:5])}: {advice}")
 
 
 def require_supported(model: ImageModel, suite: str) -> None:
     """Refuse a model whose `covers` limits it to suites of formulas, or to those with a world."""
-    covers, about = getattr(model, "covers", None), suite_of(suite)
-    if covers is not None and not (about.world and (about.vocabulary or covers == "worlds")):
+    covers, benchmark = getattr(model, "covers", None), suite_of(suite)
+    if covers is not None and not (benchmark.world and (benchmark.vocabulary or covers == "worlds")):
         raise FormalimgError(
             f"{model.name} draws plain scenes of FormalImg and cannot show what {suite} asks for: name an image model "
             "(`formalimg models` lists them), or existing images, as in folder/my/images"
@@ -120,15 +120,15 @@ def plan_images(
     """Return the images of a run, ordered so that a run that is stopped early has some of each level."""
     questions: dict[str, str] = {}
 
-    def planned(item: Item[object], sample: int) -> PlannedImage:
-        own_seed = image_seed(seed, item, sample)
-        key = image_key(item, builder.request(item, sample, own_seed), builder.model)
+    def plan(item: Item[object], sample: int) -> PlannedImage:
+        seed_of_image = image_seed(seed, item, sample)
+        key = image_key(item, builder.request(item, sample, seed_of_image), builder.model)
         if item.id not in questions:  # right after its request, for which the item was read
             questions[item.id] = question_key(item)
-        return PlannedImage(item, sample, key, own_seed, questions[item.id])
+        return PlannedImage(item, sample, key, seed_of_image, questions[item.id])
 
     with no_garbage_collection():
-        return [planned(item, sample) for sample in range(samples) for item in _interleave_levels(items)]
+        return [plan(item, sample) for sample in range(samples) for item in _interleave_levels(items)]
 
 
 def look_order(base: int, items: Iterable[Item[object]]) -> list[Item[object]]:

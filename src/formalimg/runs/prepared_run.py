@@ -17,6 +17,7 @@ from formalimg.runs.database import ExistingImage
 from formalimg.runs.execution import execute, images_to_match, judge_run
 from formalimg.runs.folder import refuse_foreign_images
 from formalimg.runs.manifest import MANIFEST_FILE, read_manifest, require_same_settings
+from formalimg.runs.messages import PlannedImage
 from formalimg.runs.parties import UNGUARDED, EngineOptions, Reopenable, Safeguards
 from formalimg.runs.plan import plan_images
 from formalimg.runs.progress import Progress
@@ -59,15 +60,17 @@ class PreparedRun:
 
     def estimates(self) -> list[RunEstimate]:
         """Return what the run would do and cost, with each of its judges."""
-        from formalimg.runs.prepared_run import estimate  # here, so that real runs do not load it
-
         judges: list[Judge | None] = [judge.instance for judge in self.judges]
         return [estimate(self.config, self.folder, judge) for judge in judges or [None]]
 
     def execute(self, output: Output, title: str = "") -> Iterator[Progress]:
         """Do it: yield what was done when the first judge is done, and after each other judge."""
         if self.options.restart:
-            self._set_aside(output)
+            from formalimg.runs.folder import set_aside
+
+            moved_to = set_aside(self.folder)
+            if moved_to is not None:
+                output.notice(f"the earlier run is in {moved_to}")
         title = title or self.title
         others = [judge.instance for judge in self.judges[1:]]
         guards = self.options.safeguards(others, output.warning)
@@ -81,39 +84,24 @@ class PreparedRun:
 
             work = functools.partial(execute_adaptive, plan=self.plan)
         with (
-            self.options.engine.open(self.model, first, output.notice) as place,
-            output.progress(title, place.rates_text) as on_progress,
+            self.options.engine.open(self.model, first, output.notice) as workplace,
+            output.progress(title, workplace.rates_text) as on_progress,
         ):
-            done = work(
-                replace(self.config, model=place.model or self.config.model),
+            progress = work(
+                replace(self.config, model=workplace.model or self.config.model),
                 self.folder,
-                place.judge,
+                workplace.judge,
                 on_progress=on_progress,
                 on_match=lambda matching: output.notice(matching.summary()),
                 safeguards=guards,
                 on_resume=lambda earlier: output.notice(f"{self.folder}: {earlier}"),
             )
-        yield done
+        yield progress
         guards = replace(guards, judges=())
+        budget, engine = self.config.budget, self.options.engine
         for judge in self.judges[1:]:
-            by = f"{title}, judged by {judge.instance.name}"
-            yield judge_images(
-                self.folder,
-                judge,
-                by,
-                output,
-                budget=self.config.budget,
-                engine=self.options.engine,
-                safeguards=guards,
-            )
-
-    def _set_aside(self, output: Output) -> None:
-        """Move an earlier run in this folder aside, and say where it is."""
-        from formalimg.runs.folder import set_aside
-
-        moved = set_aside(self.folder)
-        if moved is not None:
-            output.notice(f"the earlier run is in {moved}")
+            judge_title = f"{title}, judged by {judge.instance.name}"
+            yield judge_images(self.folder, judge, judge_title, output, budget=budget, engine=engine, safeguards=guards)
 
 
 def prepare_run(
@@ -143,13 +131,13 @@ def judge_images(
 ) -> Progress:
     """Judge the images of a run that this judge has not scored yet."""
     with (
-        (engine or EngineOptions()).open(None, judge, output.notice) as place,
-        output.progress(title, place.rates_text) as on_progress,
+        (engine or EngineOptions()).open(None, judge, output.notice) as workplace,
+        output.progress(title, workplace.rates_text) as on_progress,
     ):
-        assert place.judge is not None, "an engine returns the judge it was given"
+        assert workplace.judge is not None, "an engine returns the judge it was given"
         return judge_run(
             folder,
-            place.judge,
+            workplace.judge,
             budget=budget,
             on_progress=on_progress,
             on_resume=lambda earlier: output.notice(f"{folder}: {earlier}"),
@@ -157,7 +145,7 @@ def judge_images(
         )
 
 
-# --- Dry run: estimate the number of images and questions of a run and their cost, without calling anything.
+# --- dry runs
 
 _QUESTION = Usage(input_tokens=2_000, output_tokens=400)
 """Rough usage of a question about an image: the image, the prompt, and an answer with its reasons."""
@@ -188,46 +176,47 @@ def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimat
     if isinstance(config.model, PremadeImageModel):
         config.model.match(images_to_match(selected, config.samples))
     images = plan_images(list(selected.values()), config.requests, samples=config.samples, seed=config.seed)
-    existing, scored = _existing(config, folder, judge)
-    to_make = [it for it in images if existing.get((it.item.id, it.sample), ExistingImage("", "")).key != it.key]
-    new = {(it.item.id, it.sample) for it in to_make}
-    reused = [it for it in images if (it.item.id, it.sample) not in new]
-    verdict_keys = {(it.question, existing[it.item.id, it.sample].sha256): it for it in reused}
-    to_judge = [*to_make, *(it for key, it in verdict_keys.items() if key not in scored)] if judge else []
-    questions_of: Callable[[Item[object]], int] = getattr(judge, "questions", lambda item: 0)
-    questions = sum(questions_of(it.item) for it in to_judge)
+    existing, scored = _read_existing(config, folder, judge)
+    to_make: list[PlannedImage] = []
+    verdict_keys: dict[tuple[str, str], PlannedImage] = {}
+    for planned in images:
+        image = existing.get((planned.item.id, planned.sample))
+        if image is None or image.key != planned.key:
+            to_make.append(planned)
+        else:
+            verdict_keys[planned.question, image.sha256] = planned
+    to_judge = [*to_make, *(planned for key, planned in verdict_keys.items() if key not in scored)] if judge else []
+    count_questions: Callable[[Item[object]], int] = getattr(judge, "questions", lambda item: 0)
+    questions = sum(count_questions(planned.item) for planned in to_judge)
     image_price = price_of(config.model).cost(_QUESTION if config.task == "layout" else Usage(images=1))
-    rewrites, rewrite_cost = _rewrites(config, folder, [it.item for it in to_make])
+    rewrites, rewrite_cost = _estimate_rewrites(config, folder, [planned.item for planned in to_make])
     request = config.requests.request(images[0].item, 0, images[0].seed)
-    prompt_of: Callable[[ImageRequest], str] = getattr(config.model, "sent", lambda request: request.prompt)
+    find_prompt: Callable[[ImageRequest], str] = getattr(config.model, "sent", lambda request: request.prompt)
+    components = {
+        "model": config.model,
+        "judge": judge,
+        "rewriter": config.rewriter.chat if config.rewriter else None,
+    }
     return RunEstimate(
         len(to_make),
         len(to_judge),
         questions,
         None if image_price is None else image_price * len(to_make),
         question_cost(judge, questions) if judge else 0.0,
-        prompt_of(request) if config.rewriter is None else config.rewriter.sent(images[0].item.prompt),
+        find_prompt(request) if config.rewriter is None else config.rewriter.sent(images[0].item.prompt),
         rewrites,
         rewrite_cost,
-        {
-            role: price_of(party).note
-            for role, party in (
-                ("model", config.model),
-                ("judge", judge),
-                ("rewriter", config.rewriter.chat if config.rewriter else None),
-            )
-            if party is not None
-        },
+        {role: price_of(component).note for role, component in components.items() if component is not None},
     )
 
 
-def question_cost(party: Identified, count: int) -> float | None:
+def question_cost(judge: Identified, count: int) -> float | None:
     """Return about what so many questions about images cost in US dollars; None if the price is unknown."""
-    price = price_of(party).cost(_QUESTION) if count else 0.0
+    price = price_of(judge).cost(_QUESTION) if count else 0.0
     return None if price is None else price * count
 
 
-def _rewrites(config: RunConfig, folder: Path, items: Sequence[Item[object]]) -> tuple[int, float | None]:
+def _estimate_rewrites(config: RunConfig, folder: Path, items: Sequence[Item[object]]) -> tuple[int, float | None]:
     """Return how many prompts of these items have no text yet, and about what it costs to rewrite them."""
     if config.rewriter is None:
         return 0, 0.0
@@ -239,7 +228,7 @@ def _rewrites(config: RunConfig, folder: Path, items: Sequence[Item[object]]) ->
     return count, None if price is None and count else (price or 0.0) * count
 
 
-def _existing(
+def _read_existing(
     config: RunConfig, folder: Path, judge: Judge | None
 ) -> tuple[Mapping[tuple[str, int], ExistingImage], Set[tuple[str, str]]]:
     """Return the images in the folder, and the questions and images that this judge has scored."""

@@ -41,7 +41,7 @@ class Progress(Spending):
     not_passed: int = 0
     unscored: int = 0
     stopped: bool = False  # whether the run was stopped before its end
-    gave_up: str = ""  # which party failed so often in a row that the run was stopped, and why; empty if none did
+    gave_up: str = ""  # which model or judge failed so often that the run was stopped, and why; else empty
     # the error of a model or judge that ended the run; None if there is none
     ended_by: FormalimgError | None = field(default=None, repr=False)
     cost: float = 0.0  # cost of this run and of earlier ones in the same folder, in US dollars
@@ -140,18 +140,18 @@ class Interruptible(Protocol):
         ...
 
 
-def share_progress(progress: Progress, *parties: object) -> None:
+def share_progress(progress: Progress, *components: object) -> None:
     """Hand the progress to those models and judges that watch it."""
-    for party in parties:
-        if isinstance(party, WatchesProgress):
-            party.watch_progress(progress)
+    for component in components:
+        if isinstance(component, WatchesProgress):
+            component.watch_progress(progress)
 
 
-def interrupt_work(*parties: object) -> None:
+def interrupt_work(*components: object) -> None:
     """Let those models and judges give up what they compute that can."""
-    for party in parties:
-        if isinstance(party, Interruptible):
-            party.interrupt()
+    for component in components:
+        if isinstance(component, Interruptible):
+            component.interrupt()
 
 
 _BETWEEN_LINES = 15
@@ -252,7 +252,7 @@ class _NotebookLine:
         self._progress: Progress | None = None
         self._last = 0.0
         # Here, in the thread of the cell: what is shown first decides below which cell it is.
-        self._handle: Any = display(self._shown("starting"), raw=True, display_id=True)
+        self._handle: Any = display(self._format("starting"), raw=True, display_id=True)
 
     def __call__(self, progress: Progress) -> None:
         self._progress = progress
@@ -261,7 +261,7 @@ class _NotebookLine:
             share = progress.done / progress.steps if progress.steps else 0.0
             full = round(_BAR * min(1.0, share))
             line = "; ".join(filter(None, [_progress_text(progress), _ending(progress)]))
-            self._handle.update(self._shown(f"{'█' * full}{'░' * (_BAR - full)} {line}"), raw=True)
+            self._handle.update(self._format(f"{'█' * full}{'░' * (_BAR - full)} {line}"), raw=True)
 
     def finish(self) -> None:
         """Leave a line that says what was done."""
@@ -272,9 +272,9 @@ class _NotebookLine:
             text = f"{counts} in {_duration(progress.seconds)}{', stopped' * progress.stopped}"
         else:
             text = "all done before"
-        self._handle.update(self._shown(text), raw=True)
+        self._handle.update(self._format(text), raw=True)
 
-    def _shown(self, text: str) -> dict[str, str]:
+    def _format(self, text: str) -> dict[str, str]:
         return {"text/plain": visible(f"{self._title}: {text}", one_line=True)}
 
 
@@ -289,12 +289,9 @@ def _progress_text(progress: Progress) -> str:
 
 
 def _counts(progress: Progress) -> str:
-    parts = []
-    if progress.images:
-        parts.append(f"{progress.made:,}/{progress.images:,} made")
-    if progress.verdicts:
-        parts.append(f"{progress.judged:,} judged")
-    return ", ".join(parts)
+    made = f"{progress.made:,}/{progress.images:,} made" if progress.images else ""
+    judged = f"{progress.judged:,} judged" if progress.verdicts else ""
+    return ", ".join(filter(None, [made, judged]))
 
 
 def _ending(progress: Progress) -> str:
