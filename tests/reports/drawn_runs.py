@@ -169,4 +169,5 @@ def _judged(
     else:
         verdict = judge_grounding(item.spec.formula, Grounding(scene))
     digest = "" if image is None else hashlib.sha256(image.read_bytes()).hexdigest()
-    return Judged(outcome_of(item.id, item.level, verdict), dice.randrange(1000), image, {}, verdict, digest)
+    outcome = outcome_of(item.id, item.level, verdict)
+    return Judged(outcome, dice.randrange(1000), image, {}, verdict, digest)  # type: ignore[arg-type]  # read alike

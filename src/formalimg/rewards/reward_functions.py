@@ -80,7 +80,9 @@ def reward(
     elif any((grounder, grounder_options, judge, judge_options)):
         raise FormalimgError("a scorer has its own grounder and judge: leave out either the scorer or these")
     _require_choice(missing, get_args(Missing))
-    return [reward.number(missing, index) for index, reward in enumerate(_score(images, items, scorer, parts=False))]
+    return [
+        reward.number(missing, index) for index, reward in enumerate(_score_batch(images, items, scorer, parts=False))
+    ]
 
 
 def reward_function(
@@ -114,7 +116,7 @@ class _TrainerFunction:
     ) -> TrainerRewards:
         import numpy as np
 
-        rewards = _score(images, build_tasks(prompts, metadata), self.scorer, parts=self.parts)
+        rewards = _score_batch(images, build_tasks(prompts, metadata), self.scorer, parts=self.parts)
         numbers = [reward.number(self.missing, index) for index, reward in enumerate(rewards)]
         details = {
             "passed": [reward.passed for reward in rewards],
@@ -125,7 +127,7 @@ class _TrainerFunction:
         return TrainerRewards(np.asarray(numbers, np.float64), details)
 
 
-def _score(
+def _score_batch(
     images: Iterable[ImageLike], tasks: Iterable[TaskLike], scorer: BatchScorer | None, *, parts: bool
 ) -> list[RewardScore]:
     if isinstance(images, str | bytes | bytearray | Mapping) or not isinstance(images, Iterable):

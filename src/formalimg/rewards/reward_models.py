@@ -48,8 +48,10 @@ class RewardModels:
     @property
     def scorer(self) -> Scorer:
         """A scorer with them: the same for the same models, so that formulas are prepared once."""
-        judges = tuple((name, _freeze(judge)) for name, judge in self.judges.items())
-        return _open_scorer(_freeze(self.grounder), None if self.judge is None else _freeze(self.judge), judges)
+        judges = tuple((name, _freeze_model(model)) for name, model in self.judges.items())
+        return _open_scorer(
+            _freeze_model(self.grounder), None if self.judge is None else _freeze_model(self.judge), judges
+        )
 
 
 def choose_models(
@@ -65,10 +67,10 @@ def choose_models(
     the images of a diffusion model looks for boxes as well.
     """
     defaults = load_defaults()
-    chosen_judge = _choose(judge, judge_options, defaults.judge())
+    chosen_judge = _choose_model(judge, judge_options, defaults.judge())
     if chosen_judge is None and judge_options:
         raise FormalimgError("there are options for a judge, and no judge: name it, or leave them out")
-    chosen_grounder = _choose(grounder, grounder_options, defaults.grounder)
+    chosen_grounder = _choose_model(grounder, grounder_options, defaults.grounder)
     judges = {} if judge is not None else _suite_judges(defaults, chosen_judge)
     if grounder is not None:
         judges = {name: suite_judge for name, suite_judge in judges.items() if not suite(name).is_grounded}
@@ -81,7 +83,7 @@ def choose_models(
     return RewardModels(chosen_grounder, chosen_judge, judges)
 
 
-def _choose(
+def _choose_model(
     name: str | None, options: Mapping[str, Any] | None, configured: ConfiguredJudge | None
 ) -> ConfiguredJudge | None:
     texts = _option_texts(options)
@@ -134,18 +136,18 @@ def _option_texts(options: Mapping[str, Any] | None) -> dict[str, str]:
 _ModelKey = tuple[str, tuple[tuple[str, str], ...], str]
 
 
-def _freeze(model: ConfiguredJudge) -> _ModelKey:
+def _freeze_model(model: ConfiguredJudge) -> _ModelKey:
     return model.name, tuple(sorted(model.options.items())), model.source
 
 
-def _thaw(key: _ModelKey) -> ConfiguredJudge:
+def _thaw_model(key: _ModelKey) -> ConfiguredJudge:
     return ConfiguredJudge(key[0], dict(key[1]), key[2])
 
 
 @cache
 def _open_scorer(grounder: _ModelKey, judge: _ModelKey | None, judges: tuple[tuple[str, _ModelKey], ...]) -> Scorer:
-    judge_models = {name: _thaw(key) for name, key in judges}
-    models = RewardModels(_thaw(grounder), None if judge is None else _thaw(judge), judge_models)
+    judge_models = {name: _thaw_model(key) for name, key in judges}
+    models = RewardModels(_thaw_model(grounder), None if judge is None else _thaw_model(judge), judge_models)
     for line in models.lines:
         _log.info("%s", line)
     return models.open()

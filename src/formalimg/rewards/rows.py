@@ -36,7 +36,7 @@ def find_task(row: object) -> Mapping[str, Any] | None:
     return None if row is None else _read_task(row) or _read_task(_as_mapping(row.get(METADATA)) or {})
 
 
-def require_task(row: object, place: str = "the row", prompt: object = None) -> Mapping[str, Any]:
+def require_task(row: object, label: str = "the row", prompt: object = None) -> Mapping[str, Any]:
     """Return the task in a row, or else `{"prompt": …}`: the item with this prompt is meant."""
     task = find_task(row)
     if task is not None:
@@ -44,7 +44,7 @@ def require_task(row: object, place: str = "the row", prompt: object = None) -> 
     text = _find_prompt(_as_mapping(row) or {}) or _text_of_prompt(prompt)
     if text is None:
         raise FormalimgError(
-            f"{place} does not say what the image is to show: give suite and id, formula and vocabulary, words and "
+            f"{label} does not say what the image is to show: give suite and id, formula and vocabulary, words and "
             "questions, texts, or the prompt of an item"
         )
     return {PROMPT: text}

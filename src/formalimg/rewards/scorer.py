@@ -32,7 +32,7 @@ from formalimg.rewards.weights import (
     reward_of_verdict,
 )
 from formalimg.runs.defaults.settings import JUDGE_VARIABLE, ConfiguredJudge
-from formalimg.runs.inspection import failed_by_rule
+from formalimg.runs.inspection import fail_by_rule
 from formalimg.runs.messages import error_text
 from formalimg.scenes.scene import Scene
 from formalimg.types import Grounder, Item, Judge, Setting, Unscored
@@ -52,7 +52,7 @@ _TEXTS = "texts"
 
 
 class _PendingImage(NamedTuple):
-    """An image that has to be judged, and its number among the pairs; without a judge, the grounder and logic decide."""
+    """An image that has to be judged, and its number; without a judge, the grounder and logic decide."""
 
     number: int
     image: ImageLike
@@ -308,7 +308,7 @@ class Scorer:
             image = await asyncio.to_thread(load_image, pending.image)
             if isinstance(image, Unscored):
                 return RewardScore.missing(image)
-            verdict = failed_by_rule(image)
+            verdict = fail_by_rule(image)
             if verdict is not None:
                 explanation = str(verdict.evidence["explanation"])
                 return RewardScore.of_parts(verdict.passed, verdict.parts, verdict.cost, explanation)

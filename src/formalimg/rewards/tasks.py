@@ -88,11 +88,11 @@ class TaskCache:
         self._sources = dict(items or {})
         for name in self._sources:
             suite(name)  # so that a wrong name is reported at once
-        self._prompts = PromptIndex(self.items, _indexed_suites(self._sources, suites))
+        self._prompts = PromptIndex(self.items, _choose_suites(self._sources, suites))
         self._items_by_suite = _LruCache[str, dict[str, Item[Any]]](len(self._sources) + 16)
         # One cache for formulas by their text and for objects by their identity: they share the memory.
         self._formulas = _LruCache[tuple[str, str | None] | int, tuple[object, RewardTask]](
-            _MAX_CACHED_BYTES, lambda entry: _estimated_bytes(entry[1])
+            _MAX_CACHED_BYTES, lambda entry: _estimate_bytes(entry[1])
         )
 
     def prepare(self, task: TaskLike) -> RewardTask:
@@ -216,7 +216,7 @@ def _text_task(texts: object, prompt: str = "") -> RewardTask:
     return RewardTask(Item(_TEXT_SUITE, "texts", 1, prompt, QuestionSpec(questions)), reads_text=True)
 
 
-def _estimated_bytes(task: RewardTask) -> int:
+def _estimate_bytes(task: RewardTask) -> int:
     return max(_MIN_CACHED_BYTES, 0 if task.formula is None else task.formula.estimated_bytes)
 
 
@@ -329,7 +329,7 @@ class PromptIndex:
     def find(self, prompt: str) -> Item[Any]:
         """Return the item with this prompt."""
         by_prompt = self._index()
-        plain = _normalize(prompt)
+        plain = _normalize_prompt(prompt)
         without_style = (plain.removeprefix(style) for style in self._styles if plain.startswith(style))
         items = next((by_prompt[text] for text in (plain, *without_style) if text in by_prompt), ())
         if not items:
@@ -348,15 +348,17 @@ class PromptIndex:
                 by_prompt: dict[str, tuple[Item[Any], ...]] = {}
                 for name in self._suites:
                     for item in self._read_items(name).values():
-                        key = _normalize(item.prompt)
+                        key = _normalize_prompt(item.prompt)
                         by_prompt[key] = (*by_prompt.get(key, ()), item)
                 if any(suite(name).has_style_text for name in self._suites):
-                    self._styles = tuple(_normalize(Condition(style=style).texts[0].text) + " " for style in STYLES)
+                    self._styles = tuple(
+                        _normalize_prompt(Condition(style=style).texts[0].text) + " " for style in STYLES
+                    )
                 self._items = by_prompt
             return self._items
 
 
-def _indexed_suites(sources: Mapping[str, object], suites: Sequence[str] | None) -> tuple[str, ...]:
+def _choose_suites(sources: Mapping[str, object], suites: Sequence[str] | None) -> tuple[str, ...]:
     """Return the suites whose prompts are known: those chosen, or else all that have items."""
     if suites is None:
         return tuple(name for name in suite_names() if name in sources or default_digest(name))
@@ -365,5 +367,5 @@ def _indexed_suites(sources: Mapping[str, object], suites: Sequence[str] | None)
     return tuple(suites)
 
 
-def _normalize(prompt: str) -> str:
+def _normalize_prompt(prompt: str) -> str:
     return " ".join(prompt.split())

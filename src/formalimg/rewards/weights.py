@@ -39,7 +39,7 @@ QUESTION = "question"
 
 
 @cache
-def weighed_kinds() -> tuple[str, ...]:
+def list_weighed_kinds() -> tuple[str, ...]:
     """Return what can be weighed: clauses of formulas, and the kinds of questions that users can ask."""
     benchmarks = [benchmark for name in suite_names() if (benchmark := suite(name)).question_item_maker()]
     question_kinds = (kind for benchmark in benchmarks for kind in benchmark.part_kinds)
@@ -49,7 +49,7 @@ def weighed_kinds() -> tuple[str, ...]:
 def check_weights(weights: Weights) -> dict[str, float]:
     """Return the weights if they are valid."""
     for kind, weight in weights.items():
-        kinds = weighed_kinds()
+        kinds = list_weighed_kinds()
         if kind not in kinds:
             near = closest_match(str(kind), kinds)
             advice = f"did you mean {near}?" if near else ", ".join(kinds)
@@ -123,7 +123,7 @@ def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> R
     reward. Only images with scores may pass with less than all.
     """
     task_weights = task.weights or (1.0,) * len(verdict.parts)
-    parts = tuple(_weigh(part, weight, weights) for part, weight in zip(verdict.parts, task_weights, strict=True))
+    parts = tuple(_weigh_part(part, weight, weights) for part, weight in zip(verdict.parts, task_weights, strict=True))
     if isinstance(task.item.spec, FormulaSpec) and not verdict.passed:
         parts = _withdraw_unearned_credit(parts)
     explanation = "" if verdict.passed else str(verdict.evidence.get("explanation") or "")
@@ -149,6 +149,6 @@ def _asks_for_objects(part: Part) -> bool:
     return isinstance(count, Count) and asks_for_objects(Literal(count, count is clause))
 
 
-def _weigh(part: Part, task_weight: float, weights: Weights) -> Part:
+def _weigh_part(part: Part, task_weight: float, weights: Weights) -> Part:
     kind = QUESTION if part.kind.startswith(QUESTION) else part.kind
     return replace(part, weight=part.weight * task_weight * weights.get(kind, 1.0))

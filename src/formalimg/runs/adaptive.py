@@ -68,10 +68,10 @@ def plan_adaptive(
     if config.samples != 1:
         raise FormalimgError("an adaptive run takes one image of each item: leave --samples (samples=) out")
     if against is not None:
-        other = _other_verdicts(against, items, judge)
-        shared = look_order(config.seed, (item for item in items if item.id in other))
+        baseline = _other_verdicts(against, items, judge)
+        shared = look_order(config.seed, (item for item in items if item.id in baseline))
         looks = AdaptiveLooks(PairedDesign(len(shared)), judge_key(judge), _other_name(against))
-        return AdaptivePlan(looks, {0: shared}, other)
+        return AdaptivePlan(looks, {0: shared}, baseline)
     levels = sorted({item.level for item in items})
     lowest = min(item.level for item in config.items)
     if len({item.level for item in config.items}) < 2 or lowest < 1:
@@ -197,8 +197,8 @@ class _Queues:
             return "unscored"
         if self._plan.other is None:
             return "passed" if passed else "failed"
-        other = self._plan.other[item]
-        return "tied" if passed == other else "won" if passed else "lost"
+        baseline_passed = self._plan.other[item]
+        return "tied" if passed == baseline_passed else "won" if passed else "lost"
 
 
 def _other_verdicts(folder: Path, items: Sequence[Item[object]], judge: Judge) -> dict[str, bool]:

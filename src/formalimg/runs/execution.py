@@ -87,15 +87,15 @@ def execute(
         stored = store.stored_images()
         to_make = [planned for planned in images if (planned.item.id, planned.sample) not in stored]
         scored = store.scored(judge) if judge else set()
-        to_judge = without_verdict(stored, _questions(images), scored) if judge else []
+        to_judge = without_verdict(stored, _list_questions(images), scored) if judge else []
         made = len(images) - len(to_make)
         if made:
             on_resume(EarlierWork(len(images), made, made - len(to_judge) if judge else None))
         to_check = [judge] if judge and (to_make or to_judge) else []
         to_check += [
-            other
-            for other in safeguards.judges
-            if to_make or without_verdict(stored, _questions(images), store.scored(other))
+            later_judge
+            for later_judge in safeguards.judges
+            if to_make or without_verdict(stored, _list_questions(images), store.scored(later_judge))
         ]
         start = RunStart.of(store, judge, to_check, config.items[0].suite, safeguards)
         engine = Engine(
@@ -224,7 +224,7 @@ def run_engine(store: RunStore, engine: Engine, work: Callable[[], Awaitable[Pro
             store.write_metadata()
 
 
-def _questions(images: Iterable[PlannedImage]) -> Iterator[tuple[Item[object], int, str]]:
+def _list_questions(images: Iterable[PlannedImage]) -> Iterator[tuple[Item[object], int, str]]:
     return ((planned.item, planned.sample, planned.question) for planned in images)
 
 

@@ -73,14 +73,14 @@ def require_plain_run_files(folder: Path) -> None:
 
 def refuse_foreign_images(folder: Path) -> None:
     """Refuse a folder that is not a run but has files in its `images`: they would be overwritten."""
-    is_run = (folder / _MANIFEST).exists() or _size(folder / _RESULTS) > 0
+    is_run = (folder / _MANIFEST).exists() or _file_size(folder / _RESULTS) > 0
     if not is_run and (folder / IMAGES).is_dir() and any((folder / IMAGES).iterdir()):
         raise FormalimgError(f"{folder} is not a run, and its {IMAGES} holds files: choose another folder for the run")
 
 
 def require_results(folder: Path) -> None:
     """Refuse a run that has lost its results: everything would be generated, and paid for, again."""
-    if (folder / _MANIFEST).exists() and _size(folder / _RESULTS) == 0:
+    if (folder / _MANIFEST).exists() and _file_size(folder / _RESULTS) == 0:
         raise lost_results(folder, "is empty" if (folder / _RESULTS).exists() else "is missing")
 
 
@@ -178,7 +178,7 @@ def append_to_journal(path: Path, lines: bytes) -> None:
         raise FormalimgError(f"cannot write {path}: {error.strerror}; make room, and run it again") from error
 
 
-def _size(path: Path) -> int:
+def _file_size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError:

@@ -140,14 +140,14 @@ class FacetIndex:
                 if key in self.images:
                     bits.add("", self.images[key])
             base = bits.freeze().get("", 0)
-        outcome, level, about, part = self._matches(filter_)
-        outcome, level, about, part = (base & bits for bits in (outcome, level, about, part))
-        matches = about & outcome & level
+        outcome, level, mention, part = self._matches(filter_)
+        outcome, level, mention, part = (base & bits for bits in (outcome, level, mention, part))
+        matches = mention & outcome & level
         kinds = {key.kind: bits for key, bits in self.failed.items() if key.kind and key.word == filter_.word}
         words = {key.word: bits for key, bits in self.failed.items() if key.word and key.kind == filter_.kind}
         return FacetCounts(
-            _count_bits(self.outcomes, level & about & part),
-            _count_bits(self.levels, outcome & about & part),
+            _count_bits(self.outcomes, level & mention & part),
+            _count_bits(self.levels, outcome & mention & part),
             _count_bits(kinds, matches),
             _count_bits(words, matches),
             _count_bits(self.mentioned, outcome & level & part),
@@ -155,19 +155,19 @@ class FacetIndex:
 
     def _matches(self, filter_: ImageFilter) -> tuple[int, int, int, int]:
         """Return the images that match the filter's outcome, its level, what it is about, and its failed part."""
-        every = (1 << len(self.images)) - 1
+        all_images = (1 << len(self.images)) - 1
         part = _FailedPart(filter_.kind, filter_.word)
         return (
-            self.outcomes.get(filter_.outcome, 0) if filter_.outcome else every,
-            self.levels.get(filter_.level, 0) if filter_.level is not None else every,
-            self.mentioned.get(filter_.about, 0) if filter_.about else every,
-            self.failed.get(part, 0) if any(part) else every,
+            self.outcomes.get(filter_.outcome, 0) if filter_.outcome else all_images,
+            self.levels.get(filter_.level, 0) if filter_.level is not None else all_images,
+            self.mentioned.get(filter_.about, 0) if filter_.about else all_images,
+            self.failed.get(part, 0) if any(part) else all_images,
         )
 
     def images_with(self, filter_: ImageFilter) -> Iterator[ImageKey]:
         """Yield the images that match a filter. Its text and mark are not known here."""
-        outcome, level, about, part = self._matches(filter_)
-        digits = f"{outcome & level & about & part:b}"[::-1]
+        outcome, level, mention, part = self._matches(filter_)
+        digits = f"{outcome & level & mention & part:b}"[::-1]
         yield from (key for key, number in self.images.items() if digits[number : number + 1] == "1")
 
 
@@ -219,10 +219,10 @@ def _read_image(row: tuple[Any, ...]) -> tuple[str, int, int, str, frozenset[_Fa
 
 def _list_failed_parts(parts: Iterable[Any]) -> Iterator[_FailedPart]:
     """Yield what images are found by: each failed part by its kind, its words, and both."""
-    for stored_kind, about, name in parts:
+    for stored_kind, subjects, name in parts:
         kind, clause = (text if isinstance(text, str) else "" for text in (stored_kind, name))
         yield _FailedPart(kind, "")
-        words = [str(word) for word in about] if isinstance(about, list) else []
+        words = [str(word) for word in subjects] if isinstance(subjects, list) else []
         for word in words if kind != "condition" else [word for word in words if is_claimed(word, clause)]:
             yield _FailedPart(kind, word)
             yield _FailedPart("", word)

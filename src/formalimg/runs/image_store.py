@@ -173,7 +173,7 @@ def require_image_name(name: str) -> str:
     return name
 
 
-def outdated_files(present: Iterable[str], images: Iterable[tuple[str, int]], named: Collection[str]) -> list[str]:
+def find_outdated_files(present: Iterable[str], images: Iterable[tuple[str, int]], named: Collection[str]) -> list[str]:
     """Return the present files that belong to these images (item and sample), but are not among the named ones.
 
     An image that is generated again may have another file type, and an ImageFolder must hold no file that its metadata

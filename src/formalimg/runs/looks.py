@@ -192,7 +192,7 @@ class LooksFile:
                 "or choose another folder"
             )
         self.looks = stored or planned
-        self._lines = _read_lines(self._path) or [_encode(planned.first_line())]
+        self._lines = _read_lines(self._path) or [_encode_line(planned.first_line())]
         _write_lines(self._path, self._lines)
 
     def add(self, images: ImagesOfLook) -> str:
@@ -201,7 +201,7 @@ class LooksFile:
         decision = looks.look(images)
         outcomes = {name: list(images.outcomes.get(name, ())) for name in looks.outcomes}
         line = {"look": len(looks.seen), "level": level, **outcomes, "exhausted": images.exhausted}
-        self._lines.append(_encode({**line, "decision": decision, "at": utc_now()}))
+        self._lines.append(_encode_line({**line, "decision": decision, "at": utc_now()}))
         _write_lines(self._path, self._lines)
         return decision
 
@@ -218,9 +218,9 @@ def read_looks(folder: Path) -> AdaptiveLooks | None:
         for line in lines[1:]:
             looks.replay(loads_strict(line), known_items)
     except FormalimgError as error:
-        raise _damaged(path, str(error)) from error
+        raise _damage_error(path, str(error)) from error
     except _NOT_OURS as error:
-        raise _damaged(path, "it holds a line that is none of ours") from error
+        raise _damage_error(path, "it holds a line that is none of ours") from error
     looks.restarts = read_restarts(folder)
     return looks
 
@@ -243,10 +243,10 @@ def _read_design(line: Mapping[str, Any]) -> AdaptiveLooks:
         design = PairedDesign(_require_count(line["items"]), confidence)
     else:
         images = {_require_count(int(level)): _require_count(number) for level, number in line["images"].items()}
-        every = _require_count(line["every"])
-        if sum(images.values()) > _MAX_IMAGES or every < LOOK_EVERY:
+        interval = _require_count(line["every"])
+        if sum(images.values()) > _MAX_IMAGES or interval < LOOK_EVERY:
             raise ValueError("a design that nobody can have made")
-        design = AdaptiveDesign(images, _require_rate(line["epsilon"]), every, confidence)
+        design = AdaptiveDesign(images, _require_rate(line["epsilon"]), interval, confidence)
     against = line.get("against", "")
     if not is_text(line["judge"]) or not is_text(against):
         raise ValueError("no judge")
@@ -276,7 +276,7 @@ def _read_lines(path: Path) -> list[bytes]:
     return [line for line in data.split(b"\n") if line.strip()]
 
 
-def _encode(line: Mapping[str, Any]) -> bytes:
+def _encode_line(line: Mapping[str, Any]) -> bytes:
     return json.dumps(line, ensure_ascii=False).encode()
 
 
@@ -284,7 +284,7 @@ def _write_lines(path: Path, lines: Sequence[bytes]) -> None:
     write_run_file(path, (line + b"\n" for line in lines), fsync=True)
 
 
-def _damaged(path: Path, problem: str) -> FormalimgError:
+def _damage_error(path: Path, problem: str) -> FormalimgError:
     return FormalimgError(
         f"{path} is damaged ({problem}): restore it, or give `run` the option --restart, which begins anew"
     )
@@ -318,7 +318,7 @@ def take_gate_look(folder: Path, design: GateDesign, items: int, decide: Callabl
         looks = [look for look in read_gate_looks(folder) if look.design.against == design.against]
         if looks and looks[-1].design != design:
             raise FormalimgError(
-                f"{folder / GATE_LOOKS} has looks of another gate ({_differences(looks[-1].design, design)}): "
+                f"{folder / GATE_LOOKS} has looks of another gate ({_format_differences(looks[-1].design, design)}): "
                 "give the same options as at its first look"
             )
         if looks and (looks[-1].decision.outcome != "cannot tell" or items <= looks[-1].decision.items):
@@ -330,7 +330,7 @@ def take_gate_look(folder: Path, design: GateDesign, items: int, decide: Callabl
             )
         alpha = look_alpha([*(look.decision.items for look in looks), items], design.looks)
         look = GateLook(design, len(looks) + 1, decide(alpha))
-        line = _encode({**design._asdict(), "look": look.number, **look.decision._asdict(), "at": utc_now()})
+        line = _encode_line({**design._asdict(), "look": look.number, **look.decision._asdict(), "at": utc_now()})
         lines = [*_read_lines(folder / GATE_LOOKS), line]
         _write_lines(folder / GATE_LOOKS, lines)
     finally:
@@ -347,7 +347,7 @@ def read_gate_looks(folder: Path) -> list[GateLook]:
         raise FormalimgError(f"{path} is damaged: restore it, or start a new run") from None
 
 
-def _differences(stored: GateDesign, design: GateDesign) -> str:
+def _format_differences(stored: GateDesign, design: GateDesign) -> str:
     return "; ".join(
         f"{name}: was {old}, now {new}"
         for name, old, new in zip(GateDesign._fields, stored, design, strict=True)

@@ -315,12 +315,12 @@ def judge_names(judges: Sequence[Identity]) -> list[str]:
     A model that judges in two personas is called `openai/q (strict)` and `openai/q (standard)`: the prompts that
     follow from a persona are not listed, unless others replace them.
     """
-    return [_distinct_name(judge, [other for other in judges if other.name == judge.name]) for judge in judges]
+    return [_distinct_name(judge, [namesake for namesake in judges if namesake.name == judge.name]) for judge in judges]
 
 
 def _distinct_name(judge: Identity, namesakes: Sequence[Identity]) -> str:
-    keys = sorted({key for other in namesakes for key in other.settings})
-    differing = [key for key in keys if len({repr(other.settings.get(key)) for other in namesakes}) > 1]
+    keys = sorted({key for namesake in namesakes for key in namesake.settings})
+    differing = [key for key in keys if len({repr(namesake.settings.get(key)) for namesake in namesakes}) > 1]
     if not differing:
         return judge.name
     short = differing
@@ -330,10 +330,11 @@ def _distinct_name(judge: Identity, namesakes: Sequence[Identity]) -> str:
         short = [
             key
             for key in differing
-            if not key.startswith("prompt_") or any(is_replaced(str(other.settings.get(key))) for other in namesakes)
+            if not key.startswith("prompt_")
+            or any(is_replaced(str(namesake.settings.get(key))) for namesake in namesakes)
         ]
-    names = {_format_name(other, short) for other in namesakes}
-    distinct = {_format_name(other, differing) for other in namesakes}
+    names = {_format_name(namesake, short) for namesake in namesakes}
+    distinct = {_format_name(namesake, differing) for namesake in namesakes}
     return _format_name(judge, short if len(names) == len(distinct) else differing)
 
 

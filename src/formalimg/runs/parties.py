@@ -344,5 +344,5 @@ def judge_failed(judge: Judge, row: VerdictRow) -> bool | None:
         return False
     if row.reason == "judge failed":
         return None if DECLINED in row.detail else True
-    asked = row.evidence != "{}"  # items that nobody can judge have none
-    return True if row.reason == "not understood" and asked and not judge.name.startswith(_BUILTIN) else None
+    was_asked = row.evidence != "{}"  # items that nobody can judge have none
+    return True if row.reason == "not understood" and was_asked and not judge.name.startswith(_BUILTIN) else None

@@ -133,7 +133,7 @@ def plan_images(
 
 def look_order(base: int, items: Iterable[Item[object]]) -> list[Item[object]]:
     """Return the items in the order in which an adaptive run takes them: shuffled, and the same for the same seed."""
-    return sorted(items, key=lambda item: _digest("look", base, item.suite, item.id))
+    return sorted(items, key=lambda item: _build_digest("look", base, item.suite, item.id))
 
 
 def _interleave_levels(items: Sequence[Item[object]]) -> list[Item[object]]:
@@ -152,7 +152,7 @@ def image_key(item: Item[object], request: ImageRequest, model: ImageModel) -> s
     """Return the key of an image: item, prompt, model and settings, seed, size; the spec if the model sees it."""
     fingerprint = getattr(model, "fingerprint", None)
     drawn_version = getattr(model, "drawn_version", None)
-    return _digest(
+    return _build_digest(
         "picture",
         item.suite,
         item.version,
@@ -176,26 +176,26 @@ def image_key(item: Item[object], request: ImageRequest, model: ImageModel) -> s
 
 def question_key(item: Item[object]) -> str:
     """Return the key of what an item asks for, with which its verdicts are stored."""
-    return _digest("question", encode_item(item, with_proof=False))
+    return _build_digest("question", encode_item(item, with_proof=False))
 
 
 def judge_key(judge: Judge | Identity) -> str:
     """Return the key of a judge, by which its verdicts are found."""
-    return _digest("judge", judge.name, dict(judge.settings))
+    return _build_digest("judge", judge.name, dict(judge.settings))
 
 
 def image_seed(base: int, item: Item[object], sample: int) -> int:
     """Return the seed of an image: different for each item and sample, the same in every run with this base seed."""
-    return int(_digest("seed", base, item.suite, item.id, sample)[:8], 16) >> 1  # 31 bits: some APIs take no more
+    return int(_build_digest("seed", base, item.suite, item.id, sample)[:8], 16) >> 1  # 31 bits: some APIs take no more
 
 
 def plan_digest(questions: Iterable[str]) -> str:
     """Return a digest of everything that a run asks for, from the keys of its questions."""
-    return _digest("questions", *sorted(questions))
+    return _build_digest("questions", *sorted(questions))
 
 
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def _digest(*parts: object) -> str:
+def _build_digest(*parts: object) -> str:
     return hashlib.sha256(_encode([_KEY_VERSION, *parts]).encode("utf-8", "surrogatepass")).hexdigest()

@@ -84,10 +84,10 @@ async def check_judges(
     """Ask those judges about known drawings that cost or can fail, and have not passed yet."""
     for judge in judges:
         if not progress.stopped and not log.has_passed(judge) and needs_preflight(judge, suite):
-            await _check(judge, suite, log, progress, on_notice)
+            await _check_judge(judge, suite, log, progress, on_notice)
 
 
-async def _check(
+async def _check_judge(
     judge: Judge, suite: str, log: PreflightLog, progress: Progress, on_notice: Callable[[str], None]
 ) -> None:
     with progress.counting_calls(), metered(progress) as meter, few_attempts():

@@ -72,8 +72,8 @@ class PreparedRun:
             if moved_to is not None:
                 output.notice(f"the earlier run is in {moved_to}")
         title = title or self.title
-        others = [judge.instance for judge in self.judges[1:]]
-        guards = self.options.safeguards(others, output.warning)
+        later_judges = [judge.instance for judge in self.judges[1:]]
+        guards = self.options.safeguards(later_judges, output.warning)
         if self.config.condition.style != "none":
             text = f"the {self.config.condition.style} style text goes before each prompt"
             output.notice(f"{title}: {text} (--style none sends the prompt alone)")

@@ -24,7 +24,7 @@ class EarlierWork(NamedTuple):
     def __str__(self) -> str:
         """Return the counts as a line: `30 of 30 images and 12 of 30 verdicts already done`."""
         counts = {"images": self.made, "verdicts": self.scored}
-        parts = [f"{done:,} of {self.images:,} {what}" for what, done in counts.items() if done is not None]
+        parts = [f"{done:,} of {self.images:,} {unit}" for unit, done in counts.items() if done is not None]
         return f"{' and '.join(parts)} already done"
 
 
@@ -186,7 +186,7 @@ def run_progress(title: str, workers: Callable[[], str] = lambda: "") -> Iterato
 
     def update(progress: Progress) -> None:
         nonlocal figures, ending
-        figures, ending = _progress_text(progress), _ending(progress)
+        figures, ending = _progress_text(progress), _format_ending(progress)
         bar.update(task, completed=progress.done, total=progress.steps, visible=True)
 
     with Live(get_renderable=render, transient=True, console=console, refresh_per_second=4):
@@ -233,7 +233,7 @@ class _ProgressLines:
         self._ending = ""
 
     def __call__(self, progress: Progress) -> None:
-        ending = _ending(progress)
+        ending = _format_ending(progress)
         kind = ending.partition(":")[0]  # not each time when there is one call less to wait for
         if kind != self._ending or time.monotonic() - self._last >= self._between:
             self._last, self._ending = time.monotonic(), kind
@@ -260,7 +260,7 @@ class _NotebookLine:
             self._last = time.monotonic()
             share = progress.done / progress.steps if progress.steps else 0.0
             full = round(_BAR * min(1.0, share))
-            line = "; ".join(filter(None, [_progress_text(progress), _ending(progress)]))
+            line = "; ".join(filter(None, [_progress_text(progress), _format_ending(progress)]))
             self._handle.update(self._format(f"{'█' * full}{'░' * (_BAR - full)} {line}"), raw=True)
 
     def finish(self) -> None:
@@ -268,8 +268,8 @@ class _NotebookLine:
         progress = self._progress
         if progress is None:
             text = "not started"
-        elif counts := _counts(progress):
-            text = f"{counts} in {_duration(progress.seconds)}{', stopped' * progress.stopped}"
+        elif counts := _format_counts(progress):
+            text = f"{counts} in {_format_duration(progress.seconds)}{', stopped' * progress.stopped}"
         else:
             text = "all done before"
         self._handle.update(self._format(text), raw=True)
@@ -279,22 +279,22 @@ class _NotebookLine:
 
 
 def _progress_text(progress: Progress) -> str:
-    parts = [_counts(progress), f"{progress.rate:.1f}/s"]
-    left = progress.remaining_seconds
-    if left is not None:
-        parts.append(f"{_duration(left)} left")
+    parts = [_format_counts(progress), f"{progress.rate:.1f}/s"]
+    remaining = progress.remaining_seconds
+    if remaining is not None:
+        parts.append(f"{_format_duration(remaining)} left")
     if progress.coverage is not None and progress.verdicts:
         parts.append(f"{progress.coverage:.0%} scored")
     return ", ".join(filter(None, parts))
 
 
-def _counts(progress: Progress) -> str:
+def _format_counts(progress: Progress) -> str:
     made = f"{progress.made:,}/{progress.images:,} made" if progress.images else ""
     judged = f"{progress.judged:,} judged" if progress.verdicts else ""
     return ", ".join(filter(None, [made, judged]))
 
 
-def _ending(progress: Progress) -> str:
+def _format_ending(progress: Progress) -> str:
     if not progress.stopped:
         return ""
     if progress.ended_by or progress.gave_up or progress.over_budget:
@@ -309,7 +309,7 @@ def _ending(progress: Progress) -> str:
     return f"stopping: waiting for {calls} under way; Ctrl-C again ends now and loses {them}"
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -172,13 +172,13 @@ class ImageQueries(ABC):
 
     def page(self, filter_: ImageFilter, start: int, count: int, *, by_score: bool = False) -> ImagePage:
         """Return a page of the matching images: `count` of them, from number `start` on, and how many there are."""
-        where, values = _where(filter_)
-        order = ", ".join(_order(by_score))
+        condition, values = _build_condition(filter_)
+        order = ", ".join(_sort_keys(by_score))
         # First which and how many, then all columns of the few: sorting whole rows would take longer than finding them.
-        statement = f"SELECT pictures.rowid, count(*) OVER () {ALL_IMAGES} {where} ORDER BY {order}"
+        statement = f"SELECT pictures.rowid, count(*) OVER () {ALL_IMAGES} {condition} ORDER BY {order}"
         rows = list(self.query(tuple, f"{statement} LIMIT :count OFFSET :start", count=count, start=start, **values))
         if not rows:  # beyond the last page the window function has counted nothing
-            return ImagePage((), self._count(where, values))
+            return ImagePage((), self._count(condition, values))
         rowids = ", ".join(str(rowid) for rowid, _ in rows)
         statement = f"SELECT {_COLUMNS} {ALL_IMAGES} WHERE pictures.rowid IN ({rowids}) ORDER BY {order}"
         images = self.query(_read_listed_image, statement)
@@ -190,30 +190,30 @@ class ImageQueries(ABC):
         self, filter_: ImageFilter, item: str, sample: int, *, by_score: bool = False
     ) -> tuple[ListedImage | None, ListedImage | None]:
         """Return the matching images right before and right after an image, which need not match itself."""
-        where, values = _where(filter_)
+        condition, values = _build_condition(filter_)
         values |= {"item": item, "sample": sample}
         neighbours = []
         for sign, direction in (("<", "DESC"), (">", "ASC")):
-            order = ", ".join(f"{key} {direction}" for key in _order(by_score))
-            condition = f"{where} {'AND' if where else 'WHERE'} {_beside(sign, by_score)}"
-            statement = f"SELECT {_COLUMNS} {ALL_IMAGES} {condition} ORDER BY {order} LIMIT 1"
+            order = ", ".join(f"{key} {direction}" for key in _sort_keys(by_score))
+            beside = f"{condition} {'AND' if condition else 'WHERE'} {_beside_condition(sign, by_score)}"
+            statement = f"SELECT {_COLUMNS} {ALL_IMAGES} {beside} ORDER BY {order} LIMIT 1"
             neighbours.append(next(self.query(_read_listed_image, statement, **values), None))
         return neighbours[0], neighbours[1]
 
     def count_before(self, filter_: ImageFilter, item: str, sample: int, *, by_score: bool = False) -> int:
         """Return the number of matching images before an image, which need not match itself."""
-        where, values = _where(filter_)
-        condition = f"{where} {'AND' if where else 'WHERE'} {_beside('<', by_score)}"
-        return self._count(condition, {**values, "item": item, "sample": sample})
+        condition, values = _build_condition(filter_)
+        before = f"{condition} {'AND' if condition else 'WHERE'} {_beside_condition('<', by_score)}"
+        return self._count(before, {**values, "item": item, "sample": sample})
 
-    def _count(self, where: str, values: Mapping[str, object]) -> int:
-        ((count,),) = self.query(tuple, f"SELECT count(*) {ALL_IMAGES} {where}", **values)
+    def _count(self, condition: str, values: Mapping[str, object]) -> int:
+        ((count,),) = self.query(tuple, f"SELECT count(*) {ALL_IMAGES} {condition}", **values)
         return int(count)
 
     def matching_images(self, filter_: ImageFilter) -> set[tuple[str, int]]:
         """Return all matching images, by item and sample."""
-        where, values = _where(filter_)
-        return set(self.query(tuple, f"SELECT pictures.item, pictures.sample {ALL_IMAGES} {where}", **values))
+        condition, values = _build_condition(filter_)
+        return set(self.query(tuple, f"SELECT pictures.item, pictures.sample {ALL_IMAGES} {condition}", **values))
 
     def image_file(self, item: str, sample: int) -> ImageFile | None:
         """Return the file of an image; None if there is none, or if its name leads out of the run."""
@@ -229,15 +229,15 @@ class ImageQueries(ABC):
         return None
 
 
-def _order(by_score: bool) -> tuple[str, ...]:
+def _sort_keys(by_score: bool) -> tuple[str, ...]:
     return (_BY_SCORE, "position", "sample") if by_score else ("position", "sample")
 
 
-def _beside(sign: str, by_score: bool) -> str:
+def _beside_condition(sign: str, by_score: bool) -> str:
     """Return the condition of images before or after one, which are looked up by the index of positions if possible."""
     if not by_score:
         return f"(position, sample) {sign} ((SELECT position FROM items WHERE id = :item), :sample)"
-    keys = ", ".join(_order(by_score))
+    keys = ", ".join(_sort_keys(by_score))
     image = f"SELECT {keys} {ALL_IMAGES} WHERE pictures.item = :item AND pictures.sample = :sample"
     return f"({keys}) {sign} ({image})"
 
@@ -249,7 +249,7 @@ def _read_listed_image(row: tuple[Any, ...]) -> ListedImage:
     return ListedImage(read_outcome(row[:OUTCOME_WIDTH]), stored_text(prompt, "prompt"), sha256)
 
 
-def _where(filter_: ImageFilter) -> tuple[str, dict[str, object]]:
+def _build_condition(filter_: ImageFilter) -> tuple[str, dict[str, object]]:
     conditions: list[str] = []
     values: dict[str, object] = {}
     if filter_.level is not None:
@@ -260,7 +260,7 @@ def _where(filter_: ImageFilter) -> tuple[str, dict[str, object]]:
     if filter_.mark is not None:
         conditions.append(_MARKS[filter_.mark])
     if filter_.kind or filter_.word:
-        conditions.append(f"{_IS_SCORED} AND EXISTS ({_failed_part(filter_)})")
+        conditions.append(f"{_IS_SCORED} AND EXISTS ({_failed_part_query(filter_)})")
         values |= {"kind": filter_.kind, "word": filter_.word}
     if filter_.text:
         conditions.append("(prompt LIKE :text ESCAPE '\\' OR items.id LIKE :text ESCAPE '\\')")
@@ -275,12 +275,16 @@ def _where(filter_: ImageFilter) -> tuple[str, dict[str, object]]:
     return (f"WHERE {' AND '.join(conditions)}" if conditions else ""), values
 
 
-def _failed_part(filter_: ImageFilter) -> str:
+def _failed_part_query(filter_: ImageFilter) -> str:
     """Return a query of matching failed parts. It reads values from the whole list, which is parsed only once."""
     kind = f"AND {_part_field('kind')} = :kind" if filter_.kind else ""
     words = "SELECT 1 FROM json_each(verdicts.parts, part.fullkey || '.about') AS word WHERE word.value = :word"
-    about = f"AND EXISTS ({words}) AND ({_part_field('kind')} <> 'condition' OR {_CLAIMED})" if filter_.word else ""
-    return f"SELECT 1 FROM json_each(verdicts.parts) AS part WHERE {_part_field('score')} < 1 {kind} {about}"
+    subject_condition = (
+        f"AND EXISTS ({words}) AND ({_part_field('kind')} <> 'condition' OR {_CLAIMED})" if filter_.word else ""
+    )
+    return (
+        f"SELECT 1 FROM json_each(verdicts.parts) AS part WHERE {_part_field('score')} < 1 {kind} {subject_condition}"
+    )
 
 
 def _part_field(name: str) -> str:

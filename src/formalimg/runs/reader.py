@@ -182,8 +182,8 @@ class StoredRun(ImageQueries):
             yield from self.query(self._read_judged, f"{statement} ORDER BY position, sample")
             return
         for item, sample in images:
-            where = "WHERE pictures.item = :item AND pictures.sample = :sample"
-            yield from self.query(self._read_judged, f"{statement} {where}", item=item, sample=sample)
+            condition = "WHERE pictures.item = :item AND pictures.sample = :sample"
+            yield from self.query(self._read_judged, f"{statement} {condition}", item=item, sample=sample)
 
     def facets(self) -> FacetIndex:
         """Return the index by which the images of each choice of a filter are counted. It reads the whole run."""

@@ -72,7 +72,7 @@ class StoredTable(Iterable[RowRecord]):
     def __init__(self, database: UntrustedConnection, folder: Path, name: str) -> None:
         self._database = database
         self._folder = folder
-        self._columns = _columns()[name]
+        self._columns = _table_columns()[name]
         self._query = f"SELECT {', '.join(self._columns)} FROM {name} ORDER BY {_ORDER[name]}"
 
     def __iter__(self) -> Iterator[RowRecord]:
@@ -127,7 +127,7 @@ def restore_run(folder: Path, records: RunRecords) -> RunManifest:
     try:
         with run_database_errors(folder), database:
             database.execute("BEGIN")
-            for name, columns in _columns().items():
+            for name, columns in _table_columns().items():
                 table = records.tables[name]
                 # Records of a database would become the same rows again.
                 rows = (
@@ -142,7 +142,7 @@ def restore_run(folder: Path, records: RunRecords) -> RunManifest:
 
 
 @cache
-def _columns() -> Mapping[str, tuple[str, ...]]:
+def _table_columns() -> Mapping[str, tuple[str, ...]]:
     """Return the columns of each table, as the schema has them."""
     definitions = re.findall(r"CREATE TABLE (\w+) \((.*?)^\);", table_definitions(), re.DOTALL | re.MULTILINE)
     columns = {name: tuple(re.findall(r"^    ([a-z0-9]+) ", body, re.MULTILINE)) for name, body in definitions}

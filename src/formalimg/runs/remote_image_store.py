@@ -63,10 +63,10 @@ def check_url(text: str) -> str:
     """Return the URL without a slash at its end."""
     scheme, mark, rest = text.partition("://")
     if not mark or scheme not in LIBRARIES:
-        known = ", ".join(f"{name}://" for name in LIBRARIES)
+        schemes = ", ".join(f"{name}://" for name in LIBRARIES)
         raise FormalimgError(
-            f"cannot keep images at {_shortened(text)}: give an address that begins with {known}; for a folder of this "
-            "machine alone use --out"
+            f"cannot keep images at {_shorten_url(text)}: give an address that begins with {schemes}; for a folder of "
+            "this machine alone use --out"
         )
     parts = urlsplit(text)
     user, at, _ = parts.netloc.rpartition("@")
@@ -76,7 +76,7 @@ def check_url(text: str) -> str:
             "run.toml: give the bare address, and the rest in the environment or in fsspec's configuration"
         )
     if not rest.strip("/") or "::" in text or any(part in (".", "..") for part in rest.split("/")):
-        raise FormalimgError(f"cannot keep images at {_shortened(text)}: name a bucket and a place in it")
+        raise FormalimgError(f"cannot keep images at {_shorten_url(text)}: name a bucket and a place in it")
     return text.rstrip("/")
 
 
@@ -152,7 +152,7 @@ class RemoteImageStore(ImageStore):
         except FormalimgError:
             raise
         except Exception as error:  # storage libraries raise anything
-            _log.info("%s cannot be reached: %s", self.url, _reason(error))
+            _log.info("%s cannot be reached: %s", self.url, _format_reason(error))
 
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
         """Upload a file; where that fails, keep it in the run folder until it can be uploaded."""
@@ -164,7 +164,7 @@ class RemoteImageStore(ImageStore):
                 self._pending(name).unlink(missing_ok=True)
                 return
             except Exception as error:  # storage libraries raise anything
-                _log.info("upload %d of %d of %s failed: %s", attempt, _ATTEMPTS, name, _reason(error))
+                _log.info("upload %d of %d of %s failed: %s", attempt, _ATTEMPTS, name, _format_reason(error))
         write_run_file(self._pending(name), [data], fsync=True)
 
     def sync(self, names: Collection[str]) -> None:
@@ -185,7 +185,7 @@ class RemoteImageStore(ImageStore):
         except FileNotFoundError as error:
             raise FileNotFoundError(errno.ENOENT, "there is no such file", f"{self.url}/{name}") from error
         except Exception as error:  # storage libraries raise anything
-            raise OSError(errno.EIO, _reason(error), f"{self.url}/{name}") from error
+            raise OSError(errno.EIO, _format_reason(error), f"{self.url}/{name}") from error
 
     def sizes(self) -> dict[str, int]:
         """Return the sizes of all files in bytes, by name."""
@@ -210,7 +210,7 @@ class RemoteImageStore(ImageStore):
         except FileNotFoundError:
             return
         except Exception as error:  # storage libraries raise anything
-            raise OSError(errno.EIO, _reason(error), f"{self.url}/{name}") from error
+            raise OSError(errno.EIO, _format_reason(error), f"{self.url}/{name}") from error
 
     def upload_pending(self, names: Collection[str]) -> None:
         """Upload the files that wait in the run folder, up to the first that fails."""
@@ -219,7 +219,7 @@ class RemoteImageStore(ImageStore):
                 try:
                     self._upload(self._path(path.name), read_plain_bytes(path, MAX_IMAGE_BYTES))
                 except Exception as error:  # storage libraries raise anything; the file goes on waiting
-                    _log.info("%s still waits in the run folder: %s", path.name, _reason(error))
+                    _log.info("%s still waits in the run folder: %s", path.name, _format_reason(error))
                     return
                 path.unlink()
 
@@ -276,7 +276,7 @@ class RemoteImageStore(ImageStore):
         return self.folder / IMAGES / _require_file_name(name)
 
     @contextlib.contextmanager
-    def _errors(self, what: str) -> Iterator[None]:
+    def _errors(self, action: str) -> Iterator[None]:
         """Turn errors of the store into errors that users can act on."""
         try:
             yield
@@ -284,8 +284,8 @@ class RemoteImageStore(ImageStore):
             raise
         except Exception as error:  # storage libraries raise anything
             raise FormalimgError(
-                f"{what} {self.url} ({_reason(error)}): see to the bucket, the keys and the network, then give the "
-                "same command again"
+                f"{action} {self.url} ({_format_reason(error)}): see to the bucket, the keys and the network, then "
+                "give the same command again"
             ) from error
 
 
@@ -311,13 +311,13 @@ def _require_file_name(name: str) -> str:
     return name if name == METADATA else require_image_name(name)
 
 
-def _reason(error: Exception) -> str:
+def _format_reason(error: Exception) -> str:
     """Return the message of a library on one line and without keys."""
     text = " ".join(str(error).split()) or "no reason given"
     return truncate(redact(text if isinstance(error, OSError) else f"{type(error).__name__}: {text}"), 200, 50)
 
 
-def _shortened(text: str) -> str:
+def _shorten_url(text: str) -> str:
     """Return as little of an unchecked URL as shows the user which one is meant."""
     before, at, after = text.rpartition("@")
     plain = f"…@{after}" if at and before else text

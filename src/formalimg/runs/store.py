@@ -32,13 +32,13 @@ from formalimg.runs.image_store import (
     METADATA,
     ImageStore,
     RunFolderImage,
+    find_outdated_files,
     image_name,
     is_image_name,
     metadata_lines,
     open_image_store,
-    outdated_files,
 )
-from formalimg.runs.inspection import InspectedImage, decoded_bytes, inspect_with_rules
+from formalimg.runs.inspection import InspectedImage, count_decoded_bytes, inspect_with_rules
 from formalimg.runs.manifest import (
     MANIFEST_FILE,
     Identity,
@@ -209,7 +209,7 @@ class RunStore:
             if not isinstance(location, RunFolderImage):
                 return 0
             with open(location.path, "rb", opener=open_plain) as file:
-                return os.fstat(file.fileno()).st_size + decoded_bytes(file)
+                return os.fstat(file.fileno()).st_size + count_decoded_bytes(file)
         except OSError:  # which loading it reports
             return 0
 
@@ -258,7 +258,7 @@ class RunStore:
             present = set(self.images.sizes())
             if self.manifest.images:  # outside the run folder nothing is removed but what the run has put there
                 present &= self._recorded
-            for name in outdated_files(present, planned, named):
+            for name in find_outdated_files(present, planned, named):
                 with contextlib.suppress(OSError):
                     self.images.remove(name)
             self.images.write(METADATA, metadata_lines(self._metadata()))

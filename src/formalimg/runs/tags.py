@@ -94,7 +94,7 @@ def write_tags(folder: Path, tags: Iterable[str], note: str, *, version: str, ro
         FormalimgError: if the tags are not valid, the folder is not a run, or they cannot be written.
     """
     new = {"schema": _SCHEMA, "tags": list(validate_tags(list(tags))), "note": validate_note(note)}
-    with _locked(folder, root or folder) as opened:
+    with _lock_tags(folder, root or folder) as opened:
         current = _parse_tags(folder / TAGS_FILE, lambda: opened.read(TAGS_FILE, _MAX_BYTES))
         if current.version != version:
             raise TagsChangedError("somebody else has changed this run's tags meanwhile: nothing was saved", current)
@@ -136,7 +136,7 @@ def can_write_tags(folder: Path, root: Path | None = None) -> bool:
 
 
 @contextmanager
-def _locked(folder: Path, root: Path) -> Iterator[PlainFolder]:
+def _lock_tags(folder: Path, root: Path) -> Iterator[PlainFolder]:
     try:
         with _saving, open_plain_folder(folder, root) as opened:
             if not opened.has_file(MANIFEST_FILE):

@@ -13,7 +13,7 @@ from formalimg.judges.base import DECLINED
 from formalimg.judges.recorded_models import EvidenceError
 from formalimg.judges.stored_evidence import RecordedJudge
 from formalimg.reports.sharing.value_differences import is_same, value_differences, value_text
-from formalimg.runs.inspection import failed_by_rule, image_size, inspect
+from formalimg.runs.inspection import fail_by_rule, image_size, inspect
 from formalimg.types import Item, Judge, Part, Unscored, Verdict
 
 _TEXTS = {"explanation", "reasons", "contradiction", "served"}
@@ -90,7 +90,7 @@ async def image_problems(judge: Judge | None, item: Item[object], stored: Verdic
     image = inspect(data)
     if isinstance(image, Unscored):
         return [f"its image was made, and cannot be read: {image.detail}"]
-    by_rule = failed_by_rule(image)
+    by_rule = fail_by_rule(image)
     if by_rule is None and judge is None:
         return ["it fails by a rule about its file, and the image is not so"]
     made = by_rule or (await judge.judge(item, image) if judge is not None else Unscored("not judged"))

@@ -88,15 +88,15 @@ def parse_unirl_request(body: RequestBody, context: ServerContext) -> ScoreReque
     names: list[list[str]] = []
     identities: list[Mapping[str, object]] = []
     for number, request in enumerate(requests):
-        where = f"requests[{number}]"
+        path = f"requests[{number}]"
         match request:
             case {"history": [*_, {"image_b64": str() as image, **last}], **fields}:
-                file = decode_base64(image, f"{where}.history[-1].image_b64")
+                file = decode_base64(image, f"{path}.history[-1].image_b64")
                 entries.append(_build_entry(parser, file, fields.get("metadata"), last.get("text")))
-                names.append(_read_reward_names(fields, f"{where}.required_rewards"))
-                identities.append(_read_identity(fields, where, context.version))
+                names.append(_read_reward_names(fields, f"{path}.required_rewards"))
+                identities.append(_read_identity(fields, path, context.version))
             case _:
-                raise RequestError(400, "send a history whose last entry has text and image_b64", where=where)
+                raise RequestError(400, "send a history whose last entry has text and image_b64", where=path)
 
     def format_answer(rewards: Sequence[RewardScore]) -> str:
         return json.dumps(
@@ -112,21 +112,21 @@ def parse_unirl_request(body: RequestBody, context: ServerContext) -> ScoreReque
     return ScoreRequest(entries, parts=False, answer=format_answer, has_item_errors=True)
 
 
-def _read_reward_names(request: Mapping[Any, Any], where: str) -> list[str]:
+def _read_reward_names(request: Mapping[Any, Any], path: str) -> list[str]:
     names = request.get("required_rewards") or [DENSE]
     if not isinstance(names, list) or not all(isinstance(name, str) and len(name) <= MAX_WORD for name in names):
-        raise RequestError(400, f"send names of rewards, as in {json.dumps([DENSE])}", where=where)
+        raise RequestError(400, f"send names of rewards, as in {json.dumps([DENSE])}", where=path)
     if len(names) > _MAX_REWARDS:
-        raise RequestError(400, f"these are {len(names):,}: send no more than {_MAX_REWARDS}", where=where)
+        raise RequestError(400, f"these are {len(names):,}: send no more than {_MAX_REWARDS}", where=path)
     return names
 
 
-def _read_identity(request: Mapping[Any, Any], where: str, version: str) -> Mapping[str, object]:
+def _read_identity(request: Mapping[Any, Any], path: str, version: str) -> Mapping[str, object]:
     identity = {key: request.get(key) for key in _IDENTITY}
     for key, value in identity.items():
         if not isinstance(value, str | int | float | None) or len(str(value)) > _MAX_IDENTITY:
             message = f"send a number, or a text of no more than {_MAX_IDENTITY:,} characters"
-            raise RequestError(400, message, where=f"{where}.{key}")
+            raise RequestError(400, message, where=f"{path}.{key}")
     return {**identity, "scorer_version": version}
 
 

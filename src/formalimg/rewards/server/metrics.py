@@ -51,20 +51,20 @@ class Metrics:
         """Return all metrics as text."""
         lines = [*self._counters(), *self._histogram()]
         for name, (meaning, value) in {**gauges, **self._process_gauges()}.items():
-            lines += [*_head(name, "gauge", meaning), f"{name} {value}"]
+            lines += [*_header_lines(name, "gauge", meaning), f"{name} {value}"]
         return "\n".join(lines) + "\n"
 
     def _counters(self) -> Iterator[str]:
-        yield from _head("formalimg_requests_total", "counter", "Requests that were answered.")
+        yield from _header_lines("formalimg_requests_total", "counter", "Requests that were answered.")
         for (path, status), count in sorted(self._requests.items()):
             yield f'formalimg_requests_total{{path="{path}",status="{status}"}} {count}'
-        yield from _head("formalimg_items_total", "counter", "Images that were scored.")
+        yield from _header_lines("formalimg_items_total", "counter", "Images that were scored.")
         for outcome in _OUTCOMES:
             yield f'formalimg_items_total{{outcome="{outcome}"}} {self._items[outcome]}'
 
     def _histogram(self) -> Iterator[str]:
         name, below = "formalimg_score_seconds", 0
-        yield from _head(name, "histogram", "Duration of requests for scores, from their head to their answer.")
+        yield from _header_lines(name, "histogram", "Duration of requests for scores, from their head to their answer.")
         for bound, count in zip((*map(str, _BUCKETS), "+Inf"), self._durations, strict=True):
             below += count
             yield f'{name}_bucket{{le="{bound}"}} {below}'
@@ -113,7 +113,7 @@ def resident_bytes() -> int | None:
         return None
 
 
-def _head(name: str, kind: str, meaning: str) -> tuple[str, str]:
+def _header_lines(name: str, kind: str, meaning: str) -> tuple[str, str]:
     return f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"
 
 

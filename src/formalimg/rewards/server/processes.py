@@ -52,7 +52,7 @@ class ProcessGrounder:
         for _ in range(_ATTEMPTS):
             pool = self._pool
             try:
-                return await asyncio.wrap_future(pool.executor.submit(_ground, image.data, tuple(classes)))
+                return await asyncio.wrap_future(pool.executor.submit(_ground_in_worker, image.data, tuple(classes)))
             except BrokenProcessPool:
                 self._restart(pool)
         raise RuntimeError("the processes that looked at this image died, one after the other")
@@ -71,7 +71,7 @@ class ProcessGrounder:
         # Not by fork, which would copy the threads' locks as they happen to be.
         context = spawn_context()
         watched, alive = context.Pipe(duplex=False)
-        executor = ProcessPoolExecutor(self.concurrency, context, _initialize, (self.name, watched))
+        executor = ProcessPoolExecutor(self.concurrency, context, _initialize_worker, (self.name, watched))
         return _ProcessPool(executor, alive, watched)
 
     def _restart(self, broken: _ProcessPool) -> None:
@@ -86,7 +86,7 @@ _grounder: Grounder | None = None
 """The grounder of this process, if it is a worker process."""
 
 
-def _initialize(name: str, watched: Connection) -> None:
+def _initialize_worker(name: str, watched: Connection) -> None:
     global _grounder
     # The server gets the signals, lets this process finish its work, and then ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -105,7 +105,7 @@ def _grounder_name() -> str:
     return _grounder.name
 
 
-def _ground(data: bytes, classes: Sequence[str]) -> Grounding | Unscored:
+def _ground_in_worker(data: bytes, classes: Sequence[str]) -> Grounding | Unscored:
     assert _grounder is not None, "the initializer opens the grounder"
     image = inspect(data)
     if isinstance(image, Unscored):

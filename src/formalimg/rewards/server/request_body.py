@@ -51,8 +51,8 @@ class HeldBytes:
 class BodyReader:
     """Reads the body of one request; a context manager that releases its bytes from the count of all bodies."""
 
-    def __init__(self, limits: Limits, held: HeldBytes) -> None:
-        self._limits, self._held, self._length = limits, held, 0
+    def __init__(self, limits: Limits, held_bytes: HeldBytes) -> None:
+        self._limits, self._held, self._length = limits, held_bytes, 0
 
     def __enter__(self) -> BodyReader:
         return self

@@ -207,12 +207,12 @@ def _errors_by_index(indices: list[int]) -> Iterator[None]:
 
 def _text_length(score: RewardScore) -> int:
     """Return the number of bytes of a reward's texts in an answer, which make up most of it."""
-    return _escaped_length(score.reason) + sum(
-        [_escaped_length(part.name) + _escaped_length(part.reason) + _PART_LENGTH for part in score.parts]
+    return _json_length(score.reason) + sum(
+        [_json_length(part.name) + _json_length(part.reason) + _PART_LENGTH for part in score.parts]
     )
 
 
-def _escaped_length(text: str) -> int:
+def _json_length(text: str) -> int:
     """Return the length of a text as JSON: a character that is not ASCII, or not printable, takes up to 12 bytes."""
     return len(text) if text.isascii() and text.isprintable() else len(json.dumps(text))
 

@@ -109,13 +109,13 @@ def _format_answer(rewards: Sequence[RewardScore]) -> str:
     return f'{{"results":[{",".join(texts)}]}}'
 
 
-def parse_list(value: object, where: str, limits: Limits) -> list[object]:
+def parse_list(value: object, field: str, limits: Limits) -> list[object]:
     """Return the list in a field, with one entry for each image."""
     if not isinstance(value, list) or not value:
-        raise RequestError(400, f"send a list of {where}, one for each image", where=where)
+        raise RequestError(400, f"send a list of {field}, one for each image", where=field)
     if len(value) > limits.max_items:
         raise RequestError(
-            413, f"these are {len(value):,}: send no more than {limits.max_items:,} at once", where=where
+            413, f"these are {len(value):,}: send no more than {limits.max_items:,} at once", where=field
         )
     return value
 
@@ -127,32 +127,32 @@ class TaskParser:
         self._scorer = scorer
         self._task_ids, self._bytes = set[int](), 0
 
-    def parse(self, item: object, where: str) -> RewardTask:
+    def parse(self, item: object, path: str) -> RewardTask:
         """Return a task; refuse what is none, and formulas that are too large together."""
-        task = _parse_task(item, where, self._scorer)
+        task = _parse_task(item, path, self._scorer)
         if task.formula is not None and id(task) not in self._task_ids:  # the same formula is in memory once
             self._task_ids.add(id(task))
             self._bytes += task.formula.estimated_bytes
             if self._bytes > _MAX_FORMULA_BYTES and len(self._task_ids) > 1:
                 message = "the formulas up to here have too many clauses for one request: send fewer items at once"
-                raise RequestError(413, message, where=where)
+                raise RequestError(413, message, where=path)
         return task
 
 
-def _parse_task(item: object, where: str, scorer: Scorer) -> RewardTask:
+def _parse_task(item: object, path: str, scorer: Scorer) -> RewardTask:
     if not isinstance(item, Mapping):
-        raise RequestError(400, 'send an object, such as {"suite": …, "id": …}', where=where)
+        raise RequestError(400, 'send an object, such as {"suite": …, "id": …}', where=path)
     try:
         task = require_task(item, "this")
         formula = task.get("formula")
         if isinstance(formula, str) and has_long_word(formula):
             message = f"a word of the formula has more than {MAX_WORD} characters: choose a shorter one"
-            raise RequestError(400, message, where=f"{where}.formula")
+            raise RequestError(400, message, where=f"{path}.formula")
         return scorer.prepare(task)
     except FormulaError as error:
-        raise RequestError(400, str(error.problems[0]), where=f"{where}.formula", problems=error.problems) from error
+        raise RequestError(400, str(error.problems[0]), where=f"{path}.formula", problems=error.problems) from error
     except FormalimgError as error:
-        raise RequestError(400, str(error), where=where) from error
+        raise RequestError(400, str(error), where=path) from error
 
 
 class _ImageSources(NamedTuple):
@@ -162,7 +162,7 @@ class _ImageSources(NamedTuple):
     root: ImageRoot | None
     max_bytes: int
 
-    def parse(self, field: object, where: str) -> ImageLike:
+    def parse(self, field: object, path: str) -> ImageLike:
         """Return the image, or what reads it, in a field of a request."""
         forms: dict[str, Callable[[Any, str], ImageLike]] = {
             "base64": decode_base64,
@@ -171,49 +171,49 @@ class _ImageSources(NamedTuple):
             "file": self._parse_file,
         }
         if not isinstance(field, dict) or len(field) != 1 or not forms.keys() & field.keys():
-            raise RequestError(400, f"send an object with one of {', '.join(forms)}", where=where)
+            raise RequestError(400, f"send an object with one of {', '.join(forms)}", where=path)
         [(form, value)] = field.items()
-        return forms[form](value, f"{where}.{form}")
+        return forms[form](value, f"{path}.{form}")
 
-    def _parse_path(self, value: object, where: str) -> ImageLike:
-        path = _require_text(value, where)
+    def _parse_path(self, value: object, path: str) -> ImageLike:
+        file = _require_text(value, path)
         if self.root is None:
-            raise RequestError(403, "this server reads no files: it was started without --root", where=where)
+            raise RequestError(403, "this server reads no files: it was started without --root", where=path)
         try:
-            self.root.resolve(path)
+            self.root.resolve(file)
         except OutsideRootError as error:
-            raise RequestError(403, str(error), where=where) from error
+            raise RequestError(403, str(error), where=path) from error
         # Read when it is scored: a small request may name more than there is memory for.
-        return partial(self.root.read, path, self.max_bytes)
+        return partial(self.root.read, file, self.max_bytes)
 
-    def _parse_scene(self, value: object, where: str) -> ImageLike:
+    def _parse_scene(self, value: object, path: str) -> ImageLike:
         if not isinstance(value, dict):
-            raise RequestError(400, 'send a scene, as in {"objects": [{"label", "color", "box_2d"}]}', where=where)
+            raise RequestError(400, 'send a scene, as in {"objects": [{"label", "color", "box_2d"}]}', where=path)
         if len(self.body.text) > MAX_WORD and _has_long_word(value):
             message = f"a word of the scene has more than {MAX_WORD} characters: choose a shorter one"
-            raise RequestError(400, message, where=where)
+            raise RequestError(400, message, where=path)
         return value
 
-    def _parse_file(self, value: object, where: str) -> ImageLike:
-        name = _require_text(value, where)
+    def _parse_file(self, value: object, path: str) -> ImageLike:
+        name = _require_text(value, path)
         if name not in self.body.files:
             message = f"there is no part {name[:40]!r}: send the image as such a file of a multipart request"
-            raise RequestError(400, message, where=where)
+            raise RequestError(400, message, where=path)
         return self.body.files[name]
 
 
-def _require_text(value: object, where: str) -> str:
+def _require_text(value: object, path: str) -> str:
     if not isinstance(value, str):
-        raise RequestError(400, "send a text", where=where)
+        raise RequestError(400, "send a text", where=path)
     return value
 
 
-def decode_base64(value: object, where: str) -> bytes:
+def decode_base64(value: object, path: str) -> bytes:
     """Return the bytes of a file in a field."""
     try:
-        return base64.b64decode(_require_text(value, where), validate=True)
+        return base64.b64decode(_require_text(value, path), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise RequestError(400, "this is not base64", where=where) from error
+        raise RequestError(400, "this is not base64", where=path) from error
 
 
 def _has_long_word(scene: Mapping[str, object]) -> bool:

@@ -69,8 +69,8 @@ def find_available_judges(*, boxes: bool) -> list[AvailableJudge]:
 def _list_served(providers: Mapping[str, Requirements]) -> Iterator[AvailableJudge]:
     install = _install_advice(providers.get("openai"))
     for server in find_local_servers():
-        others = f", and {len(server.models) - 1} more models" if len(server.models) > 1 else ""
-        reason = f"served on this machine, by {server.program} as the port says{others}{install}"
+        more = f", and {len(server.models) - 1} more models" if len(server.models) > 1 else ""
+        reason = f"served on this machine, by {server.program} as the port says{more}{install}"
         yield AvailableJudge(f"openai/{server.models[0]}", reason, {"base_url": server.url})
     if os.environ.get(_URL_VARIABLE, "").strip():
         yield AvailableJudge("openai/MODEL", f"{_URL_VARIABLE} is set: name a model of that server{install}")

@@ -91,38 +91,38 @@ class _Reader:
             {name: self._read_table(entry, f"[suite.{name}]", _JUDGE_KEYS) for name, entry in suites.items()},
         )
 
-    def _read_table(self, table: object, where: str, keys: tuple[str, ...]) -> ConfigTable:
+    def _read_table(self, table: object, heading: str, keys: tuple[str, ...]) -> ConfigTable:
         if not isinstance(table, dict):
-            raise FormalimgError(f"{self.name}: {where[1:-1]} is a table: write {where}")
-        self._require_known_keys(table, keys, where)
+            raise FormalimgError(f"{self.name}: {heading[1:-1]} is a table: write {heading}")
+        self._require_known_keys(table, keys, heading)
         return ConfigTable(
-            self._read_model(table, where, "judge"),
-            self._read_options(table, where, "judge"),
-            self._read_budget(table, where),
-            self._read_runs(table, where),
-            self._read_model(table, where, "grounder"),
-            self._read_options(table, where, "grounder"),
+            self._read_model(table, heading, "judge"),
+            self._read_options(table, heading, "judge"),
+            self._read_budget(table, heading),
+            self._read_runs(table, heading),
+            self._read_model(table, heading, "grounder"),
+            self._read_options(table, heading, "grounder"),
         )
 
-    def _read_model(self, table: Mapping[str, Any], where: str, role: str) -> str | None:
+    def _read_model(self, table: Mapping[str, Any], heading: str, role: str) -> str | None:
         name = table.get(role)
         if name is None:
             return None
         if not (_is_line(name) and "/" in name.strip("/")):
-            raise self._wrong(where, role, 'write it as on the command line, as in "openai/gpt-5"')
+            raise self._wrong(heading, role, 'write it as on the command line, as in "openai/gpt-5"')
         if mask_secrets(name) != name:
-            raise self._holds_key(where, role)
+            raise self._holds_key(heading, role)
         if _HARMLESS_JUDGE.fullmatch(name) is None or ".." in name:
             self._wish(role, name)
         return str(name)
 
-    def _read_options(self, table: Mapping[str, Any], where: str, role: str) -> dict[str, str]:
+    def _read_options(self, table: Mapping[str, Any], heading: str, role: str) -> dict[str, str]:
         label = f"{role}_options"
         options = table.get(label, {})
         if label in table and role not in table:
-            raise FormalimgError(f"{self.name}: {label} in {where} belong to a {role}: name it there too, as {role}")
+            raise FormalimgError(f"{self.name}: {label} in {heading} belong to a {role}: name it there too, as {role}")
         if not isinstance(options, dict):
-            raise self._wrong(where, label, 'write a table, as in { base_url = "http://127.0.0.1:8000/v1" }')
+            raise self._wrong(heading, label, 'write a table, as in { base_url = "http://127.0.0.1:8000/v1" }')
         texts: dict[str, str] = {}
         for name, value in options.items():
             key = f"{label}.{truncate(name, 60, 20)}"
@@ -131,9 +131,9 @@ class _Reader:
             elif isinstance(value, int | float):
                 value = str(value)[:_MAX_TEXT]
             if not _is_line(value):
-                raise self._wrong(where, key, "write text, a number, true or false")
+                raise self._wrong(heading, key, "write text, a number, true or false")
             if is_secret_name(name) or mask_secrets(value) != value:
-                raise self._holds_key(where, key)
+                raise self._holds_key(heading, key)
             if _HARMLESS_OPTION.fullmatch(name) is None:
                 self._wish(key, value)
             texts[name] = value
@@ -143,20 +143,20 @@ class _Reader:
         if self._project:
             self.wishes.append(f"{key} = {truncate(repr(value), 120, 40)}")
 
-    def _read_budget(self, table: Mapping[str, Any], where: str) -> float | None:
+    def _read_budget(self, table: Mapping[str, Any], heading: str) -> float | None:
         budget = table.get("budget")
         if budget is None:
             return None
         if isinstance(budget, bool) or not isinstance(budget, int | float) or math.isnan(budget) or budget < 0:
-            raise self._wrong(where, "budget", "write 0 or more US dollars, as in 20 or 2.5; inf for no limit")
+            raise self._wrong(heading, "budget", "write 0 or more US dollars, as in 20 or 2.5; inf for no limit")
         return math.inf if budget > 1e12 else float(budget)
 
-    def _read_runs(self, table: Mapping[str, Any], where: str) -> Path | None:
+    def _read_runs(self, table: Mapping[str, Any], heading: str) -> Path | None:
         runs = table.get("runs")
         if runs is None:
             return None
         if not _is_line(runs):
-            raise self._wrong(where, "runs", 'write the path of a folder, as in "runs"')
+            raise self._wrong(heading, "runs", 'write the path of a folder, as in "runs"')
         if not self._project:
             return Path(runs).expanduser()
         folder = self._folder / Path(runs).expanduser()
@@ -164,20 +164,20 @@ class _Reader:
             self._wish("runs", runs)
         return Path(os.path.relpath(folder))
 
-    def _require_known_keys(self, table: Mapping[str, Any], keys: Sequence[str], where: str) -> None:
+    def _require_known_keys(self, table: Mapping[str, Any], keys: Sequence[str], heading: str) -> None:
         unknown = next((name for name in table if name not in keys), None)
         if unknown is None:
             return
         near = get_close_matches(unknown, keys, 1, 0.75)
         advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(keys)}"
-        raise FormalimgError(f"{self.name}: unknown key {truncate(repr(unknown), 60, 20)} in {where}: {advice}")
+        raise FormalimgError(f"{self.name}: unknown key {truncate(repr(unknown), 60, 20)} in {heading}: {advice}")
 
-    def _wrong(self, where: str, key: str, advice: str) -> FormalimgError:
-        return FormalimgError(f"{self.name}: {key} in {where} cannot be used: {advice}")
+    def _wrong(self, heading: str, key: str, advice: str) -> FormalimgError:
+        return FormalimgError(f"{self.name}: {key} in {heading} cannot be used: {advice}")
 
-    def _holds_key(self, where: str, key: str) -> FormalimgError:
+    def _holds_key(self, heading: str, key: str) -> FormalimgError:
         return FormalimgError(
-            f"{self.name}: {key} in {where} holds a key, and options are stored with the results: set the key in the "
+            f"{self.name}: {key} in {heading} holds a key, and options are stored with the results: set the key in the "
             "environment or in a file .env; `formalimg models` says under which name"
         )
 
@@ -215,7 +215,7 @@ def is_below(path: Path, folder: Path) -> bool:
 
 def is_allowed(path: Path, content: bytes) -> bool:
     """Return whether the user has allowed this file with this content."""
-    return _read_digests().get(_key(path)) == hashlib.sha256(content).hexdigest()
+    return _read_digests().get(_path_key(path)) == hashlib.sha256(content).hexdigest()
 
 
 def allow_file(path: Path, content: bytes) -> None:
@@ -225,7 +225,7 @@ def allow_file(path: Path, content: bytes) -> None:
 
 def revoke_file(path: Path) -> bool:
     """Forget that a file was allowed; return whether it was."""
-    if _key(path) not in _read_digests():
+    if _path_key(path) not in _read_digests():
         return False
     _change_digests(path, None)
     return True
@@ -247,7 +247,7 @@ def display_path(path: Path | None) -> str:
     return f"~{os.sep}{path.relative_to(home)}" if home is not None and path.is_relative_to(home) else str(path)
 
 
-def _key(path: Path) -> str:
+def _path_key(path: Path) -> str:
     return str(path.parent.resolve() / path.name)
 
 
@@ -271,7 +271,7 @@ def _change_digests(path: Path, digest: str | None) -> None:
     file = _digests_file()
     if file is None:
         raise FormalimgError(f"there is no home folder to remember {display_path(path)} in: set XDG_CONFIG_HOME")
-    digests = {key: value for key, value in _read_digests().items() if key != _key(path)}
+    digests = {key: value for key, value in _read_digests().items() if key != _path_key(path)}
     if digest is not None:
-        digests[_key(path)] = digest
+        digests[_path_key(path)] = digest
     atomic_write_text(file, dumps_storable(digests))

@@ -203,7 +203,7 @@ class WorkerPool:
                 await slot.lost.wait()
                 _log.info("a worker was lost and is replaced")
                 await asyncio.sleep(_RESTART_DELAY)
-            if all(other.failures >= _MAX_FAILURES for other in self._slots):
+            if all(worker_slot.failures >= _MAX_FAILURES for worker_slot in self._slots):
                 raise FormalimgError(f"no worker can be started: {reason}")
         except Exception as error:
             # It concerns every image, so it ends the run; as another exception, each image would fail by it.
