@@ -306,10 +306,8 @@ class Engine:
                     await self._queue_for_judge(entry, waiting)
 
     async def _store_batch(self, batch: Sequence[ArrivedAnswer]) -> Sequence[StoredAnswer]:
-        size = max(
-            (count_decoded_bytes(arrived.answer.data) for arrived in batch if isinstance(arrived.answer, Generated)),
-            default=0,
-        )
+        images = (arrived.answer.data for arrived in batch if isinstance(arrived.answer, Generated))
+        size = max(map(count_decoded_bytes, images), default=0)
         async with image_memory(size):
             stored = await self._threads.run(partial(self._store.store_answers, batch), size)
         for arrived in batch:
