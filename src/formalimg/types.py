@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from formalimg.reports.comparison_model import HowCounted, SeenRun
     from formalimg.reports.run_export import ExportedRun
     from formalimg.reports.tables.model import Column, Placement, TableRow
+    from formalimg.runs.database import PlannedItem, RunCost
     from formalimg.runs.manifest import RunManifest
     from formalimg.runs.queries import ImageOutcome
     from formalimg.runs.reader import Judged, StoredRun
-    from formalimg.runs.rows import PlannedItem, RunCost
 
 Spec_co = TypeVar("Spec_co", covariant=True)
 AnswerType = TypeVar("AnswerType", bound="BaseModel")

@@ -26,8 +26,8 @@ from formalimg.judges.factory import open_judge
 from formalimg.logic.parser import parse
 from formalimg.logic.vocabulary import vocabulary
 from formalimg.prompts import PromptError
+from formalimg.runs.manifest import AUTHORS_WORDING, published_wording
 from formalimg.runs.parties import open_judges, open_model
-from formalimg.runs.wording import AUTHORS_WORDING, published_wording
 from formalimg.types import Item
 from tests.judges.test_protocols import KNOLLING, image
 from tests.support.concept_items import CAT, concept_item

@@ -15,10 +15,10 @@ from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.drawing.icon_scene import draw
 from formalimg.judges.base import Grounding, UnscoredReason
 from formalimg.judges.scene_judge import judge_grounding
+from formalimg.runs.database import PlannedItem, RunCost
 from formalimg.runs.manifest import Identity, RunManifest
 from formalimg.runs.queries import ImageOutcome
 from formalimg.runs.reader import Judged
-from formalimg.runs.rows import PlannedItem, RunCost
 from formalimg.scenes.scene import Scene
 from formalimg.types import Item, Part, Unscored, Verdict
 
@@ -169,4 +169,5 @@ def _judged(
     else:
         verdict = judge_grounding(item.spec.formula, Grounding(scene))
     digest = "" if image is None else hashlib.sha256(image.read_bytes()).hexdigest()
-    return Judged(outcome_of(item.id, item.level, verdict), dice.randrange(1000), image, {}, verdict, digest)
+    outcome = outcome_of(item.id, item.level, verdict)
+    return Judged(outcome, dice.randrange(1000), image, {}, verdict, digest)  # type: ignore[arg-type]  # read alike

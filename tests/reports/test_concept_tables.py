@@ -17,8 +17,8 @@ from formalimg.reports.comparison import compare
 from formalimg.reports.reference import reference_rows
 from formalimg.reports.tables.format import cell_text, notes_of
 from formalimg.reports.tables.model import Column, Number
+from formalimg.runs.database import PlannedItem
 from formalimg.runs.reader import Judged, StoredRun, open_run
-from formalimg.runs.rows import PlannedItem
 from formalimg.stats.intervals import clopper_pearson, fraction_interval
 from formalimg.stats.observations import MissingPolicy
 from formalimg.types import Part, Table, Verdict

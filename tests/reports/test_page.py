@@ -12,6 +12,7 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
+from typing import cast
 from xml.etree import ElementTree
 
 import pytest
@@ -252,10 +253,10 @@ def heavy(tmp_path_factory: pytest.TempPathFactory) -> DrawnRun:
     run = drawn_run(tmp_path_factory.mktemp("heavy"), "lab/first", per_level=1, unscored=0, size=128)
     images = []
     for judged in run.images:
-        assert isinstance(judged.image, Path)
+        path = cast(Path, judged.image)
         coarse = Image.frombytes("RGB", (48, 48), dice.randbytes(48 * 48 * 3))
-        coarse.resize((512, 512), Image.Resampling.BICUBIC).save(judged.image)
-        images.append(replace(judged, sha256=sha256(judged.image.read_bytes()).hexdigest()))
+        coarse.resize((512, 512), Image.Resampling.BICUBIC).save(path)
+        images.append(replace(judged, sha256=sha256(path.read_bytes()).hexdigest()))
     return replace(run, images=tuple(images))
 
 

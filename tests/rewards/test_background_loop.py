@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from formalimg.rewards.background_loop import BackgroundLoop
+from formalimg.rewards.scorer import BackgroundLoop
 
 
 async def _loop() -> asyncio.AbstractEventLoop:

@@ -212,7 +212,7 @@ def test_what_cannot_be_asked_is_told_with_its_place(wrong: Any, told: str) -> N
     with pytest.raises(PairError, match="pair 1: ") as caught:
         SCORER.score_all([(Scene.of([]), ITEM), (Scene.of([]), wrong)])
     assert told in caught.value.reason
-    assert caught.value.place == 1
+    assert caught.value.index == 1
 
 
 def test_rows_of_data_sets_are_tasks() -> None:

@@ -23,7 +23,7 @@ from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.server.admission import Limits
 from formalimg.rewards.server.app import create_reward_app
 from formalimg.rewards.server.http_server import server_config
-from formalimg.rewards.server.image_root import ImageRoot
+from formalimg.rewards.server.score_request import ImageRoot
 from formalimg.types import Item, Unscored
 from formalimg.web.server import listen
 

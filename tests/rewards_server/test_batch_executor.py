@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from formalimg.rewards.server.batch_executor import BatchExecutor
+from formalimg.rewards.server.request_scoring import BatchExecutor
 
 THREAD = "formalimg-batches"
 

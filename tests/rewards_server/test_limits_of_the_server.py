@@ -21,7 +21,7 @@ from PIL import Image
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.server.admission import Limits
 from formalimg.rewards.server.client import RewardClient
-from formalimg.rewards.server.image_root import ImageRoot
+from formalimg.rewards.server.score_request import ImageRoot
 from formalimg.rewards.tasks import RewardTask, TaskLike
 from tests.rewards_server.servers import (
     CUP,

@@ -52,7 +52,7 @@ def _die(data: bytes, classes: Sequence[str]) -> None:
 
 
 def test_an_image_that_kills_whoever_looks_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("formalimg.rewards.server.processes._ground", _die)
+    monkeypatch.setattr("formalimg.rewards.server.processes._ground_in_worker", _die)
     grounder = ProcessGrounder("builtin/icons", 1)
     try:
         with pytest.raises(RuntimeError, match="died, one after the other"):

@@ -77,10 +77,10 @@ def test_mistakes_are_told_by_their_place_among_all_that_was_given(server: str) 
     with RewardClient(server, batch=3) as client:
         with pytest.raises(ServerError, match=r"\(400\): items\[7\].formula: line 1, column 1") as told:
             client.score(images, wrong)
-        assert told.value.place == 7
+        assert told.value.index == 7
         with pytest.raises(ServerError, match=r"images\[5\].scene: a scene can be scored by a formula only") as told:
             client.score(images, [*items[:5], {"words": "", "questions": ["Is it?"]}, *items[6:]])
-        assert told.value.place == 5
+        assert told.value.index == 5
         with pytest.raises(PairError, match=r"pair 7: .* cannot be sent"):
             client.score(images, [*items[:7], concept_item(CAT), *items[8:]])
 

@@ -11,7 +11,7 @@ from formalimg.drawing.icon_scene import draw
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.server.admission import Limits
 from formalimg.rewards.server.http_server import serve_rewards
-from formalimg.rewards.server.image_root import ImageRoot
+from formalimg.rewards.server.score_request import ImageRoot
 from tests.rewards_server.servers import CUP, asked, knolling, visitor
 
 TOKEN = "a-token-that-is-long-enough"

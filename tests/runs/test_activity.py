@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from formalimg._util.locks import FolderLock, LockedError
-from formalimg.runs.activity import is_in_progress
+from formalimg.runs.image_counts import is_in_progress
 from formalimg.runs.reader import open_run
 from tests.web.sites import change, concept_run
 
 _BEGIN = (
     "import sys; from pathlib import Path; from formalimg._util.locks import FolderLock; "
-    "from formalimg.runs.activity import is_in_progress; "
+    "from formalimg.runs.image_counts import is_in_progress; "
 )
 _HOLD = f"{_BEGIN}lock = FolderLock(Path(sys.argv[1])); print('held', flush=True); sys.stdin.read()"
 _ASK = f"{_BEGIN}print(flush=True)\nwhile True: is_in_progress(Path(sys.argv[1]))"

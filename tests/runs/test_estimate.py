@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from formalimg.judges.base import LoadedImage
-from formalimg.runs.cost_estimate import estimate
 from formalimg.runs.execution import execute
+from formalimg.runs.prepared_run import estimate
 from formalimg.types import Item, Setting, Unscored, Verdict
 from tests.support.models import NumberJudge, Speckles, small_items
 from tests.support.run_contents import order

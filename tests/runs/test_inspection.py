@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from formalimg.judges.base import LoadedImage
-from formalimg.runs.inspection import MAX_PIXELS, failed_by_rule, inspect
+from formalimg.runs.inspection import MAX_PIXELS, fail_by_rule, inspect
 from formalimg.types import Unscored
 from tests.support.models import speckled
 from tests.support.sizes import tries
@@ -144,7 +144,7 @@ def test_no_bytes_make_it_fail(data: st.DataObject) -> None:
         assert found.reason in ("unreadable image", "too large")
     else:
         assert found.pil.mode == "RGB"
-        failed_by_rule(found)
+        fail_by_rule(found)
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_no_bytes_make_it_fail(data: st.DataObject) -> None:
 def test_flat_images_are_recognised(image: Image.Image, form: str, flat: bool) -> None:
     loaded = inspect(_file(image, form))
     assert isinstance(loaded, LoadedImage)
-    assert (failed_by_rule(loaded) is not None) == flat
+    assert (fail_by_rule(loaded) is not None) == flat
 
 
 def test_one_small_mark_is_not_flat() -> None:
@@ -169,4 +169,4 @@ def test_one_small_mark_is_not_flat() -> None:
     image.putpixel((60, 60), (240, 255, 255))
     loaded = inspect(_file(image, "PNG"))
     assert isinstance(loaded, LoadedImage)
-    assert failed_by_rule(loaded) is None
+    assert fail_by_rule(loaded) is None

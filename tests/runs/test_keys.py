@@ -11,9 +11,9 @@ import pytest
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Generated, ImageRequest
 from formalimg.models.folder.folder_model import open_folder
-from formalimg.runs.cost_estimate import estimate
 from formalimg.runs.execution import execute, judge_run
 from formalimg.runs.plan import Selection, image_key, image_seed, judge_key, plan_digest, question_key
+from formalimg.runs.prepared_run import estimate
 from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene
 from formalimg.types import Setting, Unscored

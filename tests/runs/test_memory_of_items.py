@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from formalimg.models import open_image_model
 from formalimg.runs.config import RunOptions
-from formalimg.runs.cost_estimate import estimate
+from formalimg.runs.prepared_run import estimate
 
 def peak():
     return int(Path("/proc/self/status").read_text().partition("VmHWM:")[2].split()[0]) * 1024

@@ -13,14 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from formalimg.runs.defaults import available_judges, local_servers
-from formalimg.runs.defaults.available_judges import AvailableJudge, find_available_judges
-from formalimg.runs.defaults.local_servers import find_local_servers
+from formalimg.runs.defaults import available_judges
+from formalimg.runs.defaults.available_judges import AvailableJudge, find_available_judges, find_local_servers
 
 HOSTILE = {"data": [{"id": "\x1b[2Jfake"}, {"id": "x" * 10_000}, {"id": 3}, "text", {"id": "tiny"}, {"id": "Qwen2-VL"}]}
 
 
-INSTALLED = available_judges._installed
+INSTALLED = available_judges._list_installed
 
 
 @contextlib.contextmanager
@@ -53,8 +52,8 @@ def silent() -> Iterator[int]:
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(local_servers, "PORTS", {})
-    monkeypatch.setattr(available_judges, "_installed", lambda *_, **__: ())  # whatever is installed here
+    monkeypatch.setattr(available_judges, "PORTS", {})
+    monkeypatch.setattr(available_judges, "_list_installed", lambda *_, **__: ())  # whatever is installed here
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.delenv("HF_TOKEN", raising=False)
@@ -71,7 +70,7 @@ def test_servers_that_list_models_and_all_others(monkeypatch: pytest.MonkeyPatch
         silent() as quiet,
     ):
         ports = {port: f"port {port}" for port in (closed, quiet, page, deep, odd, good, 1)}
-        monkeypatch.setattr(local_servers, "PORTS", ports)
+        monkeypatch.setattr(available_judges, "PORTS", ports)
         began = time.monotonic()
         found = find_local_servers()
         assert time.monotonic() - began < 5, "each of them is asked at the same time as the others"
@@ -84,7 +83,7 @@ def test_servers_that_list_models_and_all_others(monkeypatch: pytest.MonkeyPatch
 
 def test_a_server_is_named_with_the_line_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(b'{"data": [{"id": "my model"}]}') as port:
-        monkeypatch.setattr(local_servers, "PORTS", {port: "vLLM"})
+        monkeypatch.setattr(available_judges, "PORTS", {port: "vLLM"})
         (found,) = find_available_judges(boxes=False)
     assert found.line("command") == f"--judge 'openai/my model' -J base_url=http://127.0.0.1:{port}/v1"
     url = f"http://127.0.0.1:{port}/v1"
@@ -92,7 +91,7 @@ def test_a_server_is_named_with_the_line_to_type(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_detector_for_photographs_is_named_where_opencv_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(available_judges, "_installed", INSTALLED)
+    monkeypatch.setattr(available_judges, "_list_installed", INSTALLED)
     monkeypatch.setattr(available_judges, "chat_requirements", dict)
     monkeypatch.setattr(available_judges, "find_spec", lambda name: object() if name == "cv2" else None)
     assert [judge.name for judge in find_available_judges(boxes=True)] == ["detector/coco"]
@@ -116,7 +115,7 @@ def test_keys_are_named_and_never_shown(monkeypatch: pytest.MonkeyPatch, tmp_pat
 def test_installed_libraries_are_found_and_detectors_only_where_boxes_help(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(available_judges, "_installed", INSTALLED)
+    monkeypatch.setattr(available_judges, "_list_installed", INSTALLED)
     monkeypatch.setattr(available_judges, "find_spec", lambda name: None)
     for name in ("torch", "transformers"):
         (tmp_path / f"{name}.py").touch()

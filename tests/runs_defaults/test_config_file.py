@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from formalimg.errors import FormalimgError
-from formalimg.runs.defaults.config_file import read_wishes
+from formalimg.runs.defaults.config_file import allow_file, read_wishes, revoke_file
 from formalimg.runs.defaults.settings import ConfiguredJudge, load_defaults
-from formalimg.runs.defaults.trust import allow_file, revoke_file
 
 PROJECT = """
 [defaults]

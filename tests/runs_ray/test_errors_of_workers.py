@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from formalimg.errors import FormalimgError
-from formalimg.runs.ray.messages import failure_of
+from formalimg.runs.ray.worker import failure_of
 
 
 def test_what_to_do_is_not_cut_off_on_the_way() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from formalimg.runs.facets import FacetIndex
+from formalimg.runs.image_counts import FacetIndex
 from formalimg.runs.queries import ImageFilter
 from formalimg.runs.reader import StoredRun, open_run
 from tests.web.sites import visitor

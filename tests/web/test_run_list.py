@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 from starlette.exceptions import HTTPException
 
-from formalimg.runs.activity import ImageCounts, RunActivity
-from formalimg.runs.rows import RunCost
+from formalimg.runs.database import RunCost
+from formalimg.runs.image_counts import ImageCounts, RunActivity
 from formalimg.runs.tags import RunTags
 from formalimg.stats.observations import Band
 from formalimg.web.viewer.index import BaselineDifference, IndexedRun

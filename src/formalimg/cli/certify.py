@@ -296,7 +296,7 @@ def _print_expectation(measured: _Measured, *, always: bool) -> None:
 
     A grounder that asks nobody costs nothing and takes seconds, which is said only if it is to be said always.
     """
-    from formalimg.runs.cost_estimate import question_cost
+    from formalimg.runs.prepared_run import question_cost
 
     questions = measured.questions()
     if not (questions or always):
@@ -312,7 +312,7 @@ def _print_expectation(measured: _Measured, *, always: bool) -> None:
 def _print_estimate(measured: _Measured) -> None:
     """Print how many images would be looked at, how many questions that takes, and about what it costs."""
     from formalimg.cli.run_output import dollars
-    from formalimg.runs.cost_estimate import question_cost
+    from formalimg.runs.prepared_run import question_cost
 
     questions = measured.questions()
     echo(f"{measured.party.name}:")

@@ -42,8 +42,7 @@ def allow_command() -> None:
     It is remembered by path and digest, beside your own formalimg.toml. What lies in folders that it names may change
     without asking again.
     """
-    from formalimg.runs.defaults.config_file import read_wishes
-    from formalimg.runs.defaults.trust import allow_file
+    from formalimg.runs.defaults.config_file import allow_file, read_wishes
 
     path = _require_project_file()
     content, wishes = read_wishes(path)
@@ -56,7 +55,7 @@ def allow_command() -> None:
 @config_app.command("revoke", cls=GroupedCommand, short_help="Take that back.")
 def revoke_command() -> None:
     """Let the formalimg.toml of this project set harmless defaults only, as before `config allow`."""
-    from formalimg.runs.defaults.trust import revoke_file
+    from formalimg.runs.defaults.config_file import revoke_file
 
     path = _require_project_file()
     echo(f"no longer allowed: {path}" if revoke_file(path) else f"it was not allowed: {path}")

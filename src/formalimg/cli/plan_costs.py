@@ -25,7 +25,7 @@ class PlanCosts(NamedTuple):
         """Return the prices of a model and a judge for these items."""
         from formalimg.models.base import Usage
         from formalimg.models.pricing import price_of
-        from formalimg.runs.cost_estimate import question_cost
+        from formalimg.runs.prepared_run import question_cost
 
         image = 0.0 if model is None else price_of(model).cost(Usage(images=1))
         verdict: float | None = 0.0

@@ -18,8 +18,7 @@ from formalimg.errors import FormalimgError
 
 if TYPE_CHECKING:
     from formalimg.reports.comparison_model import RunRow
-    from formalimg.runs.cost_estimate import RunEstimate
-    from formalimg.runs.prepared_run import Output, PreparedRun
+    from formalimg.runs.prepared_run import Output, PreparedRun, RunEstimate
     from formalimg.runs.progress import Progress
     from formalimg.runs.reader import StoredRun
     from formalimg.stats.observations import Profile
@@ -128,7 +127,7 @@ def _print_wording(run: PreparedRun) -> None:
     """Print whose texts published protocols send, and how to get the authors' where they are not sent."""
     from formalimg.benchmarks.download.texts import has_texts
     from formalimg.benchmarks.registry import suite
-    from formalimg.runs.wording import AUTHORS_WORDING, published_wording
+    from formalimg.runs.manifest import AUTHORS_WORDING, published_wording
 
     source = suite(run.options.suite).source
     parties = (("model", run.config.model), *(("judge", judge.instance) for judge in run.judges))
@@ -260,13 +259,13 @@ def _dropped_warning(row: RunRow) -> str:
 
 def _remedy(run: StoredRun) -> str:
     """Return which command judges the images of a run that its judge could not read at all; empty for other reasons."""
-    from formalimg.runs.defaults.no_judge import judge_to_suggest
+    from formalimg.runs.defaults.available_judges import suggest_judge
     from formalimg.runs.defaults.settings import unreadable_drawings_warning
 
     judge = run.manifest.judge
     if judge is None or not run.made() or not unreadable_drawings_warning(judge.name, run.manifest.model.name):
         return ""
-    command = f"formalimg judge {shlex.quote(str(run.folder))} {judge_to_suggest(run.manifest.suite)}"
+    command = f"formalimg judge {shlex.quote(str(run.folder))} {suggest_judge(run.manifest.suite)}"
     return f"{judge.name} cannot read these images, judge them with `{command}`; "
 
 

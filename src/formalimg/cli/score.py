@@ -159,7 +159,7 @@ def score_command(
 
 
 def _print_estimate(scoring: Scoring, folder: Path) -> None:
-    from formalimg.runs.cost_estimate import estimate
+    from formalimg.runs.prepared_run import estimate
     from formalimg.scoring.prompt_items import TYPICAL_QUESTIONS
 
     made, unwritten = scoring.builder.estimated(folder), scoring.builder.unwritten(folder)

@@ -127,7 +127,7 @@ def serve_command(
         from formalimg.rewards.server.admission import Limits
         from formalimg.rewards.server.app import create_reward_app
         from formalimg.rewards.server.http_server import serve_rewards
-        from formalimg.rewards.server.image_root import ImageRoot
+        from formalimg.rewards.server.score_request import ImageRoot
     from formalimg.rewards.reward_models import choose_models
 
     limits = Limits(max_megabytes * _MEGABYTE, max_items, max_concurrent, max_queue, timeout=timeout)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from formalimg.reports.judge_quality import JudgeQuality
 from formalimg.reports.tables.model import Column, TableRow, number_in
+from formalimg.runs.database import RunCost
 from formalimg.runs.defaults.settings import is_built_in
 from formalimg.runs.manifest import Identity, RunManifest, judge_names
-from formalimg.runs.rows import RunCost
 from formalimg.stats.observations import Interval, MissingPolicy, Profile, Summary
 from formalimg.stats.summary import MissingBounds, PointEstimates
 from formalimg.types import Benchmark, Part, RunRecord, Table

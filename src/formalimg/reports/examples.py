@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from formalimg.runs.database import PlannedItem
 from formalimg.runs.image_store import ImageLocation
 from formalimg.runs.queries import ImageOutcome
 from formalimg.runs.reader import Judged
-from formalimg.runs.rows import PlannedItem
 from formalimg.types import RunRecord, Verdict
 
 if TYPE_CHECKING:

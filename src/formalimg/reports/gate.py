@@ -16,7 +16,7 @@ from formalimg.reports.notes import setting_differences
 from formalimg.reports.paired_runs import RunPair
 from formalimg.reports.run_numbers import same_items
 from formalimg.reports.tables.format import count_noun, format_interval, format_value
-from formalimg.runs.gate_looks import GateDesign, read_gate_looks, take_gate_look
+from formalimg.runs.looks import GateDesign, read_gate_looks, take_gate_look
 from formalimg.runs.manifest import judge_names
 from formalimg.runs.plan import judge_key
 from formalimg.stats.non_inferiority import ALPHA, GateDecision, decide_gate

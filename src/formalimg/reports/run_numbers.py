@@ -13,9 +13,9 @@ from formalimg.logic.parser import try_parse
 from formalimg.logic.syntax import Not, Or, atoms
 from formalimg.reports.comparison_model import Detail, GradedImage, HowCounted, SeenImage, Tally
 from formalimg.reports.judge_quality import JudgeQuality
+from formalimg.runs.database import PlannedItem, RunCost
 from formalimg.runs.manifest import profile_of_judges
 from formalimg.runs.reader import Judged, StoredRun
-from formalimg.runs.rows import PlannedItem, RunCost
 from formalimg.stats.observations import Observation, ScoreObservation, Summary
 from formalimg.stats.summary import MissingBounds, missing_bounds, summarize
 from formalimg.types import Benchmark, Part, RunRecord, Unscored, Verdict

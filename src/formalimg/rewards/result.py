@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import Literal, TypeAlias, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import UnscoredReason, part_from_json, part_to_json
@@ -13,6 +13,11 @@ from formalimg.logic.errors import FormulaError, Problem
 from formalimg.types import Part, Unscored
 
 _REASONS = get_args(UnscoredReason)
+
+Missing: TypeAlias = Literal["none", "nan", "zero", "error"]
+"""The value for an image that cannot be scored: None, NaN, 0, or an error."""
+
+_MISSING_VALUES: Mapping[str, float | None] = {"none": None, "nan": float("nan"), "zero": 0.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +45,24 @@ class RewardScore:
         if score is None:
             weight = sum([part.weight for part in parts])
             score = sum([part.score * part.weight for part in parts]) / weight if weight else float(passed)
-        short = next((part for part in parts if part.score < 1), None)
-        if short is not None:
-            reason = f"{short.name}: {short.reason}" if short.reason else short.name
+        failed_part = next((part for part in parts if part.score < 1), None)
+        if failed_part is not None:
+            reason = f"{failed_part.name}: {failed_part.reason}" if failed_part.reason else failed_part.name
         return cls(score, passed, parts, reason, None, cost)
 
     @classmethod
-    def missing(cls, why: Unscored) -> RewardScore:
+    def missing(cls, unscored: Unscored) -> RewardScore:
         """Return a reward without a score, with the reason."""
-        detail = f"{why.reason}: {why.detail}" if why.detail else why.reason
-        return cls(None, None, (), detail, why.reason, why.cost)
+        detail = f"{unscored.reason}: {unscored.detail}" if unscored.detail else unscored.reason
+        return cls(None, None, (), detail, unscored.reason, unscored.cost)
+
+    def number(self, missing: Missing, index: int = 0) -> float | None:
+        """Return the score; or, if there is none, the value for the image with this index, or an error."""
+        if self.score is not None:
+            return self.score
+        if missing == "error":
+            raise FormalimgError(f"image {index} has no reward: {self.reason}")
+        return _MISSING_VALUES[missing]
 
     def without_parts(self) -> RewardScore:
         """Return the same reward without its parts, and without a reason unless that says why there is no score."""
@@ -80,26 +93,20 @@ class RewardScore:
             } if (score is None) == (passed is None) == (unscored is not None) and unscored in (None, *_REASONS):
                 if score is None or 0 <= score <= 1:  # which NaN is not
                     with contextlib.suppress(KeyError, TypeError):  # invalid parts
-                        found = tuple(part_from_json(part) for part in parts)
-                        return cls(score, passed, found, reason, unscored, cost)  # type: ignore[arg-type]
+                        read_parts = tuple(part_from_json(part) for part in parts)
+                        return cls(score, passed, read_parts, reason, unscored, cost)  # type: ignore[arg-type]
         raise FormalimgError(f"this is not a reward: {str(data)[:200]}")
 
 
 class PairError(FormalimgError):
-    """An image and its task that cannot be scored, because of the task.
+    """An image and its task, the pair with this index, that cannot be scored because of the task."""
 
-    Attributes:
-        place: the index of the pair among all pairs, from 0.
-        reason: what is wrong, without the index.
-        problems: what is wrong with its formula, if that is the reason.
-    """
-
-    def __init__(self, place: int, why: FormalimgError) -> None:
-        """Create the error from the index of a pair and its cause."""
-        self._why = why
-        self.problems: tuple[Problem, ...] = tuple(why.problems) if isinstance(why, FormulaError) else ()
-        self.place, self.reason = place, str(self.problems[0] if self.problems else why)
-        super().__init__(f"pair {place}: {self.reason}")
+    def __init__(self, index: int, cause: FormalimgError) -> None:
+        self._cause = cause
+        # what is wrong with its formula, if that is the reason
+        self.problems: tuple[Problem, ...] = tuple(cause.problems) if isinstance(cause, FormulaError) else ()
+        self.index, self.reason = index, str(self.problems[0] if self.problems else cause)
+        super().__init__(f"pair {index}: {self.reason}")
 
     def __reduce__(self) -> tuple[type[PairError], tuple[int, FormalimgError]]:
-        return type(self), (self.place, self._why)  # can be pickled between processes
+        return type(self), (self.index, self._cause)  # can be pickled between processes

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import part_to_json
-from formalimg.rewards.result import RewardScore
+from formalimg.rewards.result import Missing, RewardScore
 from formalimg.rewards.reward_images import ImageLike
 from formalimg.rewards.reward_models import choose_models
 from formalimg.rewards.rows import require_task
@@ -18,11 +18,6 @@ from formalimg.rewards.tasks import TaskLike
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-Missing: TypeAlias = Literal["none", "nan", "zero", "error"]
-"""The value for an image that cannot be scored: None, NaN, 0, or an error."""
-
-_MISSING_VALUES: Mapping[Missing, float | None] = {"none": None, "nan": float("nan"), "zero": 0.0}
 
 
 class TrainerRewards(NamedTuple):
@@ -84,8 +79,10 @@ def reward(
         scorer = models.scorer
     elif any((grounder, grounder_options, judge, judge_options)):
         raise FormalimgError("a scorer has its own grounder and judge: leave out either the scorer or these")
-    scored = _score(images, items, scorer, parts=False)
-    return [_value(one, missing, index) for index, one in enumerate(scored)]
+    _require_choice(missing, get_args(Missing))
+    return [
+        reward.number(missing, index) for index, reward in enumerate(_score_batch(images, items, scorer, parts=False))
+    ]
 
 
 def reward_function(
@@ -102,7 +99,7 @@ def reward_function(
             made-up numbers.
         parts: whether the details have parts and reasons. Without, the scores are the same and come sooner.
     """
-    _require_known(missing, ("nan", "zero", "error"))
+    _require_choice(missing, ("nan", "zero", "error"))
     return _TrainerFunction(scorer, missing, parts)
 
 
@@ -119,19 +116,18 @@ class _TrainerFunction:
     ) -> TrainerRewards:
         import numpy as np
 
-        tasks = tasks_of(prompts, metadata)
-        found = _score(images, tasks, self.scorer, parts=self.parts)
-        scores = [_value(scored, self.missing, index) for index, scored in enumerate(found)]
+        rewards = _score_batch(images, build_tasks(prompts, metadata), self.scorer, parts=self.parts)
+        numbers = [reward.number(self.missing, index) for index, reward in enumerate(rewards)]
         details = {
-            "passed": [scored.passed for scored in found],
-            "reason": [scored.reason for scored in found],
-            "parts": [[part_to_json(part) for part in scored.parts] for scored in found],
-            "unscored": sum(scored.score is None for scored in found),
+            "passed": [reward.passed for reward in rewards],
+            "reason": [reward.reason for reward in rewards],
+            "parts": [[part_to_json(part) for part in reward.parts] for reward in rewards],
+            "unscored": sum(reward.score is None for reward in rewards),
         }
-        return TrainerRewards(np.asarray(scores, np.float64), details)
+        return TrainerRewards(np.asarray(numbers, np.float64), details)
 
 
-def _score(
+def _score_batch(
     images: Iterable[ImageLike], tasks: Iterable[TaskLike], scorer: BatchScorer | None, *, parts: bool
 ) -> list[RewardScore]:
     if isinstance(images, str | bytes | bytearray | Mapping) or not isinstance(images, Iterable):
@@ -144,21 +140,12 @@ def _score(
     return (scorer or choose_models().scorer).score_all(zip(images, tasks, strict=True), parts=parts)
 
 
-def _value(scored: RewardScore, missing: Missing, index: int) -> float | None:
-    _require_known(missing, get_args(Missing))
-    if scored.score is not None:
-        return scored.score
-    if missing == "error":
-        raise FormalimgError(f"image {index} has no reward: {scored.reason}")
-    return _MISSING_VALUES[missing]
+def _require_choice(missing: str, choices: Sequence[str]) -> None:
+    if missing not in choices:
+        raise FormalimgError(f"unknown value {missing!r} for missing rewards: use {', '.join(choices)}")
 
 
-def _require_known(missing: str, known: Sequence[str]) -> None:
-    if missing not in known:
-        raise FormalimgError(f"unknown value {missing!r} for missing rewards: use {', '.join(known)}")
-
-
-def tasks_of(prompts: Sequence[str], metadata: Sequence[object]) -> list[Mapping[str, Any]]:
+def build_tasks(prompts: Sequence[str], metadata: Sequence[object]) -> list[Mapping[str, Any]]:
     """Return the task of each image: what its metadata say, or else the item with its prompt."""
     rows = zip_longest(list(metadata or ()), list(prompts if prompts is not None else ()))
     return [require_task(row, f"metadata {index}", prompt) for index, (row, prompt) in enumerate(rows)]

@@ -30,45 +30,42 @@ class StyledScene(NamedTuple):
     style: str | None = None
 
 
-def load_scene(given: ImageLike) -> StyledScene | Unscored | None:
+def load_scene(image: ImageLike) -> StyledScene | Unscored | None:
     """Return the scene if one was given in place of an image; None if an image was given."""
-    if isinstance(given, StyledScene):
-        return given
-    if isinstance(given, Scene):
-        return StyledScene(given)
-    if not isinstance(given, Mapping):
+    if isinstance(image, StyledScene):
+        return image
+    if isinstance(image, Scene):
+        return StyledScene(image)
+    if not isinstance(image, Mapping):
         return None
-    style = given.get("style")
+    style = image.get("style")
     if style is not None and not isinstance(style, str):
         return Unscored("not understood", "the style of a scene must be a word or null")
     try:
-        return StyledScene(_scene(given), style or None)  # an empty text is no style
+        try:
+            scene = Scene.from_json(image)
+        except SceneError:  # detectors return boxes as arrays, and most scenes hold none
+            scene = Scene.from_json(_to_plain_numbers(image))
     except SceneError as error:  # the grounder of this image got it wrong
         return Unscored("not understood", f"no scene that can be read: {error}")
+    return StyledScene(scene, style or None)  # an empty text is no style
 
 
-def _scene(given: Mapping[str, object]) -> Scene:
-    try:
-        return Scene.from_json(given)
-    except SceneError:  # detectors return boxes as arrays, and most scenes hold none
-        return Scene.from_json(_to_plain_numbers(given))
-
-
-def _to_plain_numbers(given: Any, depth: int = _MAX_DEPTH) -> Any:
+def _to_plain_numbers(data: Any, depth: int = _MAX_DEPTH) -> Any:
     """Convert numbers and arrays of numpy and torch inside plain data to plain data."""
-    if depth and isinstance(given, Mapping):
-        return {key: _to_plain_numbers(value, depth - 1) for key, value in given.items()}
-    if depth and isinstance(given, list | tuple):
-        return [_to_plain_numbers(value, depth - 1) for value in given]
-    return given.tolist() if callable(getattr(given, "tolist", None)) else given
+    if depth and isinstance(data, Mapping):
+        return {key: _to_plain_numbers(value, depth - 1) for key, value in data.items()}
+    if depth and isinstance(data, list | tuple):
+        return [_to_plain_numbers(value, depth - 1) for value in data]
+    return data.tolist() if callable(getattr(data, "tolist", None)) else data
 
 
-def load_image(given: ImageLike) -> LoadedImage | Unscored:
+def load_image(image: ImageLike) -> LoadedImage | Unscored:
     """Return the decoded image, or why it cannot be decoded."""
-    if given is None:
+    if image is None:
         return Unscored("no image", "None was given in place of an image")
     try:
-        data = image_file_bytes(given() if isinstance(given, FunctionType | partial) else given)
+        data = image_file_bytes(image() if isinstance(image, FunctionType | partial) else image)
     except NoImageError as error:
         return Unscored("unreadable image", str(error))
     except (OSError, ValueError) as error:  # also for characters that paths cannot have

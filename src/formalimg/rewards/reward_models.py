@@ -22,23 +22,19 @@ _FOR_GROUNDERS_ONLY = ("boxes",)
 
 @dataclass(frozen=True)
 class RewardModels:
-    """What looks at images."""
+    """The models that look at images."""
 
     # finds the objects, for formulas over boxes and colours
     grounder: ConfiguredJudge = field(default_factory=lambda: ConfiguredJudge(ICONS))
     judge: ConfiguredJudge | None = None  # the chat model that judges all else; None for none
-    # the chat models of single suites, in its place
-    judges: Mapping[str, ConfiguredJudge] = field(default_factory=dict)
+    judges: Mapping[str, ConfiguredJudge] = field(default_factory=dict)  # those of single suites, in its place
 
     @property
     def lines(self) -> list[str]:
         """A line for each that the environment or a file chose."""
-        roles = [
-            ("grounder", self.grounder),
-            ("judge", self.judge),
-            *((f"judge of {s}", j) for s, j in self.judges.items()),
-        ]
-        return [f"{role} {party.name} from {party.source}" for role, party in roles if party and party.source]
+        roles = {"grounder": self.grounder, "judge": self.judge}
+        roles |= {f"judge of {name}": judge for name, judge in self.judges.items()}
+        return [f"{role} {model.name} from {model.source}" for role, model in roles.items() if model and model.source]
 
     def open(self, **options: Any) -> Scorer:
         """Return a scorer with them."""
@@ -52,8 +48,9 @@ class RewardModels:
     @property
     def scorer(self) -> Scorer:
         """A scorer with them: the same for the same models, so that formulas are prepared once."""
-        return _scorer(
-            _key(self.grounder), _key(self.judge), tuple((name, _key(judge)) for name, judge in self.judges.items())
+        judges = tuple((name, _freeze_model(model)) for name, model in self.judges.items())
+        return _open_scorer(
+            _freeze_model(self.grounder), None if self.judge is None else _freeze_model(self.judge), judges
         )
 
 
@@ -70,15 +67,15 @@ def choose_models(
     the images of a diffusion model looks for boxes as well.
     """
     defaults = load_defaults()
-    chosen_judge = _chosen(judge, judge_options, defaults.judge())
+    chosen_judge = _choose_model(judge, judge_options, defaults.judge())
     if chosen_judge is None and judge_options:
         raise FormalimgError("there are options for a judge, and no judge: name it, or leave them out")
-    chosen_grounder = _chosen(grounder, grounder_options, defaults.grounder)
-    judges = {} if judge is not None else _judges_of_suites(defaults, chosen_judge)
+    chosen_grounder = _choose_model(grounder, grounder_options, defaults.grounder)
+    judges = {} if judge is not None else _suite_judges(defaults, chosen_judge)
     if grounder is not None:
-        judges = {name: own for name, own in judges.items() if not suite(name).is_grounded}
+        judges = {name: suite_judge for name, suite_judge in judges.items() if not suite(name).is_grounded}
     if chosen_grounder is None:
-        chosen_grounder, chosen_judge = _shared(chosen_judge, _texts(grounder_options))
+        chosen_grounder, chosen_judge = _split_judge(chosen_judge, _option_texts(grounder_options))
     elif chosen_judge is not None and _finds_objects_only(chosen_judge.name):
         if judge is not None:
             raise FormalimgError(f"{judge} finds objects and judges nothing else: name it as the grounder")
@@ -86,10 +83,10 @@ def choose_models(
     return RewardModels(chosen_grounder, chosen_judge, judges)
 
 
-def _chosen(
+def _choose_model(
     name: str | None, options: Mapping[str, Any] | None, configured: ConfiguredJudge | None
 ) -> ConfiguredJudge | None:
-    texts = _texts(options)
+    texts = _option_texts(options)
     if name is not None:
         return ConfiguredJudge(name, texts)
     if configured is None:
@@ -97,16 +94,16 @@ def _chosen(
     return ConfiguredJudge(configured.name, {**configured.options, **texts}, configured.source)
 
 
-def _judges_of_suites(defaults: Defaults, judge: ConfiguredJudge | None) -> dict[str, ConfiguredJudge]:
-    named = {name: defaults.judge(name) for file in defaults.files for name in file.suites}
+def _suite_judges(defaults: Defaults, judge: ConfiguredJudge | None) -> dict[str, ConfiguredJudge]:
+    configured = {name: defaults.judge(name) for file in defaults.files for name in file.suites}
     return {
-        name: own
-        for name, own in named.items()
-        if own is not None and (judge is None or (own.name, own.source) != (judge.name, judge.source))
+        name: suite_judge
+        for name, suite_judge in configured.items()
+        if suite_judge and (judge is None or (suite_judge.name, suite_judge.source) != (judge.name, judge.source))
     }
 
 
-def _shared(
+def _split_judge(
     judge: ConfiguredJudge | None, options: Mapping[str, str]
 ) -> tuple[ConfiguredJudge, ConfiguredJudge | None]:
     """Return the grounder where none was chosen, which is the judge if it can find objects, and the judge."""
@@ -114,13 +111,13 @@ def _shared(
         return ConfiguredJudge(ICONS, options), judge
     if _finds_objects_only(judge.name):
         return ConfiguredJudge(judge.name, {**judge.options, **options}, judge.source), None
-    of_grounder = {
+    grounder_options = {
         key: value for key, value in judge.options.items() if key not in JUDGE_OPTIONS or key in _FOR_GROUNDERS_ONLY
     }
-    of_judge = {key: value for key, value in judge.options.items() if key not in _FOR_GROUNDERS_ONLY}
+    judge_options = {key: value for key, value in judge.options.items() if key not in _FOR_GROUNDERS_ONLY}
     return (
-        ConfiguredJudge(judge.name, {**of_grounder, **options}, judge.source),
-        ConfiguredJudge(judge.name, of_judge, judge.source),
+        ConfiguredJudge(judge.name, {**grounder_options, **options}, judge.source),
+        ConfiguredJudge(judge.name, judge_options, judge.source),
     )
 
 
@@ -128,7 +125,7 @@ def _finds_objects_only(name: str) -> bool:
     return name == ICONS or name.startswith(DETECTORS)
 
 
-def _texts(options: Mapping[str, Any] | None) -> dict[str, str]:
+def _option_texts(options: Mapping[str, Any] | None) -> dict[str, str]:
     """Return options as text, as they are on a command line; trainers' configurations hold numbers too."""
     return {
         key: ("on" if value else "off") if isinstance(value, bool) else str(value)
@@ -136,24 +133,21 @@ def _texts(options: Mapping[str, Any] | None) -> dict[str, str]:
     }
 
 
-_Key = tuple[str, tuple[tuple[str, str], ...], str]
+_ModelKey = tuple[str, tuple[tuple[str, str], ...], str]
 
 
-def _key(party: ConfiguredJudge | None) -> _Key | None:
-    return None if party is None else (party.name, tuple(sorted(party.options.items())), party.source)
+def _freeze_model(model: ConfiguredJudge) -> _ModelKey:
+    return model.name, tuple(sorted(model.options.items())), model.source
+
+
+def _thaw_model(key: _ModelKey) -> ConfiguredJudge:
+    return ConfiguredJudge(key[0], dict(key[1]), key[2])
 
 
 @cache
-def _scorer(grounder: _Key | None, judge: _Key | None, judges: tuple[tuple[str, _Key | None], ...]) -> Scorer:
-    def party(key: _Key) -> ConfiguredJudge:
-        return ConfiguredJudge(key[0], dict(key[1]), key[2])
-
-    assert grounder is not None
-    models = RewardModels(
-        party(grounder),
-        None if judge is None else party(judge),
-        {name: party(key) for name, key in judges if key is not None},
-    )
+def _open_scorer(grounder: _ModelKey, judge: _ModelKey | None, judges: tuple[tuple[str, _ModelKey], ...]) -> Scorer:
+    judge_models = {name: _thaw_model(key) for name, key in judges}
+    models = RewardModels(_thaw_model(grounder), None if judge is None else _thaw_model(judge), judge_models)
     for line in models.lines:
         _log.info("%s", line)
     return models.open()

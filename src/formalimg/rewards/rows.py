@@ -27,30 +27,30 @@ _OPTIONAL = {"formula": "vocabulary", "questions": "words"}
 """The key that a form may lack: misspelled, it would be ignored as other columns are."""
 
 
-def task_in(row: object) -> Mapping[str, Any] | None:
+def find_task(row: object) -> Mapping[str, Any] | None:
     """Return the task in a row, without the other keys; None if the row says nothing of one.
 
     A row may also be JSON text, or hold it under `metadata`, as data sets do whose columns have one type each.
     """
-    row = _mapping(row)
-    return None if row is None else _own_task(row) or _own_task(_mapping(row.get(METADATA)) or {})
+    row = _as_mapping(row)
+    return None if row is None else _read_task(row) or _read_task(_as_mapping(row.get(METADATA)) or {})
 
 
-def require_task(row: object, place: str = "the row", prompt: object = None) -> Mapping[str, Any]:
+def require_task(row: object, label: str = "the row", prompt: object = None) -> Mapping[str, Any]:
     """Return the task in a row, or else `{"prompt": …}`: the item with this prompt is meant."""
-    task = task_in(row)
+    task = find_task(row)
     if task is not None:
         return task
-    text = _prompt_in(_mapping(row) or {}) or _prompt_text(prompt)
+    text = _find_prompt(_as_mapping(row) or {}) or _text_of_prompt(prompt)
     if text is None:
         raise FormalimgError(
-            f"{place} does not say what the image is to show: give suite and id, formula and vocabulary, words and "
+            f"{label} does not say what the image is to show: give suite and id, formula and vocabulary, words and "
             "questions, texts, or the prompt of an item"
         )
     return {PROMPT: text}
 
 
-def _own_task(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _read_task(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
     # Data sets that are read by Arrow have all columns in all rows, and null where a row has none.
     row = {key: value for key, value in row.items() if value is not None}
     forms = [form for form in FORMS if form in row and (form != "id" or "suite" in row)]
@@ -61,16 +61,16 @@ def _own_task(row: Mapping[str, Any]) -> Mapping[str, Any] | None:
     form = forms[0]
     optional = _OPTIONAL.get(form)
     if optional is not None and optional not in row:
-        misspelled = get_close_matches(optional, [key for key in row if isinstance(key, str)], 1, 0.8)
-        if misspelled:
-            raise FormalimgError(f"{misspelled[0][:40]!r} is not known beside {form}: did you mean {optional}?")
+        near = get_close_matches(optional, [key for key in row if isinstance(key, str)], 1, 0.8)
+        if near:
+            raise FormalimgError(f"{near[0][:40]!r} is not known beside {form}: did you mean {optional}?")
     task = {key: row[key] for key in FORMS[form] if key in row}
-    if form == "questions" and "words" not in row and (text := _prompt_in(row)) is not None:
+    if form == "questions" and "words" not in row and (text := _find_prompt(row)) is not None:
         task["words"] = text
     return task
 
 
-def _mapping(row: object) -> Mapping[str, Any] | None:
+def _as_mapping(row: object) -> Mapping[str, Any] | None:
     if isinstance(row, str):
         try:
             row = json.loads(row)
@@ -79,12 +79,12 @@ def _mapping(row: object) -> Mapping[str, Any] | None:
     return row if isinstance(row, Mapping) else None
 
 
-def _prompt_in(row: Mapping[str, Any]) -> str | None:
-    texts = (_prompt_text(row.get(key)) for key in _PROMPTS)
+def _find_prompt(row: Mapping[str, Any]) -> str | None:
+    texts = (_text_of_prompt(row.get(key)) for key in _PROMPTS)
     return next((text for text in texts if text is not None), None)
 
 
-def _prompt_text(prompt: object) -> str | None:
+def _text_of_prompt(prompt: object) -> str | None:
     """Return the text of a prompt, or of the last message of a conversation with one."""
     match prompt:
         case str() as text if text.strip():

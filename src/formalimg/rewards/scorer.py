@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+import weakref
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
 from formalimg.benchmarks.registry import suite
@@ -17,7 +19,6 @@ from formalimg.judges.factory import OCR, TEXT_READER, open_grounder, open_judge
 from formalimg.judges.scene_judge import SceneJudge
 from formalimg.models.base import Identified
 from formalimg.models.redaction import mask_secrets
-from formalimg.rewards.background_loop import BackgroundLoop
 from formalimg.rewards.result import PairError, RewardScore
 from formalimg.rewards.reward_images import ImageLike, load_image, load_scene
 from formalimg.rewards.tasks import RewardTask, TaskCache, TaskLike
@@ -31,10 +32,12 @@ from formalimg.rewards.weights import (
     reward_of_verdict,
 )
 from formalimg.runs.defaults.settings import JUDGE_VARIABLE, ConfiguredJudge
-from formalimg.runs.inspection import failed_by_rule
+from formalimg.runs.inspection import fail_by_rule
 from formalimg.runs.messages import error_text
 from formalimg.scenes.scene import Scene
 from formalimg.types import Grounder, Item, Judge, Setting, Unscored
+
+Result = TypeVar("Result")
 
 Pair: TypeAlias = tuple[ImageLike, TaskLike]
 """An image, and what it is to show."""
@@ -49,18 +52,18 @@ _TEXTS = "texts"
 
 
 class _PendingImage(NamedTuple):
-    """An image that has to be judged, and its index; without a judge, the grounder and logic decide."""
+    """An image that has to be judged, and its number; without a judge, the grounder and logic decide."""
 
-    place: int
+    number: int
     image: ImageLike
     task: RewardTask
     judge: Judge | None
 
 
-class _SeenScene(NamedTuple):
-    """The objects in an image, and its index, task, style and what it cost to find them."""
+class _PendingScene(NamedTuple):
+    """The objects in an image, and its number, task, style and what it cost to find them."""
 
-    place: int
+    number: int
     task: RewardTask
     scene: Scene
     style: str | None
@@ -121,13 +124,13 @@ class Scorer:
         self._grounder = open_grounder(grounder, grounder_options) if isinstance(grounder, str) else grounder
         self._judge_name, self._judge_options = judge, dict(judge_options or {})
         self._judges: dict[str, Judge] = {}
-        self._named_judges: dict[str, ConfiguredJudge] = {}
-        for name, given in (judges or {}).items():
+        self._configured_judges: dict[str, ConfiguredJudge] = {}
+        for name, suite_judge in (judges or {}).items():
             suite(name)  # so that a wrong name is reported at once
-            if isinstance(given, ConfiguredJudge):
-                self._named_judges[name] = given
+            if isinstance(suite_judge, ConfiguredJudge):
+                self._configured_judges[name] = suite_judge
             else:
-                self._judges[name] = given
+                self._judges[name] = suite_judge
         self._tasks = TaskCache(integer_weights(self._weights), items, suites)
         self._judges_lock = threading.Lock()
         self._loop = BackgroundLoop()
@@ -142,7 +145,7 @@ class Scorer:
         return {
             "grounder": self._grounder.name,
             "judge": None if self._judge_name is None else mask_secrets(self._judge_name),
-            **{f"judge_{name}": mask_secrets(named.name) for name, named in sorted(self._named_judges.items())},
+            **{f"judge_{name}": mask_secrets(judge.name) for name, judge in sorted(self._configured_judges.items())},
             "reward_rules": RULES_VERSION,
             "surplus": self._surplus,
             **{f"weight_{kind}": weight for kind, weight in sorted(self._weights.items())},
@@ -182,7 +185,7 @@ class Scorer:
     def score_all(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[RewardScore]:
         """Return the rewards of images, in their order; also where an event loop is running, as in notebooks.
 
-        An image that cannot be scored has a `Scored` without a score.
+        An image that cannot be scored has a `RewardScore` without a score.
 
         Args:
             pairs: images, and what each is to show.
@@ -192,133 +195,132 @@ class Scorer:
             PairError: if an image cannot be scored by its task, or there is no judge for it.
             FormalimgError: if a grounder or judge cannot work at all, for instance because of a wrong key.
         """
-        found, pending = self._score_scenes(list(pairs), parts)
+        rewards, pending = self._score_scenes(list(pairs), parts)
         if pending:
-            found.update(self._loop.run(self._score_images(pending, parts)))
-        return [found[index] for index in range(len(found))]
+            rewards.update(self._loop.run(self._score_images(pending, parts)))
+        return [rewards[index] for index in range(len(rewards))]
 
     async def score(self, pairs: Iterable[Pair], *, parts: bool = True) -> list[RewardScore]:
         """Return the rewards of images, like `score_all`, for programs with an event loop.
 
         Scenes are scored in a thread. The concurrency limits of grounder and judges hold for all calls in this loop.
         """
-        found, pending = await asyncio.to_thread(self._score_scenes, list(pairs), parts)
+        rewards, pending = await asyncio.to_thread(self._score_scenes, list(pairs), parts)
         if pending:
-            found.update(await self._score_images(pending, parts))
-        return [found[index] for index in range(len(found))]
+            rewards.update(await self._score_images(pending, parts))
+        return [rewards[index] for index in range(len(rewards))]
 
     def _score_scenes(self, pairs: Sequence[Pair], parts: bool) -> tuple[dict[int, RewardScore], list[_PendingImage]]:
         """Return the rewards of scenes by index, and the images that have to be judged."""
-        found: dict[int, RewardScore] = {}
-        pending: list[_PendingImage] = []
-        scenes: list[_SeenScene] = []
+        rewards: dict[int, RewardScore] = {}
+        images: list[_PendingImage] = []
+        scenes: list[_PendingScene] = []
         for index, (image, task_like) in enumerate(pairs):
             try:
                 task = self._tasks.prepare(task_like)
                 scene = load_scene(image)
                 if scene is None:
-                    pending.append(_PendingImage(index, image, task, self._judge_of(task)))
+                    images.append(_PendingImage(index, image, task, self._choose_judge(task)))
                 elif task.formula is None:
                     raise FormalimgError("a scene can be scored by a formula only: give an image, or a formula")
                 elif isinstance(scene, Unscored):
-                    found[index] = RewardScore.missing(scene)
+                    rewards[index] = RewardScore.missing(scene)
                 else:
-                    scenes.append(_SeenScene(index, task, scene.scene, scene.style, 0.0))
+                    scenes.append(_PendingScene(index, task, scene.scene, scene.style, 0.0))
             except FormalimgError as error:
                 raise PairError(index, error) from error
-        found.update(self._reward_scenes(scenes, parts))
-        return found, pending
+        rewards.update(self._reward_scenes(scenes, parts))
+        return rewards, images
 
-    def _reward_scenes(self, scenes: Sequence[_SeenScene], parts: bool) -> dict[int, RewardScore]:
+    def _reward_scenes(self, scenes: Sequence[_PendingScene], parts: bool) -> dict[int, RewardScore]:
         """Return the rewards of scenes by index. Without parts, scenes of one task are scored together."""
-        groups: dict[int, list[_SeenScene]] = {}
-        for seen in scenes:
-            groups.setdefault(seen.place if parts else id(seen.task), []).append(seen)
-        found: dict[int, RewardScore] = {}
-        failures: dict[int, FormalimgError] = {}
+        groups: dict[int, list[_PendingScene]] = {}
+        for pending in scenes:
+            groups.setdefault(pending.number if parts else id(pending.task), []).append(pending)
+        rewards: dict[int, RewardScore] = {}
+        errors: dict[int, FormalimgError] = {}
         for group in groups.values():
             formula = group[0].task.formula
             assert formula is not None, "scenes are scored by formulas"
             shares: list[float | None] = [None] * len(group)
             if len(group) > 1:
-                together = formula.shares([seen.scene for seen in group], [seen.style for seen in group])
-                shares = [share if isinstance(share, float) else None for share in together]
-            for seen, share in zip(group, shares, strict=True):
+                group_shares = formula.shares(
+                    [pending.scene for pending in group], [pending.style for pending in group]
+                )
+                shares = [share if isinstance(share, float) else None for share in group_shares]
+            for (index, task, scene, style, cost), share in zip(group, shares, strict=True):
                 try:
-                    found[seen.place] = self._reward_of_scene(seen, share, parts)
+                    if share is None:
+                        reward = reward_of_scene(formula, scene, style, self._weights, cost, parts=parts)
+                    else:
+                        reward = RewardScore(share, share == 1, cost=cost)
+                    rewards[index] = discount_surplus(reward, scene, task.item.spec.object_classes, self._surplus)
                 except FormalimgError as error:
-                    failures[seen.place] = error
-        if failures:
-            first = min(failures)
-            raise PairError(first, failures[first]) from failures[first]
-        return found
+                    errors[index] = error
+        if errors:
+            first = min(errors)
+            raise PairError(first, errors[first]) from errors[first]
+        return rewards
 
-    def _reward_of_scene(self, seen: _SeenScene, share: float | None, parts: bool) -> RewardScore:
-        """Return the reward of a scene, whose share of clauses is given if it was found in a group."""
-        _, task, scene, style, cost = seen
-        assert task.formula is not None, "scenes are scored by formulas"
-        if share is None:
-            found = reward_of_scene(task.formula, scene, style, self._weights, cost, parts=parts)
-        else:
-            found = RewardScore(share, share == 1, cost=cost)
-        return discount_surplus(found, scene, task.item.spec.object_classes, self._surplus)
-
-    def _judge_of(self, task: RewardTask) -> Judge | None:
+    def _choose_judge(self, task: RewardTask) -> Judge | None:
         name = _TEXTS if task.reads_text else task.item.suite
         with self._judges_lock:
             if name in self._judges:
                 return self._judges[name]
-            named = self._named_judges.get(name)
-            if named is None and task.by_logic:
+            configured = self._configured_judges.get(name)
+            if configured is None and task.by_logic:
                 return None
-            judge, options = (self._judge_name, self._judge_options) if named is None else (named.name, named.options)
+            judge, options = self._judge_name, self._judge_options
+            if configured is not None:
+                judge, options = configured.name, dict(configured.options)
             if task.reads_text:
-                judge, options = (judge, options) if judge and judge.startswith(OCR) else (TEXT_READER, {})
-                self._judges[name] = open_judge(task.item.suite, judge, options)
-                return self._judges[name]
-            if judge is None:
+                if judge is None or not judge.startswith(OCR):
+                    judge, options = TEXT_READER, {}
+            elif judge is None:
                 raise FormalimgError(
                     f"{name} needs a chat model that looks at images: open the scorer, or start the server, with a "
                     f"judge such as openai/gpt-4o, set {JUDGE_VARIABLE}, or give scenes and formulas"
                 )
-            # A reward is 1 if and only if an image passes: so, by default, the clauses decide.
-            own = {"decide": "clauses", **options} if suite(name).judged_by_clauses else options
-            self._judges[name] = open_judge(name, judge, own)
+            elif suite(name).judged_by_clauses:
+                # A reward is 1 if and only if an image passes: so, by default, the clauses decide.
+                options = {"decide": "clauses", **options}
+            self._judges[name] = open_judge(task.item.suite, judge, options)
             return self._judges[name]
 
-    async def _score_images(self, pending: Sequence[_PendingImage], parts: bool) -> dict[int, RewardScore]:
+    async def _score_images(self, images: Sequence[_PendingImage], parts: bool) -> dict[int, RewardScore]:
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._score_image(entry)) for entry in pending]
+                tasks = [group.create_task(self._score_image(pending)) for pending in images]
         except ExceptionGroup as errors:
             # Callers must see what the user can mend, such as a wrong key, and not a group of it.
             mendable = (error for error in errors.exceptions if isinstance(error, FormalimgError))
             raise next(mendable, errors.exceptions[0]) from None
         results = [task.result() for task in tasks]
-        scenes = [seen for seen in results if isinstance(seen, _SeenScene)]
-        found = await asyncio.to_thread(self._reward_scenes, scenes, parts) if scenes else {}
-        for entry, scored in zip(pending, results, strict=True):
-            if isinstance(scored, RewardScore):
-                found[entry.place] = scored if parts else scored.without_parts()
-        return found
+        scenes = [result for result in results if isinstance(result, _PendingScene)]
+        rewards = await asyncio.to_thread(self._reward_scenes, scenes, parts) if scenes else {}
+        for pending, result in zip(images, results, strict=True):
+            if isinstance(result, RewardScore):
+                rewards[pending.number] = result if parts else result.without_parts()
+        return rewards
 
-    async def _score_image(self, entry: _PendingImage) -> RewardScore | _SeenScene:
-        async with self._semaphore(entry.judge or self._grounder):
-            image = await asyncio.to_thread(load_image, entry.image)
+    async def _score_image(self, pending: _PendingImage) -> RewardScore | _PendingScene:
+        async with self._semaphore(pending.judge or self._grounder):
+            image = await asyncio.to_thread(load_image, pending.image)
             if isinstance(image, Unscored):
                 return RewardScore.missing(image)
-            flat = failed_by_rule(image)
-            if flat is not None:
-                return RewardScore.of_parts(flat.passed, flat.parts, flat.cost, str(flat.evidence["explanation"]))
+            verdict = fail_by_rule(image)
+            if verdict is not None:
+                explanation = str(verdict.evidence["explanation"])
+                return RewardScore.of_parts(verdict.passed, verdict.parts, verdict.cost, explanation)
             try:
-                return await self._judge_image(entry, image)
+                return await self._judge_image(pending, image)
             except FormalimgError:
                 raise
             except Exception as error:  # of the grounder or judge
                 return RewardScore.missing(Unscored("judge failed", error_text(error)))
 
-    async def _judge_image(self, entry: _PendingImage, image: LoadedImage) -> RewardScore | _SeenScene:
-        task, judge, grounder = entry.task, entry.judge, self._grounder
+    async def _judge_image(self, pending: _PendingImage, image: LoadedImage) -> RewardScore | _PendingScene:
+        task, judge, grounder = pending.task, pending.judge, self._grounder
         if isinstance(judge, SceneJudge) and task.formula is not None:
             # Its verdicts count clauses that hold, and rewards those that are earned: so only its grounder is asked.
             grounder, judge = judge.grounder, None
@@ -331,9 +333,64 @@ class Scorer:
         grounding = await grounder.ground(image, task.item.spec.object_classes)
         if isinstance(grounding, Unscored):
             return RewardScore.missing(grounding)
-        return _SeenScene(entry.place, task, grounding.scene, None, grounding.cost)
+        return _PendingScene(pending.number, task, grounding.scene, None, grounding.cost)
 
-    def _semaphore(self, party: Grounder | Judge) -> asyncio.Semaphore:
+    def _semaphore(self, model: Grounder | Judge) -> asyncio.Semaphore:
         """Return the concurrency limit of a grounder or judge, shared by all calls in this loop."""
         semaphores = self._semaphores.setdefault(asyncio.get_running_loop(), {})
-        return semaphores.setdefault(id(party), asyncio.Semaphore(max(1, party.concurrency)))
+        return semaphores.setdefault(id(model), asyncio.Semaphore(max(1, model.concurrency)))
+
+
+class BackgroundLoop:
+    """An event loop in a thread of its own, for callers without one: clients are kept from call to call.
+
+    It runs coroutines for callers in any thread, also where an event loop is running, as in notebooks. The thread
+    starts with the first call and ends with this object. A forked process starts its own.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: _LoopThread | None = None
+
+    def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
+        """Return the result of a coroutine; if the caller is interrupted, the coroutine is cancelled."""
+        running = self._loop_thread()
+        if threading.current_thread() is running.thread:
+            coroutine.close()
+            raise RuntimeError("a judge cannot wait for the scorer that is waiting for it: use another scorer")
+        future = asyncio.run_coroutine_threadsafe(coroutine, running.loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def _loop_thread(self) -> _LoopThread:
+        with self._lock:
+            running = self._running
+            if running is None or running.process != os.getpid():
+                running = self._running = _LoopThread()
+                weakref.finalize(self, running.stop)
+            return running
+
+
+class _LoopThread:
+    """The loop and its thread, which know nothing of the object that ends them."""
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self._started = threading.Event()
+        self.thread = threading.Thread(target=self._run, name="formalimg-rewards", daemon=True)
+        self.thread.start()
+        self._started.wait()
+
+    def _run(self) -> None:
+        with asyncio.Runner() as runner:  # at its end, clients close their connections
+            self.loop = runner.get_loop()
+            self._started.set()
+            self.loop.run_forever()
+
+    def stop(self) -> None:
+        """End the loop; at the end of the program too."""
+        if self.process == os.getpid() and not self.loop.is_closed():
+            self.loop.call_soon_threadsafe(self.loop.stop)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 from formalimg._util.text import truncate
+from formalimg.benchmarks.conditions import STYLES, Condition
 from formalimg.benchmarks.formal.spec import FormulaSpec
 from formalimg.benchmarks.loader import default_digest, instruction_digest, load
 from formalimg.benchmarks.questions.spec import QuestionSpec, text_questions
@@ -24,7 +25,6 @@ from formalimg.logic.prenex import ClauseKind, complexity
 from formalimg.logic.soft_score.best_binding import PreparedFormula, prepare_formula
 from formalimg.logic.syntax import Formula
 from formalimg.logic.vocabulary import vocabulary_names
-from formalimg.rewards.prompt_index import PromptIndex, indexed_suites
 from formalimg.rewards.rows import require_task
 from formalimg.rewards.weights import QUESTION, check_weights
 from formalimg.types import Benchmark, Item
@@ -88,11 +88,11 @@ class TaskCache:
         self._sources = dict(items or {})
         for name in self._sources:
             suite(name)  # so that a wrong name is reported at once
-        self._prompts = PromptIndex(self.items, indexed_suites(self._sources, suites))
-        self._suites = _LruCache[str, dict[str, Item[Any]]](len(self._sources) + 16)
+        self._prompts = PromptIndex(self.items, _choose_suites(self._sources, suites))
+        self._items_by_suite = _LruCache[str, dict[str, Item[Any]]](len(self._sources) + 16)
         # One cache for formulas by their text and for objects by their identity: they share the memory.
         self._formulas = _LruCache[tuple[str, str | None] | int, tuple[object, RewardTask]](
-            _MAX_CACHED_BYTES, lambda kept: _estimated_bytes(kept[1])
+            _MAX_CACHED_BYTES, lambda entry: _estimate_bytes(entry[1])
         )
 
     def prepare(self, task: TaskLike) -> RewardTask:
@@ -100,23 +100,23 @@ class TaskCache:
         if isinstance(task, RewardTask):
             return task
         if isinstance(task, Item):
-            return self._of_item(task)
+            return self._item_task(task)
         if isinstance(task, str):
             if not task.lstrip().startswith(("(", ";")):
                 raise FormalimgError(
                     f"{truncate(task, 60, 20)!r} is no formula: give the item, or the questions of a prompt, as in "
                     '{"words": "a red cup", "questions": ["Is there a cup?", "Is it red?"]}'
                 )
-            return self._of_text(task, None)
+            return self._formula_text_task(task, None)
         if isinstance(task, tuple):
             match task:
-                case (str(name), str() | int() as number):
-                    return self._of_item(self._item(name, str(number)))
+                case (str(name), str() | int() as id_):
+                    return self._item_task(self._find_item(name, str(id_)))
             raise FormalimgError(f"{str(task)[:80]} is not a pair of suite and id")
         if isinstance(task, Mapping):
-            return self._of_mapping(task)
+            return self._mapping_task(task)
         if isinstance(task, Formula):
-            return self._cached_by_identity(task, lambda: self._of_formula(task, None))
+            return self._cache_by_identity(task, lambda: self._formula_task(task, None))
         raise FormalimgError(f"nothing can be scored by a {type(task).__name__}: give an item, a formula or questions")
 
     def digests(self) -> dict[str, str]:
@@ -126,21 +126,21 @@ class TaskCache:
             for name in suite_names()
         }
 
-    def _of_mapping(self, task: Mapping[str, Any]) -> RewardTask:
+    def _mapping_task(self, task: Mapping[str, Any]) -> RewardTask:
         match require_task(task):
-            case {"suite": str(name), "id": str() | int() as number} if not isinstance(number, bool):
-                return self._of_item(self._item(name, str(number)))
-            case {"formula": str(text), **others} if isinstance(others.get("vocabulary"), str | None):
-                return self._of_text(text, others.get("vocabulary"))
-            case {"questions": _} as asked:
-                return parse_questions(asked)
+            case {"suite": str(name), "id": str() | int() as id_} if not isinstance(id_, bool):
+                return self._item_task(self._find_item(name, str(id_)))
+            case {"formula": str(text), **fields} if isinstance(fields.get("vocabulary"), str | None):
+                return self._formula_text_task(text, fields.get("vocabulary"))
+            case {"questions": _} as questions:
+                return parse_questions(questions)
             case {"texts": texts}:
                 return _text_task(texts)
             case {"prompt": str(prompt)}:
-                return self._of_prompt(prompt)
+                return self._prompt_task(prompt)
         raise FormalimgError("suite, id, formula and vocabulary must be texts")
 
-    def _of_prompt(self, prompt: str) -> RewardTask:
+    def _prompt_task(self, prompt: str) -> RewardTask:
         try:
             item = self._prompts.find(prompt)
         except FormalimgError:
@@ -148,61 +148,60 @@ class TaskCache:
             if not texts:
                 raise
             return _text_task(texts, prompt)
-        return self._of_item(item)
+        return self._item_task(item)
 
-    def _item(self, name: str, number: str) -> Item[Any]:
+    def _find_item(self, name: str, id_: str) -> Item[Any]:
         items = self.items(name)
-        if number not in items:
-            raise FormalimgError(f"{name} has no item {number[:40]!r}: it has {len(items):,}, from {next(iter(items))}")
-        return items[number]
+        if id_ not in items:
+            raise FormalimgError(f"{name} has no item {id_[:40]!r}: it has {len(items):,}, from {next(iter(items))}")
+        return items[id_]
 
     def items(self, name: str) -> dict[str, Item[Any]]:
         """Return the items of a suite by their ids; they are loaded once."""
-        return self._suites.get(name, lambda: self._load(name))
+        return self._items_by_suite.get(name, lambda: self._load(name))
 
     def _load(self, name: str) -> dict[str, Item[Any]]:
         suite(name)
         source = self._sources.get(name)
-        found = load(name, source) if source is None or isinstance(source, str | Path) else list(source)
-        if not found:
+        items = load(name, source) if source is None or isinstance(source, str | Path) else list(source)
+        if not items:
             raise FormalimgError(f"no items of {name} were given")
-        items = {item.id: item for item in found}
-        torn = next((item.id for item in found if items[item.id] is not item and items[item.id] != item), None)
-        if torn is not None:
-            raise FormalimgError(f"two items of {name} have the id {torn[:40]!r}: give each its own")
-        return items
+        by_id = {item.id: item for item in items}
+        ambiguous = next((item.id for item in items if by_id[item.id] is not item and by_id[item.id] != item), None)
+        if ambiguous is not None:
+            raise FormalimgError(f"two items of {name} have the id {ambiguous[:40]!r}: give each its own")
+        return by_id
 
-    def _of_item(self, item: Item[Any]) -> RewardTask:
+    def _item_task(self, item: Item[Any]) -> RewardTask:
         if not isinstance(item.spec, FormulaSpec):
             return RewardTask(item)
         spec = item.spec
         if spec.unreadable is not None:
             raise FormalimgError(f"nothing can be scored by item {item.id} of {item.suite}: {spec.unreadable_because}")
-        return self._cached_by_identity(
-            item,
-            lambda: RewardTask(item, self._prepared(spec.formula), _is_by_logic(item.suite)),
+        return self._cache_by_identity(
+            item, lambda: RewardTask(item, self._prepare_formula(spec.formula), _is_by_logic(item.suite))
         )
 
-    def _of_text(self, text: str, vocabulary: str | None) -> RewardTask:
+    def _formula_text_task(self, text: str, vocabulary: str | None) -> RewardTask:
         # Never a file: the name may have come from anywhere.
         if vocabulary is not None and vocabulary not in vocabulary_names():
             raise FormalimgError(f"unknown vocabulary {vocabulary[:40]!r}: known are {', '.join(vocabulary_names())}")
-        return self._formulas.get((text, vocabulary), lambda: (None, self._of_formula(parse(text), vocabulary)))[1]
+        return self._formulas.get((text, vocabulary), lambda: (None, self._formula_task(parse(text), vocabulary)))[1]
 
-    def _of_formula(self, formula: Formula, vocabulary: str | None) -> RewardTask:
+    def _formula_task(self, formula: Formula, vocabulary: str | None) -> RewardTask:
         problems = check(formula, vocabulary) if vocabulary is not None else []
         if problems:
             raise FormulaError(problems)
-        prepared = self._prepared(formula)
-        fitting = (known for known in suite_names() if vocabulary and suite(known).vocabulary == vocabulary)
-        name = next(fitting, _DEFAULT_SUITE)
+        prepared = self._prepare_formula(formula)
+        suites = (name for name in suite_names() if vocabulary and suite(name).vocabulary == vocabulary)
+        name = next(suites, _DEFAULT_SUITE)
         item = Item(name, "formula", complexity(formula), "", FormulaSpec.of(formula))
         return RewardTask(item, prepared, _is_by_logic(name))
 
-    def _prepared(self, formula: Formula) -> PreparedFormula:
+    def _prepare_formula(self, formula: Formula) -> PreparedFormula:
         return prepare_formula(formula, weights=self._weights, credit="earned")
 
-    def _cached_by_identity(self, key: object, create: Callable[[], RewardTask]) -> RewardTask:
+    def _cache_by_identity(self, key: object, create: Callable[[], RewardTask]) -> RewardTask:
         """By identity: comparing formulas takes longer than judging by one. The key is kept, so that its id stays."""
         return self._formulas.get(id(key), lambda: (key, create()))[1]
 
@@ -212,12 +211,12 @@ def _text_task(texts: object, prompt: str = "") -> RewardTask:
     if not isinstance(texts, list | tuple) or not 0 < len(texts) <= MAX_QUESTIONS:
         raise FormalimgError(f"texts must be a list of 1 to {MAX_QUESTIONS} strings")
     questions = text_questions(text if isinstance(text, str) else "" for text in texts)
-    if not all(find_wanted_texts(one.question) for one in questions):
+    if not all(find_wanted_texts(question.question) for question in questions):
         raise FormalimgError("each of texts must be a string of at most 200 characters with a letter or a digit")
     return RewardTask(Item(_TEXT_SUITE, "texts", 1, prompt, QuestionSpec(questions)), reads_text=True)
 
 
-def _estimated_bytes(task: RewardTask) -> int:
+def _estimate_bytes(task: RewardTask) -> int:
     return max(_MIN_CACHED_BYTES, 0 if task.formula is None else task.formula.estimated_bytes)
 
 
@@ -273,19 +272,21 @@ def parse_questions(task: Mapping[str, Any]) -> RewardTask:
     with_criteria = [question for question in questions if question.criteria is not None]
     if with_criteria and len(with_criteria) < len(questions):
         raise FormalimgError("give criteria to all questions, for scores, or to none of them, for yes and no")
-    about = _suite_for_questions(has_scores=bool(with_criteria))
-    make_item = about.question_item_maker()
+    benchmark = _suite_for_questions(has_scores=bool(with_criteria))
+    make_item = benchmark.question_item_maker()
     assert make_item is not None
     # Scores are weighted means by the item's own weights.
-    weights = None if about.has_scores else tuple(question.weight for question in questions)
+    weights = None if benchmark.has_scores else tuple(question.weight for question in questions)
     return RewardTask(make_item(prompt, questions), weights=weights)
 
 
 @cache
 def _suite_for_questions(*, has_scores: bool) -> Benchmark:
     """Return the suite whose judges answer users' own questions, with scores or with yes and no."""
-    known = (suite(name) for name in suite_names())
-    return next(about for about in known if about.has_scores == has_scores and about.question_item_maker())
+    benchmarks = (suite(name) for name in suite_names())
+    return next(
+        benchmark for benchmark in benchmarks if benchmark.has_scores == has_scores and benchmark.question_item_maker()
+    )
 
 
 def _parse_question(entry: object, number: int) -> OwnQuestion:
@@ -293,19 +294,78 @@ def _parse_question(entry: object, number: int) -> OwnQuestion:
         entry = {"question": entry}
     if not isinstance(entry, Mapping):
         raise FormalimgError(f"question {number} must be a text, or an object with {', '.join(_QUESTION_KEYS)}")
-    unknown = next((key for key in entry if key not in _QUESTION_KEYS), None)
-    if unknown is not None:
+    unknown_key = next((key for key in entry if key not in _QUESTION_KEYS), None)
+    if unknown_key is not None:
         keys = ", ".join(_QUESTION_KEYS)
-        raise FormalimgError(f"question {number}: {str(unknown)[:40]!r} is not known: known are {keys}")
+        raise FormalimgError(f"question {number}: {str(unknown_key)[:40]!r} is not known: known are {keys}")
     text, kind, weight, criteria = (entry.get(key) for key in _QUESTION_KEYS)
     if not isinstance(text, str) or not text.strip():
         raise FormalimgError(f"question {number} has no words")
     if criteria is not None and not (isinstance(criteria, str) and criteria.strip()):
         raise FormalimgError(f"question {number}: criteria must be a text that says which score is for what")
-    known = _suite_for_questions(has_scores=criteria is not None).part_kinds
-    if kind is not None and kind not in known:
-        raise FormalimgError(f"question {number}: kind must be one of {', '.join(known)}")
-    checked = check_weights({QUESTION: 1.0 if weight is None else weight})[QUESTION]
+    kinds = _suite_for_questions(has_scores=criteria is not None).part_kinds
+    if kind is not None and kind not in kinds:
+        raise FormalimgError(f"question {number}: kind must be one of {', '.join(kinds)}")
     # Questions of one kind share its weight among scores; those that name none are each a kind of their own.
-    own_kind = kind or (QUESTION if criteria is None else f"{QUESTION} {number}")
-    return OwnQuestion(text, str(own_kind), checked, criteria)
+    part_kind = str(kind or (QUESTION if criteria is None else f"{QUESTION} {number}"))
+    return OwnQuestion(
+        text, part_kind, check_weights({QUESTION: 1.0 if weight is None else weight})[QUESTION], criteria
+    )
+
+
+# --- items by their prompts
+
+
+class PromptIndex:
+    """Finds items by their prompts. White space does not matter, nor does a text about style in front. Thread-safe."""
+
+    def __init__(self, read_items: Callable[[str], Mapping[str, Item[Any]]], suites: Sequence[str]) -> None:
+        """Index the prompts of these suites when the first one is looked for."""
+        self._read_items, self._suites = read_items, tuple(suites)
+        self._items: Mapping[str, tuple[Item[Any], ...]] | None = None
+        self._styles: tuple[str, ...] = ()
+        self._lock = threading.Lock()
+
+    def find(self, prompt: str) -> Item[Any]:
+        """Return the item with this prompt."""
+        by_prompt = self._index()
+        plain = _normalize_prompt(prompt)
+        without_style = (plain.removeprefix(style) for style in self._styles if plain.startswith(style))
+        items = next((by_prompt[text] for text in (plain, *without_style) if text in by_prompt), ())
+        if not items:
+            raise FormalimgError(
+                f"no item of {', '.join(self._suites)} has the prompt {truncate(plain, 60, 20)!r}: send the prompt as "
+                "exported, or name the suite and id"
+            )
+        if len({(item.suite, suite(item.suite).form.asked_text(item.spec)) for item in items}) > 1:
+            names = ", ".join(f"{item.id} of {item.suite}" for item in items[:4])
+            raise FormalimgError(f"several items have this prompt and ask for different things ({names}): name one")
+        return items[0]
+
+    def _index(self) -> Mapping[str, tuple[Item[Any], ...]]:
+        with self._lock:  # whoever comes meanwhile needs it too
+            if self._items is None:
+                by_prompt: dict[str, tuple[Item[Any], ...]] = {}
+                for name in self._suites:
+                    for item in self._read_items(name).values():
+                        key = _normalize_prompt(item.prompt)
+                        by_prompt[key] = (*by_prompt.get(key, ()), item)
+                if any(suite(name).has_style_text for name in self._suites):
+                    self._styles = tuple(
+                        _normalize_prompt(Condition(style=style).texts[0].text) + " " for style in STYLES
+                    )
+                self._items = by_prompt
+            return self._items
+
+
+def _choose_suites(sources: Mapping[str, object], suites: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the suites whose prompts are known: those chosen, or else all that have items."""
+    if suites is None:
+        return tuple(name for name in suite_names() if name in sources or default_digest(name))
+    for name in suites:
+        suite(name)  # so that a wrong name is reported at once
+    return tuple(suites)
+
+
+def _normalize_prompt(prompt: str) -> str:
+    return " ".join(prompt.split())

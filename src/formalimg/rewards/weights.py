@@ -39,21 +39,21 @@ QUESTION = "question"
 
 
 @cache
-def weighed_kinds() -> tuple[str, ...]:
+def list_weighed_kinds() -> tuple[str, ...]:
     """Return what can be weighed: clauses of formulas, and the kinds of questions that users can ask."""
-    asked = [benchmark.part_kinds for name in suite_names() if (benchmark := suite(name)).question_item_maker()]
-    return tuple(dict.fromkeys((*get_args(ClauseKind), *(kind for kinds in asked for kind in kinds), QUESTION)))
+    benchmarks = [benchmark for name in suite_names() if (benchmark := suite(name)).question_item_maker()]
+    question_kinds = (kind for benchmark in benchmarks for kind in benchmark.part_kinds)
+    return tuple(dict.fromkeys((*get_args(ClauseKind), *question_kinds, QUESTION)))
 
 
 def check_weights(weights: Weights) -> dict[str, float]:
     """Return the weights if they are valid."""
     for kind, weight in weights.items():
-        known = weighed_kinds()
-        if kind not in known:
-            near = closest_match(str(kind), known)
-            raise FormalimgError(
-                f"there is no kind {kind!r} to weigh: " + (f"did you mean {near}?" if near else ", ".join(known))
-            )
+        kinds = list_weighed_kinds()
+        if kind not in kinds:
+            near = closest_match(str(kind), kinds)
+            advice = f"did you mean {near}?" if near else ", ".join(kinds)
+            raise FormalimgError(f"there is no kind {kind!r} to weigh: {advice}")
         if isinstance(weight, bool) or not isinstance(weight, int | float):
             raise FormalimgError(f"the weight of {kind} must be a number, not {weight!r}")
         if not 1 / _STEPS <= weight <= _STEPS or abs(weight * _STEPS - round(weight * _STEPS)) > 1e-6:
@@ -80,30 +80,22 @@ def reward_of_scene(
 ) -> RewardScore:
     """Return the reward of a scene: the weighted share of the formula's clauses under the best binding by weight."""
     try:
-        return _reward_of_clauses(formula, scene, style, weights, cost, parts)
+        try:
+            if not parts:
+                share = formula.share(scene, style)
+                return RewardScore(share, share == 1, cost=cost)
+            best = formula.best_binding(scene, style)
+            return RewardScore.of_parts(best.share == 1, clause_parts(best, weights), cost, score=best.share)
+        except FormulaError as error:
+            if isinstance(error, TooHardError) or any(problem.kind != "size" for problem in error.problems):
+                raise
+        verification = formula.verify(scene, style)  # too many clauses for parts: all or nothing
+        whole = RewardScore.of_parts(verification.passed, (formula_part(verification),), cost)
+        return whole if parts else whole.without_parts()
     except FormulaError as error:
         if not isinstance(error, TooHardError) and any(problem.kind != "undecided" for problem in error.problems):
             raise
         return RewardScore.missing(Unscored("not understood", error.problems[0].message, cost=cost))
-
-
-def _reward_of_clauses(
-    formula: PreparedFormula, scene: Scene, style: str | None, weights: Weights, cost: float | None, parts: bool
-) -> RewardScore:
-    """Return the reward of a scene that can decide the formula; all or nothing if it has too many clauses."""
-    try:
-        if not parts:
-            share = formula.share(scene, style)
-            return RewardScore(share, share == 1, cost=cost)
-        best = formula.best_binding(scene, style)
-    except FormulaError as error:
-        if isinstance(error, TooHardError) or any(problem.kind != "size" for problem in error.problems):
-            raise
-        verification = formula.verify(scene, style)
-        whole = RewardScore.of_parts(verification.passed, (formula_part(verification),), cost)
-        return whole if parts else whole.without_parts()
-    share = best.share
-    return RewardScore.of_parts(share == 1, clause_parts(best, weights), cost, score=share)
 
 
 def check_surplus(surplus: float) -> float:
@@ -113,13 +105,13 @@ def check_surplus(surplus: float) -> float:
     return float(surplus)
 
 
-def discount_surplus(found: RewardScore, scene: Scene, classes: Collection[str], surplus: float) -> RewardScore:
+def discount_surplus(reward: RewardScore, scene: Scene, classes: Collection[str], surplus: float) -> RewardScore:
     """Return the reward of a scene that fails, lower by its objects of classes that were not asked for."""
-    if not surplus or not found.score or found.passed:
-        return found
-    asked = sum([obj.label in classes for obj in scene.objects])
-    others = len(scene) - asked
-    return replace(found, score=found.score * asked / (asked + surplus * others)) if others else found
+    if not surplus or not reward.score or reward.passed:
+        return reward
+    requested = sum([obj.label in classes for obj in scene.objects])
+    extra = len(scene) - requested
+    return replace(reward, score=reward.score * requested / (requested + surplus * extra)) if extra else reward
 
 
 def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> RewardScore:
@@ -130,36 +122,33 @@ def reward_of_verdict(task: RewardTask, verdict: Verdict, weights: Weights) -> R
     A judge that contradicts itself, so that all parts hold and the image fails or the other way round, gives no
     reward. Only images with scores may pass with less than all.
     """
-    own = task.weights or (1.0,) * len(verdict.parts)
-    parts = tuple(_weighted(part, weight, weights) for part, weight in zip(verdict.parts, own, strict=True))
+    task_weights = task.weights or (1.0,) * len(verdict.parts)
+    parts = tuple(_weigh_part(part, weight, weights) for part, weight in zip(verdict.parts, task_weights, strict=True))
     if isinstance(task.item.spec, FormulaSpec) and not verdict.passed:
-        parts = _earned(parts)
-    explanation = verdict.evidence.get("explanation")
-    found = RewardScore.of_parts(
-        verdict.passed, parts, verdict.cost, str(explanation or "") if not verdict.passed else ""
-    )
-    if not suite(task.item.suite).has_scores and (found.score == 1) is not verdict.passed:
+        parts = _withdraw_unearned_credit(parts)
+    explanation = "" if verdict.passed else str(verdict.evidence.get("explanation") or "")
+    reward = RewardScore.of_parts(verdict.passed, parts, verdict.cost, explanation)
+    if not suite(task.item.suite).has_scores and (reward.score == 1) is not verdict.passed:
         result = "passes" if verdict.passed else "fails"
-        detail = f"the judge contradicts itself: the image {result}, and its parts have {found.score:.3g}"
+        detail = f"the judge contradicts itself: the image {result}, and its parts have {reward.score:.3g}"
         return RewardScore.missing(Unscored("not understood", detail, cost=verdict.cost))
-    return found
+    return reward
 
 
-def _earned(parts: tuple[Part, ...]) -> tuple[Part, ...]:
+def _withdraw_unearned_credit(parts: tuple[Part, ...]) -> tuple[Part, ...]:
     """Return the parts; if they ask for objects and none is there, without credit for style and what is absent."""
-    objects = [part for part in parts if part.kind == "object" or (part.kind == "count" and _asks(part))]
+    objects = [part for part in parts if part.kind == "object" or (part.kind == "count" and _asks_for_objects(part))]
     if not objects or any(part.score > 0 for part in objects):
         return parts
     return tuple([replace(part, score=0.0, reason=NOTHING_ASKED_FOR) if part.score else part for part in parts])
 
 
-def _asks(part: Part) -> bool:
-    """Return whether a count asks for objects."""
+def _asks_for_objects(part: Part) -> bool:
     clause, _ = try_parse(part.name)
     count = clause.body if isinstance(clause, Not) else clause
     return isinstance(count, Count) and asks_for_objects(Literal(count, count is clause))
 
 
-def _weighted(part: Part, own: float, weights: Weights) -> Part:
+def _weigh_part(part: Part, task_weight: float, weights: Weights) -> Part:
     kind = QUESTION if part.kind.startswith(QUESTION) else part.kind
-    return replace(part, weight=part.weight * own * weights.get(kind, 1.0))
+    return replace(part, weight=part.weight * task_weight * weights.get(kind, 1.0))

@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING
 
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
-from formalimg.models.base import ImageRequest, PremadeImageModel
 from formalimg.runs.config import RunConfig
 from formalimg.runs.engine import Engine
 from formalimg.runs.execution import (
     ProgressCallback,
     ResumeCallback,
     RunStart,
-    images_to_match,
+    match_premade_images,
+    model_safeguards,
+    open_generator,
     run_engine,
     without_verdict,
 )
 from formalimg.runs.looks import AdaptiveLooks, ImagesOfLook, LooksFile
 from formalimg.runs.manifest import Identity, require_storable_settings
-from formalimg.runs.messages import PlannedImage
-from formalimg.runs.parties import UNGUARDED, Safeguards, can_fail
+from formalimg.runs.parties import UNGUARDED, Safeguards
 from formalimg.runs.plan import judge_key, look_order, plan_images, question_key
 from formalimg.runs.progress import EarlierWork, Progress
 from formalimg.runs.reader import open_run
@@ -61,28 +61,29 @@ def plan_adaptive(
     config: RunConfig, judge: Judge, *, epsilon: float | None = None, against: Path | None = None
 ) -> AdaptivePlan:
     """Return the plan of an adaptive run."""
-    about = suite(config.items[0].suite)
+    benchmark = suite(config.items[0].suite)
     items = list(config.selected_items().values())
-    if about.has_scores:
-        raise FormalimgError(f"{about.name} gives scores, not passes: leave --adaptive (adaptive=) out for it")
+    if benchmark.has_scores:
+        raise FormalimgError(f"{benchmark.name} gives scores, not passes: leave --adaptive (adaptive=) out for it")
     if config.samples != 1:
         raise FormalimgError("an adaptive run takes one image of each item: leave --samples (samples=) out")
     if against is not None:
-        other = _other_verdicts(against, items, judge)
-        shared = look_order(config.seed, (item for item in items if item.id in other))
+        baseline = _other_verdicts(against, items, judge)
+        shared = look_order(config.seed, (item for item in items if item.id in baseline))
         looks = AdaptiveLooks(PairedDesign(len(shared)), judge_key(judge), _other_name(against))
-        return AdaptivePlan(looks, {0: shared}, other)
+        return AdaptivePlan(looks, {0: shared}, baseline)
     levels = sorted({item.level for item in items})
     lowest = min(item.level for item in config.items)
     if len({item.level for item in config.items}) < 2 or lowest < 1:
-        raise FormalimgError(f"{about.name} has no levels to climb: leave --adaptive (adaptive=) out for it")
+        raise FormalimgError(f"{benchmark.name} has no levels to climb: leave --adaptive (adaptive=) out for it")
     if levels != list(range(lowest, levels[-1] + 1)):
         raise FormalimgError(
             f"an adaptive run climbs from level {lowest} on: give --levels {lowest}-{levels[-1]} (levels=), or all"
         )
     queues = {level: look_order(config.seed, (item for item in items if item.level == level)) for level in levels}
-    held = epsilon if epsilon is not None else DEFAULT_EPSILON if about.epsilon is None else about.epsilon
-    design = AdaptiveDesign({level: len(queue) for level, queue in queues.items()}, held)
+    if epsilon is None:
+        epsilon = DEFAULT_EPSILON if benchmark.epsilon is None else benchmark.epsilon
+    design = AdaptiveDesign({level: len(queue) for level, queue in queues.items()}, epsilon)
     return AdaptivePlan(AdaptiveLooks(design, judge_key(judge)), queues)
 
 
@@ -102,23 +103,9 @@ def execute_adaptive(
     config = replace(config, adaptive=str(plan.looks))
     selected = config.selected_items()
     positions = {item.id: position for position, item in selected.items()}
-    matched = ""
-    if isinstance(config.model, PremadeImageModel):
-        matching = config.model.match(images_to_match(selected, 1))
-        matched = matching.ways
-        on_match(matching)
-    builder = config.requests
-    model = config.model
-    if config.rewriter is not None:
-        from formalimg.runs.rewriting import RewriteStore  # here, because most runs rewrite nothing
-
-        model = config.generator(RewriteStore(folder))
-
-    def build_request(planned: PlannedImage) -> ImageRequest:
-        return builder.request(planned.item, planned.sample, planned.seed)
-
-    asked = replace(config.manifest(), matched=matched)
-    with RunStore(folder, asked) as store:
+    manifest = match_premade_images(config, selected, on_match)
+    builder, model = config.requests, open_generator(config, folder)
+    with RunStore(folder, manifest) as store:
         stored, scored = store.stored_images(), store.scored(judge)
         file = LooksFile(folder, plan.looks, has_images=bool(stored))
         queues = _Queues(plan, file.looks, folder)
@@ -130,11 +117,10 @@ def execute_adaptive(
             store,
             model,
             judge,
-            build_request=build_request,
+            build_request=lambda planned: builder.request(planned.item, planned.sample, planned.seed),
             scored=scored,
             on_progress=on_progress,
-            # A model that has made images here has shown that it can.
-            safeguards=replace(safeguards, preflight=safeguards.preflight and not stored and can_fail(config.model)),
+            safeguards=model_safeguards(safeguards, config, has_images=bool(stored)),
             before=start.before,
         )
         engine.start_spending(store.cost() + start.spent, config.budget, work_left=work_left)
@@ -142,11 +128,11 @@ def execute_adaptive(
         async def make(items: Sequence[Item[object]]) -> Mapping[str, bool]:
             """Make and judge the images of these items; return which of the scored ones passed."""
             images = plan_images(items, builder, samples=1, seed=config.seed)
-            store.plan({positions[item.id]: item for item in items}, images, asked.resuming(store.manifest))
+            store.plan({positions[item.id]: item for item in items}, images, manifest.resuming(store.manifest))
             made = store.stored_images()
             to_make = [planned for planned in images if (planned.item.id, planned.sample) not in made]
-            existing = [(planned.item, planned.sample, planned.question) for planned in images]
-            await engine.run(to_make, without_verdict(made, existing, scored))
+            questions = [(planned.item, planned.sample, planned.question) for planned in images]
+            await engine.run(to_make, without_verdict(made, questions, scored))
             return store.passed(item.id for item in items)
 
         async def work() -> Progress:
@@ -186,34 +172,33 @@ class _Queues:
         self._plan = plan
         self._looks = looks
         order = {level: [item.id for item in queue] for level, queue in plan.queues.items()}
-        seen = [item for images in looks.seen for item in images.items]
         level_of = {item: level for level, ids in order.items() for item in ids}
-        taken = {level: {item for item in seen if level_of.get(item) == level} for level in order}
-        if any(item not in level_of for item in seen) or any(
-            set(ids[: len(taken[level])]) != taken[level] for level, ids in order.items()
+        by_level = {level: {item for item in looks.items if level_of.get(item) == level} for level in order}
+        if any(item not in level_of for item in looks.items) or any(
+            set(ids[: len(by_level[level])]) != by_level[level] for level, ids in order.items()
         ):
             raise FormalimgError(f"the looks of {folder} are of other items or another order: choose another folder")
 
     def left(self) -> Sequence[Item[object]]:
         """Return the items that have not been looked at, of the level that is under way."""
-        seen = {item for images in self._looks.seen for item in images.items}
-        return [item for item in self._plan.queues[self._looks.level or 0] if item.id not in seen]
+        done = set(self._looks.items)
+        return [item for item in self._plan.queues[self._looks.level or 0] if item.id not in done]
 
     def images(self, outcomes: Mapping[str, bool | None], missing: int) -> ImagesOfLook:
         """Return the images of a look, by what became of them."""
-        named: dict[str, list[str]] = {}
+        items: dict[str, list[str]] = {}
         for item, passed in outcomes.items():
-            named.setdefault(self._outcome(item, passed), []).append(item)
+            items.setdefault(self._outcome(item, passed), []).append(item)
         scored = sum(passed is not None for passed in outcomes.values())
-        return ImagesOfLook(named, exhausted=scored < missing)
+        return ImagesOfLook(items, exhausted=scored < missing)
 
     def _outcome(self, item: str, passed: bool | None) -> str:
         if passed is None:
             return "unscored"
         if self._plan.other is None:
             return "passed" if passed else "failed"
-        other = self._plan.other[item]
-        return "tied" if passed == other else "won" if passed else "lost"
+        baseline_passed = self._plan.other[item]
+        return "tied" if passed == baseline_passed else "won" if passed else "lost"
 
 
 def _other_verdicts(folder: Path, items: Sequence[Item[object]], judge: Judge) -> dict[str, bool]:
@@ -225,15 +210,15 @@ def _other_verdicts(folder: Path, items: Sequence[Item[object]], judge: Judge) -
                 f"`formalimg judge {folder} --judge {judge.name}`, or name the judge that it has"
             )
         questions = {item.id: question_key(item) for item in run.suite_items()}
-        verdicts = {seen.item: seen.passed for seen in run.outcomes() if not seen.sample}
-    found = {
+        verdicts = {outcome.item: outcome.passed for outcome in run.outcomes() if not outcome.sample}
+    common = {
         item.id: passed
         for item in items
         if questions.get(item.id) == question_key(item) and (passed := verdicts.get(item.id)) is not None
     }
-    if not found:
+    if not common:
         raise FormalimgError(f"{folder} has no scored item in common with this run: name a run of the same items")
-    return found
+    return common
 
 
 def _other_name(folder: Path) -> str:

@@ -19,7 +19,7 @@ from formalimg.benchmarks.odd_records import count_odd, odd_text
 from formalimg.benchmarks.registry import suite, suite_names
 from formalimg.errors import FormalimgError
 from formalimg.models.base import PremadeImageModel
-from formalimg.runs.manifest import MAX_INTEGER, MIN_INTEGER, Identity, RunManifest, require_storable_settings, utc_now
+from formalimg.runs.manifest import Identity, RunManifest, require_storable_settings, utc_now
 from formalimg.runs.parties import MAX_FAILURES, EngineOptions, Safeguards, preflight_by_default
 from formalimg.runs.plan import RequestBuilder, Selection, default_style, require_supported
 from formalimg.scenes.scene import Scene
@@ -48,46 +48,26 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class RunConfig:
-    """The configuration of a run.
+    """The configuration of a run."""
 
-    Attributes:
-        items: the whole suite, in its order.
-        model: the image model.
-        selection: which items to take.
-        samples: images per item.
-        seed: the base seed from which the seeds of all images follow.
-        size: width and height to request, in pixels.
-        made_with: the version of formalimg, for the record.
-        condition: how an item is presented to the model.
-        layouts: the layouts of the items, by id, if the condition needs them.
-        budget: spending limit of this run folder in US dollars; None for no limit.
-        task: what the model is asked for: an image, or a layout.
-        layouts_from: where the layouts come from, for the record.
-        images: the URL on an object store for the images; empty for the run folder, or for where existing ones are.
-        rewriter: rewrites the prompts, if the condition says so.
-        adaptive: the design of an adaptive run, for the record; empty for others.
-        odd: the odd records of the data, counted by tag; None if they have not been counted.
-        origin: `authors` for items read from files as their authors publish them; else empty.
-        selected: the selected items by their position in the suite; None if they have not been selected.
-    """
-
-    items: Sequence[Item[object]]
-    model: ImageModel
-    selection: Selection = field(default_factory=Selection)
-    samples: int = 1
-    seed: int = 1
-    size: int = 1024
-    made_with: str = ""
-    condition: Condition = field(default_factory=Condition)
-    layouts: Mapping[str, Scene] = field(default_factory=dict)
-    budget: float | None = None
-    task: TaskName = "image"
-    layouts_from: str = ""
-    images: str = ""
-    rewriter: Rewriter | None = None
-    adaptive: str = ""
-    odd: str | None = field(default=None, repr=False)
-    origin: str = ""
+    items: Sequence[Item[object]]  # the whole suite, in its order
+    model: ImageModel  # the image model
+    selection: Selection = field(default_factory=Selection)  # which items to take
+    samples: int = 1  # images per item
+    seed: int = 1  # the base seed from which the seeds of all images follow
+    size: int = 1024  # width and height to request, in pixels
+    made_with: str = ""  # the version of formalimg, for the record
+    condition: Condition = field(default_factory=Condition)  # how an item is presented to the model
+    layouts: Mapping[str, Scene] = field(default_factory=dict)  # of the items, by id, if the condition needs them
+    budget: float | None = None  # spending limit of this run folder in US dollars; None for no limit
+    task: TaskName = "image"  # what the model is asked for: an image, or a layout
+    layouts_from: str = ""  # where the layouts come from, for the record
+    images: str = ""  # the URL on an object store for the images; empty for the run folder, or where existing ones are
+    rewriter: Rewriter | None = None  # rewrites the prompts, if the condition says so
+    adaptive: str = ""  # the design of an adaptive run, for the record; empty for others
+    odd: str | None = field(default=None, repr=False)  # the odd records of the data, by tag; None if not counted yet
+    origin: str = ""  # `authors` for items read from files as their authors publish them; else empty
+    # the selected items by their position in the suite; None if they have not been selected
     selected: Mapping[int, Item[object]] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -97,8 +77,6 @@ class RunConfig:
             raise FormalimgError(f"a seed of {self.seed} cannot be stored: give one of at most {MAX_SEED}")
         if not isinstance(self.size, int) or not MIN_SIZE <= self.size <= MAX_SIZE:
             raise FormalimgError(f"a size of {self.size!r} cannot be requested: give {MIN_SIZE} to {MAX_SIZE} pixels")
-        if not MIN_INTEGER <= self.seed <= MAX_INTEGER:
-            raise FormalimgError("the seed is too large: give an integer of 64 bits")
         require_budget(self.budget)
         if self.images:
             _check_url(self.images)
@@ -109,25 +87,18 @@ class RunConfig:
             styled = ", ".join(name for name in suite_names() if suite(name).has_style_text)
             raise FormalimgError(f"there is a text about the style of {styled} only: use style none for others")
         require_supported(self.model, self.items[0].suite)
-        self._require_rewriter()
+        if self.condition.form == "rewritten" and self.rewriter is None:
+            raise FormalimgError("somebody has to rewrite the prompts: name a chat model with --rewriter")
+        if self.rewriter is not None and isinstance(self.model, PremadeImageModel):
+            raise FormalimgError(f"{self.model.name} serves images that exist: use --condition plain, nothing is sent")
         require_storable_settings(self._identity)
         if self.condition.form == "image-layout" and not getattr(self.model, "takes_images", False):
             raise FormalimgError(
                 f"{self.model.name} cannot be given an image to go by: choose another condition than image-layout"
             )
 
-    def _require_rewriter(self) -> None:
-        if self.condition.form == "rewritten" and self.rewriter is None:
-            raise FormalimgError("somebody has to rewrite the prompts: name a chat model with --rewriter")
-        if self.rewriter is not None and isinstance(self.model, PremadeImageModel):
-            raise FormalimgError(f"{self.model.name} serves images that exist: use --condition plain, nothing is sent")
-
     def generator(self, rewrites: RewriteStore | None = None) -> ImageModel:
-        """Return the model that generates the images: the image model, behind its rewriter if there is one.
-
-        Args:
-            rewrites: the texts of the run folder; None if nothing is generated.
-        """
+        """Return the model behind its rewriter, if there is one; without the texts of a run it generates nothing."""
         if self.rewriter is None:
             return self.model
         from formalimg.runs.rewriting import RewritingModel  # here, because most runs rewrite nothing
@@ -141,11 +112,7 @@ class RunConfig:
         return Identity(self.model.name, {**self.model.settings, **rewriting})
 
     def selected_items(self) -> Mapping[int, Item[object]]:
-        """Return the selected items by their position in the suite.
-
-        Raises:
-            FormalimgError: if the suite does not have a level or id, or no item is selected.
-        """
+        """Return the selected items by their position in the suite."""
         return self.selection.of(self.items) if self.selected is None else self.selected
 
     @property

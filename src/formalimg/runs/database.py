@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
 from importlib.resources import files
 from math import isfinite
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 from formalimg._util.databases import (
     UntrustedConnection,
@@ -18,14 +18,27 @@ from formalimg._util.databases import (
     readers_mode,
     require_our_schema,
 )
-from formalimg._util.strict_json import MAX_COST, MAX_NAME, MAX_NUMBER, MAX_TEXT, StoredValueError, dumps_storable
+from formalimg._util.strict_json import (
+    MAX_COST,
+    MAX_NAME,
+    MAX_NUMBER,
+    MAX_TEXT,
+    StoredValueError,
+    dumps_storable,
+    stored_integer,
+    stored_json,
+    stored_text,
+    wrong_value,
+)
+from formalimg._util.text import truncate
 from formalimg.benchmarks.items_file import encode_item, formula_text
 from formalimg.errors import FormalimgError
-from formalimg.judges.base import UnscoredReason, part_to_json
-from formalimg.models.base import Failed, ImageResult, Refused
-from formalimg.runs.manifest import SCHEMA
+from formalimg.judges.base import UnscoredReason, part_from_json, part_to_json
+from formalimg.models.base import Failed, Refused
+from formalimg.runs.manifest import SCHEMA, Identity
 from formalimg.runs.messages import one_line
-from formalimg.types import Item, Unscored, Verdict
+from formalimg.runs.queries import MAX_SCORE, ImageQueries
+from formalimg.types import Item, Part, Unscored, Verdict
 
 RESULTS_FILE = "results.sqlite"
 _TIMEOUT = 30
@@ -81,10 +94,10 @@ def run_database_errors(folder: Path) -> contextlib.AbstractContextManager[None]
 
 def _require_schema(connection: UntrustedConnection, folder: Path) -> None:
     file = folder / RESULTS_FILE
-    (found,) = connection.execute("PRAGMA user_version").fetchone()
-    if found != SCHEMA:
+    (schema,) = connection.execute("PRAGMA user_version").fetchone()
+    if schema != SCHEMA:
         raise FormalimgError(
-            f"{file} has schema {found}, this version of formalimg reads {SCHEMA}: "
+            f"{file} has schema {schema}, this version of formalimg reads {SCHEMA}: "
             "use the version that made it, or start a new run"
         )
     require_our_schema(connection, file, table_definitions(), _DAMAGED)
@@ -192,11 +205,6 @@ def cost_columns(cost: float | None) -> tuple[float, int]:
     return cost, 0
 
 
-def answer_cost(answer: ImageResult) -> tuple[float, int]:
-    """Return the cost of an image model's answer as two columns. Refused and failed attempts may be paid for too."""
-    return cost_columns(answer.cost)
-
-
 class VerdictRow(NamedTuple):
     """A verdict, or why there is none, as columns of the table `verdicts`."""
 
@@ -215,14 +223,138 @@ def verdict_row(verdict: Verdict | Unscored) -> VerdictRow:
     if isinstance(verdict, Unscored):
         if verdict.reason not in get_args(UnscoredReason):
             raise TypeError(f"the judge gave the unknown reason {verdict.reason!r}")
-        evidence = dumps_storable(dict(verdict.evidence))
-        return VerdictRow(
-            None, None, verdict.reason, one_line(verdict.detail), "[]", evidence, *cost_columns(verdict.cost)
-        )
+        detail, evidence = one_line(verdict.detail), dumps_storable(dict(verdict.evidence))
+        return VerdictRow(None, None, verdict.reason, detail, "[]", evidence, *cost_columns(verdict.cost))
     if not isinstance(verdict, Verdict):
         raise TypeError(f"the judge gave {type(verdict).__name__} in place of a verdict")
-    parts, evidence = (
-        dumps_storable([part_to_json(part) for part in verdict.parts]),
-        dumps_storable(dict(verdict.evidence)),
-    )
+    parts = dumps_storable([part_to_json(part) for part in verdict.parts])
+    evidence = dumps_storable(dict(verdict.evidence))
     return VerdictRow(bool(verdict.passed), verdict.score, "", "", parts, evidence, *cost_columns(verdict.cost))
+
+
+# --- rows as checked values: a database may come from anywhere, and hold anything
+
+
+class PlannedItem(NamedTuple):
+    """An item of a run."""
+
+    id: str  # its id in the suite
+    level: int  # its level
+    prompt: str  # the prompt sent to the model
+    formula: str  # its formula as text; empty for suites without
+    tags: tuple[str, ...]  # words to group items by
+
+
+class RunCost(NamedTuple):
+    """The cost of a run."""
+
+    dollars: float  # in US dollars, as far as prices are known
+    unpriced: int  # number of images and verdicts with an unknown price
+
+
+class ExistingImage(NamedTuple):
+    """An image that exists: its content key, and the digest of its file."""
+
+    key: str
+    sha256: str
+
+
+class PlannedItems(Mapping[str, PlannedItem]):
+    """The items of a run by id, in the order of the suite; read from the database whenever they are needed."""
+
+    _COLUMNS = "SELECT id, level, prompt, formula, tags FROM items"
+
+    def __init__(self, run: ImageQueries) -> None:
+        self._run = run
+
+    def __getitem__(self, id_: str) -> PlannedItem:
+        for item in self._run.query(_read_item, f"{self._COLUMNS} WHERE id = :item", item=id_):
+            return item
+        raise KeyError(id_)
+
+    def __iter__(self) -> Iterator[str]:
+        return (item.id for item in self.stream())
+
+    def __len__(self) -> int:
+        ((count,),) = self._run.query(tuple, "SELECT count(*) FROM items")
+        return int(count)
+
+    def stream(self) -> Iterator[PlannedItem]:
+        """Yield the items in their order, by one query."""
+        return self._run.query(_read_item, f"{self._COLUMNS} ORDER BY position")
+
+    def values(self) -> ValuesView[PlannedItem]:
+        """Return a view of the items."""
+        return _StreamedValues(self)
+
+    def items(self) -> ItemsView[str, PlannedItem]:
+        """Return a view of ids and items."""
+        return _StreamedItems(self)
+
+
+class _StreamedValues(ValuesView[PlannedItem]):
+    _mapping: PlannedItems
+
+    def __iter__(self) -> Iterator[PlannedItem]:
+        return self._mapping.stream()
+
+
+class _StreamedItems(ItemsView[str, PlannedItem]):
+    _mapping: PlannedItems
+
+    def __iter__(self) -> Iterator[tuple[str, PlannedItem]]:
+        return ((item.id, item) for item in self._mapping.stream())
+
+
+def stored_name(value: object, name: str) -> str:
+    """Return an id, a key or the name of something."""
+    return stored_text(value, name, MAX_NAME)
+
+
+def row_reader(**columns: Callable[[Any, str], Any]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
+    """Return a function that checks each value of a row, by the function for its column."""
+
+    def read(row: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(check(value, name) for (name, check), value in zip(columns.items(), row, strict=True))
+
+    return read
+
+
+def _read_item(row: tuple[Any, ...]) -> PlannedItem:
+    id_, level, prompt, formula, tags = row
+    return PlannedItem(
+        stored_name(id_, "id"),
+        stored_integer(level, "level"),
+        stored_text(prompt, "prompt"),
+        stored_text(formula, "formula"),
+        tuple(stored_name(tag, "tags") for tag in stored_json(tags, "tags", list)),
+    )
+
+
+def read_identity(row: tuple[Any, ...]) -> Identity:
+    """Return name and settings of a judge."""
+    name, text = row
+    settings = stored_json(text, "settings", dict)
+    for value in settings.values():
+        if value is not None and not isinstance(value, str | int | float):
+            raise wrong_value("settings", value)
+    return Identity(stored_name(name, "name"), settings)
+
+
+def read_part(value: object) -> Part:
+    """Return a part of a verdict."""
+    try:
+        part = part_from_json(value)  # type: ignore[arg-type]  # what is not an object is caught here
+    except (FormalimgError, LookupError, TypeError):
+        raise wrong_value("parts", value) from None
+    if not (abs(part.score) <= MAX_SCORE and 0 <= part.weight <= MAX_SCORE):
+        raise wrong_value("parts", value)
+    return part
+
+
+def read_reason(text: str) -> UnscoredReason:
+    """Return why an image has no verdict."""
+    if text not in get_args(UnscoredReason):
+        quoted = truncate(ascii(text), 60, 20)
+        raise FormalimgError(f"an image is unscored for the unknown reason {quoted}: use the version that made the run")
+    return text  # type: ignore[return-value]

@@ -23,8 +23,8 @@ from formalimg.benchmarks.odd_records import NO_PROMPT
 from formalimg.errors import FormalimgError
 from formalimg.models.base import Failed, Generated, ImageRequest, NotStartedError
 from formalimg.models.spending import Meter, advise_on_unknown_cost, open_meter
-from formalimg.runs.database import VerdictRow, answer_cost, verdict_row
-from formalimg.runs.inspection import ImageThreads, decoded_bytes, image_memory
+from formalimg.runs.database import VerdictRow, cost_columns, verdict_row
+from formalimg.runs.inspection import ImageThreads, count_decoded_bytes, image_memory
 from formalimg.runs.messages import (
     NO_PROMPT_REASON,
     ArrivedAnswer,
@@ -224,20 +224,20 @@ class Engine:
     ) -> None:
         assert self._build_request is not None, "an engine with a model needs build_request"
         began = time.monotonic()  # of the image that comes next: those of a batch share its time
-        left = list(batch)
+        remaining = list(batch)
         reason = "the model gave no answer"
         try:
             requests = [self._build_request(planned) for planned in batch]
             async with aclosing(model.generate(requests)) as answers:  # type: ignore[type-var]
                 async for answer in answers:
-                    if not left:
+                    if not remaining:
                         raise surplus_images(model, len(batch))
                     checked = check_answer(answer)
-                    cost, unpriced = self._settle(model, meter, *answer_cost(checked))
+                    cost, unpriced = self._settle(model, meter, *cost_columns(checked.cost))
                     if meter.blocked and not cost and not unpriced and not isinstance(checked, Generated):
                         return  # not begun: it is left for when the run is resumed
                     now = time.monotonic()
-                    arriving = ArrivedAnswer(left.pop(0), checked, now - began, cost, unpriced, meter.memory)
+                    arriving = ArrivedAnswer(remaining.pop(0), checked, now - began, cost, unpriced, meter.memory)
                     await arrived.put(self._counted(arriving))
                     await meter.memory.wait_for_release()
                     began = now
@@ -245,12 +245,12 @@ class Engine:
             return
         except FormalimgError as error:
             self._end(error, calls=len(batch))
-            reason, left = error_text(error), left[:1] if meter.cost or meter.unpriced else []
+            reason, remaining = error_text(error), remaining[:1] if meter.cost or meter.unpriced else []
         except (Exception, asyncio.CancelledError) as error:
             if is_own_cancellation(error):
                 raise
             reason = error_text(error)
-        for planned in left:  # what was paid for is recorded with the first of them
+        for planned in remaining:  # what was paid for is recorded with the first of them
             spent = self._settle(model, meter)
             answered = ArrivedAnswer(planned, Failed(reason), time.monotonic() - began, *spent)
             await arrived.put(self._counted(answered))
@@ -306,7 +306,8 @@ class Engine:
                     await self._queue_for_judge(entry, waiting)
 
     async def _store_batch(self, batch: Sequence[ArrivedAnswer]) -> Sequence[StoredAnswer]:
-        size = max((decoded_bytes(each.answer.data) for each in batch if isinstance(each.answer, Generated)), default=0)
+        images = (arrived.answer.data for arrived in batch if isinstance(arrived.answer, Generated))
+        size = max(map(count_decoded_bytes, images), default=0)
         async with image_memory(size):
             stored = await self._threads.run(partial(self._store.store_answers, batch), size)
         for arrived in batch:

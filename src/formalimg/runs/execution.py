@@ -20,19 +20,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from formalimg.benchmarks.conditions import STYLES, Condition
 from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
-from formalimg.models.base import ImageRequest, PremadeImageModel
+from formalimg.models.base import PremadeImageModel
 from formalimg.runs.config import RunConfig, require_budget
 from formalimg.runs.database import run_database_errors
 from formalimg.runs.engine import Engine
 from formalimg.runs.folder import PREFLIGHT
-from formalimg.runs.manifest import Identity, read_manifest, require_images, require_storable_settings
+from formalimg.runs.manifest import Identity, RunManifest, read_manifest, require_images, require_storable_settings
 from formalimg.runs.messages import ImageToJudge, PlannedImage, StoredImage
 from formalimg.runs.parties import UNGUARDED, Safeguards, can_fail
 from formalimg.runs.plan import plan_images, question_key
 from formalimg.runs.progress import EarlierWork, Progress
 from formalimg.runs.reader import open_run
 from formalimg.runs.store import RunStore
-from formalimg.types import Item, Judge
+from formalimg.types import ImageModel, Item, Judge
 
 if TYPE_CHECKING:
     from formalimg.models.folder.file_matching import MatchReport, RequestedImage
@@ -79,54 +79,63 @@ def execute(
     if judge:
         require_storable_settings(Identity(judge.name, judge.settings))
     items = config.selected_items()
-    matched = ""
-    if isinstance(config.model, PremadeImageModel):
-        matching = config.model.match(images_to_match(items, config.samples))
-        matched = matching.ways
-        on_match(matching)
-    builder = config.requests
+    manifest = match_premade_images(config, items, on_match)
+    builder, model = config.requests, open_generator(config, folder)
     images = plan_images(list(items.values()), builder, samples=config.samples, seed=config.seed)
-    asked = replace(config.manifest(), matched=matched)
-    with RunStore(folder, asked) as store:
-        store.plan(items, images, asked.resuming(store.manifest))
+    with RunStore(folder, manifest) as store:
+        store.plan(items, images, manifest.resuming(store.manifest))
         stored = store.stored_images()
         to_make = [planned for planned in images if (planned.item.id, planned.sample) not in stored]
         scored = store.scored(judge) if judge else set()
-        to_judge = without_verdict(stored, _questions(images), scored) if judge else []
+        to_judge = without_verdict(stored, _list_questions(images), scored) if judge else []
         made = len(images) - len(to_make)
         if made:
             on_resume(EarlierWork(len(images), made, made - len(to_judge) if judge else None))
         to_check = [judge] if judge and (to_make or to_judge) else []
         to_check += [
-            other
-            for other in safeguards.judges
-            if to_make or without_verdict(stored, _questions(images), store.scored(other))
+            later_judge
+            for later_judge in safeguards.judges
+            if to_make or without_verdict(stored, _list_questions(images), store.scored(later_judge))
         ]
-
-        def build_request(planned: PlannedImage) -> ImageRequest:
-            return builder.request(planned.item, planned.sample, planned.seed)
-
-        model = config.model
-        if config.rewriter is not None:
-            from formalimg.runs.rewriting import RewriteStore  # here, because most runs rewrite nothing
-
-            model = config.generator(RewriteStore(folder))
         start = RunStart.of(store, judge, to_check, config.items[0].suite, safeguards)
-        # A model that has made images here has shown that it can.
-        tries_model = safeguards.preflight and not stored and can_fail(config.model)
         engine = Engine(
             store,
             model,
             judge,
-            build_request=build_request,
+            build_request=lambda planned: builder.request(planned.item, planned.sample, planned.seed),
             scored=scored,
             on_progress=on_progress,
-            safeguards=replace(safeguards, preflight=tries_model),
+            safeguards=model_safeguards(safeguards, config, has_images=bool(stored)),
             before=start.before,
         )
         engine.start_spending(store.cost() + start.spent, config.budget, work_left=bool(to_make or to_judge))
         _log.info("%s: %d images to generate, %d existing ones to judge", folder, len(to_make), len(to_judge))
         return run_engine(store, engine, partial(engine.run, to_make, to_judge))
+
+
+def match_premade_images(
+    config: RunConfig, items: Mapping[int, Item[object]], on_match: Callable[[MatchReport], None]
+) -> RunManifest:
+    """Let a model that serves existing images match them to the items; return the manifest of the run."""
+    if not isinstance(config.model, PremadeImageModel):
+        return config.manifest()
+    matching = config.model.match(images_to_match(items, config.samples))
+    on_match(matching)
+    return replace(config.manifest(), matched=matching.ways)
+
+
+def open_generator(config: RunConfig, folder: Path) -> ImageModel:
+    """Return the model that generates the images, behind its rewriter if there is one."""
+    if config.rewriter is None:
+        return config.model
+    from formalimg.runs.rewriting import RewriteStore  # here, because most runs rewrite nothing
+
+    return config.generator(RewriteStore(folder))
+
+
+def model_safeguards(safeguards: Safeguards, config: RunConfig, *, has_images: bool) -> Safeguards:
+    """Return the safeguards of the image model: one that has made images here has shown that it can."""
+    return replace(safeguards, preflight=safeguards.preflight and not has_images and can_fail(config.model))
 
 
 def judge_run(
@@ -143,7 +152,7 @@ def judge_run(
     require_budget(budget)
     # Where the images are was not named by the user of this call, but by the folder, which may come from anywhere.
     require_images(manifest := read_manifest(folder), folder)
-    from formalimg.runs.stored_items import StoredItems  # here, because other runs have their items
+    from formalimg.runs.reader import StoredItems  # here, because other runs have their items
 
     with RunStore(folder, replace(manifest, images="")) as store, contextlib.closing(open_run(folder)) as run:
         store.images.require_own()
@@ -151,9 +160,9 @@ def judge_run(
             items = StoredItems(run)
         stored, scored = store.stored_images(), store.scored(judge)
         stored_items = ((items.item(item), sample, items.question(item)) for item, sample in stored)
-        left = without_verdict(stored, stored_items, scored)
+        entries = without_verdict(stored, stored_items, scored)
         # Each is decoded once before anything is spent: what cannot be judged is said now, and by its own question.
-        to_judge = [entry._replace(question=question_key(entry.item)) for entry in left]
+        to_judge = [entry._replace(question=question_key(entry.item)) for entry in entries]
         to_judge = [entry for entry in to_judge if (entry.question, entry.stored.sha256) not in scored]
         if len(to_judge) < len(stored):
             on_resume(EarlierWork(len(stored), None, len(stored) - len(to_judge)))
@@ -189,7 +198,7 @@ class RunStart(NamedTuple):
         cls, store: RunStore, judge: Judge | None, to_check: Sequence[Judge], suite: str, safeguards: Safeguards
     ) -> RunStart:
         """Return the start of a run whose pre-flight is about these judges, as far as they have scored nothing yet."""
-        remote = [one for one in to_check if not one.name.startswith("builtin/") and not store.scored(one)]
+        remote = [judge for judge in to_check if not judge.name.startswith("builtin/") and not store.scored(judge)]
         log = None
         if (safeguards.preflight and remote) or (store.folder / PREFLIGHT).exists():
             from formalimg.runs.preflight import PreflightLog, check_judges  # here, because most judges are built in
@@ -215,7 +224,7 @@ def run_engine(store: RunStore, engine: Engine, work: Callable[[], Awaitable[Pro
             store.write_metadata()
 
 
-def _questions(images: Iterable[PlannedImage]) -> Iterator[tuple[Item[object], int, str]]:
+def _list_questions(images: Iterable[PlannedImage]) -> Iterator[tuple[Item[object], int, str]]:
     return ((planned.item, planned.sample, planned.question) for planned in images)
 
 
@@ -252,13 +261,13 @@ def run_until_stopped(engine: Engine, run_engine: Callable[[], Awaitable[Progres
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work())
-    found: list[Progress] = []
+    results: list[Progress] = []
     errors: list[BaseException] = []
     ended = threading.Event()
 
     def run() -> None:
         try:
-            found.append(asyncio.run(work()))
+            results.append(asyncio.run(work()))
         except BaseException as error:
             errors.append(error)
         finally:
@@ -271,7 +280,7 @@ def run_until_stopped(engine: Engine, run_engine: Callable[[], Awaitable[Progres
             pass
     if errors:
         raise errors[0]
-    return found[0]
+    return results[0]
 
 
 class _StopHandler:
@@ -311,11 +320,11 @@ class _StopHandler:
         if threading.current_thread() is not threading.main_thread():  # signals of other threads are not ours
             yield
             return
-        before = signal.signal(signal.SIGINT, lambda number, frame: self())
+        previous = signal.signal(signal.SIGINT, lambda number, frame: self())
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, before)
+            signal.signal(signal.SIGINT, previous)
 
     @contextlib.contextmanager
     def on_signals(self) -> Iterator[None]:

@@ -7,9 +7,11 @@ import json
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from formalimg._util.io import PARTIAL_SUFFIX, atomic_write, kind_of_special, read_plain_bytes
+from formalimg._util.io import PARTIAL_SUFFIX, atomic_write, kind_of_special, open_plain, read_plain_bytes
 from formalimg._util.locks import LOCK_FILE, FolderLock
+from formalimg._util.strict_json import loads_strict
 from formalimg.errors import FormalimgError
 from formalimg.runs.image_store import IMAGES, METADATA
 
@@ -71,23 +73,22 @@ def require_plain_run_files(folder: Path) -> None:
 
 def refuse_foreign_images(folder: Path) -> None:
     """Refuse a folder that is not a run but has files in its `images`: they would be overwritten."""
-    known = (folder / _MANIFEST).exists() or _size(folder / _RESULTS) > 0
-    if not known and (folder / IMAGES).is_dir() and any((folder / IMAGES).iterdir()):
+    is_run = (folder / _MANIFEST).exists() or _file_size(folder / _RESULTS) > 0
+    if not is_run and (folder / IMAGES).is_dir() and any((folder / IMAGES).iterdir()):
         raise FormalimgError(f"{folder} is not a run, and its {IMAGES} holds files: choose another folder for the run")
 
 
 def require_results(folder: Path) -> None:
     """Refuse a run that has lost its results: everything would be generated, and paid for, again."""
-    if (folder / _MANIFEST).exists() and _size(folder / _RESULTS) == 0:
-        missing = "is empty" if (folder / _RESULTS).exists() else "is missing"
-        raise lost_results(folder, missing)
+    if (folder / _MANIFEST).exists() and _file_size(folder / _RESULTS) == 0:
+        raise lost_results(folder, "is empty" if (folder / _RESULTS).exists() else "is missing")
 
 
-def lost_results(folder: Path, how: str) -> FormalimgError:
+def lost_results(folder: Path, problem: str) -> FormalimgError:
     """Return the error of a run that has lost its results."""
     return FormalimgError(
-        f"{folder} has lost its results: {_RESULTS} {how}; restore it, or give `run` the option --restart, which moves "
-        "the old files aside and begins anew"
+        f"{folder} has lost its results: {_RESULTS} {problem}; restore it, or give `run` the option --restart, which "
+        "moves the old files aside and begins anew"
     )
 
 
@@ -105,23 +106,23 @@ def set_aside(folder: Path) -> Path | None:
     """
     try:
         real = folder.resolve(strict=True)  # the folder may be reached through a link, which stays
-        found = {path.name for path in real.iterdir()}
+        present = {path.name for path in real.iterdir()}
     except FileNotFoundError:
         return None
     except (OSError, RuntimeError) as error:
         raise FormalimgError(f"cannot set {folder} aside: {getattr(error, 'strerror', None) or error}") from error
-    if not found:
+    if not present:
         return None
-    if found & {RESTARTS} and not found - {RESTARTS, LOCK_FILE, IMAGES}:
+    if present & {RESTARTS} and not present - {RESTARTS, LOCK_FILE, IMAGES}:
         return None  # what was restarted has not begun
-    if not found & {_MANIFEST, _RESULTS}:
+    if not present & {_MANIFEST, _RESULTS}:
         raise FormalimgError(f"{folder} is not a run, so it is not set aside: leave --restart out")
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     lock = FolderLock(folder)
     names = (f"{real.name}.old-{stamp}{ending}" for ending in ("", *(f"-{number}" for number in range(2, 100))))
     target = next(path for path in map(real.with_name, names) if not path.exists())
     try:
-        trace = _restart_trace(real, target.name)
+        trace = _build_restart_trace(real, target.name)
         real.rename(target)
         real.mkdir()
         if trace:
@@ -133,7 +134,7 @@ def set_aside(folder: Path) -> Path | None:
         lock.release()
 
 
-def _restart_trace(folder: Path, moved_to: str) -> bytes:
+def _build_restart_trace(folder: Path, moved_to: str) -> bytes:
     """Return the lines about earlier adaptive runs, with one for this run if somebody has looked at it."""
     try:
         earlier = read_plain_bytes(folder / RESTARTS, _MAX_TRACE_BYTES)
@@ -151,7 +152,33 @@ def _restart_trace(folder: Path, moved_to: str) -> bytes:
     return earlier + f"{line}\n".encode()
 
 
-def _size(path: Path) -> int:
+def read_journal(path: Path, max_bytes: int | None = None) -> list[dict[str, Any]]:
+    """Return the JSON objects in a file with one on each line; a line that is none, such as a torn one, is left out."""
+    records = []
+    try:
+        with open(path, "rb", opener=open_plain) as file:
+            for line in file if max_bytes is None else file.read(max_bytes).splitlines():
+                with contextlib.suppress(ValueError, RecursionError):
+                    records.append(loads_strict(line))
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+    return [record for record in records if isinstance(record, dict)]
+
+
+def append_to_journal(path: Path, lines: bytes) -> None:
+    """Append lines to such a file; they are on disk when this returns."""
+    try:
+        with open(path, "ab", opener=open_plain) as file:
+            file.write(lines)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise FormalimgError(f"cannot write {path}: {error.strerror}; make room, and run it again") from error
+
+
+def _file_size(path: Path) -> int:
     try:
         return path.stat().st_size
     except OSError:

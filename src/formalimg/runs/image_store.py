@@ -6,10 +6,10 @@ import errno
 import hashlib
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Protocol
 
 from formalimg._util.images import image_type
 from formalimg._util.io import atomic_write, fsync_files, kind_of_special, read_plain_bytes, sizes_of_plain_files
@@ -29,79 +29,10 @@ class ChangedImageError(OSError):
     """The file of an image has another digest than the one that was made."""
 
 
-class ImageLocation(Protocol):
-    """The file of an image, in the run folder or on an object store. What a run returns is read with all checks."""
-
-    @property
-    def name(self) -> str:
-        """Its file name."""
-        ...
-
-    @property
-    def suffix(self) -> str:
-        """The extension of its name, with the dot."""
-        ...
-
-    def read_bytes(self) -> bytes:
-        """Return the bytes of the file."""
-        ...
-
-    def is_file(self) -> bool:
-        """Return whether it exists."""
-        ...
-
-    def __hash__(self) -> int: ...
-
-
-class ImageStore(Protocol):
-    """Stores the image files of a run and their metadata. Thread-safe.
-
-    The manifest and the database of a run may come from anywhere. A place outside the run folder is read and written
-    only if it has the marker of the run, and only files are touched whose names an image of a run can have.
-    """
-
-    def prepare(self, *, named: bool) -> None:
-        """Check that files can be stored, before any image is generated."""
-        ...
-
-    def require_own(self) -> None:
-        """Refuse a place that belongs to somebody else; one that cannot be reached now is looked at later."""
-        ...
-
-    def write(self, name: str, chunks: Iterable[bytes]) -> None:
-        """Write a file atomically."""
-        ...
-
-    def sync(self, names: Collection[str]) -> None:
-        """Wait until these files survive a loss of power."""
-        ...
-
-    def place(self, name: str, sha256: str) -> ImageLocation:
-        """Return the location of an image, to be read.
-
-        This is the only way from a recorded name to a file: reading fails if the name is none that an image can have,
-        or if the file is a link, or has another digest.
-        """
-        ...
-
-    def sizes(self) -> dict[str, int]:
-        """Return the sizes of all files in bytes, by name."""
-        ...
-
-    def remove(self, name: str) -> None:
-        """Remove a file."""
-        ...
-
-    def upload_pending(self, names: Collection[str]) -> None:
-        """Upload those of these files that had to be kept elsewhere meanwhile, as far as possible."""
-        ...
-
-
 @dataclass(frozen=True)
-class RunFolderImage:
-    """An image in the run folder, read like the path of a file."""
+class ImageLocation(ABC):
+    """The file of an image, in the run folder or on an object store, read like a path, with all checks."""
 
-    folder: Path  # the folder of the images
     name: str  # its recorded file name, which may be anything
     sha256: str  # the digest of its bytes: no other file is ever read
 
@@ -110,20 +41,38 @@ class RunFolderImage:
         """The extension of its name, with the dot; empty if it is not the name of an image."""
         return PurePosixPath(self.name).suffix if is_image_name(self.name) else ""
 
+    def read_bytes(self) -> bytes:
+        """Return the bytes of the file."""
+        data = self._read(require_image_name(self.name))
+        if hashlib.sha256(data).hexdigest() != self.sha256:
+            raise ChangedImageError(errno.EIO, "it is not the file that was made", str(self))
+        return data
+
+    @abstractmethod
+    def _read(self, name: str) -> bytes: ...
+
+    @abstractmethod
+    def is_file(self) -> bool:
+        """Return whether it exists as a plain file."""
+
+
+@dataclass(frozen=True)
+class RunFolderImage(ImageLocation):
+    """An image in the run folder."""
+
+    folder: Path  # the folder of the images
+
     @property
     def path(self) -> Path:
         """Its path."""
         return self.folder / require_image_name(self.name)
 
-    def read_bytes(self) -> bytes:
-        """Return the bytes of the file."""
-        return require_digest(read_plain_bytes(self.path, MAX_IMAGE_BYTES), self.sha256, self)
+    def _read(self, name: str) -> bytes:
+        return read_plain_bytes(self.folder / name, MAX_IMAGE_BYTES)
 
     def is_file(self) -> bool:
         """Return whether it exists as a plain file."""
-        if not is_image_name(self.name):
-            return False
-        return not kind_of_special(self.path) and self.path.exists()
+        return is_image_name(self.name) and not kind_of_special(self.path) and self.path.exists()
 
     def __fspath__(self) -> str:
         """Return its path, for functions that take one; they do not check what `read_bytes` does."""
@@ -134,20 +83,28 @@ class RunFolderImage:
 
 
 @dataclass(frozen=True)
-class FolderImageStore:
-    """Images in the run folder itself; see `ImageStore`."""
+class ImageStore:
+    """Stores the image files of a run and their metadata, in the run folder. Thread-safe.
+
+    `RemoteImageStore` has the same methods for images elsewhere. The manifest and the database of a run may come from
+    anywhere: a place outside the run folder is read and written only if it has the marker of the run, and only files
+    are touched whose names an image of a run can have.
+    """
 
     folder: Path  # the run folder
 
     def prepare(self, *, named: bool) -> None:
-        """Do nothing: the folder exists."""
+        """Check that files can be stored before any image is generated: `named` if the user has named the place."""
 
     def require_own(self) -> None:
-        """Do nothing: what is in the run folder belongs to the run."""
+        """Refuse a place that belongs to somebody else; one that cannot be reached now is looked at later."""
 
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
         """Write a file atomically."""
-        write_run_file(self.folder / IMAGES / _require_storable_name(name), chunks)
+        if name != METADATA and not is_image_name(name):
+            message = f"an image cannot be stored as {name!r:.200}: give its item an id that can be a file name"
+            raise FormalimgError(message)
+        write_run_file(self.folder / IMAGES / name, chunks)
 
     def sync(self, names: Collection[str]) -> None:
         """Wait until these files survive a loss of power."""
@@ -156,26 +113,42 @@ class FolderImageStore:
         except OSError as error:
             raise FormalimgError(f"cannot write to {self.folder / IMAGES}: {error.strerror}; {_RESUME}") from error
 
-    def place(self, name: str, sha256: str) -> RunFolderImage:
-        """Return the location of an image."""
-        return RunFolderImage(self.folder / IMAGES, name, sha256)
+    def locate(self, name: str, sha256: str) -> ImageLocation:
+        """Return the location of an image, to be read.
+
+        This is the only way from a recorded name to a file: reading fails if the name is none that an image can have,
+        or if the file is a link, or has another digest.
+        """
+        return RunFolderImage(name, sha256, self.folder / IMAGES)
 
     def sizes(self) -> dict[str, int]:
         """Return the sizes of all files in bytes, by name."""
-        return folder_sizes(self.folder / IMAGES)
+        folder = self.folder / IMAGES
+        try:
+            sizes = sizes_of_plain_files(folder)
+            special = [path for path in folder.iterdir() if path.name not in sizes]
+        except OSError as error:
+            raise FormalimgError(f"cannot list the images in {folder}: {error.strerror}") from error
+        for path in special:
+            if is_image_name(path.name) or path.name == METADATA:
+                raise FormalimgError(
+                    f"{path} is {kind_of_special(path)}, and a run holds plain files only: remove it, or put the file "
+                    "back"
+                )
+        return sizes
 
     def remove(self, name: str) -> None:
         """Remove a file."""
         (self.folder / IMAGES / require_image_name(name)).unlink()
 
     def upload_pending(self, names: Collection[str]) -> None:
-        """Do nothing: every file is in its place."""
+        """Upload those of these files that had to be kept in the run folder meanwhile, as far as possible."""
 
 
 def open_image_store(folder: Path, url: str, owner: str) -> ImageStore:
     """Return the image store of a run."""
     if not url:
-        return FolderImageStore(folder)
+        return ImageStore(folder)
     from formalimg.runs.remote_image_store import RemoteImageStore  # here, because most runs need none
 
     return RemoteImageStore(folder, url, owner)
@@ -184,27 +157,6 @@ def open_image_store(folder: Path, url: str, owner: str) -> ImageStore:
 def write_run_file(path: Path, chunks: Iterable[bytes], *, fsync: bool = False) -> None:
     """Write a file of a run atomically; the error says how to resume."""
     atomic_write(path, chunks, fsync=fsync, hint=_RESUME)
-
-
-def folder_sizes(folder: Path) -> dict[str, int]:
-    """Return the sizes of the files in a folder of images."""
-    try:
-        sizes = sizes_of_plain_files(folder)
-        special = [path for path in folder.iterdir() if path.name not in sizes]
-    except OSError as error:
-        raise FormalimgError(f"cannot list the images in {folder}: {error.strerror}") from error
-    for path in special:
-        if is_image_name(path.name) or path.name == METADATA:
-            kind = kind_of_special(path)
-            raise FormalimgError(f"{path} is {kind}, and a run holds plain files only: remove it, or put the file back")
-    return sizes
-
-
-def require_digest(data: bytes, sha256: str, place: ImageLocation) -> bytes:
-    """Return the bytes of an image if they are those that were made."""
-    if hashlib.sha256(data).hexdigest() != sha256:
-        raise ChangedImageError(errno.EIO, "it is not the file that was made", str(place))
-    return data
 
 
 def is_image_name(name: object) -> bool:
@@ -221,22 +173,20 @@ def require_image_name(name: str) -> str:
     return name
 
 
-def _require_storable_name(name: str) -> str:
-    if name != METADATA and not is_image_name(name):
-        raise FormalimgError(f"an image cannot be stored as {name!r:.200}: give its item an id that can be a file name")
-    return name
-
-
-def outdated_files(present: Iterable[str], images: Iterable[tuple[str, int]], named: Collection[str]) -> list[str]:
+def find_outdated_files(present: Iterable[str], images: Iterable[tuple[str, int]], named: Collection[str]) -> list[str]:
     """Return the present files that belong to these images (item and sample), but are not among the named ones.
 
     An image that is generated again may have another file type, and an ImageFolder must hold no file that its metadata
     does not name. Files that belong to no image of the run are left alone.
     """
     stems = {image_stem(*image) for image in images}
-    parted = ((name, *name.rpartition(".")) for name in present if is_image_name(name))
     return [
-        name for name, stem, _, extension in parted if name not in named and extension in _EXTENSIONS and stem in stems
+        name
+        for name in present
+        if is_image_name(name)
+        and name not in named
+        and name.rpartition(".")[2] in _EXTENSIONS
+        and name.rpartition(".")[0] in stems
     ]
 
 

@@ -57,7 +57,7 @@ class InspectedImage(NamedTuple):
 def inspect_with_rules(data: bytes) -> InspectedImage | Unscored:
     """Return the image in a file with its verdict by rule, if any, or why it cannot be decoded."""
     image = inspect(data)
-    return image if isinstance(image, Unscored) else InspectedImage(image, failed_by_rule(image))
+    return image if isinstance(image, Unscored) else InspectedImage(image, fail_by_rule(image))
 
 
 def inspect(data: bytes, max_pixels: int = MAX_PIXELS) -> LoadedImage | Unscored:
@@ -105,7 +105,7 @@ async def image_memory(size: int) -> AsyncIterator[None]:
         yield
 
 
-def decoded_bytes(file: IO[bytes] | bytes) -> int:
+def count_decoded_bytes(file: IO[bytes] | bytes) -> int:
     """Return how many bytes it takes to decode the image in a file; 0 if it is none that will be."""
     from PIL import Image as Images
 
@@ -130,7 +130,7 @@ def image_size(data: bytes) -> tuple[int, int] | None:
         return None
 
 
-def failed_by_rule(image: LoadedImage) -> Verdict | None:
+def fail_by_rule(image: LoadedImage) -> Verdict | None:
     """Return the verdict on an image that needs no judge: one flat colour shows nothing, so it fails. Else None."""
     extremes = image.pil.getextrema()
     if any(high - low > _MAX_FLAT_RANGE for low, high in extremes):  # type: ignore[misc]

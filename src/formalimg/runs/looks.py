@@ -1,37 +1,43 @@
-"""The looks of an adaptive run, `looks.jsonl`: its design, and for each look the images that were new and the decision.
+"""The looks of a run, one line each: those of an adaptive run in `looks.jsonl`, those of gates in `gate.jsonl`.
 
-Every look is on disk before the next image is made. A resumed run replays the looks: what was decided stays decided,
-and a file whose decisions do not follow from its images is refused. So nobody can look more often than the design says,
-or change the design after a look.
+Every look is on disk before the next image is made, and before its decision is printed. A resumed run replays the
+looks: what was decided stays decided, and a file whose decisions do not follow from its images is refused. So nobody
+can look more often than the design says, or change the design after a look. A gate that is asked again with no more
+items repeats its decision, and one with more items has the error probability that the earlier looks have left.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from formalimg._util.io import read_plain_bytes
+from formalimg._util.locks import FolderLock
 from formalimg._util.strict_json import is_text, loads_strict
 from formalimg.errors import FormalimgError
-from formalimg.runs.folder import LOOKS, RESTARTS
+from formalimg.runs.folder import GATE_LOOKS, LOOKS, RESTARTS
 from formalimg.runs.image_store import write_run_file
 from formalimg.runs.manifest import Identity, utc_now
 from formalimg.runs.plan import judge_key
+from formalimg.stats.non_inferiority import GateDecision, GateOutcome, look_alpha
 from formalimg.stats.sequential import LOOK_EVERY, AdaptiveDesign, AdaptiveTest
 from formalimg.stats.sequential_pairs import PairedDesign, PairedTest
 from formalimg.types import Judge
 
 _MAX_BYTES = 10_000_000
-"""As much of the file is read: a run folder may come from anywhere."""
+"""As much of a file is read: a run folder may come from anywhere."""
 
 _MAX_IMAGES, _MAX_OF_LEVEL, _MAX_PAIRS = 100_000, 10_000, 20_000
 """Limits of a design: of all images, of those of one level, and of the items of a comparison. Larger ones take long."""
 
 _OUTCOMES = ("passed", "failed", "unscored")
 _PAIRED_OUTCOMES = ("won", "lost", "tied", "unscored")
+
+_NOT_OURS = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+"""What a line raises that formalimg has not written."""
 
 
 class ImagesOfLook(NamedTuple):
@@ -49,22 +55,13 @@ class ImagesOfLook(NamedTuple):
 
 @dataclass
 class AdaptiveLooks:
-    """The looks of a run: an adaptive test with the images that it has seen.
-
-    Attributes:
-        design: the design of the test.
-        judge: the key of the judge whose verdicts count.
-        against: the run that it is compared with; empty for the test of G.
-        seen: the items of all looks, in order.
-        restarts: how many looks each adaptive run had that was here before and was set aside by --restart.
-        test: the test, with all looks replayed.
-    """
+    """The looks of a run: an adaptive test with the images that it has seen."""
 
     design: AdaptiveDesign | PairedDesign
-    judge: str
-    against: str = ""
-    seen: list[ImagesOfLook] = field(default_factory=list)
-    restarts: tuple[int, ...] = ()
+    judge: str  # the key of the judge whose verdicts count
+    against: str = ""  # the run that it is compared with; empty for the test of G
+    seen: list[ImagesOfLook] = field(default_factory=list)  # the images of all looks, in order
+    restarts: tuple[int, ...] = ()  # how many looks each adaptive run had that was set aside here by --restart
 
     def __post_init__(self) -> None:
         if self.total > _MAX_IMAGES or max(map(self.images_of, self.levels), default=0) > _MAX_OF_LEVEL:
@@ -76,10 +73,10 @@ class AdaptiveLooks:
             raise FormalimgError(
                 f"at most {_MAX_PAIRS:,} items can be compared look by look: give --per-level (per_level=)"
             )
-        self._known: set[str] = set()
-        self.test: AdaptiveTest | PairedTest = (
+        self.test: AdaptiveTest | PairedTest = (  # with all looks replayed
             AdaptiveTest(self.design) if isinstance(self.design, AdaptiveDesign) else PairedTest(self.design)
         )
+        self.outcomes = _OUTCOMES if isinstance(self.design, AdaptiveDesign) else _PAIRED_OUTCOMES
         self._counts: dict[tuple[int, str], int] = {}
 
     def is_by(self, judge: Judge | Identity | None) -> bool:
@@ -125,8 +122,12 @@ class AdaptiveLooks:
         needs = self.test.needs
         if needs is None:
             return None
-        scored = sum(count for (level, what), count in self._counts.items() if level == (self.level or 0))
-        return (needs if isinstance(needs, int) else needs.counted) - scored
+        return (needs if isinstance(needs, int) else needs.counted) - sum(self._level_counts(self._counts).values())
+
+    def _level_counts(self, counts: Mapping[tuple[int, str], int]) -> dict[str, int]:
+        """Return how many scored images of the level that is under way have each outcome."""
+        current = self.level or 0
+        return {outcome: count for (level, outcome), count in counts.items() if level == current}
 
     def look(self, images: ImagesOfLook) -> str:
         """Look, and return the decision."""
@@ -135,16 +136,15 @@ class AdaptiveLooks:
         for outcome, items in images.outcomes.items():
             if outcome != "unscored":
                 counts[level, outcome] = counts.get((level, outcome), 0) + len(items)
-        scored = sum(count for (of, _), count in counts.items() if of == level)
+        by_outcome = self._level_counts(counts)
+        scored = sum(by_outcome.values())
         decision: str
         if isinstance(self.test, AdaptiveTest):
-            passed = counts.get((level, "passed"), 0)
-            decision = self.test.look(passed, scored, exhausted=images.exhausted).decision
+            decision = self.test.look(by_outcome.get("passed", 0), scored, exhausted=images.exhausted).decision
         else:
-            won, lost = counts.get((level, "won"), 0), counts.get((level, "lost"), 0)
+            won, lost = by_outcome.get("won", 0), by_outcome.get("lost", 0)
             decision = self.test.look(won, lost, scored, exhausted=images.exhausted).decision
         self._counts = counts
-        self._known.update(images.items)
         self.seen.append(images)
         return decision
 
@@ -158,27 +158,20 @@ class AdaptiveLooks:
             return {**line, "epsilon": self.design.epsilon, "every": self.design.every, "images": images}
         return {**line, "against": self.against, "items": self.design.items}
 
-    def replay(self, line: Mapping[str, Any]) -> None:
-        """Take a line of the file; its decision has to be the one that follows."""
-        names = _OUTCOMES if isinstance(self.design, AdaptiveDesign) else _PAIRED_OUTCOMES
-        outcomes = {name: line.get(name) for name in names}
+    def replay(self, line: Mapping[str, Any], known_items: set[str]) -> None:
+        """Take a line of the file, after those with the known items; its decision has to be the one that follows."""
+        outcomes = {name: line.get(name) for name in self.outcomes}
         for items in outcomes.values():
             if not isinstance(items, list) or not all(map(is_text, items)):
                 raise ValueError("a look without its images")
         images = ImagesOfLook(
             {name: tuple(items) for name, items in outcomes.items() if items}, line["exhausted"] is True
         )
-        if len(set(images.items)) < len(images.items) or not self._known.isdisjoint(images.items):
+        if len(set(images.items)) < len(images.items) or not known_items.isdisjoint(images.items):
             raise FormalimgError("an image is looked at twice")
+        known_items.update(images.items)
         if line.get("level") != self.level or self.look(images) != line.get("decision"):
             raise FormalimgError(f"the decision of look {len(self.seen)} does not follow from its images")
-
-    def line(self, level: int | None, images: ImagesOfLook, decision: str) -> dict[str, Any]:
-        """Return a look as a line of the file has it."""
-        names = _OUTCOMES if isinstance(self.design, AdaptiveDesign) else _PAIRED_OUTCOMES
-        outcomes = {name: list(images.outcomes.get(name, ())) for name in names}
-        about = {"look": len(self.seen), "level": level}
-        return {**about, **outcomes, "exhausted": images.exhausted, "decision": decision, "at": utc_now()}
 
 
 class LooksFile:
@@ -187,55 +180,47 @@ class LooksFile:
     def __init__(self, folder: Path, planned: AdaptiveLooks, *, has_images: bool) -> None:
         """Read what is there, and write the design if nothing is."""
         self._path = folder / LOOKS
-        found = read_looks(folder)
-        if found is None and has_images:
+        stored = read_looks(folder)
+        if stored is None and has_images:
             raise FormalimgError(
                 f"{folder} has lost its {LOOKS}, so nobody knows what was looked at: restore it, or give `run` "
                 "the option --restart, which moves the old files aside and begins anew"
             )
-        if found is not None and (found.judge != planned.judge or found.first_line() != planned.first_line()):
+        if stored is not None and (stored.judge != planned.judge or stored.first_line() != planned.first_line()):
             raise FormalimgError(
                 f"the looks in {self._path} were taken by another judge or design: give the same options as before, "
                 "or choose another folder"
             )
-        self.looks = found or planned
-        lines = [] if found is None else _lines(read_plain_bytes(self._path, _MAX_BYTES))
-        self._kept = [f"{line}\n".encode() for line in lines] or [_encoded(planned.first_line())]
-        self._write()
+        self.looks = stored or planned
+        self._lines = _read_lines(self._path) or [_encode_line(planned.first_line())]
+        _write_lines(self._path, self._lines)
 
     def add(self, images: ImagesOfLook) -> str:
         """Look at these images, store the look, and return the decision; it is on disk when this returns."""
-        level = self.looks.level
-        decision = self.looks.look(images)
-        self._kept.append(_encoded(self.looks.line(level, images, decision)))
-        self._write()
+        looks, level = self.looks, self.looks.level
+        decision = looks.look(images)
+        outcomes = {name: list(images.outcomes.get(name, ())) for name in looks.outcomes}
+        line = {"look": len(looks.seen), "level": level, **outcomes, "exhausted": images.exhausted}
+        self._lines.append(_encode_line({**line, "decision": decision, "at": utc_now()}))
+        _write_lines(self._path, self._lines)
         return decision
-
-    def _write(self) -> None:
-        write_run_file(self._path, self._kept, fsync=True)
 
 
 def read_looks(folder: Path) -> AdaptiveLooks | None:
     """Return the looks of a run folder; None if it has none."""
     path = folder / LOOKS
-    try:
-        lines = _lines(read_plain_bytes(path, _MAX_BYTES))
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError:
-        raise _damaged(path, "it is not text") from None
+    lines = _read_lines(path)
     if not lines:
         return None
     try:
-        looks = _design(loads_strict(lines[0]))
+        looks = _read_design(loads_strict(lines[0]))
+        known_items: set[str] = set()
         for line in lines[1:]:
-            looks.replay(loads_strict(line))
+            looks.replay(loads_strict(line), known_items)
     except FormalimgError as error:
-        raise _damaged(path, str(error)) from error
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise _damaged(path, "it holds a line that is none of ours") from error
+        raise _damage_error(path, str(error)) from error
+    except _NOT_OURS as error:
+        raise _damage_error(path, "it holds a line that is none of ours") from error
     looks.restarts = read_restarts(folder)
     return looks
 
@@ -244,55 +229,143 @@ def read_restarts(folder: Path) -> tuple[int, ...]:
     """Return how many looks each adaptive run had that was in a run folder before, and was set aside."""
     path = folder / RESTARTS
     try:
-        lines = _lines(read_plain_bytes(path, _MAX_BYTES))
-        restarts = tuple(_count(loads_strict(line)["looks"]) for line in lines)
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        return tuple(_require_count(loads_strict(line)["looks"]) for line in _read_lines(path))
+    except _NOT_OURS as error:
         raise FormalimgError(
             f"{path} is damaged: restore it from the folder that `run --restart` moved aside"
         ) from error
-    return restarts
 
 
-def _design(line: Mapping[str, Any]) -> AdaptiveLooks:
+def _read_design(line: Mapping[str, Any]) -> AdaptiveLooks:
     design: AdaptiveDesign | PairedDesign
+    confidence = _require_rate(line["confidence"])
     if "items" in line:
-        design = PairedDesign(_count(line["items"]), _rate(line["confidence"]))
+        design = PairedDesign(_require_count(line["items"]), confidence)
     else:
-        images = {_count(int(level)): _count(number) for level, number in line["images"].items()}
-        if sum(images.values()) > _MAX_IMAGES or _count(line["every"]) < LOOK_EVERY:
+        images = {_require_count(int(level)): _require_count(number) for level, number in line["images"].items()}
+        interval = _require_count(line["every"])
+        if sum(images.values()) > _MAX_IMAGES or interval < LOOK_EVERY:
             raise ValueError("a design that nobody can have made")
-        design = AdaptiveDesign(images, _rate(line["epsilon"]), _count(line["every"]), _rate(line["confidence"]))
+        design = AdaptiveDesign(images, _require_rate(line["epsilon"]), interval, confidence)
     against = line.get("against", "")
     if not is_text(line["judge"]) or not is_text(against):
         raise ValueError("no judge")
     return AdaptiveLooks(design, line["judge"], against)
 
 
-def _count(value: object) -> int:
+def _require_count(value: object) -> int:
     if type(value) is not int or not 1 <= value <= _MAX_IMAGES:
         raise ValueError("not a count")
     return value
 
 
-def _rate(value: object) -> float:
+def _require_rate(value: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
         raise ValueError("not a rate")
     return float(value)
 
 
-def _lines(data: bytes) -> list[str]:
-    return [line for line in data.decode().split("\n") if line.strip()]
+def _read_lines(path: Path) -> list[bytes]:
+    """Return the lines of a file; none if it does not exist."""
+    try:
+        data = read_plain_bytes(path, _MAX_BYTES)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
+    return [line for line in data.split(b"\n") if line.strip()]
 
 
-def _encoded(line: Mapping[str, Any]) -> bytes:
-    return f"{json.dumps(line, ensure_ascii=False)}\n".encode()
+def _encode_line(line: Mapping[str, Any]) -> bytes:
+    return json.dumps(line, ensure_ascii=False).encode()
 
 
-def _damaged(path: Path, why: str) -> FormalimgError:
+def _write_lines(path: Path, lines: Sequence[bytes]) -> None:
+    write_run_file(path, (line + b"\n" for line in lines), fsync=True)
+
+
+def _damage_error(path: Path, problem: str) -> FormalimgError:
     return FormalimgError(
-        f"{path} is damaged ({why}): restore it, or give `run` the option --restart, which begins anew"
+        f"{path} is damaged ({problem}): restore it, or give `run` the option --restart, which begins anew"
     )
+
+
+# --- sequential gates, in the folder of the new run
+
+
+class GateDesign(NamedTuple):
+    """What a sequential gate tests; it is fixed by the first look."""
+
+    against: str  # the baseline
+    by: str  # who decides: the key of the judge, or `people`
+    number: str  # the number that is compared
+    margin: float  # the tolerated loss
+    looks: int  # the number of planned looks
+
+
+class GateLook(NamedTuple):
+    """A decision of a sequential gate, and which look it was, from 1."""
+
+    design: GateDesign
+    number: int
+    decision: GateDecision
+
+
+def take_gate_look(folder: Path, design: GateDesign, items: int, decide: Callable[[float], GateDecision]) -> GateLook:
+    """Take a look and store it; or repeat the last one if it decided, or there are no more items than it had."""
+    lock = FolderLock(folder)
+    try:
+        looks = [look for look in read_gate_looks(folder) if look.design.against == design.against]
+        if looks and looks[-1].design != design:
+            raise FormalimgError(
+                f"{folder / GATE_LOOKS} has looks of another gate ({_format_differences(looks[-1].design, design)}): "
+                "give the same options as at its first look"
+            )
+        if looks and (looks[-1].decision.outcome != "cannot tell" or items <= looks[-1].decision.items):
+            return looks[-1]
+        if len(looks) == design.looks:
+            raise FormalimgError(
+                f"all {design.looks} looks of this gate are taken, and it could not tell: start a new run, with more "
+                "items for each look"
+            )
+        alpha = look_alpha([*(look.decision.items for look in looks), items], design.looks)
+        look = GateLook(design, len(looks) + 1, decide(alpha))
+        line = _encode_line({**design._asdict(), "look": look.number, **look.decision._asdict(), "at": utc_now()})
+        lines = [*_read_lines(folder / GATE_LOOKS), line]
+        _write_lines(folder / GATE_LOOKS, lines)
+    finally:
+        lock.release()
+    return look
+
+
+def read_gate_looks(folder: Path) -> list[GateLook]:
+    """Return the looks of all gates in which a run was the new one, in order."""
+    path = folder / GATE_LOOKS
+    try:
+        return [_read_gate_look(loads_strict(line)) for line in _read_lines(path)]
+    except _NOT_OURS:
+        raise FormalimgError(f"{path} is damaged: restore it, or start a new run") from None
+
+
+def _format_differences(stored: GateDesign, design: GateDesign) -> str:
+    return "; ".join(
+        f"{name}: was {old}, now {new}"
+        for name, old, new in zip(GateDesign._fields, stored, design, strict=True)
+        if old != new
+    )
+
+
+def _read_gate_look(record: dict[str, Any]) -> GateLook:
+    """Return a stored look; all its numbers are checked, because a run folder may come from anywhere."""
+    texts = [record[name] for name in ("against", "by", "number")]
+    outcome: GateOutcome = record["outcome"]
+    counts = [record[name] for name in ("looks", "look", "items")]
+    values = [record[name] for name in ("margin", "difference", "low", "high", "alpha")]
+    if not all(map(is_text, texts)) or outcome not in get_args(GateOutcome) or type(record["is_open"]) is not bool:
+        raise ValueError("not a look")
+    if not {*map(type, counts)} <= {int} or not {*map(type, values)} <= {int, float}:
+        raise ValueError("not a look")
+    if type(record["growth"]) not in (int, float, type(None)):
+        raise ValueError("not a look")
+    design = GateDesign(*(record[name] for name in GateDesign._fields))
+    return GateLook(design, record["look"], GateDecision(*(record[name] for name in GateDecision._fields)))

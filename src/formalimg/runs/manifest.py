@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -25,25 +25,6 @@ TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 """How times are written everywhere in a run, in UTC."""
 SCHEMA = 1
 """The version of the format of run folders; another number was written by another version of formalimg."""
-_FIELDS = {
-    "suite": str,
-    "suite_version": str,
-    "items_digest": str,
-    "samples": int,
-    "seed": int,
-    "size": int,
-    "created": str,
-    "made_with": str,
-    "condition": str,
-    "style": str,
-    "prompts": str,
-    "task": str,
-    "layouts": str,
-}
-"""Fields of the manifest that are always written."""
-_OPTIONAL_FIELDS = dict.fromkeys(("images", "images_id", "odd", "matched", "adaptive", "imported", "origin"), str)
-"""Fields that are written only if they are not empty."""
-
 MAX_MANIFEST_BYTES = 1_000_000
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**64 - 1
 """Limits of integers in a manifest: what 64 bits hold, with a sign or without."""
@@ -52,6 +33,7 @@ MAX_TEXT = 100_000
 _MAX_STORED_SAMPLES = 20_000
 """Limit of images per item that a manifest may name: those of all models, where verdicts are imported together."""
 _MAX_SHOWN = 200
+AUTHORS_WORDING = "published protocol, the authors' wording"
 
 
 @dataclass(frozen=True)
@@ -64,16 +46,12 @@ class Identity:
     @property
     def components(self) -> str:
         """Which networks a detector has, and what reads text beside it; empty for all others."""
-        named = (value for key, value in self.settings.items() if key.rpartition(".")[2] in ("network", "reader"))
-        return ", ".join(dict.fromkeys(map(str, named)))
+        names = (value for key, value in self.settings.items() if key.rpartition(".")[2] in ("network", "reader"))
+        return ", ".join(dict.fromkeys(map(str, names)))
 
     @property
     def wording(self) -> str:
         """Whose texts it sends, where it follows a published protocol; empty for all others."""
-        if "protocol" not in self.settings:
-            return ""
-        from formalimg.runs.wording import published_wording  # here, because most runs follow no published protocol
-
         return published_wording(self.settings)
 
 
@@ -129,6 +107,13 @@ class RunManifest:
         )
 
 
+_TYPES = {"str": str, "int": int}
+_FIELDS = {item.name: _TYPES[str(item.type)] for item in fields(RunManifest) if item.type in _TYPES}
+"""The fields with one value, in the order in which they are written."""
+_OPTIONAL = ("images", "images_id", "odd", "matched", "adaptive", "imported", "origin")
+"""Fields that are written only if they are not empty."""
+
+
 def utc_now() -> str:
     """Return the current time in the format used everywhere in a run."""
     return datetime.now(UTC).strftime(TIME_FORMAT)
@@ -140,17 +125,17 @@ def write_manifest(manifest: RunManifest, folder: Path) -> None:
         raise FormalimgError(
             f"a run has up to {_MAX_STORED_SAMPLES:,} images per item, and not {manifest.samples:,}: make several runs"
         )
-    fields: dict[str, Setting] = {"schema": SCHEMA, **{name: getattr(manifest, name) for name in _FIELDS}}
-    fields |= {name: getattr(manifest, name) for name in _OPTIONAL_FIELDS if getattr(manifest, name)}
+    values = {name: getattr(manifest, name) for name in _FIELDS}
+    values = {name: value for name, value in values.items() if value or name not in _OPTIONAL}
     lines = [
         "# What this run was asked to do. formalimg reads it to go on; results are in results.sqlite.",
-        *_toml_lines(fields),
+        *_toml_lines({"schema": SCHEMA, **values}),
     ]
-    for role, party in (("model", manifest.model), ("judge", manifest.judge)):
-        if party is not None:
-            wording = {"wording": party.wording} if party.wording else {}
-            lines += ["", f"[{role}]", *_toml_lines({"name": party.name, **wording})]
-            lines += ["", f"[{role}.settings]", *_toml_lines(party.settings)]
+    for role, identity in (("model", manifest.model), ("judge", manifest.judge)):
+        if identity is not None:
+            wording = {"wording": identity.wording} if identity.wording else {}
+            lines += ["", f"[{role}]", *_toml_lines({"name": identity.name, **wording})]
+            lines += ["", f"[{role}.settings]", *_toml_lines(identity.settings)]
     data = "".join(f"{line}\n" for line in lines).encode()
     if len(data) > MAX_MANIFEST_BYTES:
         raise FormalimgError(
@@ -177,26 +162,21 @@ def read_manifest_table(path: Path, kind: str, schema: int | tuple[int, ...], ad
             f"{path} is empty, as a loss of power may leave it: restore it from a copy, or "
             f"{anew if kind == 'run' else f'make a new {kind}'}"
         )
-    table = _parse(data, path)
-    readable = schema if isinstance(schema, tuple) else (schema,)
-    if type(table.get("schema")) is not int or table["schema"] not in readable:
-        found, made_with = table.get("schema"), table.get("made_with")
-        known_schemas = " and ".join(map(str, readable))
-        shown = repr(found)[:40] if isinstance(found, int | str | None) else f"of type {type(found).__name__}"
-        known = isinstance(made_with, str) and made_with.isprintable()
-        advice = advice.format(made_with=truncate(str(made_with), 60, 20) if known else "unknown")
-        raise FormalimgError(
-            f"{folder} has {kind} schema {shown}, this version of formalimg reads {known_schemas}: {advice}"
-        )
-    return table
-
-
-def _parse(data: bytes, path: Path) -> dict[str, Any]:
-    """Return the table of a TOML text, however it is made: a manifest may come from anywhere."""
     try:
-        return parse_toml(data)
+        table = parse_toml(data)
     except ValueError as error:  # also of bytes that are no text, and of numbers with thousands of digits
         raise FormalimgError(f"{path} is damaged: {error}") from error
+    readable = schema if isinstance(schema, tuple) else (schema,)
+    if type(table.get("schema")) is not int or table["schema"] not in readable:
+        stored, made_with = table.get("schema"), table.get("made_with")
+        schemas = " and ".join(map(str, readable))
+        quoted = repr(stored)[:40] if isinstance(stored, int | str | None) else f"of type {type(stored).__name__}"
+        is_printable = isinstance(made_with, str) and made_with.isprintable()
+        advice = advice.format(made_with=truncate(str(made_with), 60, 20) if is_printable else "unknown")
+        raise FormalimgError(
+            f"{folder} has {kind} schema {quoted}, this version of formalimg reads {schemas}: {advice}"
+        )
+    return table
 
 
 def read_manifest(folder: Path) -> RunManifest:
@@ -205,13 +185,16 @@ def read_manifest(folder: Path) -> RunManifest:
     require_plain_run_files(folder)
     table = read_manifest_table(path, "run", SCHEMA, "use the version that made it ({made_with}), or start a new run")
     try:
-        if not 0 <= _field(table, "samples", int) <= _MAX_STORED_SAMPLES:  # readers go through them
+        if not 0 <= _require_field(table, "samples", int) <= _MAX_STORED_SAMPLES:  # readers go through them
             raise KeyError("samples")
         return RunManifest(
-            **{name: _field(table, name, type_) for name, type_ in _FIELDS.items()},
-            **{name: _field(table, name, type_) for name, type_ in _OPTIONAL_FIELDS.items() if name in table},
-            model=_identity(table, "model"),
-            judge=_identity(table, "judge") if "judge" in table else None,
+            **{
+                name: _require_field(table, name, type_)
+                for name, type_ in _FIELDS.items()
+                if name in table or name not in _OPTIONAL
+            },
+            model=_read_identity(table, "model"),
+            judge=_read_identity(table, "judge") if "judge" in table else None,
         )
     except KeyError as error:
         raise FormalimgError(f"{path} is damaged: {error.args[0]} is missing or has the wrong type") from error
@@ -229,15 +212,15 @@ def manifest_differences(new: RunManifest, stored: RunManifest) -> list[str]:
 
 def require_same_settings(new: RunManifest, stored: RunManifest, folder: Path) -> None:
     """Refuse to resume a run with other settings, or to keep its images in two places."""
-    found = manifest_differences(new, stored)
+    differences = manifest_differences(new, stored)
     if new.images and new.images != stored.images:  # by default, images go where the others are
-        found.append(f"images: were kept {stored.images or 'in the run folder'}, now {new.images}")
-    if found:
-        is_older = len(found) == 1 and new.suite_version != stored.suite_version in shipped_versions(stored.suite)
+        differences.append(f"images: were kept {stored.images or 'in the run folder'}, now {new.images}")
+    if differences:
+        is_older = len(differences) == 1 and new.suite_version != stored.suite_version in shipped_versions(stored.suite)
         resume = f"resume it with --items @{stored.suite_version}, " if is_older else ""
         raise FormalimgError(
-            f"{folder} holds a run of other settings ({'; '.join(found)}): {resume}name another folder with --out (in "
-            "Python folder=), or give `run` the option --restart, which moves the old run aside"
+            f"{folder} holds a run of other settings ({'; '.join(differences)}): {resume}name another folder with "
+            "--out (in Python folder=), or give `run` the option --restart, which moves the old run aside"
         )
 
 
@@ -250,13 +233,13 @@ def require_images(manifest: RunManifest, folder: Path) -> None:
         )
 
 
-def require_storable_settings(party: Identity) -> None:
+def require_storable_settings(identity: Identity) -> None:
     """Refuse settings that cannot be written to the manifest and read back unchanged."""
-    for name, value in party.settings.items():
+    for name, value in identity.settings.items():
         if not (is_text(name) and len(name) <= MAX_TEXT and _is_storable(value)):
-            shown = f"{value!r}" if len(str(value)[:MAX_TEXT]) <= _MAX_SHOWN else f"{str(value)[:_MAX_SHOWN]!r}…"
+            quoted = f"{value!r}" if len(str(value)[:MAX_TEXT]) <= _MAX_SHOWN else f"{str(value)[:_MAX_SHOWN]!r}…"
             raise FormalimgError(
-                f"the setting {name[:_MAX_SHOWN]!r} of {party.name} is {shown}: give text of at most {MAX_TEXT:,} "
+                f"the setting {name[:_MAX_SHOWN]!r} of {identity.name} is {quoted}: give text of at most {MAX_TEXT:,} "
                 "characters, an integer of 64 bits, a finite number, true, false or nothing"
             )
 
@@ -292,16 +275,17 @@ def _image_settings(manifest: RunManifest) -> dict[str, str]:
     }
 
 
-def _identity(table: Mapping[str, Any], role: str) -> Identity:
-    party = _field(table, role, dict)
-    settings = {name: None if value == {} else value for name, value in _field(party, "settings", dict).items()}
+def _read_identity(table: Mapping[str, Any], role: str) -> Identity:
+    section = _require_field(table, role, dict)
+    values = _require_field(section, "settings", dict)
+    settings = {name: None if value == {} else value for name, value in values.items()}
     for name, value in settings.items():
         if not _is_storable(value):
             raise KeyError(f"{role}.settings.{name!r:.100}")
-    return Identity(_field(party, "name", str), settings)
+    return Identity(_require_field(section, "name", str), settings)
 
 
-def _field(table: Mapping[str, Any], name: str, type_: type) -> Any:
+def _require_field(table: Mapping[str, Any], name: str, type_: type) -> Any:
     value = table.get(name)
     if not isinstance(value, type_) or (type_ is not dict and not _is_storable(value)):
         raise KeyError(name)
@@ -331,36 +315,35 @@ def judge_names(judges: Sequence[Identity]) -> list[str]:
     A model that judges in two personas is called `openai/q (strict)` and `openai/q (standard)`: the prompts that
     follow from a persona are not listed, unless others replace them.
     """
-    return [_distinct_name(judge, [other for other in judges if other.name == judge.name]) for judge in judges]
+    return [_distinct_name(judge, [namesake for namesake in judges if namesake.name == judge.name]) for judge in judges]
 
 
 def _distinct_name(judge: Identity, namesakes: Sequence[Identity]) -> str:
-    keys = sorted({key for other in namesakes for key in other.settings})
-    differing = [key for key in keys if len({repr(other.settings.get(key)) for other in namesakes}) > 1]
+    keys = sorted({key for namesake in namesakes for key in namesake.settings})
+    differing = [key for key in keys if len({repr(namesake.settings.get(key)) for namesake in namesakes}) > 1]
     if not differing:
         return judge.name
-    short = _without_builtin_prompts(differing, namesakes) if "persona" in differing else differing
-    names = {_with_settings(other, short) for other in namesakes}
-    distinct = {_with_settings(other, differing) for other in namesakes}
-    return _with_settings(judge, short if len(names) == len(distinct) else differing)
+    short = differing
+    if "persona" in differing:
+        from formalimg.prompts import is_replaced  # here, because few runs have judges of one name
+
+        short = [
+            key
+            for key in differing
+            if not key.startswith("prompt_")
+            or any(is_replaced(str(namesake.settings.get(key))) for namesake in namesakes)
+        ]
+    names = {_format_name(namesake, short) for namesake in namesakes}
+    distinct = {_format_name(namesake, differing) for namesake in namesakes}
+    return _format_name(judge, short if len(names) == len(distinct) else differing)
 
 
-def _without_builtin_prompts(keys: Iterable[str], judges: Sequence[Identity]) -> list[str]:
-    from formalimg.prompts import is_replaced  # here, because few runs have judges of one name
-
-    return [
-        key
-        for key in keys
-        if not key.startswith("prompt_") or any(is_replaced(str(judge.settings.get(key))) for judge in judges)
-    ]
-
-
-def _with_settings(judge: Identity, keys: Iterable[str]) -> str:
+def _format_name(judge: Identity, keys: Iterable[str]) -> str:
     """Return the name with these settings; a persona comes first, as its value alone."""
     settings = judge.settings
-    shown = [str(settings["persona"])] if "persona" in settings and "persona" in keys else []
-    shown += [f"{key}={settings[key]}" for key in keys if key in settings and key != "persona"]
-    return f"{judge.name} ({', '.join(shown) or 'without'})"
+    texts = [str(settings["persona"])] if "persona" in settings and "persona" in keys else []
+    texts += [f"{key}={settings[key]}" for key in keys if key in settings and key != "persona"]
+    return f"{judge.name} ({', '.join(texts) or 'without'})"
 
 
 def profile_of_judges(manifests: Iterable[RunManifest]) -> Profile:
@@ -368,3 +351,21 @@ def profile_of_judges(manifests: Iterable[RunManifest]) -> Profile:
     judges = [manifest.judge for manifest in manifests]
     as_code = all(judge is not None and judge.settings.get("protocol") == "official-code" for judge in judges)
     return "official-code" if judges and as_code else "paper"
+
+
+def published_wording(settings: Mapping[str, Setting]) -> str:
+    """Return whose texts a model or judge of these settings sends, such as `published protocol, our wording`.
+
+    Empty where no published protocol is followed, or it sends no texts.
+    """
+    texts = [str(value) for name, value in settings.items() if name == "prompt" or name.startswith("prompt_")]
+    if "protocol" not in settings or not texts:
+        return ""
+    from formalimg.prompts import is_authors, is_users  # here, because most runs follow no published protocol
+
+    if any(map(is_users, texts)):
+        return "published protocol, the user's wording"
+    count = sum(map(is_authors, texts))
+    if count == len(texts):
+        return AUTHORS_WORDING
+    return f"published protocol, {'partly ' if count else ''}our wording"

@@ -167,14 +167,14 @@ def check_answer(answer: object) -> ImageResult:
 
 def root_error(errors: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the error that a user can act on, if there is one; else the first."""
-    found = list(_leaves(errors))
-    return next((error for error in found if isinstance(error, FormalimgError)), found[0])
+    leaves = list(_list_leaves(errors))
+    return next((error for error in leaves if isinstance(error, FormalimgError)), leaves[0])
 
 
-def _leaves(errors: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+def _list_leaves(errors: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
     for error in errors.exceptions:
         if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(error)
+            yield from _list_leaves(error)
         else:
             yield error
 

@@ -1,6 +1,7 @@
-"""The parties of a run, its model and judges: opened by their names; at work here, or on Ray workers; and safeguards.
+"""The model and judges of a run: opened by their names; at work here, or on Ray workers; and safeguards.
 
-Safeguards keep a run from spending in vain: parties are tried before it begins, and it stops after failures in a row.
+Safeguards keep a run from spending in vain: models and judges are tried before it begins, and it stops after failures
+in a row.
 """
 
 from __future__ import annotations
@@ -26,31 +27,30 @@ if TYPE_CHECKING:
     from formalimg.judges.factory import Protocol
     from formalimg.runs.defaults.available_judges import Words
 
-
 JudgeFunction: TypeAlias = Callable[[Any, Item[Any]], Any]
 """Takes a PIL image and an item; see `CallableJudge` for what it may return."""
 
 _log = logging.getLogger(__name__)
 
-Party = TypeVar("Party", bound=Concurrent)
+Component = TypeVar("Component", bound=Concurrent)
 
 
 @dataclass(frozen=True)
-class Reopenable(Generic[Party]):
+class Reopenable(Generic[Component]):
     """A model or judge that is open in this process, and the factory by which other processes open the same."""
 
-    instance: Party  # the one that is open in this process
+    instance: Component  # the one that is open in this process
     # opens another. It must be importable (a function, or a `functools.partial` of one with plain values), so that it
     # can be called on another machine
-    factory: Callable[[], Party]
+    factory: Callable[[], Component]
 
     @classmethod
-    def open(cls, factory: Callable[[], Party]) -> Reopenable[Party]:
+    def open(cls, factory: Callable[[], Component]) -> Reopenable[Component]:
         """Open it here."""
         return cls(factory(), factory)
 
     @classmethod
-    def here(cls, instance: Party) -> Reopenable[Party]:
+    def here(cls, instance: Component) -> Reopenable[Component]:
         """Wrap one that is open already, and can be used in this process only."""
         return cls(instance, lambda: instance)
 
@@ -99,14 +99,14 @@ def open_judges(
     if default is not None:
         names = [default.name]
         on_notice(str(default))
-    opened = []
+    judges = []
     for number, name in enumerate(names or [None], 1):
-        own = {**(default.options if default else {}), **options_of(number, name)}
+        options = {**(default.options if default else {}), **options_of(number, name)}
         # Prompt texts of the user are an option as well, of judges that send any.
         if prompts is not None and name is not None and not name.startswith(("builtin/", "detector/")):
-            own.setdefault("prompts", str(prompts))
-        opened.append(Reopenable.open(partial(open_judge, suite, name, own, task, protocol)))
-    return opened
+            options.setdefault("prompts", str(prompts))
+        judges.append(Reopenable.open(partial(open_judge, suite, name, options, task, protocol)))
+    return judges
 
 
 def _authors_texts(suite: str, protocol: Protocol) -> Path | None:
@@ -159,18 +159,9 @@ def judge_of(
 
         texts = option_texts(options or {})
         names = None if judge is None else [judge]
-        (by,) = open_judges(
-            suite,
-            model,
-            names,
-            lambda *_: texts,
-            task=task,
-            protocol=protocol,
-            making=making,
-            words="python",
-            on_notice=_log.warning,
-        )
-        return by
+        settings: dict[str, Any] = {"task": task, "protocol": protocol, "making": making, "words": "python"}
+        (opened,) = open_judges(suite, model, names, lambda *_: texts, **settings, on_notice=_log.warning)
+        return opened
     if protocol != "default":
         raise FormalimgError(
             f"the protocol {protocol} needs a judge by its name: open it with open_judge(…, protocol=…)"
@@ -181,10 +172,10 @@ def judge_of(
         return Reopenable.here(judge)  # type: ignore[arg-type]
     from formalimg.judges.callable_judge import CallableJudge
 
-    known = ("name", "settings", "concurrency", "threshold")
+    known_options = ("name", "settings", "concurrency", "threshold")
     for option in options or {}:
-        if option not in known:
-            raise FormalimgError(f"a function as a judge has no option {option!r}: it has {', '.join(known)}")
+        if option not in known_options:
+            raise FormalimgError(f"a function as a judge has no option {option!r}: it has {', '.join(known_options)}")
     arguments: dict[str, Any] = dict(options or {})
     return Reopenable.here(CallableJudge(judge, **arguments))  # type: ignore[arg-type]
 
@@ -259,13 +250,10 @@ class EngineOptions:
 
 
 MAX_FAILURES = 20
-"""After so many failures of one party in a row a run stops, unless another number is given."""
+"""After so many failures of a model or judge in a row a run stops, unless another number is given."""
 
 _BUILTIN = "builtin/"
 _PREFLIGHT_VARIABLE = "FORMALIMG_PREFLIGHT"
-_FILES = ("made", "unreadable", "too large")
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -273,7 +261,7 @@ class Safeguards:
     """What keeps a run from spending in vain."""
 
     preflight: bool = False  # whether judges and image model are tried before all else
-    max_failures: int = 0  # the run stops after so many failures of one party in a row; 0 for never
+    max_failures: int = 0  # the run stops after so many failures in a row of a model or judge; 0 for never
     judges: Sequence[Judge] = ()  # judges that come after the judge of the run, and are tried together with it
     on_notice: Callable[[str], None] = _log.warning  # called with each line that a user should see
 
@@ -299,17 +287,12 @@ def can_fail(model: ImageModel) -> bool:
 
 
 class CircuitBreaker:
-    """Counts the failures of one party in a row, in the order in which its results are recorded.
+    """Counts the failures of a model or judge in a row, in the order in which its results are recorded."""
 
-    Attributes:
-        failures: how many there are in a row by now.
-        reason: why the last one failed.
-    """
-
-    def __init__(self, party: str, limit: int) -> None:
-        self.failures = 0
-        self.reason = ""
-        self._party = party
+    def __init__(self, name: str, limit: int) -> None:
+        self.failures = 0  # how many there are in a row by now
+        self.reason = ""  # why the last one failed
+        self._name = name
         self._limit = limit
 
     def count(self, failed: bool | None, reason: str = "") -> None:
@@ -327,7 +310,7 @@ class CircuitBreaker:
     @property
     def message(self) -> str:
         """Why the run stops."""
-        return f"{self._party} failed {self.failures} times in a row, the last time: {self.reason}"
+        return f"{self._name} failed {self.failures} times in a row, the last time: {self.reason}"
 
 
 def model_advice(name: str, reason: str) -> str:
@@ -349,7 +332,7 @@ def model_advice(name: str, reason: str) -> str:
 
 def image_failed(status: str) -> bool | None:
     """Return whether an image model failed, by the status of a stored answer; None if that is no file of an image."""
-    return None if status not in _FILES else status != "made"
+    return {"made": False, "unreadable": True, "too large": True}.get(status)
 
 
 def judge_failed(judge: Judge, row: VerdictRow) -> bool | None:
@@ -361,5 +344,5 @@ def judge_failed(judge: Judge, row: VerdictRow) -> bool | None:
         return False
     if row.reason == "judge failed":
         return None if DECLINED in row.detail else True
-    asked = row.evidence != "{}"  # items that nobody can judge have none
-    return True if row.reason == "not understood" and asked and not judge.name.startswith(_BUILTIN) else None
+    was_asked = row.evidence != "{}"  # items that nobody can judge have none
+    return True if row.reason == "not understood" and was_asked and not judge.name.startswith(_BUILTIN) else None

@@ -47,9 +47,9 @@ class Selection:
             FormalimgError: if the suite does not have a level or id, or no item is selected.
         """
         if self.levels is not None:
-            self._require_known("level", self.levels, {item.level for item in items})
+            self._require_available("level", self.levels, {item.level for item in items})
         if self.ids is not None:
-            self._require_known("item", self.ids, {item.id for item in items})
+            self._require_available("item", self.ids, {item.id for item in items})
         selected: dict[int, Item[object]] = {}
         counts: dict[int, int] = {}
         for position, item in enumerate(items):
@@ -67,19 +67,19 @@ class Selection:
         return selected
 
     @staticmethod
-    def _require_known(what: str, selected: Collection[object], available: Collection[object]) -> None:
-        unknown = [str(one) for one in selected if one not in available]
+    def _require_available(kind: str, selected: Collection[object], available: Collection[object]) -> None:
+        unknown = [str(value) for value in selected if value not in available]
         if unknown:
-            known = sorted(map(str, available), key=lambda one: (len(one), one))
-            advice = f"it has {', '.join(known)}" if len(known) <= 30 else "select others"
+            names = sorted(map(str, available), key=lambda name: (len(name), name))
+            advice = f"it has {', '.join(names)}" if len(names) <= 30 else "select others"
             plural = "" if len(unknown) == 1 else "s"
-            raise FormalimgError(f"the suite has no {what}{plural} {', '.join(unknown[:5])}: {advice}")
+            raise FormalimgError(f"the suite has no {kind}{plural} {', '.join(unknown[:5])}: {advice}")
 
 
 def require_supported(model: ImageModel, suite: str) -> None:
     """Refuse a model whose `covers` limits it to suites of formulas, or to those with a world."""
-    covers, about = getattr(model, "covers", None), suite_of(suite)
-    if covers is not None and not (about.world and (about.vocabulary or covers == "worlds")):
+    covers, benchmark = getattr(model, "covers", None), suite_of(suite)
+    if covers is not None and not (benchmark.world and (benchmark.vocabulary or covers == "worlds")):
         raise FormalimgError(
             f"{model.name} draws plain scenes of FormalImg and cannot show what {suite} asks for: name an image model "
             "(`formalimg models` lists them), or existing images, as in folder/my/images"
@@ -120,20 +120,20 @@ def plan_images(
     """Return the images of a run, ordered so that a run that is stopped early has some of each level."""
     questions: dict[str, str] = {}
 
-    def planned(item: Item[object], sample: int) -> PlannedImage:
-        own_seed = image_seed(seed, item, sample)
-        key = image_key(item, builder.request(item, sample, own_seed), builder.model)
+    def plan(item: Item[object], sample: int) -> PlannedImage:
+        seed_of_image = image_seed(seed, item, sample)
+        key = image_key(item, builder.request(item, sample, seed_of_image), builder.model)
         if item.id not in questions:  # right after its request, for which the item was read
             questions[item.id] = question_key(item)
-        return PlannedImage(item, sample, key, own_seed, questions[item.id])
+        return PlannedImage(item, sample, key, seed_of_image, questions[item.id])
 
     with no_garbage_collection():
-        return [planned(item, sample) for sample in range(samples) for item in _interleave_levels(items)]
+        return [plan(item, sample) for sample in range(samples) for item in _interleave_levels(items)]
 
 
 def look_order(base: int, items: Iterable[Item[object]]) -> list[Item[object]]:
     """Return the items in the order in which an adaptive run takes them: shuffled, and the same for the same seed."""
-    return sorted(items, key=lambda item: _digest("look", base, item.suite, item.id))
+    return sorted(items, key=lambda item: _build_digest("look", base, item.suite, item.id))
 
 
 def _interleave_levels(items: Sequence[Item[object]]) -> list[Item[object]]:
@@ -152,7 +152,7 @@ def image_key(item: Item[object], request: ImageRequest, model: ImageModel) -> s
     """Return the key of an image: item, prompt, model and settings, seed, size; the spec if the model sees it."""
     fingerprint = getattr(model, "fingerprint", None)
     drawn_version = getattr(model, "drawn_version", None)
-    return _digest(
+    return _build_digest(
         "picture",
         item.suite,
         item.version,
@@ -176,26 +176,26 @@ def image_key(item: Item[object], request: ImageRequest, model: ImageModel) -> s
 
 def question_key(item: Item[object]) -> str:
     """Return the key of what an item asks for, with which its verdicts are stored."""
-    return _digest("question", encode_item(item, with_proof=False))
+    return _build_digest("question", encode_item(item, with_proof=False))
 
 
 def judge_key(judge: Judge | Identity) -> str:
     """Return the key of a judge, by which its verdicts are found."""
-    return _digest("judge", judge.name, dict(judge.settings))
+    return _build_digest("judge", judge.name, dict(judge.settings))
 
 
 def image_seed(base: int, item: Item[object], sample: int) -> int:
     """Return the seed of an image: different for each item and sample, the same in every run with this base seed."""
-    return int(_digest("seed", base, item.suite, item.id, sample)[:8], 16) >> 1  # 31 bits: some APIs take no more
+    return int(_build_digest("seed", base, item.suite, item.id, sample)[:8], 16) >> 1  # 31 bits: some APIs take no more
 
 
 def plan_digest(questions: Iterable[str]) -> str:
     """Return a digest of everything that a run asks for, from the keys of its questions."""
-    return _digest("questions", *sorted(questions))
+    return _build_digest("questions", *sorted(questions))
 
 
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def _digest(*parts: object) -> str:
+def _build_digest(*parts: object) -> str:
     return hashlib.sha256(_encode([_KEY_VERSION, *parts]).encode("utf-8", "surrogatepass")).hexdigest()

@@ -7,11 +7,11 @@ its questions cost counts in the budget. Image models are tried by the engine, w
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
-from formalimg._util.io import open_plain
-from formalimg._util.strict_json import is_text, loads_strict
+from formalimg._util.strict_json import is_text
 from formalimg.errors import FormalimgError
 from formalimg.judges.preflight import PreflightResult, check_judge, needs_preflight
 from formalimg.models.base import NotStartedError
@@ -19,7 +19,7 @@ from formalimg.models.retry import few_attempts
 from formalimg.models.secrets import redact
 from formalimg.models.spending import advise_on_unknown_cost, open_meter
 from formalimg.runs.database import cost_columns
-from formalimg.runs.folder import PREFLIGHT, create_run_folder
+from formalimg.runs.folder import PREFLIGHT, append_to_journal, create_run_folder, read_journal
 from formalimg.runs.manifest import utc_now
 from formalimg.runs.messages import error_text, one_line
 from formalimg.runs.plan import judge_key
@@ -33,26 +33,15 @@ _NOTHING_BEGUN = "(nothing was begun; --no-preflight, in Python preflight=False,
 
 
 class PreflightLog:
-    """The pre-flights of a run folder, one line each.
-
-    Attributes:
-        cost: what they cost in all, in US dollars, as far as it is known.
-    """
+    """The pre-flights of a run folder, one line each."""
 
     def __init__(self, folder: Path) -> None:
-        self.cost = 0.0
+        self.cost = 0.0  # of all of them, in US dollars, as far as it is known
         self._folder = folder
-        self._path = folder / PREFLIGHT
         self._unsaved: list[bytes] = []
         self._passed: set[str] = set()
-        try:
-            with open(self._path, "rb", opener=open_plain) as file:
-                for line in file.read(_MAX_BYTES).splitlines():
-                    self._read(line)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise FormalimgError(f"cannot read {self._path}: {error.strerror}") from error
+        for record in read_journal(folder / PREFLIGHT, _MAX_BYTES):
+            self._count(record)
 
     def has_passed(self, judge: Judge) -> bool:
         """Return whether a judge of this name and these settings has passed here before."""
@@ -60,7 +49,7 @@ class PreflightLog:
 
     def add(self, judge: Judge, result: PreflightResult) -> None:
         """Keep what was found; if there is no run folder yet, until it is saved."""
-        found = {
+        record = {
             "judge": judge.name,
             "key": judge_key(judge),
             "passed": not result.problem,
@@ -68,37 +57,25 @@ class PreflightLog:
             "cost": cost_columns(result.cost)[0],
             "at": utc_now(),
         }
-        line = f"{json.dumps(found)}\n".encode()
-        self._read(line)
-        self._unsaved.append(line)
+        self._count(record)
+        self._unsaved.append(f"{json.dumps(record)}\n".encode())
         if self._folder.is_dir():
             self.save()
 
     def save(self) -> None:
         """Write what is not in the run folder yet, which is created if it is missing."""
-        if not self._unsaved:
-            return
-        create_run_folder(self._folder)
-        try:
-            with open(self._path, "ab", opener=open_plain) as file:
-                file.write(b"".join(self._unsaved))
+        if self._unsaved:
+            create_run_folder(self._folder)
+            append_to_journal(self._folder / PREFLIGHT, b"".join(self._unsaved))
             self._unsaved.clear()
-        except OSError as error:
-            raise FormalimgError(f"cannot write {self._path}: {error.strerror}; make room, and run it again") from error
 
-    def _read(self, line: bytes) -> None:
-        """Take a line; one that is none of ours, such as a torn one, says nothing."""
-        try:
-            kept = loads_strict(line)
-        except (ValueError, RecursionError):
-            return
-        if not isinstance(kept, dict) or not is_text(kept.get("key")):
-            return
-        cost = kept.get("cost")
-        if isinstance(cost, int | float) and 0 <= cost < float("inf"):
-            self.cost += cost
-        if kept.get("passed") is True:
-            self._passed.add(kept["key"])
+    def _count(self, record: Mapping[str, Any]) -> None:
+        key, cost = record.get("key"), record.get("cost")
+        if is_text(key):
+            if isinstance(cost, int | float) and 0 <= cost < float("inf"):
+                self.cost += cost
+            if record.get("passed") is True:
+                self._passed.add(key)
 
 
 async def check_judges(
@@ -107,10 +84,10 @@ async def check_judges(
     """Ask those judges about known drawings that cost or can fail, and have not passed yet."""
     for judge in judges:
         if not progress.stopped and not log.has_passed(judge) and needs_preflight(judge, suite):
-            await _check(judge, suite, log, progress, on_notice)
+            await _check_judge(judge, suite, log, progress, on_notice)
 
 
-async def _check(
+async def _check_judge(
     judge: Judge, suite: str, log: PreflightLog, progress: Progress, on_notice: Callable[[str], None]
 ) -> None:
     with progress.counting_calls(), open_meter(progress) as meter, few_attempts():

@@ -5,20 +5,27 @@ from __future__ import annotations
 import contextlib
 import functools
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from formalimg.models.base import Identified, ImageRequest, PremadeImageModel, Usage
+from formalimg.models.pricing import price_of
 from formalimg.runs.config import RunConfig, RunOptions
-from formalimg.runs.execution import execute, judge_run
+from formalimg.runs.database import ExistingImage
+from formalimg.runs.execution import execute, images_to_match, judge_run
+from formalimg.runs.folder import refuse_foreign_images
+from formalimg.runs.manifest import MANIFEST_FILE, read_manifest, require_same_settings
+from formalimg.runs.messages import PlannedImage
 from formalimg.runs.parties import UNGUARDED, EngineOptions, Reopenable, Safeguards
+from formalimg.runs.plan import plan_images
 from formalimg.runs.progress import Progress
-from formalimg.types import ImageModel, Judge
+from formalimg.runs.reader import open_run
+from formalimg.types import ImageModel, Item, Judge
 
 if TYPE_CHECKING:
     from formalimg.runs.adaptive import AdaptivePlan
-    from formalimg.runs.cost_estimate import RunEstimate
 
 _log = logging.getLogger(__name__)
 
@@ -53,18 +60,20 @@ class PreparedRun:
 
     def estimates(self) -> list[RunEstimate]:
         """Return what the run would do and cost, with each of its judges."""
-        from formalimg.runs.cost_estimate import estimate  # here, so that real runs do not load it
-
         judges: list[Judge | None] = [judge.instance for judge in self.judges]
         return [estimate(self.config, self.folder, judge) for judge in judges or [None]]
 
     def execute(self, output: Output, title: str = "") -> Iterator[Progress]:
         """Do it: yield what was done when the first judge is done, and after each other judge."""
         if self.options.restart:
-            self._set_aside(output)
+            from formalimg.runs.folder import set_aside
+
+            moved_to = set_aside(self.folder)
+            if moved_to is not None:
+                output.notice(f"the earlier run is in {moved_to}")
         title = title or self.title
-        others = [judge.instance for judge in self.judges[1:]]
-        guards = self.options.safeguards(others, output.warning)
+        later_judges = [judge.instance for judge in self.judges[1:]]
+        guards = self.options.safeguards(later_judges, output.warning)
         if self.config.condition.style != "none":
             text = f"the {self.config.condition.style} style text goes before each prompt"
             output.notice(f"{title}: {text} (--style none sends the prompt alone)")
@@ -75,39 +84,24 @@ class PreparedRun:
 
             work = functools.partial(execute_adaptive, plan=self.plan)
         with (
-            self.options.engine.open(self.model, first, output.notice) as place,
-            output.progress(title, place.rates_text) as on_progress,
+            self.options.engine.open(self.model, first, output.notice) as workplace,
+            output.progress(title, workplace.rates_text) as on_progress,
         ):
-            done = work(
-                replace(self.config, model=place.model or self.config.model),
+            progress = work(
+                replace(self.config, model=workplace.model or self.config.model),
                 self.folder,
-                place.judge,
+                workplace.judge,
                 on_progress=on_progress,
                 on_match=lambda matching: output.notice(matching.summary()),
                 safeguards=guards,
                 on_resume=lambda earlier: output.notice(f"{self.folder}: {earlier}"),
             )
-        yield done
+        yield progress
         guards = replace(guards, judges=())
+        budget, engine = self.config.budget, self.options.engine
         for judge in self.judges[1:]:
-            by = f"{title}, judged by {judge.instance.name}"
-            yield judge_images(
-                self.folder,
-                judge,
-                by,
-                output,
-                budget=self.config.budget,
-                engine=self.options.engine,
-                safeguards=guards,
-            )
-
-    def _set_aside(self, output: Output) -> None:
-        """Move an earlier run in this folder aside, and say where it is."""
-        from formalimg.runs.folder import set_aside
-
-        moved = set_aside(self.folder)
-        if moved is not None:
-            output.notice(f"the earlier run is in {moved}")
+            judge_title = f"{title}, judged by {judge.instance.name}"
+            yield judge_images(self.folder, judge, judge_title, output, budget=budget, engine=engine, safeguards=guards)
 
 
 def prepare_run(
@@ -137,15 +131,110 @@ def judge_images(
 ) -> Progress:
     """Judge the images of a run that this judge has not scored yet."""
     with (
-        (engine or EngineOptions()).open(None, judge, output.notice) as place,
-        output.progress(title, place.rates_text) as on_progress,
+        (engine or EngineOptions()).open(None, judge, output.notice) as workplace,
+        output.progress(title, workplace.rates_text) as on_progress,
     ):
-        assert place.judge is not None, "an engine returns the judge it was given"
+        assert workplace.judge is not None, "an engine returns the judge it was given"
         return judge_run(
             folder,
-            place.judge,
+            workplace.judge,
             budget=budget,
             on_progress=on_progress,
             on_resume=lambda earlier: output.notice(f"{folder}: {earlier}"),
             safeguards=safeguards,
         )
+
+
+# --- dry runs
+
+_QUESTION = Usage(input_tokens=2_000, output_tokens=400)
+"""Rough usage of a question about an image: the image, the prompt, and an answer with its reasons."""
+
+_REWRITE = Usage(input_tokens=400, output_tokens=500)
+"""Rough usage of rewriting a prompt: the text, and an answer with its thoughts."""
+
+
+@dataclass(frozen=True)
+class RunEstimate:
+    """What a run would do."""
+
+    images: int  # number of images to generate
+    verdicts: int  # number of images to judge
+    questions: int  # number of questions that the judge would ask a chat model
+    image_cost: float | None  # estimated cost of the images in US dollars; None if the price is unknown
+    judge_cost: float | None  # the same for judging
+    first: str  # the prompt of the first image; where prompts are rewritten, what the rewriter is sent for it
+    rewrites: int = 0  # number of prompts to rewrite
+    rewrite_cost: float | None = 0.0  # estimated cost of rewriting them; None if the price is unknown
+    # what to know about the prices of image model, judge and rewriter, by these words
+    price_notes: Mapping[str, str] = field(default_factory=dict)
+
+
+def estimate(config: RunConfig, folder: Path, judge: Judge | None) -> RunEstimate:
+    """Return what `execute` would do with the same arguments. Nothing is called, generated or written."""
+    selected = config.selected_items()
+    if isinstance(config.model, PremadeImageModel):
+        config.model.match(images_to_match(selected, config.samples))
+    images = plan_images(list(selected.values()), config.requests, samples=config.samples, seed=config.seed)
+    existing, scored = _read_existing(config, folder, judge)
+    to_make: list[PlannedImage] = []
+    verdict_keys: dict[tuple[str, str], PlannedImage] = {}
+    for planned in images:
+        image = existing.get((planned.item.id, planned.sample))
+        if image is None or image.key != planned.key:
+            to_make.append(planned)
+        else:
+            verdict_keys[planned.question, image.sha256] = planned
+    to_judge = [*to_make, *(planned for key, planned in verdict_keys.items() if key not in scored)] if judge else []
+    count_questions: Callable[[Item[object]], int] = getattr(judge, "questions", lambda item: 0)
+    questions = sum(count_questions(planned.item) for planned in to_judge)
+    image_price = price_of(config.model).cost(_QUESTION if config.task == "layout" else Usage(images=1))
+    rewrites, rewrite_cost = _estimate_rewrites(config, folder, [planned.item for planned in to_make])
+    request = config.requests.request(images[0].item, 0, images[0].seed)
+    find_prompt: Callable[[ImageRequest], str] = getattr(config.model, "sent", lambda request: request.prompt)
+    components = {
+        "model": config.model,
+        "judge": judge,
+        "rewriter": config.rewriter.chat if config.rewriter else None,
+    }
+    return RunEstimate(
+        len(to_make),
+        len(to_judge),
+        questions,
+        None if image_price is None else image_price * len(to_make),
+        question_cost(judge, questions) if judge else 0.0,
+        find_prompt(request) if config.rewriter is None else config.rewriter.sent(images[0].item.prompt),
+        rewrites,
+        rewrite_cost,
+        {role: price_of(component).note for role, component in components.items() if component is not None},
+    )
+
+
+def question_cost(judge: Identified, count: int) -> float | None:
+    """Return about what so many questions about images cost in US dollars; None if the price is unknown."""
+    price = price_of(judge).cost(_QUESTION) if count else 0.0
+    return None if price is None else price * count
+
+
+def _estimate_rewrites(config: RunConfig, folder: Path, items: Sequence[Item[object]]) -> tuple[int, float | None]:
+    """Return how many prompts of these items have no text yet, and about what it costs to rewrite them."""
+    if config.rewriter is None:
+        return 0, 0.0
+    from formalimg.runs.rewriting import RewriteStore  # here, because most runs rewrite nothing
+
+    stored = RewriteStore(folder)
+    count = sum(key not in stored for key in {config.rewriter.key(item.prompt) for item in items})
+    price = price_of(config.rewriter.chat).cost(_REWRITE)
+    return count, None if price is None and count else (price or 0.0) * count
+
+
+def _read_existing(
+    config: RunConfig, folder: Path, judge: Judge | None
+) -> tuple[Mapping[tuple[str, int], ExistingImage], Set[tuple[str, str]]]:
+    """Return the images in the folder, and the questions and images that this judge has scored."""
+    if not (folder / MANIFEST_FILE).exists():
+        refuse_foreign_images(folder)
+        return {}, frozenset()
+    require_same_settings(config.manifest(), read_manifest(folder), folder)
+    with contextlib.closing(open_run(folder)) as run:
+        return run.made(), run.scored(judge) if judge else frozenset()

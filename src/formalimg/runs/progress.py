@@ -24,7 +24,7 @@ class EarlierWork(NamedTuple):
     def __str__(self) -> str:
         """Return the counts as a line: `30 of 30 images and 12 of 30 verdicts already done`."""
         counts = {"images": self.made, "verdicts": self.scored}
-        parts = [f"{done:,} of {self.images:,} {what}" for what, done in counts.items() if done is not None]
+        parts = [f"{done:,} of {self.images:,} {unit}" for unit, done in counts.items() if done is not None]
         return f"{' and '.join(parts)} already done"
 
 
@@ -41,7 +41,7 @@ class Progress(Spending):
     not_passed: int = 0
     unscored: int = 0
     stopped: bool = False  # whether the run was stopped before its end
-    gave_up: str = ""  # which party failed so often in a row that the run was stopped, and why; empty if none did
+    gave_up: str = ""  # which model or judge failed so often that the run was stopped, and why; else empty
     # the error of a model or judge that ended the run; None if there is none
     ended_by: FormalimgError | None = field(default=None, repr=False)
     cost: float = 0.0  # cost of this run and of earlier ones in the same folder, in US dollars
@@ -140,18 +140,18 @@ class Interruptible(Protocol):
         ...
 
 
-def share_progress(progress: Progress, *parties: object) -> None:
+def share_progress(progress: Progress, *components: object) -> None:
     """Hand the progress to those models and judges that watch it."""
-    for party in parties:
-        if isinstance(party, WatchesProgress):
-            party.watch_progress(progress)
+    for component in components:
+        if isinstance(component, WatchesProgress):
+            component.watch_progress(progress)
 
 
-def interrupt_work(*parties: object) -> None:
+def interrupt_work(*components: object) -> None:
     """Let those models and judges give up what they compute that can."""
-    for party in parties:
-        if isinstance(party, Interruptible):
-            party.interrupt()
+    for component in components:
+        if isinstance(component, Interruptible):
+            component.interrupt()
 
 
 _BETWEEN_LINES = 15
@@ -186,7 +186,7 @@ def run_progress(title: str, workers: Callable[[], str] = lambda: "") -> Iterato
 
     def update(progress: Progress) -> None:
         nonlocal figures, ending
-        figures, ending = _progress_text(progress), _ending(progress)
+        figures, ending = _progress_text(progress), _format_ending(progress)
         bar.update(task, completed=progress.done, total=progress.steps, visible=True)
 
     with Live(get_renderable=render, transient=True, console=console, refresh_per_second=4):
@@ -233,7 +233,7 @@ class _ProgressLines:
         self._ending = ""
 
     def __call__(self, progress: Progress) -> None:
-        ending = _ending(progress)
+        ending = _format_ending(progress)
         kind = ending.partition(":")[0]  # not each time when there is one call less to wait for
         if kind != self._ending or time.monotonic() - self._last >= self._between:
             self._last, self._ending = time.monotonic(), kind
@@ -252,7 +252,7 @@ class _NotebookLine:
         self._progress: Progress | None = None
         self._last = 0.0
         # Here, in the thread of the cell: what is shown first decides below which cell it is.
-        self._handle: Any = display(self._shown("starting"), raw=True, display_id=True)
+        self._handle: Any = display(self._format("starting"), raw=True, display_id=True)
 
     def __call__(self, progress: Progress) -> None:
         self._progress = progress
@@ -260,44 +260,41 @@ class _NotebookLine:
             self._last = time.monotonic()
             share = progress.done / progress.steps if progress.steps else 0.0
             full = round(_BAR * min(1.0, share))
-            line = "; ".join(filter(None, [_progress_text(progress), _ending(progress)]))
-            self._handle.update(self._shown(f"{'█' * full}{'░' * (_BAR - full)} {line}"), raw=True)
+            line = "; ".join(filter(None, [_progress_text(progress), _format_ending(progress)]))
+            self._handle.update(self._format(f"{'█' * full}{'░' * (_BAR - full)} {line}"), raw=True)
 
     def finish(self) -> None:
         """Leave a line that says what was done."""
         progress = self._progress
         if progress is None:
             text = "not started"
-        elif counts := _counts(progress):
-            text = f"{counts} in {_duration(progress.seconds)}{', stopped' * progress.stopped}"
+        elif counts := _format_counts(progress):
+            text = f"{counts} in {_format_duration(progress.seconds)}{', stopped' * progress.stopped}"
         else:
             text = "all done before"
-        self._handle.update(self._shown(text), raw=True)
+        self._handle.update(self._format(text), raw=True)
 
-    def _shown(self, text: str) -> dict[str, str]:
+    def _format(self, text: str) -> dict[str, str]:
         return {"text/plain": visible(f"{self._title}: {text}", one_line=True)}
 
 
 def _progress_text(progress: Progress) -> str:
-    parts = [_counts(progress), f"{progress.rate:.1f}/s"]
-    left = progress.remaining_seconds
-    if left is not None:
-        parts.append(f"{_duration(left)} left")
+    parts = [_format_counts(progress), f"{progress.rate:.1f}/s"]
+    remaining = progress.remaining_seconds
+    if remaining is not None:
+        parts.append(f"{_format_duration(remaining)} left")
     if progress.coverage is not None and progress.verdicts:
         parts.append(f"{progress.coverage:.0%} scored")
     return ", ".join(filter(None, parts))
 
 
-def _counts(progress: Progress) -> str:
-    parts = []
-    if progress.images:
-        parts.append(f"{progress.made:,}/{progress.images:,} made")
-    if progress.verdicts:
-        parts.append(f"{progress.judged:,} judged")
-    return ", ".join(parts)
+def _format_counts(progress: Progress) -> str:
+    made = f"{progress.made:,}/{progress.images:,} made" if progress.images else ""
+    judged = f"{progress.judged:,} judged" if progress.verdicts else ""
+    return ", ".join(filter(None, [made, judged]))
 
 
-def _ending(progress: Progress) -> str:
+def _format_ending(progress: Progress) -> str:
     if not progress.stopped:
         return ""
     if progress.ended_by or progress.gave_up or progress.over_budget:
@@ -312,7 +309,7 @@ def _ending(progress: Progress) -> str:
     return f"stopping: waiting for {calls} under way; Ctrl-C again ends now and loses {them}"
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

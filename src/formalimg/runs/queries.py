@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from formalimg._util.strict_json import (
     MAX_NAME,
@@ -74,16 +76,6 @@ _ABOUT = f"""(
 )"""
 
 Converted = TypeVar("Converted")
-
-
-class RunQuery(Protocol):
-    """Queries the database of a run."""
-
-    def __call__(
-        self, convert: Callable[[tuple[Any, ...]], Converted], query: str, **values: object
-    ) -> Iterator[Converted]:
-        """Yield the rows of an SQL statement, converted; the values of its parameters are given by name."""
-        ...
 
 
 class ImageOutcome(NamedTuple):
@@ -162,109 +154,102 @@ def read_outcome(row: tuple[Any, ...]) -> ImageOutcome:
     return ImageOutcome(item, level, sample, bool(passed), score, reason, detail)
 
 
-def image_page(query: RunQuery, filter_: ImageFilter, start: int, count: int, *, by_score: bool = False) -> ImagePage:
-    """Return a page of the matching images: `count` of them, from number `start` on."""
-    where, values = _where(filter_)
-    order = ", ".join(_order(by_score))
-    # First which and how many, then all columns of the few: sorting whole rows would take longer than finding them.
-    found = list(
-        query(
-            _plain,
-            f"SELECT pictures.rowid, count(*) OVER () {ALL_IMAGES} {where} ORDER BY {order} LIMIT :count OFFSET :start",
-            count=count,
-            start=start,
-            **values,
-        )
-    )
-    if not found:  # beyond the last page the window function has counted nothing
-        ((total,),) = query(_plain, f"SELECT count(*) {ALL_IMAGES} {where}", **values)
-        return ImagePage((), total)
-    rowids = ", ".join(str(rowid) for rowid, _ in found)
-    statement = f"SELECT {_COLUMNS} {ALL_IMAGES} WHERE pictures.rowid IN ({rowids}) ORDER BY {order}"
-    return ImagePage(tuple(query(_listed, statement)), found[0][1])
+class ImageQueries(ABC):
+    """The images of a run, filtered, counted and paged by its database; for those who have opened it."""
 
+    _images: ImageStore
 
-def image_neighbours(
-    query: RunQuery, filter_: ImageFilter, item: str, sample: int, *, by_score: bool = False
-) -> tuple[ListedImage | None, ListedImage | None]:
-    """Return the matching images right before and right after an image, which need not match itself."""
-    where, values = _where(filter_)
-    found = []
-    for sign, direction in (("<", "DESC"), (">", "ASC")):
-        order = ", ".join(f"{key} {direction}" for key in _order(by_score))
-        statement = (
-            f"SELECT {_COLUMNS} {ALL_IMAGES} {where} {'AND' if where else 'WHERE'} {_beside(sign, by_score)} "
-            f"ORDER BY {order} LIMIT 1"
-        )
-        found.append(next(query(_listed, statement, item=item, sample=sample, **values), None))
-    return found[0], found[1]
+    @property
+    @abstractmethod
+    def has_images(self) -> bool:
+        """Whether the images are here; False if the answers about them were imported."""
 
+    @abstractmethod
+    def query(
+        self, convert: Callable[[tuple[Any, ...]], Converted], query: str, **values: object
+    ) -> Iterator[Converted]:
+        """Yield the rows of an SQL statement, converted; the values of its parameters are passed by name."""
 
-def count_before(query: RunQuery, filter_: ImageFilter, item: str, sample: int, *, by_score: bool = False) -> int:
-    """Return the number of matching images before an image, which need not match itself."""
-    where, values = _where(filter_)
-    statement = f"SELECT count(*) {ALL_IMAGES} {where} {'AND' if where else 'WHERE'} {_beside('<', by_score)}"
-    ((count,),) = query(_plain, statement, item=item, sample=sample, **values)
-    return int(count)
+    def page(self, filter_: ImageFilter, start: int, count: int, *, by_score: bool = False) -> ImagePage:
+        """Return a page of the matching images: `count` of them, from number `start` on, and how many there are."""
+        condition, values = _build_condition(filter_)
+        order = ", ".join(_sort_keys(by_score))
+        # First which and how many, then all columns of the few: sorting whole rows would take longer than finding them.
+        statement = f"SELECT pictures.rowid, count(*) OVER () {ALL_IMAGES} {condition} ORDER BY {order}"
+        rows = list(self.query(tuple, f"{statement} LIMIT :count OFFSET :start", count=count, start=start, **values))
+        if not rows:  # beyond the last page the window function has counted nothing
+            return ImagePage((), self._count(condition, values))
+        rowids = ", ".join(str(rowid) for rowid, _ in rows)
+        statement = f"SELECT {_COLUMNS} {ALL_IMAGES} WHERE pictures.rowid IN ({rowids}) ORDER BY {order}"
+        images = self.query(_read_listed_image, statement)
+        if not self.has_images:
+            images = (image._replace(sha256=None) for image in images)
+        return ImagePage(tuple(images), rows[0][1])
 
+    def neighbours(
+        self, filter_: ImageFilter, item: str, sample: int, *, by_score: bool = False
+    ) -> tuple[ListedImage | None, ListedImage | None]:
+        """Return the matching images right before and right after an image, which need not match itself."""
+        condition, values = _build_condition(filter_)
+        values |= {"item": item, "sample": sample}
+        neighbours = []
+        for sign, direction in (("<", "DESC"), (">", "ASC")):
+            order = ", ".join(f"{key} {direction}" for key in _sort_keys(by_score))
+            beside = f"{condition} {'AND' if condition else 'WHERE'} {_beside_condition(sign, by_score)}"
+            statement = f"SELECT {_COLUMNS} {ALL_IMAGES} {beside} ORDER BY {order} LIMIT 1"
+            neighbours.append(next(self.query(_read_listed_image, statement, **values), None))
+        return neighbours[0], neighbours[1]
 
-def _order(by_score: bool) -> tuple[str, ...]:
-    return (_BY_SCORE, "position", "sample") if by_score else ("position", "sample")
+    def count_before(self, filter_: ImageFilter, item: str, sample: int, *, by_score: bool = False) -> int:
+        """Return the number of matching images before an image, which need not match itself."""
+        condition, values = _build_condition(filter_)
+        before = f"{condition} {'AND' if condition else 'WHERE'} {_beside_condition('<', by_score)}"
+        return self._count(before, {**values, "item": item, "sample": sample})
 
+    def _count(self, condition: str, values: Mapping[str, object]) -> int:
+        ((count,),) = self.query(tuple, f"SELECT count(*) {ALL_IMAGES} {condition}", **values)
+        return int(count)
 
-def _beside(sign: str, by_score: bool) -> str:
-    """Return the condition of images before or after one, which are looked up by the index of positions if possible."""
-    if not by_score:
-        return f"(position, sample) {sign} ((SELECT position FROM items WHERE id = :item), :sample)"
-    keys = ", ".join(_order(by_score))
-    one = f"SELECT {keys} {ALL_IMAGES} WHERE pictures.item = :item AND pictures.sample = :sample"
-    return f"({keys}) {sign} ({one})"
+    def matching_images(self, filter_: ImageFilter) -> set[tuple[str, int]]:
+        """Return all matching images, by item and sample."""
+        condition, values = _build_condition(filter_)
+        return set(self.query(tuple, f"SELECT pictures.item, pictures.sample {ALL_IMAGES} {condition}", **values))
 
-
-def matching_images(query: RunQuery, filter_: ImageFilter) -> set[tuple[str, int]]:
-    """Return all matching images, by item and sample."""
-    where, values = _where(filter_)
-    found = query(_plain, f"SELECT pictures.item, pictures.sample {ALL_IMAGES} {where}", **values)
-    return {(item, sample) for item, sample in found}
-
-
-def find_image_file(query: RunQuery, images: ImageStore, item: str, sample: int) -> ImageFile | None:
-    """Return the file of an image; None if there is none, or if its name or a link leads out of the image folder."""
-    statement = (
-        "SELECT file, sha256, width, height FROM pictures WHERE item = :item AND sample = :sample AND file <> ''"
-    )
-    for found in query(_image_columns, statement, item=item, sample=sample):
-        if found is not None and is_image_name(found[0]):  # the database may come from anywhere
-            file, sha256, width, height = found
-            return ImageFile(images.place(file, sha256), sha256, width, height)
-    return None
-
-
-def _plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    return row
-
-
-def _image_columns(row: tuple[Any, ...]) -> tuple[str, str, int, int] | None:
-    file, sha256, width, height = row
-    try:
-        return (
-            stored_file_name(file, "file"),
-            stored_digest(sha256, "sha256"),
-            stored_integer(width or 1, "width", 1),
-            stored_integer(height or 1, "height", 1),
-        )
-    except StoredValueError:
+    def image_file(self, item: str, sample: int) -> ImageFile | None:
+        """Return the file of an image; None if there is none, or if its name leads out of the run."""
+        if not self.has_images:
+            return None
+        statement = "SELECT file, sha256, width, height FROM pictures WHERE item = :item AND sample = :sample"
+        for file, sha256, width, height in self.query(tuple, f"{statement} AND file <> ''", item=item, sample=sample):
+            with contextlib.suppress(StoredValueError):  # the database may come from anywhere
+                name, digest = stored_file_name(file, "file"), stored_digest(sha256, "sha256")
+                size = stored_integer(width or 1, "width", 1), stored_integer(height or 1, "height", 1)
+                if is_image_name(name):
+                    return ImageFile(self._images.locate(name, digest), digest, *size)
         return None
 
 
-def _listed(row: tuple[Any, ...]) -> ListedImage:
+def _sort_keys(by_score: bool) -> tuple[str, ...]:
+    return (_BY_SCORE, "position", "sample") if by_score else ("position", "sample")
+
+
+def _beside_condition(sign: str, by_score: bool) -> str:
+    """Return the condition of images before or after one, which are looked up by the index of positions if possible."""
+    if not by_score:
+        return f"(position, sample) {sign} ((SELECT position FROM items WHERE id = :item), :sample)"
+    keys = ", ".join(_sort_keys(by_score))
+    image = f"SELECT {keys} {ALL_IMAGES} WHERE pictures.item = :item AND pictures.sample = :sample"
+    return f"({keys}) {sign} ({image})"
+
+
+def _read_listed_image(row: tuple[Any, ...]) -> ListedImage:
     *_, prompt, sha256 = row
     if sha256 is not None:
         stored_digest(sha256, "sha256")
     return ListedImage(read_outcome(row[:OUTCOME_WIDTH]), stored_text(prompt, "prompt"), sha256)
 
 
-def _where(filter_: ImageFilter) -> tuple[str, dict[str, object]]:
+def _build_condition(filter_: ImageFilter) -> tuple[str, dict[str, object]]:
     conditions: list[str] = []
     values: dict[str, object] = {}
     if filter_.level is not None:
@@ -275,7 +260,7 @@ def _where(filter_: ImageFilter) -> tuple[str, dict[str, object]]:
     if filter_.mark is not None:
         conditions.append(_MARKS[filter_.mark])
     if filter_.kind or filter_.word:
-        conditions.append(f"{_IS_SCORED} AND EXISTS ({_failed_part(filter_)})")
+        conditions.append(f"{_IS_SCORED} AND EXISTS ({_failed_part_query(filter_)})")
         values |= {"kind": filter_.kind, "word": filter_.word}
     if filter_.text:
         conditions.append("(prompt LIKE :text ESCAPE '\\' OR items.id LIKE :text ESCAPE '\\')")
@@ -290,12 +275,16 @@ def _where(filter_: ImageFilter) -> tuple[str, dict[str, object]]:
     return (f"WHERE {' AND '.join(conditions)}" if conditions else ""), values
 
 
-def _failed_part(filter_: ImageFilter) -> str:
+def _failed_part_query(filter_: ImageFilter) -> str:
     """Return a query of matching failed parts. It reads values from the whole list, which is parsed only once."""
     kind = f"AND {_part_field('kind')} = :kind" if filter_.kind else ""
     words = "SELECT 1 FROM json_each(verdicts.parts, part.fullkey || '.about') AS word WHERE word.value = :word"
-    about = f"AND EXISTS ({words}) AND ({_part_field('kind')} <> 'condition' OR {_CLAIMED})" if filter_.word else ""
-    return f"SELECT 1 FROM json_each(verdicts.parts) AS part WHERE {_part_field('score')} < 1 {kind} {about}"
+    subject_condition = (
+        f"AND EXISTS ({words}) AND ({_part_field('kind')} <> 'condition' OR {_CLAIMED})" if filter_.word else ""
+    )
+    return (
+        f"SELECT 1 FROM json_each(verdicts.parts) AS part WHERE {_part_field('score')} < 1 {kind} {subject_condition}"
+    )
 
 
 def _part_field(name: str) -> str:

@@ -5,24 +5,40 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from sys import intern
+from typing import TYPE_CHECKING, Any
 
 from formalimg._util.strict_json import (
     MAX_COST,
     StoredValueError,
     stored_digest,
     stored_file_name,
+    stored_integer,
     stored_json,
     stored_number,
+    stored_text,
     wrong_value,
 )
 from formalimg._util.text import truncate
-from formalimg.benchmarks.items_file import decode_item
+from formalimg.benchmarks.items_file import FiledItem, ItemRecords, decode_item, encode_item
 from formalimg.benchmarks.record import ItemsError
 from formalimg.drawing.icon_scene import FailedLayoutError, read_layout
 from formalimg.errors import FormalimgError
-from formalimg.runs.database import open_for_reading, run_database_errors
+from formalimg.runs.database import (
+    ExistingImage,
+    PlannedItem,
+    PlannedItems,
+    RunCost,
+    open_for_reading,
+    read_identity,
+    read_part,
+    read_reason,
+    row_reader,
+    run_database_errors,
+    stored_name,
+)
 from formalimg.runs.image_store import ImageLocation, open_image_store
 from formalimg.runs.inspection import inspect
 from formalimg.runs.manifest import MANIFEST_FILE, Identity, RunManifest, read_manifest
@@ -31,46 +47,23 @@ from formalimg.runs.queries import (
     ALL_IMAGES,
     OUTCOME_COLUMNS,
     OUTCOME_WIDTH,
-    ImageFile,
+    Converted,
     ImageFilter,
     ImageOutcome,
-    ImagePage,
-    ListedImage,
-    count_before,
-    find_image_file,
-    image_neighbours,
-    image_page,
+    ImageQueries,
     read_outcome,
-)
-from formalimg.runs.rows import (
-    ExistingImage,
-    PlannedItem,
-    PlannedItems,
-    RunCost,
-    existing_image,
-    item_record,
-    judge_identity,
-    match_count,
-    question_and_image,
-    row_seconds,
-    run_cost,
-    unscored_reason,
-    verdict_part,
 )
 from formalimg.scenes.objects import SceneError
 from formalimg.scenes.scene import Scene
 from formalimg.types import Item, Judge, RunRecord, Setting, Unscored, Verdict
 
 if TYPE_CHECKING:
-    from formalimg.runs.activity import ImageCounts, RunActivity
-    from formalimg.runs.facets import FacetCounts, FacetIndex
+    from formalimg.runs.image_counts import FacetCounts, FacetIndex, ImageCounts, RunActivity
 
 _JUDGED_COLUMNS = f"{OUTCOME_COLUMNS}, seed, file, sha256, served, parts, evidence, verdicts.cost, verdicts.unpriced"
 _IMPOSSIBLE_COSTS = (
     f"sum(typeof(cost) <> 'real' OR cost NOT BETWEEN 0 AND {MAX_COST} OR typeof(unpriced) <> 'integer' OR unpriced < 0)"
 )
-
-Converted = TypeVar("Converted")
 
 
 @dataclass(frozen=True)
@@ -85,7 +78,7 @@ class Judged:
     sha256: str = ""  # the recorded digest of the file; empty if there is none
 
 
-class StoredRun:
+class StoredRun(ImageQueries):
     """A run folder, opened for reading; see `RunRecord`. Never locks, never writes; may be written to meanwhile."""
 
     def __init__(self, folder: str | Path, judge: Identity | None = None) -> None:
@@ -114,7 +107,7 @@ class StoredRun:
     @property
     def items(self) -> Mapping[str, PlannedItem]:
         """The items, by id, in the order of the suite; read from the database whenever they are needed."""
-        return PlannedItems(self._read)
+        return PlannedItems(self)
 
     def item(self, name: str) -> PlannedItem | None:
         """Return the item with this id, or None."""
@@ -122,116 +115,104 @@ class StoredRun:
 
     def suite_item(self, name: str) -> Item[object] | None:
         """Return the item with this id as the suite has it, or None."""
-        rows = self._read(item_record, "SELECT id, level, record FROM items WHERE id = :item", item=name)
-        return next((self._suite_item(*row) for row in rows), None)
+        rows = self.query(_read_record, "SELECT id, level, record FROM items WHERE id = :item", item=name)
+        return next((self._decode(*row) for row in rows), None)
 
     def suite_items(self) -> list[Item[object]]:
         """Return the items as the suite has them, for judging them again."""
-        rows = list(self._read(item_record, "SELECT id, level, record FROM items ORDER BY position"))
-        return [self._suite_item(*row) for row in rows]
+        rows = list(self.query(_read_record, "SELECT id, level, record FROM items ORDER BY position"))
+        return [self._decode(*row) for row in rows]
 
     def item_heads(self) -> Iterator[tuple[Any, ...]]:
         """Yield id, level, tags (JSON), version and question of each item, as they are stored."""
         version = "CASE WHEN json_valid(record) THEN json_extract(record, '$.version') END"
-        return self._read(tuple, f"SELECT id, level, tags, {version}, question FROM items ORDER BY position")
+        return self.query(tuple, f"SELECT id, level, tags, {version}, question FROM items ORDER BY position")
 
     def outcomes(self) -> Sequence[ImageOutcome]:
         """Return the outcome of each planned image, ordered by item and sample."""
-        return list(self._read(read_outcome, f"SELECT {OUTCOME_COLUMNS} {ALL_IMAGES} ORDER BY position, sample"))
+        return list(self.query(read_outcome, f"SELECT {OUTCOME_COLUMNS} {ALL_IMAGES} ORDER BY position, sample"))
 
     def spent(self) -> RunCost:
         """Return the cost of the run so far, for all attempts and all judges."""
         costs = "SELECT cost, unpriced FROM pictures UNION ALL SELECT cost, unpriced FROM verdicts"
         sums = f"SELECT total(cost), coalesce(sum(unpriced), 0), {_IMPOSSIBLE_COSTS} FROM ({costs})"
-        (found,) = self._read(run_cost, sums)
-        return found
+
+        def read_cost(row: tuple[Any, ...]) -> RunCost:
+            dollars, unpriced, impossible = row
+            if impossible:
+                raise StoredValueError("a cost cannot be that")
+            return RunCost(stored_number(dollars, "cost"), stored_integer(unpriced, "unpriced"))
+
+        (cost,) = self.query(read_cost, sums)
+        return cost
 
     def counts(self) -> ImageCounts:
         """Return how many images are planned, generated and judged."""
-        from formalimg.runs.activity import image_counts  # here, because only those who watch a run ask
+        from formalimg.runs.image_counts import count_images  # here, because only those who watch a run ask
 
-        return image_counts(self._read, has_judge=self._manifest.judge is not None)
+        return count_images(self)
 
     def activity(self) -> RunActivity:
         """Return how far the run is and how fast, provided that it is in progress."""
-        from formalimg.runs.activity import run_activity
+        from formalimg.runs.image_counts import measure_activity
 
-        return run_activity(self._read, self._folder, self.spent(), has_judge=self._manifest.judge is not None)
+        return measure_activity(self)
 
     def matched(self) -> str:
         """Return how premade images were matched to their items, as in `1,980 by id, 20 by prompt`; else nothing."""
-        way = "CASE WHEN json_valid(served) THEN json_extract(served, '$.matched_by') END"
-        query = f"SELECT {way}, count(*) FROM pictures WHERE status = 'made' GROUP BY 1"
         from formalimg.models.folder.file_matching import format_matches  # here, because few runs have such images
 
-        return format_matches(dict(self._read(match_count, query)))
+        way = "CASE WHEN json_valid(served) THEN json_extract(served, '$.matched_by') END"
+        rows = self.query(tuple, f"SELECT {way}, count(*) FROM pictures WHERE status = 'made' GROUP BY 1")
+        return format_matches({way if isinstance(way, str) else "": count for way, count in rows})
 
     def judges(self) -> tuple[Identity, ...]:
         """Return all judges of images of this run, in the order in which they first ran."""
-        return tuple(self._read(judge_identity, "SELECT name, settings FROM judges ORDER BY rowid"))
+        return tuple(self.query(read_identity, "SELECT name, settings FROM judges ORDER BY rowid"))
 
     def image_seconds(self) -> Sequence[float]:
         """Return how many seconds each image took that the model made, as far as it was recorded."""
-        return list(
-            self._read(row_seconds, "SELECT seconds FROM pictures WHERE status = 'made' AND seconds IS NOT NULL")
-        )
+        statement = "SELECT seconds FROM pictures WHERE status = 'made' AND seconds IS NOT NULL"
+        return [seconds for (seconds,) in self.query(row_reader(seconds=stored_number), statement)]
 
     def judged(self, images: Sequence[tuple[str, int]] | None = None) -> Iterator[Judged]:
         """Yield these images (item and sample), or all planned ones, with their verdicts."""
+        statement = f"SELECT {_JUDGED_COLUMNS} {ALL_IMAGES}"
         if images is None:
-            yield from self._read(self._judged, f"SELECT {_JUDGED_COLUMNS} {ALL_IMAGES} ORDER BY position, sample")
+            yield from self.query(self._read_judged, f"{statement} ORDER BY position, sample")
             return
-        one = f"SELECT {_JUDGED_COLUMNS} {ALL_IMAGES} WHERE pictures.item = :item AND pictures.sample = :sample"
         for item, sample in images:
-            yield from self._read(self._judged, one, item=item, sample=sample)
-
-    def page(self, wanted: ImageFilter, start: int, count: int, *, by_score: bool = False) -> ImagePage:
-        """Return a page of the matching images, from number `start` on, and the total number of matches."""
-        found = image_page(self._read, wanted, start, count, by_score=by_score)
-        if self.has_images:
-            return found
-        return found._replace(images=tuple(image._replace(sha256=None) for image in found.images))
-
-    def neighbours(
-        self, wanted: ImageFilter, item: str, sample: int, *, by_score: bool = False
-    ) -> tuple[ListedImage | None, ListedImage | None]:
-        """Return the matching images right before and right after an image."""
-        return image_neighbours(self._read, wanted, item, sample, by_score=by_score)
-
-    def count_before(self, wanted: ImageFilter, item: str, sample: int, *, by_score: bool = False) -> int:
-        """Return the number of matching images before an image."""
-        return count_before(self._read, wanted, item, sample, by_score=by_score)
+            condition = "WHERE pictures.item = :item AND pictures.sample = :sample"
+            yield from self.query(self._read_judged, f"{statement} {condition}", item=item, sample=sample)
 
     def facets(self) -> FacetIndex:
         """Return the index by which the images of each choice of a filter are counted. It reads the whole run."""
-        from formalimg.runs.facets import read_facets  # here, because only viewers count
+        from formalimg.runs.image_counts import read_facets  # here, because only viewers count
 
-        return read_facets(self._read)
+        return read_facets(self)
 
-    def count_facets(self, index: FacetIndex, wanted: ImageFilter) -> FacetCounts:
+    def count_facets(self, index: FacetIndex, filter_: ImageFilter) -> FacetCounts:
         """Return how many images match each choice of a filter, given its other choices."""
-        from formalimg.runs.facets import count_facets
-
-        return count_facets(self._read, index, wanted)
-
-    def image_file(self, item: str, sample: int) -> ImageFile | None:
-        """Return the file of an image; None if there is none, or if its name leads out of the run."""
-        return find_image_file(self._read, self._images, item, sample) if self.has_images else None
+        if not filter_.text and filter_.mark is None:
+            return index.counts(filter_)
+        return index.counts(filter_, self.matching_images(ImageFilter(text=filter_.text, mark=filter_.mark)))
 
     def made(self) -> dict[tuple[str, int], ExistingImage]:
         """Return the images that exist, by item and sample."""
-        return dict(self._read(existing_image, "SELECT item, sample, key, sha256 FROM pictures WHERE status = 'made'"))
+        rows = self.query(_read_existing, "SELECT item, sample, key, sha256 FROM pictures WHERE status = 'made'")
+        return {(item, sample): ExistingImage(key, sha256) for item, sample, key, sha256 in rows}
 
     def scored(self, judge: Judge) -> set[tuple[str, str]]:
         """Return question and image of all verdicts of a judge."""
-        query = "SELECT question, picture FROM verdicts WHERE judge = :one AND passed IS NOT NULL"
-        return set(self._read(question_and_image, query, one=judge_key(judge)))
+        read = row_reader(question=stored_name, picture=stored_name)
+        query = "SELECT question, picture FROM verdicts WHERE judge = :key AND passed IS NOT NULL"
+        return {(question, image) for question, image in self.query(read, query, key=judge_key(judge))}
 
     def close(self) -> None:
         """Close the database."""
         self._database.close()
 
-    def _read(
+    def query(
         self, convert: Callable[[tuple[Any, ...]], Converted], query: str, **values: object
     ) -> Iterator[Converted]:
         """Yield the rows of a query, converted; errors say what is damaged."""
@@ -240,38 +221,41 @@ class StoredRun:
             for row in self._database.rows(query, {"judge": judge, **values}):
                 yield convert(row)
 
-    def _suite_item(self, id_: str, level: int, record: str) -> Item[object]:
+    def _decode(self, id_: str, level: int, record: str) -> Item[object]:
         try:
             item = decode_item(record, self._manifest.suite)
             if (item.id, item.level) == (id_, level):
                 return item
-            wrong = f"its record is of item {item.id}, level {item.level}"
+            problem = f"its record is of item {item.id}, level {item.level}"
         except RecursionError:
-            wrong = "its record is nested too deep"
+            problem = "its record is nested too deep"
         except ItemsError as error:
-            wrong = error.findings[0]
+            problem = error.findings[0]
         with run_database_errors(self._folder):
-            raise StoredValueError(f"item {truncate(id_, 50, 20)}: {wrong}")
+            raise StoredValueError(f"item {truncate(id_, 50, 20)}: {problem}")
 
-    def _judged(self, row: tuple[Any, ...]) -> Judged:
+    def _read_judged(self, row: tuple[Any, ...]) -> Judged:
         outcome = read_outcome(row)
-        seed, file, sha256, served, parts, evidence, known, unpriced = row[OUTCOME_WIDTH:]
-        cost = None if unpriced else stored_number(known or 0.0, "cost")
-        seen = stored_json(evidence, "evidence", dict) if evidence else {}
+        seed, file, sha256, served, parts, evidence, dollars, unpriced = row[OUTCOME_WIDTH:]
+        cost = None if unpriced else stored_number(dollars or 0.0, "cost")
+        details = stored_json(evidence, "evidence", dict) if evidence else {}
         verdict: Verdict | Unscored
         if outcome.passed is None:
-            verdict = Unscored(unscored_reason(outcome.reason), outcome.detail, seen, cost)
+            verdict = Unscored(read_reason(outcome.reason), outcome.detail, details, cost)
         else:
-            verdict = Verdict(outcome.passed, tuple(map(verdict_part, stored_json(parts, "parts", list))), seen, cost)
+            verdict = Verdict(outcome.passed, tuple(map(read_part, stored_json(parts, "parts", list))), details, cost)
         if type(seed) is not int:
             raise wrong_value("seed", seed)
         settings = stored_json(served, "served", dict)
         if file is None or not self.has_images:
             return Judged(outcome, seed, None, settings, verdict)
         digest = "" if sha256 is None else stored_digest(sha256, "sha256")
-        return Judged(
-            outcome, seed, self._images.place(stored_file_name(file, "file"), digest), settings, verdict, digest
-        )
+        image = self._images.locate(stored_file_name(file, "file"), digest)
+        return Judged(outcome, seed, image, settings, verdict, digest)
+
+
+_read_record = row_reader(id=stored_name, level=stored_integer, record=stored_text)
+_read_existing = row_reader(item=stored_name, sample=stored_integer, key=stored_name, sha256=stored_digest)
 
 
 def open_run(folder: str | Path, judge: Identity | None = None) -> StoredRun:
@@ -293,7 +277,7 @@ def locate_image(path: Path, sha256: str) -> ImageLocation:
     if not os.path.lexists(path) and (folder / MANIFEST_FILE).exists():
         manifest = read_manifest(folder)
         url, owner = manifest.images, manifest.image_owner
-    return open_image_store(folder, url, owner).place(path.name, sha256)
+    return open_image_store(folder, url, owner).locate(path.name, sha256)
 
 
 def load_layouts(run: RunRecord) -> dict[str, Scene]:
@@ -316,3 +300,65 @@ def load_layouts(run: RunRecord) -> dict[str, Scene]:
             advice = "make one with `formalimg run knolling --task layout`"
             raise FormalimgError(f"{run.folder} is not a run of the layout task ({error}): {advice}") from error
     return layouts
+
+
+_DECODED_ITEMS = 256
+"""So many items are kept decoded: those that are being judged."""
+
+
+class StoredItems(ItemRecords):
+    """The records of a run's items, by their number in the run; each is decoded and checked when it is needed."""
+
+    def __init__(self, run: StoredRun) -> None:
+        super().__init__()
+        self._run = run
+        self._items: dict[str, FiledItem] = {}
+        self._questions: dict[str, str] = {}
+        self._cached = lru_cache(_DECODED_ITEMS)(self._decode)
+        read = row_reader(
+            id=stored_name, level=stored_integer, tags=_read_tags, version=_read_version, question=stored_name
+        )
+        for number, row in enumerate(run.item_heads()):
+            id_, level, tags, version, question = read(row)
+            self._items[id_] = FiledItem.of(self, number, intern(run.manifest.suite), id_, level, tags, version)
+            self._questions[id_] = question
+        self._numbered = list(self._items.values())
+
+    def item(self, id_: str) -> Item[object]:
+        """Return the item with this id, to be decoded when it is used."""
+        return self._items[id_]
+
+    def question(self, id_: str) -> str:
+        """Return the key of what an item asks for, as it was stored."""
+        return self._questions[id_]
+
+    def line(self, number: int) -> bytes:
+        """Return the record of an item."""
+        return encode_item(self._cached(number)).encode()
+
+    def read_spec(self, number: int) -> Any:
+        """Return the specification of an item."""
+        return self._cached(number).spec
+
+    def is_canonical(self, number: int) -> bool:
+        """Return False: the database may come from anywhere."""
+        return False
+
+    def _read_fields(self, number: int) -> dict[str, Any]:
+        return {"prompt": self._cached(number).prompt}
+
+    def _decode(self, number: int) -> Item[object]:
+        head = self._numbered[number]
+        item = self._run.suite_item(head.id)
+        if item is None or (item.tags, item.version) != (head.tags, head.version):
+            with run_database_errors(self._run.folder):
+                raise StoredValueError(f"item {head.id}: its record is not the one that was read before")
+        return item
+
+
+def _read_tags(tags: object, name: str) -> tuple[str, ...]:
+    return tuple(intern(str(tag)) for tag in stored_json(tags, name, list))
+
+
+def _read_version(version: object, name: str) -> str:
+    return intern(version if isinstance(version, str) else "")

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from formalimg._util.installing import install_line
@@ -22,9 +22,9 @@ from formalimg.runs.image_store import (
     IMAGES,
     MAX_IMAGE_BYTES,
     METADATA,
-    folder_sizes,
+    ImageLocation,
+    ImageStore,
     is_image_name,
-    require_digest,
     require_image_name,
     write_run_file,
 )
@@ -63,10 +63,10 @@ def check_url(text: str) -> str:
     """Return the URL without a slash at its end."""
     scheme, mark, rest = text.partition("://")
     if not mark or scheme not in LIBRARIES:
-        known = ", ".join(f"{name}://" for name in LIBRARIES)
+        schemes = ", ".join(f"{name}://" for name in LIBRARIES)
         raise FormalimgError(
-            f"cannot keep images at {_shortened(text)}: give an address that begins with {known}; for a folder of this "
-            "machine alone use --out"
+            f"cannot keep images at {_shorten_url(text)}: give an address that begins with {schemes}; for a folder of "
+            "this machine alone use --out"
         )
     parts = urlsplit(text)
     user, at, _ = parts.netloc.rpartition("@")
@@ -76,25 +76,18 @@ def check_url(text: str) -> str:
             "run.toml: give the bare address, and the rest in the environment or in fsspec's configuration"
         )
     if not rest.strip("/") or "::" in text or any(part in (".", "..") for part in rest.split("/")):
-        raise FormalimgError(f"cannot keep images at {_shortened(text)}: name a bucket and a place in it")
+        raise FormalimgError(f"cannot keep images at {_shorten_url(text)}: name a bucket and a place in it")
     return text.rstrip("/")
 
 
-class RemoteRoot(NamedTuple):
-    """A file system of fsspec, and the path on it that a URL names."""
-
-    system: Any
-    root: str
-
-
-def open_remote_root(url: str) -> RemoteRoot:
-    """Return the file system of a URL; credentials are its own business."""
+def open_remote_root(url: str) -> tuple[Any, str]:
+    """Return the file system of fsspec that a URL names, and the path on it; credentials are its own business."""
     scheme = check_url(url).partition("://")[0]
     try:
         from fsspec.core import url_to_fs
 
         system, root = url_to_fs(url)
-        return RemoteRoot(SharedFolder() if scheme == "file" else system, root)
+        return SharedFolder() if scheme == "file" else system, root
     except ImportError as error:
         command = install_line("stores", *filter(None, [LIBRARIES[scheme]]))
         raise FormalimgError(f"images at {scheme}://… need more than is installed: {command}") from error
@@ -134,25 +127,21 @@ class SharedFolder:
 
 
 @dataclass(frozen=True)
-class RemoteImageStore:
-    """Images on an object store; see `ImageStore`."""
+class RemoteImageStore(ImageStore):
+    """Images on an object store; files that could not be uploaded yet wait in `images` of the run folder."""
 
-    folder: Path  # the run folder, whose `images` holds files that could not be uploaded yet
     url: str  # where the images are
     owner: str  # the text in the marker of the run
 
     def prepare(self, *, named: bool) -> None:
         """Check that images can be written, and that the place belongs to this run."""
         with self._errors("cannot keep images at"):
-            present = self._list()
-            mark = self._marker()
-        if mark != self.owner:
-            if not named:
-                raise FormalimgError(self._foreign())
-            if present.keys() - {OWNER_FILE}:  # a marker alone may be of a run that was killed as it began
-                raise FormalimgError(f"{self.url} holds files of somebody else: name another place for the images")
-        with self._errors("cannot keep images at"):
-            self._upload(f"{self._remote.root.rstrip('/')}/{OWNER_FILE}", self.owner.encode())
+            if self._read_marker() != self.owner:
+                if not named:
+                    raise FormalimgError(self._foreign())
+                if self._list().keys() - {OWNER_FILE}:  # a marker alone may be of a run that was killed as it began
+                    raise FormalimgError(f"{self.url} holds files of somebody else: name another place for the images")
+            self._upload(self._marker_path(), self.owner.encode())
 
     def require_own(self) -> None:
         """Refuse a place without the marker of this run; one that cannot be reached now is looked at later."""
@@ -163,7 +152,7 @@ class RemoteImageStore:
         except FormalimgError:
             raise
         except Exception as error:  # storage libraries raise anything
-            _log.info("%s cannot be reached: %s", self.url, _reason(error))
+            _log.info("%s cannot be reached: %s", self.url, _format_reason(error))
 
     def write(self, name: str, chunks: Iterable[bytes]) -> None:
         """Upload a file; where that fails, keep it in the run folder until it can be uploaded."""
@@ -175,35 +164,35 @@ class RemoteImageStore:
                 self._pending(name).unlink(missing_ok=True)
                 return
             except Exception as error:  # storage libraries raise anything
-                _log.info("upload %d of %d of %s failed: %s", attempt, _ATTEMPTS, name, _reason(error))
+                _log.info("upload %d of %d of %s failed: %s", attempt, _ATTEMPTS, name, _format_reason(error))
         write_run_file(self._pending(name), [data], fsync=True)
 
     def sync(self, names: Collection[str]) -> None:
         """Do nothing: what is uploaded is safe, and what waits was synced."""
 
-    def place(self, name: str, sha256: str) -> RemoteImage:
+    def locate(self, name: str, sha256: str) -> RemoteImage:
         """Return the location of an image."""
-        return RemoteImage(self, name, sha256)
+        return RemoteImage(name, sha256, self)
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file."""
         with contextlib.suppress(FileNotFoundError):
             return read_plain_bytes(self._pending(name), MAX_IMAGE_BYTES)
         try:
-            return bytes(self._remote.system.cat_file(self._path(name)))
+            return bytes(self._remote[0].cat_file(self._path(name)))
         except ForeignPlaceError:
             raise
         except FileNotFoundError as error:
             raise FileNotFoundError(errno.ENOENT, "there is no such file", f"{self.url}/{name}") from error
         except Exception as error:  # storage libraries raise anything
-            raise OSError(errno.EIO, _reason(error), f"{self.url}/{name}") from error
+            raise OSError(errno.EIO, _format_reason(error), f"{self.url}/{name}") from error
 
     def sizes(self) -> dict[str, int]:
         """Return the sizes of all files in bytes, by name."""
         self.require_own()
         with self._errors("cannot list the images at"):
             present = self._list()
-        return {**present, **folder_sizes(self.folder / IMAGES)}
+        return {**present, **super().sizes()}
 
     @cached_property
     def known_names(self) -> Collection[str]:
@@ -215,13 +204,13 @@ class RemoteImageStore:
         require_image_name(name)
         self._pending(name).unlink(missing_ok=True)
         try:
-            self._remote.system.rm_file(self._path(name))
+            self._remote[0].rm_file(self._path(name))
         except ForeignPlaceError:
             raise
         except FileNotFoundError:
             return
         except Exception as error:  # storage libraries raise anything
-            raise OSError(errno.EIO, _reason(error), f"{self.url}/{name}") from error
+            raise OSError(errno.EIO, _format_reason(error), f"{self.url}/{name}") from error
 
     def upload_pending(self, names: Collection[str]) -> None:
         """Upload the files that wait in the run folder, up to the first that fails."""
@@ -230,24 +219,26 @@ class RemoteImageStore:
                 try:
                     self._upload(self._path(path.name), read_plain_bytes(path, MAX_IMAGE_BYTES))
                 except Exception as error:  # storage libraries raise anything; the file goes on waiting
-                    _log.info("%s still waits in the run folder: %s", path.name, _reason(error))
+                    _log.info("%s still waits in the run folder: %s", path.name, _format_reason(error))
                     return
                 path.unlink()
 
     def _upload(self, path: str, data: bytes) -> None:
         """Write a file and check that it has arrived completely."""
-        system = self._remote.system
+        system, root = self._remote
         system.pipe_file(path, data)
-        system.invalidate_cache(self._remote.root)
+        system.invalidate_cache(root)
         size = system.info(path)["size"]
         if size != len(data):
             raise OSError(errno.EIO, f"{size} of {len(data)} bytes have arrived", path)
 
-    def _marker(self) -> str:
+    def _marker_path(self) -> str:
+        return f"{self._remote[1].rstrip('/')}/{OWNER_FILE}"
+
+    def _read_marker(self) -> str:
         """Return the text of the marker; empty if there is none."""
-        system, root = self._remote
         try:
-            return bytes(system.cat_file(f"{root.rstrip('/')}/{OWNER_FILE}", 0, _MAX_MARKER)).decode(errors="replace")
+            return bytes(self._remote[0].cat_file(self._marker_path(), 0, _MAX_MARKER)).decode(errors="replace")
         except FileNotFoundError:
             return ""
 
@@ -268,15 +259,15 @@ class RemoteImageStore:
         return {PurePosixPath(entry["name"]).name: int(entry["size"]) for entry in files}
 
     @property
-    def _remote(self) -> RemoteRoot:
+    def _remote(self) -> tuple[Any, str]:
         return open_remote_root(self.url)
 
     @cached_property
     def _own_root(self) -> str:
         """The path of the place, looked up once: known only when the place has turned out to belong to this run."""
-        if self._marker() != self.owner:
+        if self._read_marker() != self.owner:
             raise ForeignPlaceError(errno.EPERM, self._foreign(), self.url)
-        return self._remote.root.rstrip("/")
+        return self._remote[1].rstrip("/")
 
     def _path(self, name: str) -> str:
         return f"{self._own_root}/{_require_file_name(name)}"
@@ -285,7 +276,7 @@ class RemoteImageStore:
         return self.folder / IMAGES / _require_file_name(name)
 
     @contextlib.contextmanager
-    def _errors(self, what: str) -> Iterator[None]:
+    def _errors(self, action: str) -> Iterator[None]:
         """Turn errors of the store into errors that users can act on."""
         try:
             yield
@@ -293,27 +284,19 @@ class RemoteImageStore:
             raise
         except Exception as error:  # storage libraries raise anything
             raise FormalimgError(
-                f"{what} {self.url} ({_reason(error)}): see to the bucket, the keys and the network, then give the "
-                "same command again"
+                f"{action} {self.url} ({_format_reason(error)}): see to the bucket, the keys and the network, then "
+                "give the same command again"
             ) from error
 
 
 @dataclass(frozen=True)
-class RemoteImage:
-    """An image on an object store, read like the path of a file."""
+class RemoteImage(ImageLocation):
+    """An image on an object store."""
 
     store: RemoteImageStore  # the store it is in
-    name: str  # its file name
-    sha256: str  # the digest of its bytes: no other file is ever read
 
-    @property
-    def suffix(self) -> str:
-        """The extension of its name, with the dot; empty if it is not the name of an image."""
-        return PurePosixPath(self.name).suffix if is_image_name(self.name) else ""
-
-    def read_bytes(self) -> bytes:
-        """Return the bytes of the file."""
-        return require_digest(self.store.read(require_image_name(self.name)), self.sha256, self)
+    def _read(self, name: str) -> bytes:
+        return self.store.read(name)
 
     def is_file(self) -> bool:
         """Return whether it exists, by one listing of all images."""
@@ -328,13 +311,13 @@ def _require_file_name(name: str) -> str:
     return name if name == METADATA else require_image_name(name)
 
 
-def _reason(error: Exception) -> str:
+def _format_reason(error: Exception) -> str:
     """Return the message of a library on one line and without keys."""
     text = " ".join(str(error).split()) or "no reason given"
     return truncate(redact(text if isinstance(error, OSError) else f"{type(error).__name__}: {text}"), 200, 50)
 
 
-def _shortened(text: str) -> str:
+def _shorten_url(text: str) -> str:
     """Return as little of an unchecked URL as shows the user which one is meant."""
     before, at, after = text.rpartition("@")
     plain = f"…@{after}" if at and before else text

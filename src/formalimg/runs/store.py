@@ -9,7 +9,6 @@ import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple
 
 from formalimg._util.images import metadata_texts
@@ -32,13 +31,14 @@ from formalimg.runs.folder import create_run_folder, lost_results, remove_partia
 from formalimg.runs.image_store import (
     METADATA,
     ImageStore,
+    RunFolderImage,
+    find_outdated_files,
     image_name,
     is_image_name,
     metadata_lines,
     open_image_store,
-    outdated_files,
 )
-from formalimg.runs.inspection import InspectedImage, decoded_bytes, inspect_with_rules
+from formalimg.runs.inspection import InspectedImage, count_decoded_bytes, inspect_with_rules
 from formalimg.runs.manifest import (
     MANIFEST_FILE,
     Identity,
@@ -82,9 +82,7 @@ class RunStore:
     def __enter__(self) -> RunStore:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -107,8 +105,8 @@ class RunStore:
             raise FormalimgError(
                 f"{self.folder} has lost its {MANIFEST_FILE}: restore it, or choose another folder or name"
             )
-        changed = [it.item.id for it in images if questions.get(it.item.id, it.question) != it.question]
-        if changed and not self._planned_before() <= {(it.item.id, it.sample) for it in images}:
+        changed = [image.item.id for image in images if questions.get(image.item.id, image.question) != image.question]
+        if changed and not self._planned_images() <= {(image.item.id, image.sample) for image in images}:
             # Else a part of the run, items or samples, would be of the earlier questions, under the same names.
             raise FormalimgError(
                 f"item {changed[0]} asks something else than it did when the run in {self.folder} began: "
@@ -147,7 +145,7 @@ class RunStore:
                     continue
             yield item_row(position, item, question)
 
-    def _planned_before(self) -> set[tuple[str, int]]:
+    def _planned_images(self) -> set[tuple[str, int]]:
         with run_database_errors(self.folder):
             return set(self._database.execute("SELECT item, sample FROM pictures"))
 
@@ -173,8 +171,8 @@ class RunStore:
             "WHERE pictures.item = ? AND sample = 0 AND status = 'made' AND passed IS NOT NULL"
         )
         with run_database_errors(self.folder):
-            found = {item: self._database.execute(query, (self._judge, item)).fetchone() for item in items}
-            return {item: bool(row[0]) for item, row in found.items() if row is not None}
+            rows = {item: self._database.execute(query, (self._judge, item)).fetchone() for item in items}
+            return {item: bool(row[0]) for item, row in rows.items() if row is not None}
 
     def cost(self) -> float:
         """Return the cost of everything in this folder so far, in US dollars, as far as prices are known."""
@@ -187,31 +185,31 @@ class RunStore:
     def store_answers(self, batch: Sequence[ArrivedAnswer]) -> list[StoredAnswer]:
         """Write the files of the images among these answers, then record them all. May be called from any thread."""
         stored = [self._store_answer(arrived) for arrived in batch]
-        names = [one.row.file for one in stored if one.row.file is not None]
+        names = [answer.row.file for answer in stored if answer.row.file is not None]
         if names:
             # Once for the whole batch, and before its rows: no row may outlive its file when power is lost.
             self.images.sync(names)
             self._recorded.update(names)
-        self.record_images((one.planned, one.row, one.seconds) for one in stored)
+        self.record_images((answer.planned, answer.row, answer.seconds) for answer in stored)
         return stored
 
     def load_image(self, stored: StoredImage) -> InspectedImage | Unscored:
         """Return a stored image, decoded, or why it cannot be read."""
-        place = self.images.place(stored.file, stored.sha256)
+        location = self.images.locate(stored.file, stored.sha256)
         try:
-            data = place.read_bytes()
+            data = location.read_bytes()
         except OSError as error:
-            return Unscored("unreadable image", f"cannot read {place}: {error.strerror}")
+            return Unscored("unreadable image", f"cannot read {location}: {error.strerror}")
         return inspect_with_rules(data)
 
     def memory_of(self, stored: StoredImage) -> int:
         """Return how many bytes an image takes once it is loaded, as far as that can be told without loading it."""
         try:
-            path = getattr(self.images.place(stored.file, stored.sha256), "path", None)
-            if not isinstance(path, Path):  # it lies elsewhere
+            location = self.images.locate(stored.file, stored.sha256)
+            if not isinstance(location, RunFolderImage):
                 return 0
-            with open(path, "rb", opener=open_plain) as file:
-                return os.fstat(file.fileno()).st_size + decoded_bytes(file)
+            with open(location.path, "rb", opener=open_plain) as file:
+                return os.fstat(file.fileno()).st_size + count_decoded_bytes(file)
         except OSError:  # which loading it reports
             return 0
 
@@ -224,7 +222,7 @@ class RunStore:
             "UPDATE pictures SET status = ?, detail = ?, file = ?, sha256 = ?, bytes = ?, width = ?, height = ?, "
             "served = ?, cost = cost + ?, unpriced = unpriced + ?, seconds = ?, at = ?, attempts = attempts + 1 "
             "WHERE item = ? AND sample = ? AND key = ?",
-            ((*row, seconds, utc_now(), it.item.id, it.sample, it.key) for it, row, seconds in results),
+            ((*row, seconds, utc_now(), image.item.id, image.sample, image.key) for image, row, seconds in results),
         )
 
     def record_verdicts(self, results: Iterable[JudgeResult]) -> None:
@@ -258,11 +256,9 @@ class RunStore:
             named = {file for (file,) in self._database.execute("SELECT file FROM pictures WHERE status = 'made'")}
             planned = self._database.execute("SELECT item, sample FROM pictures")
             present = set(self.images.sizes())
-            if (
-                self.manifest.images
-            ):  # outside the run folder nothing is removed but what the run is known to have put there
+            if self.manifest.images:  # outside the run folder nothing is removed but what the run has put there
                 present &= self._recorded
-            for name in outdated_files(present, planned, named):
+            for name in find_outdated_files(present, planned, named):
                 with contextlib.suppress(OSError):
                     self.images.remove(name)
             self.images.write(METADATA, metadata_lines(self._metadata()))
@@ -279,7 +275,7 @@ class RunStore:
             name = image_name(planned.item.id, planned.sample, answer.data)
             self.images.write(name, [answer.data])
             served = dumps_storable(dict(answer.served))
-            digest, size = _sha256(answer.data), len(answer.data)
+            digest, size = hashlib.sha256(answer.data).hexdigest(), len(answer.data)
             row = ImageRow("made", "", name, digest, size, *inspected.image.pil.size, served, cost, unpriced)
             # A large one is decoded again when its turn comes: many in a queue would fill the memory.
             return StoredAnswer(planned, row, seconds, None if inspected.is_large else inspected)
@@ -297,8 +293,8 @@ class RunStore:
         """Refuse a database without a plan beside images: they would be generated, and paid for, again."""
         with run_database_errors(self.folder):
             is_planned = self._database.execute("SELECT 1 FROM pictures LIMIT 1").fetchone()
-        known = (self.folder / MANIFEST_FILE).exists()
-        if not is_planned and known and any(map(is_image_name, self.images.sizes())):
+        has_manifest = (self.folder / MANIFEST_FILE).exists()
+        if not is_planned and has_manifest and any(map(is_image_name, self.images.sizes())):
             self._database.close()
             raise lost_results(self.folder, "is empty")
 
@@ -344,7 +340,3 @@ def _without_keys(data: bytes) -> bytes:
     from formalimg.models.secrets import image_without_keys  # here, because most files hold no text
 
     return image_without_keys(data)
-
-
-def _sha256(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

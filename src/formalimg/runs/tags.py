@@ -68,8 +68,8 @@ def _parse_tags(path: Path, read: Callable[[], bytes]) -> RunTags:
     except OSError as error:
         raise FormalimgError(f"cannot read {path}: {error.strerror}") from error
     try:
-        found = loads_strict(data)
-        tags, note, schema = checked_tags(found["tags"]), checked_note(found["note"]), found["schema"]
+        record = loads_strict(data)
+        tags, note, schema = validate_tags(record["tags"]), validate_note(record["note"]), record["schema"]
     except (FormalimgError, ValueError, LookupError, TypeError, RecursionError) as error:
         raise FormalimgError(f"{path} is damaged: remove it, and write the tags again") from error
     if schema != _SCHEMA:
@@ -93,8 +93,8 @@ def write_tags(folder: Path, tags: Iterable[str], note: str, *, version: str, ro
         TagsChangedError: if they have changed since; nothing is written.
         FormalimgError: if the tags are not valid, the folder is not a run, or they cannot be written.
     """
-    new = {"schema": _SCHEMA, "tags": list(checked_tags(list(tags))), "note": checked_note(note)}
-    with _locked(folder, root or folder) as opened:
+    new = {"schema": _SCHEMA, "tags": list(validate_tags(list(tags))), "note": validate_note(note)}
+    with _lock_tags(folder, root or folder) as opened:
         current = _parse_tags(folder / TAGS_FILE, lambda: opened.read(TAGS_FILE, _MAX_BYTES))
         if current.version != version:
             raise TagsChangedError("somebody else has changed this run's tags meanwhile: nothing was saved", current)
@@ -103,27 +103,27 @@ def write_tags(folder: Path, tags: Iterable[str], note: str, *, version: str, ro
         return _parse_tags(folder / TAGS_FILE, lambda: data)
 
 
-def checked_tags(tags: object) -> tuple[str, ...]:
+def validate_tags(tags: object) -> tuple[str, ...]:
     """Return tags without spaces around them, each once."""
     if not isinstance(tags, list) or not all(map(is_text, tags)):
         raise FormalimgError("tags are a list of texts")
-    found = tuple(dict.fromkeys(tag.strip() for tag in tags))
-    wrong = next((tag for tag in found if not (0 < len(tag) <= MAX_TAG and tag.isprintable() and "," not in tag)), None)
-    if wrong is not None:
-        raise FormalimgError(f"the tag {wrong[:60]!r} is not one: write 1 to {MAX_TAG} characters without a comma")
-    if len(found) > MAX_TAGS:
-        raise FormalimgError(f"a run has {MAX_TAGS} tags at most, and these are {len(found)}: leave some out")
-    return found
+    stripped = tuple(dict.fromkeys(tag.strip() for tag in tags))
+    for tag in stripped:
+        if not (0 < len(tag) <= MAX_TAG and tag.isprintable() and "," not in tag):
+            raise FormalimgError(f"the tag {tag[:60]!r} is not one: write 1 to {MAX_TAG} characters without a comma")
+    if len(stripped) > MAX_TAGS:
+        raise FormalimgError(f"a run has {MAX_TAGS} tags at most, and these are {len(stripped)}: leave some out")
+    return stripped
 
 
-def checked_note(note: object) -> str:
+def validate_note(note: object) -> str:
     """Return a note without spaces around it."""
     if not is_text(note):
         raise FormalimgError("a note is a text")
-    found = note.strip().replace("\r\n", "\n")
-    if len(found) > MAX_NOTE:
-        raise FormalimgError(f"a note has {MAX_NOTE:,} characters at most, and this one has {len(found):,}: shorten it")
-    return found
+    text = note.strip().replace("\r\n", "\n")
+    if len(text) > MAX_NOTE:
+        raise FormalimgError(f"a note has {MAX_NOTE:,} characters at most, and this one has {len(text):,}: shorten it")
+    return text
 
 
 def can_write_tags(folder: Path, root: Path | None = None) -> bool:
@@ -136,7 +136,7 @@ def can_write_tags(folder: Path, root: Path | None = None) -> bool:
 
 
 @contextmanager
-def _locked(folder: Path, root: Path) -> Iterator[PlainFolder]:
+def _lock_tags(folder: Path, root: Path) -> Iterator[PlainFolder]:
     try:
         with _saving, open_plain_folder(folder, root) as opened:
             if not opened.has_file(MANIFEST_FILE):

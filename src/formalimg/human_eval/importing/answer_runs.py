@@ -24,8 +24,8 @@ from formalimg.human_eval.importing.answer_files import (
 )
 from formalimg.judges.question_judge import graph_verdict
 from formalimg.runs.config import run_name
-from formalimg.runs.imported import ImportedImage, write_imported_run
 from formalimg.runs.manifest import Identity
+from formalimg.runs.records import ImportedImage, write_imported_run
 from formalimg.types import Item, Part, Setting, Unscored, Verdict
 
 _MODEL = "imported"

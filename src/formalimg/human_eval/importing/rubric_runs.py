@@ -32,8 +32,8 @@ from formalimg.models.base import Failed, Generated, ImageRequest, ImageResult
 from formalimg.models.folder.file_matching import is_any_image
 from formalimg.runs.config import RunConfig, run_name
 from formalimg.runs.execution import execute
-from formalimg.runs.imported import ImportedImage, write_imported_run
 from formalimg.runs.manifest import Identity
+from formalimg.runs.records import ImportedImage, write_imported_run
 from formalimg.types import Item, Part, Setting, Unscored, Verdict
 
 RUBRIC_NAMES = {

@@ -12,9 +12,9 @@ from formalimg._util.text import visible
 from formalimg.benchmarks.registry import suite as find_suite
 from formalimg.errors import FormalimgError
 from formalimg.judges.failures import failure_sentences
+from formalimg.runs.database import PlannedItem
 from formalimg.runs.inspection import inspect
 from formalimg.runs.reader import Judged
-from formalimg.runs.rows import PlannedItem
 from formalimg.types import Part, RunRecord, Unscored, Verdict
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from formalimg.reports.sharing.bundle_checks import (
     value_text,
 )
 from formalimg.reports.sharing.bundle_format import image_path, run_path
-from formalimg.runs.inspection import failed_by_rule, image_size, inspect
+from formalimg.runs.inspection import fail_by_rule, image_size, inspect
 from formalimg.runs.manifest import Identity
 from formalimg.runs.plan import judge_key
 from formalimg.runs.queries import ImageOutcome
@@ -241,7 +241,7 @@ async def image_problems(judge: Judge | None, item: Item[object], stored: Verdic
     image = inspect(data)
     if isinstance(image, Unscored):
         return [f"its image was made, and cannot be read: {image.detail}"]
-    by_rule = failed_by_rule(image)
+    by_rule = fail_by_rule(image)
     if by_rule is None and judge is None:
         return ["it fails by a rule about its file, and the image is not so"]
     made = by_rule or (await judge.judge(item, image) if judge is not None else Unscored("not judged"))

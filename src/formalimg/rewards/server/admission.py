@@ -54,20 +54,16 @@ class ServerBusyError(Exception):
 
 
 class AdmissionControl:
-    """Admits requests up to a concurrency limit. Belongs to one event loop.
-
-    Attributes:
-        in_flight: number of requests that are processed.
-        waiting: number of requests that wait.
-    """
+    """Admits requests up to a concurrency limit. Belongs to one event loop."""
 
     def __init__(self, limits: Limits) -> None:
-        self.in_flight, self.waiting = 0, 0
+        self.in_flight = 0  # number of requests that are processed
+        self.waiting = 0  # number of requests that wait
         self._free = asyncio.Semaphore(limits.max_concurrency)
         self._max_waiting, self._max_wait = limits.max_waiting, limits.max_wait
 
     @asynccontextmanager
-    async def admitted(self) -> AsyncIterator[None]:
+    async def admit(self) -> AsyncIterator[None]:
         """Wait for admission and hold it for the duration of the block."""
         await self._acquire()
         self.in_flight += 1

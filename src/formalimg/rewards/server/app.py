@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from importlib.resources import files
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,18 +18,16 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
+from formalimg._util.templates import render_template
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.server.admission import AdmissionControl, Limits, ServerBusyError
-from formalimg.rewards.server.api_description import DOCS_HEADERS, describe_api, render_docs
-from formalimg.rewards.server.auth import Authentication
 from formalimg.rewards.server.dialects import REWARDS, parse_compute_request, parse_unirl_request
-from formalimg.rewards.server.http_errors import RequestError
-from formalimg.rewards.server.image_root import ImageRoot
+from formalimg.rewards.server.http_server import Authentication
 from formalimg.rewards.server.metrics import CONTENT_TYPE, Metrics, MetricsMiddleware, describe_server
 from formalimg.rewards.server.processes import ProcessGrounder
-from formalimg.rewards.server.request_body import BodyReader, HeldBytes
+from formalimg.rewards.server.request_body import BodyReader, HeldBytes, RequestError
 from formalimg.rewards.server.request_scoring import RequestParser, RequestScoring, cancel_on_disconnect
-from formalimg.rewards.server.score_request import ServerContext, parse_score_request
+from formalimg.rewards.server.score_request import ImageRoot, ServerContext, parse_score_request
 
 _CLIENT_CLOSED_REQUEST = 499
 """The status that is counted for a client that disconnected; nobody gets to see it."""
@@ -112,8 +113,8 @@ class _Endpoints:
         with BodyReader(self._context.limits, self._held) as reader:
             try:
                 body = await reader.read(request)
-                async with self._admission.admitted():
-                    scored = await cancel_on_disconnect(self._scoring.score(body, parse), request.receive)
+                async with self._admission.admit():
+                    rewards, answer = await cancel_on_disconnect(self._scoring.score(body, parse), request.receive)
             except ServerBusyError as error:
                 raise RequestError(503, str(error), retry_after=1) from error
             except ClientDisconnect:
@@ -121,8 +122,8 @@ class _Endpoints:
             except asyncio.CancelledError as error:  # there was no time left to finish it
                 message = "the server ends before this is done: come back later"
                 raise RequestError(503, message, retry_after=1, closes=True) from error
-        self.metrics.count_scores(scored.found, time.perf_counter() - began)
-        return Response(scored.answer, media_type="application/json")
+        self.metrics.count_scores(rewards, time.perf_counter() - began)
+        return Response(answer, media_type="application/json")
 
     async def about(self, _: Request) -> Response:
         """Answer with everything that shapes the rewards."""
@@ -132,12 +133,12 @@ class _Endpoints:
 
     async def openapi(self, _: Request) -> Response:
         """Answer with the description of all paths, for programs."""
-        return JSONResponse(describe_api(self._context.version))
+        return JSONResponse(_describe_api(self._context.version))
 
     async def docs(self, _: Request) -> Response:
         """Answer with the description of all paths, for people."""
-        page = render_docs(describe_api(self._context.version))
-        return Response(page, media_type="text/html; charset=utf-8", headers=DOCS_HEADERS)
+        page = _render_docs(_describe_api(self._context.version))
+        return Response(page, media_type="text/html; charset=utf-8", headers=_DOCS_HEADERS)
 
     async def metrics_text(self, _: Request) -> Response:
         """Answer with the metrics."""
@@ -179,3 +180,76 @@ async def _answer_http_exception(request: Request, error: Exception) -> Response
 async def _answer_bug(_: Request, error: Exception) -> Response:
     """Answer without details: the traceback is on the server's standard error, and nobody else's business."""
     return JSONResponse({"error": "the server failed: its log says why"}, 500)
+
+
+# --- the description of the paths: OpenAPI for programs, and a plain page for people
+
+_PACKAGE = "formalimg.rewards.server"
+_LINE = 80
+"""Characters of a line of an example."""
+
+_DOCS_HEADERS: Mapping[str, str] = {
+    # The page brings its style along, and nothing else is ever loaded.
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+
+
+def _describe_api(version: str) -> dict[str, Any]:
+    """Return the description of all paths as an OpenAPI document."""
+    document: dict[str, Any] = json.loads((files(_PACKAGE) / "openapi.json").read_text(encoding="utf-8"))
+    document["info"]["version"] = version
+    return document
+
+
+def _render_docs(document: Mapping[str, Any]) -> str:
+    """Return an OpenAPI document of this server as an HTML page."""
+    operations = list(_list_operations(document))
+    groups = [
+        (tag["name"], tag["description"], [operation for name, operation in operations if name == tag["name"]])
+        for tag in document["tags"]
+    ]
+    return str(render_template(_PACKAGE, "docs.html", info=document["info"], groups=groups))
+
+
+def _list_operations(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the operations in their order, as the page shows them, each with its tag."""
+    meanings = document["components"]["responses"]
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            yield (
+                operation["tags"][0],
+                {
+                    "method": method.upper(),
+                    "path": path,
+                    "summary": operation["summary"],
+                    "text": operation["description"],
+                    "is_open": operation.get("security") == [],  # it needs no token
+                    "request": _format_example(operation.get("requestBody", {})),
+                    "answer": _format_example(operation["responses"]["200"]),
+                    "errors": [
+                        (code, meanings[code]["description"]) for code in operation["responses"] if code != "200"
+                    ],
+                },
+            )
+
+
+def _format_example(body: Mapping[str, Any]) -> str:
+    examples = (content["example"] for content in body.get("content", {}).values() if "example" in content)
+    example = next(examples, "")
+    return example.rstrip() if isinstance(example, str) else _format_json(example)
+
+
+def _format_json(value: Any, indent: str = "") -> str:
+    """Return a value as JSON, on one line where that is not too long."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(indent + line) <= _LINE or not isinstance(value, dict | list):
+        return line
+    inner = f"{indent}  "
+    if isinstance(value, list):
+        opening, closing, entries = "[", "]", [_format_json(entry, inner) for entry in value]
+    else:
+        opening, closing = "{", "}"
+        entries = [f"{json.dumps(key)}: {_format_json(entry, inner)}" for key, entry in value.items()]
+    return f"{opening}\n{inner}" + f",\n{inner}".join(entries) + f"\n{indent}{closing}"

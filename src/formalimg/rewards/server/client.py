@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -31,7 +32,7 @@ _MAX_DELAY = 30.0
 _MAX_BYTES = 32 * 1024 * 1024
 """Maximum number of bytes of images in a request; servers accept twice as many by default."""
 
-_PLACE = re.compile(r"(items|images)\[(\d{1,9})\]")
+_INDEXED_FIELD = re.compile(r"(items|images)\[(\d{1,9})\]")
 """The beginning of an error message that is about one image."""
 
 _log = logging.getLogger(__name__)
@@ -42,12 +43,12 @@ class ServerError(FormalimgError):
 
     Attributes:
         status: the HTTP status; None if there was no answer.
-        place: the index, among all given pairs, of the one that was refused; None if it was none of them.
+        index: the index, among all pairs of the call, of the one that was refused; None if it was none of them.
     """
 
-    def __init__(self, message: str, status: int | None = None, place: int | None = None) -> None:
+    def __init__(self, message: str, status: int | None = None, index: int | None = None) -> None:
         super().__init__(message)
-        self.status, self.place = status, place
+        self.status, self.index = status, index
 
 
 class _HttpAnswer(NamedTuple):
@@ -57,8 +58,10 @@ class _HttpAnswer(NamedTuple):
 
 
 class _HttpRequest(NamedTuple):
-    content_type: str
-    body: bytes
+    method: str
+    path: str
+    body: bytes | None = None
+    content_type: str = ""
 
 
 class RewardClient:
@@ -126,27 +129,30 @@ class RewardClient:
             PairError: if the task of an image cannot be sent.
             ServerError: if the server refuses, or does not answer.
         """
-        tasks: dict[int, Mapping[str, Any]] = {}
-        found: dict[int, RewardScore] = {}
-        to_send: dict[int, Mapping[str, Any] | bytes] = {}
+        tasks: list[Mapping[str, Any]] = []
+        rewards: dict[int, RewardScore] = {}
+        images: dict[int, Mapping[str, Any] | bytes] = {}
         for index, (image, task) in enumerate(pairs):
             try:
-                tasks[index] = _encode_task(task)
+                tasks.append(_encode_task(task))
             except FormalimgError as error:
                 raise PairError(index, error) from error
             encoded = _encode_image(image)
             if isinstance(encoded, RewardScore):
-                found[index] = encoded
+                rewards[index] = encoded
             else:
-                to_send[index] = encoded
-        for batch in self._batches(to_send):
-            request = _build_request([(to_send[index], tasks[index]) for index in batch], parts=parts)
-            found.update(zip(batch, self._results(request, batch), strict=True))
-        return [found[index] for index in range(len(tasks))]
+                images[index] = encoded
+        for batch in self._split_batches(images):
+            request = _build_request([(images[index], tasks[index]) for index in batch], parts=parts)
+            results = _parse_object(self._send(request, batch)).get("results")
+            if not isinstance(results, list) or len(results) != len(batch):
+                raise ServerError("the server did not answer with one result for each image: is it a reward server?")
+            rewards.update(zip(batch, map(RewardScore.from_json, results), strict=True))
+        return [rewards[index] for index in range(len(tasks))]
 
     def about(self) -> Mapping[str, Any]:
         """Return the server's description: its version, models, and digests of vocabularies. Keep it with results."""
-        return _parse_object(self._send("GET", "/v1/about", None))
+        return _parse_object(self._send(_HttpRequest("GET", "/v1/about")))
 
     def close(self) -> None:
         """Close the idle connections."""
@@ -158,11 +164,11 @@ class RewardClient:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _batches(self, to_send: Mapping[int, Mapping[str, Any] | bytes]) -> Iterator[list[int]]:
+    def _split_batches(self, images: Mapping[int, Mapping[str, Any] | bytes]) -> Iterator[list[int]]:
         """Yield the indices of the images of each request."""
         batch: list[int] = []
         size = 0
-        for index, image in to_send.items():
+        for index, image in images.items():
             length = len(image) if isinstance(image, bytes) else 0
             if batch and (len(batch) == self._batch or size + length > _MAX_BYTES):
                 yield batch
@@ -172,18 +178,12 @@ class RewardClient:
         if batch:
             yield batch
 
-    def _results(self, request: _HttpRequest, indices: Sequence[int]) -> list[RewardScore]:
-        results = _parse_object(self._send("POST", "/v1/score", request, indices)).get("results")
-        if not isinstance(results, list) or len(results) != len(indices):
-            raise ServerError("the server did not answer with one result for each image: is it a reward server?")
-        return [RewardScore.from_json(result) for result in results]
-
-    def _send(self, method: str, path: str, request: _HttpRequest | None, indices: Sequence[int] = ()) -> bytes:
+    def _send(self, request: _HttpRequest, indices: Sequence[int] = ()) -> bytes:
         """Return the answer to a request for the pairs with these indices; retries while the server is busy or away."""
         for attempt in range(self._retries + 1):
             delay = min(0.1 * 2**attempt, _MAX_DELAY)
             try:
-                answer = self._exchange(method, path, request)
+                answer = self._exchange(request)
             except TimeoutError as error:  # it may be working still, and a retry would have it work twice
                 raise ServerError(
                     f"the reward server at {self._host} gave no answer in {self._timeout:g} seconds: send less at "
@@ -205,24 +205,21 @@ class RewardClient:
                 time.sleep(delay)
         raise failure
 
-    def _exchange(self, method: str, path: str, request: _HttpRequest | None) -> _HttpAnswer:
+    def _exchange(self, request: _HttpRequest) -> _HttpAnswer:
         connection = self._connections.take()
         if connection is not None:
-            try:
-                return self._exchange_over(connection, method, path, request)
-            except (ConnectionError, HTTPException):
-                pass  # it was idle, and the server has closed it meanwhile
-        connection = self._connection_type(self._host, self._port, timeout=self._timeout)
-        return self._exchange_over(connection, method, path, request)
+            with contextlib.suppress(ConnectionError, HTTPException):  # the server has closed it while it was idle
+                return self._exchange_over(connection, request)
+        return self._exchange_over(self._connection_type(self._host, self._port, timeout=self._timeout), request)
 
-    def _exchange_over(
-        self, connection: HTTPConnection, method: str, path: str, request: _HttpRequest | None
-    ) -> _HttpAnswer:
-        headers = {**self._headers, **({} if request is None else {"Content-Type": request.content_type})}
+    def _exchange_over(self, connection: HTTPConnection, request: _HttpRequest) -> _HttpAnswer:
+        headers = {**self._headers, **({"Content-Type": request.content_type} if request.content_type else {})}
         try:
-            connection.request(method, self._path + path, None if request is None else request.body, headers)
+            connection.request(request.method, self._path + request.path, request.body, headers)
             response = connection.getresponse()
-            answer = _HttpAnswer(response.status, response.read(), _seconds(response.getheader("Retry-After")))
+            # A date is not supported: the usual delay is used.
+            delay = response.getheader("Retry-After", "")
+            answer = _HttpAnswer(response.status, response.read(), float(delay) if delay.isdecimal() else None)
         except BaseException:
             connection.close()
             raise
@@ -246,20 +243,20 @@ class _ConnectionPool:
     def take(self) -> HTTPConnection | None:
         """Return the connection that was used last; None if there is none."""
         try:
-            return self._own().pop()
+            return self._connections().pop()
         except IndexError:
             return None
 
     def put_back(self, connection: HTTPConnection) -> None:
         """Keep a connection for the next request."""
-        self._own().append(connection)
+        self._connections().append(connection)
 
     def close(self) -> None:
         """Close all connections."""
         while (connection := self.take()) is not None:
             connection.close()
 
-    def _own(self) -> deque[HTTPConnection]:
+    def _connections(self) -> deque[HTTPConnection]:
         if self._process != os.getpid():
             # After a fork, the parent goes on to use them: requests would run into each other, and each process could
             # read the answer to the other's request.
@@ -286,21 +283,15 @@ def _build_request(
     except (TypeError, ValueError, RecursionError) as error:
         raise FormalimgError(f"this cannot be sent as JSON: {error}") from error
     if not files:
-        return _HttpRequest("application/json", text)
+        return _HttpRequest("POST", "/v1/score", text, "application/json")
     boundary = secrets.token_hex(24)
-    chunks = [
-        *_multipart_part(boundary, "request", text, ""),
-        *(chunk for name, data in files.items() for chunk in _multipart_part(boundary, name, data, name)),
-        f"--{boundary}--\r\n".encode(),
-    ]
-    return _HttpRequest(f"multipart/form-data; boundary={boundary}", b"".join(chunks))
-
-
-def _multipart_part(boundary: str, name: str, data: bytes, filename: str) -> tuple[bytes, ...]:
-    file = f'; filename="{filename}"' if filename else ""
-    kind = "application/octet-stream" if filename else "application/json"
-    head = f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"{file}\r\nContent-Type: {kind}\r\n\r\n'
-    return head.encode("ascii"), data, b"\r\n"
+    disposition = f"--{boundary}\r\nContent-Disposition: form-data; name="
+    chunks = [f'{disposition}"request"\r\nContent-Type: application/json\r\n\r\n'.encode(), text, b"\r\n"]
+    for name, data in files.items():
+        head = f'{disposition}"{name}"; filename="{name}"\r\nContent-Type: application/octet-stream\r\n\r\n'
+        chunks += [head.encode("ascii"), data, b"\r\n"]
+    body = b"".join([*chunks, f"--{boundary}--\r\n".encode()])
+    return _HttpRequest("POST", "/v1/score", body, f"multipart/form-data; boundary={boundary}")
 
 
 def _encode_image(image: ImageLike) -> Mapping[str, Any] | bytes | RewardScore:
@@ -313,8 +304,8 @@ def _encode_image(image: ImageLike) -> Mapping[str, Any] | bytes | RewardScore:
         return RewardScore.missing(scene)
     if scene is not None:
         return {**scene.scene.to_json(), **({"style": scene.style} if scene.style is not None else {})}
-    found = load_image(image)
-    return RewardScore.missing(found) if isinstance(found, Unscored) else found.data
+    loaded = load_image(image)
+    return RewardScore.missing(loaded) if isinstance(loaded, Unscored) else loaded.data
 
 
 def _encode_task(task: TaskLike) -> Mapping[str, Any]:
@@ -340,7 +331,7 @@ def _server_error(answer: _HttpAnswer, indices: Sequence[int]) -> ServerError:
         message = str(json.loads(answer.body)["error"])
     except (ValueError, KeyError, TypeError, RecursionError):
         message = answer.body[:200].decode("utf-8", "replace")
-    index, match = None, _PLACE.match(message)
+    index, match = None, _INDEXED_FIELD.match(message)
     if match and int(match[2]) < len(indices):
         index = indices[int(match[2])]
         message = f"{match[1]}[{index}]{message[match.end() :]}"
@@ -350,14 +341,9 @@ def _server_error(answer: _HttpAnswer, indices: Sequence[int]) -> ServerError:
 
 def _parse_object(body: bytes) -> Mapping[str, Any]:
     try:
-        found = json.loads(body)
+        value = json.loads(body)
     except ValueError as error:
         raise ServerError("the server did not answer with JSON: is it a reward server?") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise ServerError("the server did not answer with a JSON object: is it a reward server?")
-    return found
-
-
-def _seconds(retry_after: str | None) -> float | None:
-    """Parse a number of seconds; dates are not supported, and the usual delay is used."""
-    return float(retry_after) if retry_after is not None and retry_after.isdecimal() else None
+    return value

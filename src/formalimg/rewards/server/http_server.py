@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import ctypes
 import gc
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -13,11 +15,14 @@ import threading
 from collections.abc import Callable, Iterator
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from formalimg.errors import FormalimgError
 from formalimg.rewards.server.admission import Limits
-from formalimg.rewards.server.auth import check_token
-from formalimg.web.connections import ConnectionLimits, LimitedServer, limited_config
+from formalimg.rewards.server.request_body import RequestError
+from formalimg.web.connections import OVER_CONNECTION_LIMIT, ConnectionLimits, LimitedServer, limited_config
+from formalimg.web.security import host_name, is_loopback, is_of_other_page
 from formalimg.web.server import listen
 from formalimg.web.server_log import limited_log
 
@@ -44,14 +49,14 @@ def serve_rewards(
     The process exits here if a thread still works on a request that could not be answered in time.
     """
     secret = check_token(token, host)
-    with _sigterm_as_interrupt(), limited_log(), listen(host, port) as listening:
+    with _sigterm_as_interrupt(), limited_log(), listen(host, port) as listener:
         server = _RewardServer(server_config(make(secret), limits))
-        shown = f"[{host}]" if ":" in host else host
-        on_progress(f"http://{shown}:{listening.getsockname()[1]}")
+        url_host = f"[{host}]" if ":" in host else host
+        on_progress(f"http://{url_host}:{listener.getsockname()[1]}")
         _collect_garbage_rarely()
         release_large_blocks()
         try:
-            server.run(sockets=[listening])
+            server.run(sockets=[listener])
         finally:
             server.has_ended.set()
 
@@ -105,10 +110,87 @@ def _sigterm_as_interrupt() -> Iterator[None]:
     uvicorn finishes the requests under way, and then raises the signal again.
     """
     is_main = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler) if is_main else None
+    previous = signal.signal(signal.SIGTERM, signal.default_int_handler) if is_main else None
     try:
         with contextlib.suppress(KeyboardInterrupt):
             yield
     finally:
         if is_main:
-            signal.signal(signal.SIGTERM, before)
+            signal.signal(signal.SIGTERM, previous)
+
+
+# --- authentication: clients need the token; without one, only programs on this machine are served, and no web pages
+
+_HEALTH_PATHS = ("/health", "/healthz", "/readyz")
+_OPEN_PATHS = (*_HEALTH_PATHS, "/docs", "/openapi.json")
+"""Paths that need no token: they say nothing but that the server is there, and what can be sent to any such server."""
+
+_MONITORING_PATHS = (*_HEALTH_PATHS, "/metrics")
+"""Paths that are answered however many connections there are: that is when they are needed most."""
+
+_MIN_TOKEN = 16
+
+
+class Authentication:
+    """ASGI middleware that refuses requests without the token, of other hosts, and of web pages."""
+
+    def __init__(self, app: ASGIApp, token: str | None) -> None:
+        self._app, self._token = app, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse the request, or pass it on."""
+        if scope["type"] == "http":
+            error = self._error(scope)
+            if error is not None:
+                await error.response()(scope, receive, send)
+                return
+        elif scope["type"] != "lifespan":
+            return
+        await self._app(scope, receive, send)
+
+    def _error(self, scope: Scope) -> RequestError | None:
+        if OVER_CONNECTION_LIMIT in scope and scope["path"] not in _MONITORING_PATHS:
+            return RequestError(503, "there are too many connections: come back later", retry_after=1, closes=True)
+        headers = Headers(scope=scope)
+        if self._token is None:
+            if not is_loopback(host_name(headers.get("host", ""))):
+                return RequestError(403, "this server answers only on this machine: ask http://127.0.0.1", closes=True)
+        elif scope["path"] not in _OPEN_PATHS and not _are_equal(_read_token(headers), self._token):
+            return RequestError(401, "send the server's token, as in Authorization: Bearer TOKEN", closes=True)
+        # A page that the user happens to visit may send requests here, and each may cost money.
+        if is_of_other_page(headers):
+            return RequestError(403, "this was sent by a page of another site", closes=True)
+        return None
+
+
+def check_token(token: str | None, host: str) -> str | None:
+    """Return the token if it is good enough for a server that listens on this address."""
+    if token is None:
+        if not is_loopback(host):
+            raise FormalimgError(
+                f"whoever can reach {host} could use this server: set a token in FORMALIMG_TOKEN, or with --token-file"
+            )
+        return None
+    if len(token) < _MIN_TOKEN or not token.isascii() or any(not "!" <= character <= "~" for character in token):
+        raise FormalimgError(f"a token has at least {_MIN_TOKEN} characters, all of them ASCII, and no spaces")
+    return token
+
+
+def _read_token(headers: Headers) -> str:
+    """Return the token that a client has sent; empty if none.
+
+    Trainers know an address and no headers: most HTTP clients send the password in one, as Basic authentication.
+    """
+    scheme, _, credentials = headers.get("authorization", "").partition(" ")
+    if scheme == "Bearer":
+        return credentials
+    if scheme != "Basic":
+        return ""
+    try:
+        return base64.b64decode(credentials, validate=True).decode("ascii").partition(":")[2]
+    except ValueError:  # also for what is not ASCII
+        return ""
+
+
+def _are_equal(token: str, expected: str) -> bool:
+    return secrets.compare_digest(token.encode("utf-8", "replace"), expected.encode())

@@ -40,40 +40,43 @@ class Metrics:
         """Count an answered request. Paths are those that the server knows, and one word for all others."""
         self._requests[path, status] += 1
 
-    def count_scores(self, found: Iterable[RewardScore], seconds: float) -> None:
+    def count_scores(self, rewards: Iterable[RewardScore], seconds: float) -> None:
         """Count the scores of an answered request, and the seconds it took."""
-        for one in found:
-            self._items["unscored" if one.passed is None else "passed" if one.passed else "failed"] += 1
+        for reward in rewards:
+            self._items["unscored" if reward.passed is None else "passed" if reward.passed else "failed"] += 1
         self._durations[bisect_left(_BUCKETS, seconds)] += 1
         self._seconds += seconds
 
     def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
         """Return all metrics as text."""
-        return "\n".join((*self._counters(), *self._histogram(), *_gauges({**gauges, **self._process()}))) + "\n"
+        lines = [*self._counters(), *self._histogram()]
+        for name, (meaning, value) in {**gauges, **self._process_gauges()}.items():
+            lines += [*_header_lines(name, "gauge", meaning), f"{name} {value}"]
+        return "\n".join(lines) + "\n"
 
     def _counters(self) -> Iterator[str]:
-        yield from _head("formalimg_requests_total", "counter", "Requests that were answered.")
+        yield from _header_lines("formalimg_requests_total", "counter", "Requests that were answered.")
         for (path, status), count in sorted(self._requests.items()):
             yield f'formalimg_requests_total{{path="{path}",status="{status}"}} {count}'
-        yield from _head("formalimg_items_total", "counter", "Images that were scored.")
+        yield from _header_lines("formalimg_items_total", "counter", "Images that were scored.")
         for outcome in _OUTCOMES:
             yield f'formalimg_items_total{{outcome="{outcome}"}} {self._items[outcome]}'
 
     def _histogram(self) -> Iterator[str]:
         name, below = "formalimg_score_seconds", 0
-        yield from _head(name, "histogram", "Duration of requests for scores, from their head to their answer.")
+        yield from _header_lines(name, "histogram", "Duration of requests for scores, from their head to their answer.")
         for bound, count in zip((*map(str, _BUCKETS), "+Inf"), self._durations, strict=True):
             below += count
             yield f'{name}_bucket{{le="{bound}"}} {below}'
         yield f"{name}_sum {self._seconds:.6f}"
         yield f"{name}_count {below}"
 
-    def _process(self) -> dict[str, tuple[str, float]]:
-        found = {"process_start_time_seconds": ("When the server was started.", round(self._started, 3))}
+    def _process_gauges(self) -> dict[str, tuple[str, float]]:
+        gauges = {"process_start_time_seconds": ("When the server was started.", round(self._started, 3))}
         memory = resident_bytes()
         if memory is not None:
-            found["process_resident_memory_bytes"] = ("Memory of this process, without its workers.", memory)
-        return found
+            gauges["process_resident_memory_bytes"] = ("Memory of this process, without its workers.", memory)
+        return gauges
 
 
 class MetricsMiddleware:
@@ -90,13 +93,13 @@ class MetricsMiddleware:
             return
         path = scope["path"] if scope["path"] in self._paths else "other"
 
-        async def counting(message: Message) -> None:
+        async def count_and_send(message: Message) -> None:
             if message["type"] == "http.response.start":
                 self._metrics.count_request(path, message["status"])
             await send(message)
 
         try:
-            await self._app(scope, receive, counting)
+            await self._app(scope, receive, count_and_send)
         except Exception:  # which is answered further outside
             self._metrics.count_request(path, 500)
             raise
@@ -110,13 +113,7 @@ def resident_bytes() -> int | None:
         return None
 
 
-def _gauges(gauges: Mapping[str, tuple[str, float]]) -> Iterator[str]:
-    for name, (meaning, value) in gauges.items():
-        yield from _head(name, "gauge", meaning)
-        yield f"{name} {value}"
-
-
-def _head(name: str, kind: str, meaning: str) -> tuple[str, str]:
+def _header_lines(name: str, kind: str, meaning: str) -> tuple[str, str]:
     return f"# HELP {name} {meaning}", f"# TYPE {name} {kind}"
 
 
@@ -126,7 +123,7 @@ def describe_server(version: str, scorer: Scorer, limits: Limits, *, reads_files
         "formalimg": version,
         "scorer": dict(scorer.settings),
         "looking": {
-            part: {"name": party.name, "settings": dict(party.settings)} for part, party in scorer.parties.items()
+            role: {"name": model.name, "settings": dict(model.settings)} for role, model in scorer.parties.items()
         },
         "suites": dict(scorer.suite_digests()),
         "vocabularies": {name: _vocabulary_digest(name) for name in vocabulary_names()},
@@ -146,9 +143,9 @@ def describe_server(version: str, scorer: Scorer, limits: Limits, *, reads_files
 
 def _vocabulary_digest(name: str) -> str:
     """Return a digest of the words and predicates of a vocabulary, without the texts of predicates."""
-    words = vocabulary(name)
-    known = {
-        "words": {kind: list(entries) for kind, entries in words.words.items()},
-        "predicates": {predicate.name: list(predicate.arguments) for predicate in words.predicates.values()},
+    entries = vocabulary(name)
+    content = {
+        "words": {kind: list(words) for kind, words in entries.words.items()},
+        "predicates": {predicate.name: list(predicate.arguments) for predicate in entries.predicates.values()},
     }
-    return f"sha256:{hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()}"
+    return f"sha256:{hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()}"

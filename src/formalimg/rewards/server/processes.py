@@ -40,9 +40,9 @@ class ProcessGrounder:
 
     def __init__(self, name: str, processes: int) -> None:
         """Open the grounder; the processes are started when they are needed."""
-        opened = open_grounder(name)
-        self.name: str = opened.name
-        self.settings: Mapping[str, Setting] = opened.settings
+        grounder = open_grounder(name)
+        self.name: str = grounder.name
+        self.settings: Mapping[str, Setting] = grounder.settings
         self.concurrency = processes
         self._pool = self._start_pool()
         self._restart_lock = threading.Lock()
@@ -52,15 +52,15 @@ class ProcessGrounder:
         for _ in range(_ATTEMPTS):
             pool = self._pool
             try:
-                return await asyncio.wrap_future(pool.executor.submit(_ground, image.data, tuple(classes)))
+                return await asyncio.wrap_future(pool.executor.submit(_ground_in_worker, image.data, tuple(classes)))
             except BrokenProcessPool:
                 self._restart(pool)
         raise RuntimeError("the processes that looked at this image died, one after the other")
 
     async def warm_up(self) -> None:
         """Start the processes and open their grounders, before any request waits for it."""
-        started: list[Future[Any]] = [self._pool.executor.submit(_opened_name) for _ in range(self.concurrency)]
-        await asyncio.gather(*map(asyncio.wrap_future, started))
+        futures: list[Future[Any]] = [self._pool.executor.submit(_grounder_name) for _ in range(self.concurrency)]
+        await asyncio.gather(*map(asyncio.wrap_future, futures))
 
     def close(self) -> None:
         """End the processes."""
@@ -71,7 +71,7 @@ class ProcessGrounder:
         # Not by fork, which would copy the threads' locks as they happen to be.
         context = spawn_context()
         watched, alive = context.Pipe(duplex=False)
-        executor = ProcessPoolExecutor(self.concurrency, context, _initialize, (self.name, watched))
+        executor = ProcessPoolExecutor(self.concurrency, context, _initialize_worker, (self.name, watched))
         return _ProcessPool(executor, alive, watched)
 
     def _restart(self, broken: _ProcessPool) -> None:
@@ -86,7 +86,7 @@ _grounder: Grounder | None = None
 """The grounder of this process, if it is a worker process."""
 
 
-def _initialize(name: str, watched: Connection) -> None:
+def _initialize_worker(name: str, watched: Connection) -> None:
     global _grounder
     # The server gets the signals, lets this process finish its work, and then ends it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -100,12 +100,12 @@ def _exit_when_closed(watched: Connection) -> None:
     os._exit(1)
 
 
-def _opened_name() -> str:
+def _grounder_name() -> str:
     assert _grounder is not None, "the initializer opens the grounder"
     return _grounder.name
 
 
-def _ground(data: bytes, classes: Sequence[str]) -> Grounding | Unscored:
+def _ground_in_worker(data: bytes, classes: Sequence[str]) -> Grounding | Unscored:
     assert _grounder is not None, "the initializer opens the grounder"
     image = inspect(data)
     if isinstance(image, Unscored):

@@ -6,18 +6,21 @@ import asyncio
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse
 from starlette.types import Message, Receive
 
 from formalimg._util.json_size import BYTES_PER_VALUE, count_values
 from formalimg._util.strict_json import reject_constant
+from formalimg._util.text import truncate
+from formalimg.logic.errors import Problem
 from formalimg.rewards.server.admission import Limits
-from formalimg.rewards.server.http_errors import RequestError
 
 _JSON_PART = "request"
 """The part of a multipart request that holds the JSON."""
@@ -38,18 +41,18 @@ class RequestBody(NamedTuple):
     files: Mapping[str, bytes]  # the uploaded files, by the name of their part
 
 
+@dataclass
 class HeldBytes:
     """The number of bytes of bodies in memory, of all requests that are read or processed."""
 
-    def __init__(self) -> None:
-        self.bytes = 0
+    bytes: int = 0
 
 
 class BodyReader:
     """Reads the body of one request; a context manager that releases its bytes from the count of all bodies."""
 
-    def __init__(self, limits: Limits, held: HeldBytes) -> None:
-        self._limits, self._held, self._length = limits, held, 0
+    def __init__(self, limits: Limits, held_bytes: HeldBytes) -> None:
+        self._limits, self._held, self._length = limits, held_bytes, 0
 
     def __enter__(self) -> BodyReader:
         return self
@@ -70,7 +73,7 @@ class BodyReader:
         length = request.headers.get("content-length", "")
         if length.isdecimal() and int(length) > self._limits.max_body_bytes:
             raise self._too_large()
-        receive = self._counting(request.receive)
+        receive = self._count_bytes(request.receive)
         try:
             async with asyncio.timeout(self._limits.timeout):
                 if kind == _MULTIPART:
@@ -80,31 +83,27 @@ class BodyReader:
         except TimeoutError as error:
             message = f"the request was not sent in {self._limits.timeout:g} seconds"
             raise RequestError(408, message, closes=True) from error
-        await self._hold_parsed(body.text)
+        text, max_values = body.text, self._limits.max_values
+        if len(text) <= SMALL_REQUEST:
+            self._hold(_estimate_parsed_bytes(text, max_values))
+        else:
+            self._hold(await asyncio.to_thread(_estimate_parsed_bytes, text, max_values))
         return body
 
-    async def _hold_parsed(self, text: bytes | bytearray) -> None:
-        """Count what the JSON will take once it is parsed, and refuse what has too many values."""
-        limit = self._limits.max_values
-        if len(text) <= SMALL_REQUEST:
-            self._hold(_parsed_bytes(text, limit))
-        else:
-            self._hold(await asyncio.to_thread(_parsed_bytes, text, limit))
+    def _count_bytes(self, receive: Receive) -> Receive:
+        total = 0
 
-    def _counting(self, receive: Receive) -> Receive:
-        read = 0
-
-        async def counting() -> Message:
-            nonlocal read
+        async def receive_and_count() -> Message:
+            nonlocal total
             message = await receive()
             if message["type"] == "http.request":
-                read += len(message.get("body", b""))
-                if read > self._limits.max_body_bytes:
+                total += len(message.get("body", b""))
+                if total > self._limits.max_body_bytes:
                     raise self._too_large()
                 self._hold(len(message.get("body", b"")))
             return message
 
-        return counting
+        return receive_and_count
 
     def _hold(self, length: int) -> None:
         self._length += length
@@ -118,8 +117,8 @@ class BodyReader:
         return RequestError(413, message, closes=True)
 
 
-def _parsed_bytes(text: bytes | bytearray, limit: int) -> int:
-    """Return how much memory the JSON will take once it is parsed, estimated from above."""
+def _estimate_parsed_bytes(text: bytes | bytearray, limit: int) -> int:
+    """Return how much memory the JSON will take once it is parsed, estimated from above; refuse too many values."""
     values = count_values(text, limit)
     if values > limit:
         raise RequestError(413, f"this JSON has more than {limit:,} values: send fewer items or objects at once")
@@ -161,17 +160,59 @@ async def _read_multipart(request: Request, limits: Limits) -> RequestBody:
 def parse_json_object(text: bytes | bytearray) -> Mapping[str, object]:
     """Return the JSON object of a request."""
     try:
-        found = json.loads(text, parse_constant=reject_constant, object_pairs_hook=_reject_duplicates)
+        value = json.loads(text, parse_constant=reject_constant, object_pairs_hook=_reject_duplicates)
     except (ValueError, RecursionError) as error:  # also for what is not UTF-8
         raise RequestError(400, "this is not JSON that can be read") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise RequestError(400, "send a JSON object, with items and images")
-    return found
+    return value
 
 
 def _reject_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found = dict(pairs)
-    if len(found) < len(pairs):  # JSON parsers do not agree on which counts
-        [(twice, _)] = Counter(name for name, _ in pairs).most_common(1)
-        raise RequestError(400, f"the key {twice[:40]!r} occurs twice in one JSON object")
-    return found
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):  # JSON parsers do not agree on which counts
+        [(duplicate, _)] = Counter(name for name, _ in pairs).most_common(1)
+        raise RequestError(400, f"the key {duplicate[:40]!r} occurs twice in one JSON object")
+    return mapping
+
+
+# --- HTTP errors: a status, one line that says what to fix and where, and nothing else
+
+_HEAD, _TAIL = 400, 100
+"""Characters kept from the beginning and the end of a message: it may quote the request."""
+
+_MAX_PROBLEMS = 100
+"""Number of problems of a formula that are listed."""
+
+
+class RequestError(Exception):
+    """A request that is refused, and why."""
+
+    def __init__(
+        self,
+        status: int,
+        message: str,
+        *,
+        where: str | None = None,
+        problems: Sequence[Problem] = (),
+        retry_after: int | None = None,
+        closes: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.status, self.where, self.problems = status, where, tuple(problems)
+        self.retry_after, self.closes = retry_after, closes
+
+    def response(self) -> JSONResponse:
+        """Return the error as JSON: `error`, and `where` and `problems` where there are any."""
+        message = f"{self.where}: {self}" if self.where else str(self)
+        body: dict[str, object] = {"error": truncate(message, _HEAD, _TAIL)}
+        if self.where:
+            body["where"] = self.where
+        if self.problems:
+            body["problems"] = [problem.to_json() for problem in self.problems[:_MAX_PROBLEMS]]
+        headers: Mapping[str, str] = {
+            **({"Retry-After": str(self.retry_after)} if self.retry_after is not None else {}),
+            **({"Connection": "close"} if self.closes else {}),
+            **({"WWW-Authenticate": "Bearer"} if self.status == 401 else {}),
+        }
+        return JSONResponse(body, self.status, headers)

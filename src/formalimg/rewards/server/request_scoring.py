@@ -6,8 +6,12 @@ import asyncio
 import contextlib
 import json
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from typing import NamedTuple, TypeAlias, TypeVar
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Thread
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive
@@ -15,34 +19,32 @@ from starlette.types import Receive
 from formalimg.errors import FormalimgError
 from formalimg.models.secrets import redact
 from formalimg.rewards.result import PairError, RewardScore
-from formalimg.rewards.server.batch_executor import BatchExecutor
-from formalimg.rewards.server.http_errors import RequestError
-from formalimg.rewards.server.request_body import SMALL_REQUEST, RequestBody
+from formalimg.rewards.server.request_body import SMALL_REQUEST, RequestBody, RequestError
 from formalimg.rewards.server.score_request import ScoreEntry, ScoreRequest, ServerContext
 from formalimg.types import Unscored
 
 _DISCONNECT_DELAY = 0.25
 """Seconds after which the connection of a waiting client is watched for a disconnect."""
 
-_MAX_TOGETHER = 64
+_MAX_GROUP = 64
 """How many scenes are scored before looking again whether the client still waits."""
 
 _PART_LENGTH = 100
 """Characters of a part in an answer besides its texts."""
 
+_BATCH = 8
+"""Maximum number of jobs that are done before their results are handed back."""
+
+_MAX_BATCH_SECONDS = 0.25
+"""Seconds that a batch may take; then the executor counts as blocked."""
+
 _log = logging.getLogger("formalimg.rewards.server")
 
+Argument = TypeVar("Argument")
 Result = TypeVar("Result")
 
 RequestParser: TypeAlias = Callable[[RequestBody, ServerContext], ScoreRequest]
 """Parses requests as one kind of client sends them."""
-
-
-class ScoredRequest(NamedTuple):
-    """The rewards of a request, and the JSON of its answer."""
-
-    found: list[RewardScore]
-    answer: str
 
 
 class RequestScoring:
@@ -56,45 +58,41 @@ class RequestScoring:
         """End the thread."""
         self._executor.close()
 
-    async def score(self, body: RequestBody, parse: RequestParser) -> ScoredRequest:
-        """Return the rewards of a request.
-
-        Raises:
-            RequestError: if something is wrong with it, or the judge cannot work.
-        """
+    async def score(self, body: RequestBody, parse: RequestParser) -> tuple[list[RewardScore], str]:
+        """Return the rewards of a request and the JSON of its answer."""
         try:
-            begun = await self._score_scenes_in_thread(body, parse)
-            judged = await self._score_images(begun) if begun.pairs else {}
+            scored = await self._score_scenes_in_thread(body, parse)
+            if scored.pairs:
+                scored.rewards.update(await self._score_images(scored))
         except FormalimgError as error:  # for the operator of the server, such as a wrong key
             message = redact(str(error))
             _log.error("%s", message)
             raise RequestError(500, f"the judge cannot work: {message}") from error
-        by_index = {**begun.found, **judged}
-        found = [by_index[index] for index in range(len(by_index))]
-        length = sum(map(_text_length, found))
-        write = begun.request.answer
-        answer = write(found) if length <= SMALL_REQUEST else await asyncio.to_thread(write, found)
-        if len(answer) > self._context.limits.max_answer_bytes:  # in ASCII
+        rewards = [scored.rewards[index] for index in range(len(scored.rewards))]
+        is_short = sum(map(_text_length, rewards)) <= SMALL_REQUEST
+        answer = scored.request.answer
+        text = answer(rewards) if is_short else await asyncio.to_thread(answer, rewards)
+        if len(text) > self._context.limits.max_answer_bytes:  # in ASCII
             raise self._too_long()
-        return ScoredRequest(found, answer)
+        return rewards, text
 
     def _too_long(self) -> RequestError:
         message = f"the answer would have more than {self._context.limits.max_answer_bytes:,} bytes"
         return RequestError(413, f'{message}: send fewer items at once, or "parts": false')
 
-    async def _score_images(self, begun: _PartlyScored) -> dict[int, RewardScore]:
-        pairs, refused = dict(begun.pairs), dict[int, RewardScore]()
+    async def _score_images(self, scored: _PartlyScored) -> dict[int, RewardScore]:
+        pairs, refused = dict(scored.pairs), dict[int, RewardScore]()
         while pairs:
             try:
                 with _errors_by_index(list(pairs)):
-                    judged = await self._context.scorer.score(pairs.values(), parts=begun.request.parts)
+                    rewards = await self._context.scorer.score(pairs.values(), parts=scored.request.parts)
             except _ItemError as error:  # all tasks are looked at before the first image is
-                if not begun.request.has_item_errors:
+                if not scored.request.has_item_errors:
                     raise
                 refused[error.index] = RewardScore.missing(Unscored("not judged", str(error)))
                 del pairs[error.index]
             else:
-                return {**refused, **dict(zip(pairs, judged, strict=True))}
+                return {**refused, **dict(zip(pairs, rewards, strict=True))}
         return refused
 
     async def _score_scenes_in_thread(self, body: RequestBody, parse: RequestParser) -> _PartlyScored:
@@ -110,52 +108,52 @@ class RequestScoring:
     def _score_scenes(self, job: _ScoreJob) -> _PartlyScored:
         """Parse a request and score its scenes: in one thread, so that threads are switched only once."""
         request = job.parse(job.body, self._context)
-        begun, room = _PartlyScored({}, {}, request), self._context.limits.max_answer_bytes
+        scored, room = _PartlyScored({}, {}, request), self._context.limits.max_answer_bytes
         scenes: dict[int, ScoreEntry] = {}
         for index, entry in enumerate(request.entries):
             if isinstance(entry, RewardScore):
-                begun.found[index] = entry
+                scored.rewards[index] = entry
             elif isinstance(entry.image, Mapping):
                 scenes[index] = entry
             else:
-                begun.pairs[index] = entry
-        together = 1 if request.parts else _MAX_TOGETHER  # without parts, scenes of one task are scored as a group
-        numbers = list(scenes)
-        for start in range(0, len(numbers), together):
-            chosen = numbers[start : start + together]
+                scored.pairs[index] = entry
+        group_size = 1 if request.parts else _MAX_GROUP  # without parts, scenes of one task are scored as a group
+        indices = list(scenes)
+        for start in range(0, len(indices), group_size):
+            group = indices[start : start + group_size]
             if job.is_cancelled:
                 break
-            with _errors_by_index(chosen):
-                found = self._context.scorer.score_all([scenes[index] for index in chosen], parts=request.parts)
-            begun.found.update(zip(chosen, found, strict=True))
-            room -= sum(map(_text_length, found))
+            with _errors_by_index(group):
+                rewards = self._context.scorer.score_all([scenes[index] for index in group], parts=request.parts)
+            scored.rewards.update(zip(group, rewards, strict=True))
+            room -= sum(map(_text_length, rewards))
             if room < 0:
                 raise self._too_long()
-        return begun
+        return scored
 
 
+@dataclass(slots=True)
 class _ScoreJob:
     """A request that a thread works on, and whether nobody waits for it any longer."""
 
-    __slots__ = ("body", "is_cancelled", "parse")
-
-    def __init__(self, body: RequestBody, parse: RequestParser) -> None:
-        self.body, self.parse, self.is_cancelled = body, parse, False
+    body: RequestBody
+    parse: RequestParser
+    is_cancelled: bool = False
 
 
 class _PartlyScored(NamedTuple):
     """A parsed request whose scenes are scored."""
 
-    found: dict[int, RewardScore]  # the rewards of scenes, by their index
+    rewards: dict[int, RewardScore]  # those known by now, by their index
     pairs: dict[int, ScoreEntry]  # the images that have to be judged, by their index
-    request: ScoreRequest  # the request
+    request: ScoreRequest
 
 
 class _ItemError(RequestError):
     """An item of a request that cannot be scored, and its index."""
 
-    def __init__(self, index: int, why: PairError) -> None:
-        super().__init__(400, redact(why.reason), where=f"items[{index}]", problems=why.problems)
+    def __init__(self, index: int, cause: PairError) -> None:
+        super().__init__(400, redact(cause.reason), where=f"items[{index}]", problems=cause.problems)
         self.index = index
 
 
@@ -164,8 +162,8 @@ async def cancel_on_disconnect(work: Awaitable[Result], receive: Receive) -> Res
 
     The connection is not watched at first: that would take longer than most work does.
     """
-    working = asyncio.current_task()
-    assert working is not None
+    current = asyncio.current_task()
+    assert current is not None
     watcher: asyncio.Task[None] | None = None
     is_cancelled = is_over = False
 
@@ -177,13 +175,13 @@ async def cancel_on_disconnect(work: Awaitable[Result], receive: Receive) -> Res
     def cancel(_: object) -> None:
         nonlocal is_cancelled
         if not is_over:
-            is_cancelled = working.cancel()
+            is_cancelled = current.cancel()
 
     timer = asyncio.get_running_loop().call_later(_DISCONNECT_DELAY, watch)
     try:
         return await work
     except asyncio.CancelledError:
-        if is_cancelled and working.uncancel() == 0:
+        if is_cancelled and current.uncancel() == 0:
             raise ClientDisconnect from None
         raise
     finally:
@@ -204,16 +202,112 @@ def _errors_by_index(indices: list[int]) -> Iterator[None]:
     try:
         yield
     except PairError as error:
-        raise _ItemError(indices[error.place], error) from error
+        raise _ItemError(indices[error.index], error) from error
 
 
 def _text_length(score: RewardScore) -> int:
     """Return the number of bytes of a reward's texts in an answer, which make up most of it."""
-    return _escaped_length(score.reason) + sum(
-        [_escaped_length(part.name) + _escaped_length(part.reason) + _PART_LENGTH for part in score.parts]
+    return _json_length(score.reason) + sum(
+        [_json_length(part.name) + _json_length(part.reason) + _PART_LENGTH for part in score.parts]
     )
 
 
-def _escaped_length(text: str) -> int:
+def _json_length(text: str) -> int:
     """Return the length of a text as JSON: a character that is not ASCII, or not printable, takes up to 12 bytes."""
     return len(text) if text.isascii() and text.isprintable() else len(json.dumps(text))
+
+
+# --- the batch executor
+
+
+class BatchExecutor(Generic[Argument, Result]):
+    """One thread that runs short jobs one by one, and hands back the results of several at once.
+
+    Python runs short jobs faster one after the other than side by side, and switching from one thread to another costs
+    about as much as a short job does. So waiting jobs are taken along by the thread that is running already. A job that
+    takes long blocks the executor, and nobody else: those behind it are run in threads of their own. Belongs to one
+    event loop.
+    """
+
+    def __init__(self, work: Callable[[Argument], Result]) -> None:
+        """Create an executor that calls this function in its thread."""
+        self._work = work
+        self._batches = SimpleQueue[asyncio.AbstractEventLoop | None]()
+        # A daemon: when the program ends, nobody waits for its results.
+        Thread(target=self._run, name="formalimg-batches", daemon=True).start()
+        self._waiting = deque[tuple[Argument, asyncio.Future[Result]]]()
+        self._done = deque[tuple[asyncio.Future[Result], Result | None, BaseException | None]]()
+        self._is_busy = self._is_blocked = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def submit(self, argument: Argument) -> Result:
+        """Run a job and return its result. A caller that is cancelled meanwhile gives it up."""
+        if not self._is_blocked:
+            with contextlib.suppress(_BlockedError):
+                loop = asyncio.get_running_loop()
+                future: asyncio.Future[Result] = loop.create_future()
+                self._waiting.append((argument, future))
+                if not self._is_busy:
+                    self._start_batch(loop)
+                return await future
+        return await asyncio.to_thread(self._work, argument)
+
+    def close(self) -> None:
+        """Accept no more jobs; the current one is not waited for."""
+        self._batches.put(None)
+
+    def _start_batch(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._is_busy = True
+        self._timer = loop.call_later(_MAX_BATCH_SECONDS, self._give_way)
+        self._batches.put(loop)
+
+    def _run(self) -> None:
+        while (loop := self._batches.get()) is not None:
+            self._run_batch(loop)
+
+    def _run_batch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Run waiting jobs up to a number, in the thread."""
+        for _ in range(_BATCH):
+            try:
+                argument, future = self._waiting.popleft()
+            except IndexError:
+                break
+            if not future.done():
+                try:
+                    self._done.append((future, self._work(argument), None))
+                except BaseException as error:  # raised to the caller
+                    self._done.append((future, None, error))
+        with contextlib.suppress(RuntimeError):  # the loop has ended, and all callers in it
+            loop.call_soon_threadsafe(self._end_batch, loop)
+
+    def _end_batch(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._hand_back()
+        self._is_busy = self._is_blocked = False
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._waiting:
+            self._start_batch(loop)
+
+    def _hand_back(self) -> None:
+        while self._done:
+            future, result, error = self._done.popleft()
+            if future.done():  # given up
+                continue
+            if error is None:
+                future.set_result(result)  # type: ignore[arg-type]
+            else:
+                future.set_exception(error)
+
+    def _give_way(self) -> None:
+        """Hand back what is done, and send waiting jobs elsewhere: the thread is blocked."""
+        self._is_blocked = True
+        self._hand_back()
+        while self._waiting:
+            with contextlib.suppress(IndexError):  # the thread was faster
+                _, future = self._waiting.popleft()
+                if not future.done():
+                    future.set_exception(_BlockedError())
+
+
+class _BlockedError(Exception):
+    """A job was not begun, because the one before it takes long."""

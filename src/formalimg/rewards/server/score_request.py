@@ -5,10 +5,13 @@ from __future__ import annotations
 import base64
 import binascii
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
+from formalimg._util.plain_folders import open_plain_folder
 from formalimg.errors import FormalimgError
 from formalimg.logic.errors import FormulaError
 from formalimg.rewards.result import RewardScore
@@ -16,9 +19,7 @@ from formalimg.rewards.reward_images import ImageLike
 from formalimg.rewards.rows import require_task
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.server.admission import Limits
-from formalimg.rewards.server.http_errors import RequestError
-from formalimg.rewards.server.image_root import ImageRoot, OutsideRootError
-from formalimg.rewards.server.request_body import RequestBody, parse_json_object
+from formalimg.rewards.server.request_body import RequestBody, RequestError, parse_json_object
 from formalimg.rewards.tasks import RewardTask
 from formalimg.web.json_body import MAX_WORD, has_long_word
 
@@ -55,22 +56,12 @@ class ServerContext(NamedTuple):
     root: ImageRoot | None = None  # the folder of images that are named by their paths; None for none
 
 
-class _ImageField(NamedTuple):
-    """An image of a request, not yet parsed, and what it may refer to."""
-
-    value: Any
-    where: str
-    body: RequestBody
-    root: ImageRoot | None
-    max_bytes: int
-
-
 def parse_score_request(body: RequestBody, context: ServerContext) -> ScoreRequest:
     """Return the parsed request to `/v1/score`."""
     request = parse_json_object(body.text)
-    unknown = next((key for key in request if key not in _KEYS), None)
-    if unknown is not None:
-        raise RequestError(400, f"{unknown[:40]!r} is not known: known are {', '.join(_KEYS)}")
+    unknown_key = next((key for key in request if key not in _KEYS), None)
+    if unknown_key is not None:
+        raise RequestError(400, f"{unknown_key[:40]!r} is not known: known are {', '.join(_KEYS)}")
     items = _parse_items(request, context.limits)
     if "images" in request:
         images = parse_list(request["images"], "images", context.limits)
@@ -83,16 +74,16 @@ def parse_score_request(body: RequestBody, context: ServerContext) -> ScoreReque
         raise RequestError(400, "send true or false", where="parts")
     parser = TaskParser(context.scorer)
     tasks = [parser.parse(item, f"items[{number}]") for number, item in enumerate(items)]
-    fields = [
-        _ImageField(image, f"images[{number}]", body, context.root, context.limits.max_body_bytes)
-        for number, image in enumerate(images)
+    sources = _ImageSources(body, context.root, context.limits.max_body_bytes)
+    entries = [
+        ScoreEntry(sources.parse(image, f"images[{number}]"), task)
+        for number, (image, task) in enumerate(zip(images, tasks, strict=True))
     ]
-    entries = [ScoreEntry(_parse_image(field), task) for field, task in zip(fields, tasks, strict=True)]
     for number, (image, task) in enumerate(entries):
         if isinstance(image, Mapping) and task.formula is None:
             message = "a scene can be scored by a formula only: send an image"
             raise RequestError(400, message, where=f"images[{number}].scene")
-    return ScoreRequest(entries, parts, _answer)
+    return ScoreRequest(entries, parts, _format_answer)
 
 
 def _parse_items(request: Mapping[str, Any], limits: Limits) -> list[object]:
@@ -112,19 +103,19 @@ def _parse_items(request: Mapping[str, Any], limits: Limits) -> list[object]:
     ]
 
 
-def _answer(found: Sequence[RewardScore]) -> str:
+def _format_answer(rewards: Sequence[RewardScore]) -> str:
     # Escaped, so that any text can be sent, also lone surrogates in a judge's answer.
-    texts = (json.dumps(one.to_json(), allow_nan=False, separators=(",", ":")) for one in found)
+    texts = (json.dumps(reward.to_json(), allow_nan=False, separators=(",", ":")) for reward in rewards)
     return f'{{"results":[{",".join(texts)}]}}'
 
 
-def parse_list(value: object, where: str, limits: Limits) -> list[object]:
+def parse_list(value: object, field: str, limits: Limits) -> list[object]:
     """Return the list in a field, with one entry for each image."""
     if not isinstance(value, list) or not value:
-        raise RequestError(400, f"send a list of {where}, one for each image", where=where)
+        raise RequestError(400, f"send a list of {field}, one for each image", where=field)
     if len(value) > limits.max_items:
         raise RequestError(
-            413, f"these are {len(value):,}: send no more than {limits.max_items:,} at once", where=where
+            413, f"these are {len(value):,}: send no more than {limits.max_items:,} at once", where=field
         )
     return value
 
@@ -134,93 +125,104 @@ class TaskParser:
 
     def __init__(self, scorer: Scorer) -> None:
         self._scorer = scorer
-        self._counted, self._bytes = set[int](), 0
+        self._task_ids, self._bytes = set[int](), 0
 
-    def parse(self, item: object, where: str) -> RewardTask:
-        """Return a task.
-
-        Raises:
-            RequestError: if it is none, or the formulas so far are too large.
-        """
-        task = _parse_task(item, where, self._scorer)
-        if task.formula is not None and id(task) not in self._counted:  # the same formula is in memory once
-            self._counted.add(id(task))
+    def parse(self, item: object, path: str) -> RewardTask:
+        """Return a task; refuse what is none, and formulas that are too large together."""
+        task = _parse_task(item, path, self._scorer)
+        if task.formula is not None and id(task) not in self._task_ids:  # the same formula is in memory once
+            self._task_ids.add(id(task))
             self._bytes += task.formula.estimated_bytes
-            if self._bytes > _MAX_FORMULA_BYTES and len(self._counted) > 1:
+            if self._bytes > _MAX_FORMULA_BYTES and len(self._task_ids) > 1:
                 message = "the formulas up to here have too many clauses for one request: send fewer items at once"
-                raise RequestError(413, message, where=where)
+                raise RequestError(413, message, where=path)
         return task
 
 
-def _parse_task(item: object, where: str, scorer: Scorer) -> RewardTask:
+def _parse_task(item: object, path: str, scorer: Scorer) -> RewardTask:
     if not isinstance(item, Mapping):
-        raise RequestError(400, 'send an object, such as {"suite": …, "id": …}', where=where)
+        raise RequestError(400, 'send an object, such as {"suite": …, "id": …}', where=path)
     try:
         task = require_task(item, "this")
-    except FormalimgError as error:
-        raise RequestError(400, str(error), where=where) from error
-    formula = task.get("formula")
-    if isinstance(formula, str) and has_long_word(formula):
-        message = f"a word of the formula has more than {MAX_WORD} characters: choose a shorter one"
-        raise RequestError(400, message, where=f"{where}.formula")
-    try:
+        formula = task.get("formula")
+        if isinstance(formula, str) and has_long_word(formula):
+            message = f"a word of the formula has more than {MAX_WORD} characters: choose a shorter one"
+            raise RequestError(400, message, where=f"{path}.formula")
         return scorer.prepare(task)
     except FormulaError as error:
-        raise RequestError(400, str(error.problems[0]), where=f"{where}.formula", problems=error.problems) from error
+        raise RequestError(400, str(error.problems[0]), where=f"{path}.formula", problems=error.problems) from error
     except FormalimgError as error:
-        raise RequestError(400, str(error), where=where) from error
+        raise RequestError(400, str(error), where=path) from error
 
 
-def _parse_image(field: _ImageField) -> ImageLike:
-    value, where = field.value, field.where
-    forms = [key for key in _IMAGE_PARSERS if isinstance(value, dict) and key in value]
-    if len(forms) != 1 or len(value) != 1:
-        raise RequestError(400, f"send an object with one of {', '.join(_IMAGE_PARSERS)}", where=where)
-    return _IMAGE_PARSERS[forms[0]](field._replace(value=value[forms[0]], where=f"{where}.{forms[0]}"))
+class _ImageSources(NamedTuple):
+    """What the images of a request may refer to."""
+
+    body: RequestBody
+    root: ImageRoot | None
+    max_bytes: int
+
+    def parse(self, field: object, path: str) -> ImageLike:
+        """Return the image, or what reads it, in a field of a request."""
+        forms: dict[str, Callable[[Any, str], ImageLike]] = {
+            "base64": decode_base64,
+            "path": self._parse_path,
+            "scene": self._parse_scene,
+            "file": self._parse_file,
+        }
+        if not isinstance(field, dict) or len(field) != 1 or not forms.keys() & field.keys():
+            raise RequestError(400, f"send an object with one of {', '.join(forms)}", where=path)
+        [(form, value)] = field.items()
+        return forms[form](value, f"{path}.{form}")
+
+    def _parse_path(self, value: object, path: str) -> ImageLike:
+        file = _require_text(value, path)
+        if self.root is None:
+            raise RequestError(403, "this server reads no files: it was started without --root", where=path)
+        try:
+            self.root.resolve(file)
+        except OutsideRootError as error:
+            raise RequestError(403, str(error), where=path) from error
+        # Read when it is scored: a small request may name more than there is memory for.
+        return partial(self.root.read, file, self.max_bytes)
+
+    def _parse_scene(self, value: object, path: str) -> ImageLike:
+        if not isinstance(value, dict):
+            raise RequestError(400, 'send a scene, as in {"objects": [{"label", "color", "box_2d"}]}', where=path)
+        if len(self.body.text) > MAX_WORD and _has_long_word(value):
+            message = f"a word of the scene has more than {MAX_WORD} characters: choose a shorter one"
+            raise RequestError(400, message, where=path)
+        return value
+
+    def _parse_file(self, value: object, path: str) -> ImageLike:
+        name = _require_text(value, path)
+        if name not in self.body.files:
+            message = f"there is no part {name[:40]!r}: send the image as such a file of a multipart request"
+            raise RequestError(400, message, where=path)
+        return self.body.files[name]
 
 
-def _parse_base64(field: _ImageField) -> ImageLike:
-    return decode_base64(field.value, field.where)
-
-
-def decode_base64(value: object, where: str) -> bytes:
-    """Return the bytes of a file in a field."""
+def _require_text(value: object, path: str) -> str:
     if not isinstance(value, str):
-        raise RequestError(400, "send a text", where=where)
+        raise RequestError(400, "send a text", where=path)
+    return value
+
+
+def decode_base64(value: object, path: str) -> bytes:
+    """Return the bytes of a file in a field."""
     try:
-        return base64.b64decode(value, validate=True)
+        return base64.b64decode(_require_text(value, path), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise RequestError(400, "this is not base64", where=where) from error
-
-
-def _parse_path(field: _ImageField) -> ImageLike:
-    path = _require_text(field)
-    if field.root is None:
-        raise RequestError(403, "this server reads no files: it was started without --root", where=field.where)
-    try:
-        field.root.resolve(path)
-    except OutsideRootError as error:
-        raise RequestError(403, str(error), where=field.where) from error
-    # Read when it is scored: a small request may name more than there is memory for.
-    return partial(field.root.read, path, field.max_bytes)
-
-
-def _parse_scene(field: _ImageField) -> ImageLike:
-    if not isinstance(field.value, dict):
-        raise RequestError(400, 'send a scene, as in {"objects": [{"label", "color", "box_2d"}]}', where=field.where)
-    if len(field.body.text) > MAX_WORD and _has_long_word(field.value):
-        message = f"a word of the scene has more than {MAX_WORD} characters: choose a shorter one"
-        raise RequestError(400, message, where=field.where)
-    return field.value
+        raise RequestError(400, "this is not base64", where=path) from error
 
 
 def _has_long_word(scene: Mapping[str, object]) -> bool:
     """Return whether a label or attribute is so long that reasons, which quote it for each clause, would be huge."""
     objects = scene.get("objects")
     values: list[object] = [scene.get("style")]
-    for found in objects if isinstance(objects, list) else ():
-        if isinstance(found, dict):
-            for value in found.values():
+    for fields in objects if isinstance(objects, list) else ():
+        if isinstance(fields, dict):
+            for value in fields.values():
                 if isinstance(value, str):
                     values.append(value)
                 elif isinstance(value, list) and value and isinstance(value[0], str):  # states
@@ -228,24 +230,48 @@ def _has_long_word(scene: Mapping[str, object]) -> bool:
     return any(isinstance(value, str) and len(value) > MAX_WORD for value in values)
 
 
-def _parse_file(field: _ImageField) -> ImageLike:
-    name = _require_text(field)
-    if name not in field.body.files:
-        message = f"there is no part {name[:40]!r}: send the image as such a file of a multipart request"
-        raise RequestError(400, message, where=field.where)
-    return field.body.files[name]
+# --- the folder of images that requests may name by their paths; nothing outside of it is read
+
+_OUTSIDE = "this lies outside of the server's --root"
+"""The same whether or not the file exists: nobody learns what is outside."""
 
 
-def _require_text(field: _ImageField) -> str:
-    if not isinstance(field.value, str):
-        raise RequestError(400, "send a text", where=field.where)
-    return field.value
+class OutsideRootError(OSError):
+    """A path that leads out of the root folder, or nowhere that this server may read."""
 
 
-_IMAGE_PARSERS: Mapping[str, Callable[[_ImageField], ImageLike]] = {
-    "base64": _parse_base64,
-    "path": _parse_path,
-    "scene": _parse_scene,
-    "file": _parse_file,
-}
-"""The parser of each form of an image."""
+class ImageRoot:
+    """The folder whose files may be named in place of images."""
+
+    def __init__(self, folder: Path) -> None:
+        if not folder.is_dir():
+            raise FormalimgError(f"{folder} is not a folder: --root names the one that holds the images")
+        self.folder = folder.resolve()
+        self._unresolved = Path(os.path.abspath(folder))  # noqa: PTH100  # links are kept
+
+    def resolve(self, path: str) -> Path:
+        """Return the resolved path, which may be relative to the root or absolute.
+
+        Nothing outside is looked at, not even links on the way: where they lead would tell what is there.
+        """
+        if "\0" in path:
+            raise OutsideRootError("this is not a path")
+        unresolved = Path(os.path.normpath(self.folder / path))
+        if not any(map(unresolved.is_relative_to, (self.folder, self._unresolved))):
+            raise OutsideRootError(_OUTSIDE)
+        try:
+            resolved = unresolved.resolve()
+        except (OSError, RuntimeError, ValueError) as error:  # loops of links, and characters that paths cannot have
+            raise OutsideRootError("this is not a path") from error
+        if not resolved.is_relative_to(self.folder):
+            raise OutsideRootError(_OUTSIDE)
+        return resolved
+
+    def read(self, path: str, max_bytes: int) -> bytes:
+        """Return the bytes of a file."""
+        file = self.resolve(path)
+        if file == self.folder:
+            raise IsADirectoryError("this is not a file")
+        # Without following links that were put there meanwhile.
+        with open_plain_folder(file.parent, self.folder) as folder:
+            return folder.read(file.name, max_bytes)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Unpack
 
 from formalimg.errors import FormalimgError
-from formalimg.rewards.result import RewardScore
-from formalimg.rewards.reward_functions import RewardFunction, reward_function, tasks_of
+from formalimg.rewards.reward_functions import RewardFunction, build_tasks, reward_function
 from formalimg.rewards.reward_images import ImageLike
-from formalimg.rewards.trainers.settings import TrainerSettings
+from formalimg.rewards.trainers.settings import TrainerOptions, TrainerSettings
 
 
 class GroupedRewards(NamedTuple):
@@ -34,7 +33,7 @@ class GenevalFunction(Protocol):
         ...
 
 
-# Both must be plain functions with a parameter of this name: flow_grpo looks for it in their code.
+# Both must be plain functions with a parameter `device`: flow_grpo looks for it in their code.
 
 
 def formalimg_score(
@@ -80,54 +79,22 @@ def formalimg_score(
     return reward_function(settings.scorer, missing=settings.missing)
 
 
-def geneval_score(
-    device: object = None,
-    *,
-    grounder: str | None = None,
-    grounder_options: Mapping[str, Any] | None = None,
-    judge: str | None = None,
-    judge_options: Mapping[str, Any] | None = None,
-    url: str | None = None,
-    token: str | None = None,
-    missing: str | None = None,
-) -> GenevalFunction:
+def geneval_score(device: object = None, **options: Unpack[TrainerOptions]) -> GenevalFunction:
     """Return a function in place of flow_grpo's own for GenEval, which sends pickles and loads those that come back.
 
-    The metadata of an image say what it is to show, as for `formalimg_score`.
-
-    Args:
-        device: what trainers pass to every reward; not needed.
-        grounder: as for `formalimg_score`; so are all others.
-        grounder_options: its options.
-        judge: the chat model.
-        judge_options: its options.
-        url: the address of a reward server.
-        token: its token.
-        missing: what an image without a reward is worth.
-
-    Raises:
-        FormalimgError: if an option is wrong.
+    The metadata of an image say what it is to show; metadata and options are those of `formalimg_score`.
     """
-    settings = TrainerSettings.choose(
-        "error",
-        url=url,
-        token=token,
-        missing=missing,
-        grounder=grounder,
-        grounder_options=grounder_options,
-        judge=judge,
-        judge_options=judge_options,
-    )
+    settings = TrainerSettings.choose("error", **options)
 
     def score(
         images: Iterable[ImageLike], prompts: Sequence[str], metadatas: Sequence[Any], only_strict: bool
     ) -> GroupedRewards:
-        return grouped_rewards(list(images), list(metadatas), only_strict, settings, prompts)
+        return compute_grouped_rewards(list(images), list(metadatas), only_strict, settings, prompts)
 
     return score
 
 
-def grouped_rewards(
+def compute_grouped_rewards(
     images: Sequence[ImageLike],
     metadatas: Sequence[Any],
     only_strict: bool,
@@ -137,21 +104,14 @@ def grouped_rewards(
     """Return the rewards of images as flow_grpo's server for GenEval does."""
     if len(images) != len(metadatas):
         raise FormalimgError(f"{len(images)} images and {len(metadatas)} metadata: give one for each image")
-    tasks = tasks_of(prompts[: len(images)], metadatas)
-    found = settings.scorer.score_all(zip(images, tasks, strict=True), parts=False)
-    scores = [settings.value(one, index) for index, one in enumerate(found)]
-    passed = [_passed(one) for one in found]
+    tasks = build_tasks(prompts[: len(images)], metadatas)
+    rewards = settings.scorer.score_all(zip(images, tasks, strict=True), parts=False)
+    scores = [settings.value(reward, index) for index, reward in enumerate(rewards)]
+    passes = [float("nan") if reward.passed is None else float(reward.passed) for reward in rewards]
     groups: dict[str, list[float]] = defaultdict(list)
     if not only_strict:
-        for metadata, value in zip(metadatas, passed, strict=True):
-            groups[_tag(metadata)].append(value)
-    by_tag = dict(groups)
-    return GroupedRewards(scores, passed, list(passed), by_tag, {tag: list(values) for tag, values in by_tag.items()})
-
-
-def _tag(metadata: object) -> str:
-    return str(metadata.get("tag", "all")) if isinstance(metadata, Mapping) else "all"
-
-
-def _passed(found: RewardScore) -> float:
-    return float("nan") if found.passed is None else float(found.passed)
+        for metadata, value in zip(metadatas, passes, strict=True):
+            groups[str(metadata.get("tag", "all")) if isinstance(metadata, Mapping) else "all"].append(value)
+    return GroupedRewards(
+        scores, passes, list(passes), dict(groups), {tag: list(values) for tag, values in groups.items()}
+    )

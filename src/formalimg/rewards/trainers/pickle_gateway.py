@@ -11,13 +11,13 @@ import argparse
 import io
 import pickle
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from formalimg.errors import FormalimgError
-from formalimg.rewards.trainers.flow_grpo import GroupedRewards, grouped_rewards
+from formalimg.rewards.trainers.flow_grpo import compute_grouped_rewards
 from formalimg.rewards.trainers.settings import TrainerSettings
 
 DEFAULT_PORT = 18085
@@ -76,14 +76,12 @@ class PickleGateway:
             PickleRefusedError: if the request is not plain data, or not one of flow_grpo.
             FormalimgError: if something cannot be scored, or the server does not answer.
         """
-        rewards = self._rewards(read_plain_pickle(data))
-        return pickle.dumps(rewards._asdict())
-
-    def _rewards(self, request: object) -> GroupedRewards:
-        match request:
+        match read_plain_pickle(data):
             case {"images": list(images), "meta_datas": list(metadatas), **others}:
                 if all(isinstance(image, bytes) for image in images):
-                    return grouped_rewards(images, metadatas, bool(others.get("only_strict", True)), self._settings)
+                    only_strict = bool(others.get("only_strict", True))
+                    rewards = compute_grouped_rewards(images, metadatas, only_strict, self._settings)
+                    return pickle.dumps(rewards._asdict())
         raise PickleRefusedError("this is not a request of flow_grpo: it needs images, as bytes, and meta_datas")
 
     def serve(self, port: int = DEFAULT_PORT) -> ThreadingHTTPServer:
@@ -134,9 +132,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m formalimg.rewards.trainers.pickle_gateway", description=__doc__)
     parser.add_argument("--url", required=True, help="address of the reward server, as http://127.0.0.1:8424")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="port for the trainer (%(default)s)")
-    given: Mapping[str, Any] = vars(parser.parse_args(arguments))
-    with PickleGateway(given["url"]).serve(given["port"]) as server:
-        print(f"flow_grpo's requests to http://127.0.0.1:{server.server_port} go to {given['url']}", flush=True)
+    options = parser.parse_args(arguments)
+    with PickleGateway(options.url).serve(options.port) as server:
+        print(f"flow_grpo's requests to http://127.0.0.1:{server.server_port} go to {options.url}", flush=True)
         server.serve_forever()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, Unpack, cast
 
 from formalimg.errors import FormalimgError
 from formalimg.models.structured_output import find_json, strip_thoughts
@@ -12,7 +12,7 @@ from formalimg.rewards.reward_images import ImageLike, load_scene
 from formalimg.rewards.rows import require_task
 from formalimg.rewards.scorer import Scorer
 from formalimg.rewards.tasks import TaskLike
-from formalimg.rewards.trainers.settings import NoReward, TrainerSettings
+from formalimg.rewards.trainers.settings import NoReward, TrainerOptions, TrainerSettings
 from formalimg.types import Unscored
 
 CompletionReward: TypeAlias = Callable[..., list[float]]
@@ -42,85 +42,66 @@ def completion_reward(prompts: Sequence[Any], completions: Sequence[Any], **colu
     Raises:
         FormalimgError: if a row says nothing of what is asked for, or has no reward.
     """
-    return _rewards(completions, {"prompt": prompts, **columns}, TrainerSettings.choose("error"))
+    return _score_completions(completions, {"prompt": prompts, **columns}, TrainerSettings.choose("error"))
 
 
 def completion_reward_function(
-    scorer: BatchScorer | None = None,
-    *,
-    grounder: str | None = None,
-    grounder_options: Mapping[str, Any] | None = None,
-    judge: str | None = None,
-    judge_options: Mapping[str, Any] | None = None,
-    url: str | None = None,
-    token: str | None = None,
-    missing: str | None = None,
+    scorer: BatchScorer | None = None, **options: Unpack[TrainerOptions]
 ) -> CompletionReward:
     """Return `completion_reward` with a grounder, a judge, a server or a scorer of your own."""
-    if scorer is not None and any((grounder, grounder_options, judge, judge_options, url, token)):
+    if scorer is None:
+        settings = TrainerSettings.choose("error", **options)
+    elif any(value for name, value in options.items() if name != "missing"):
         raise FormalimgError("a scorer has its own grounder and judge: leave out either the scorer or these")
-    settings = (
-        TrainerSettings(missing=cast(NoReward, missing or "error"))
-        if scorer is not None
-        else TrainerSettings.choose(
-            "error",
-            url=url,
-            token=token,
-            missing=missing,
-            grounder=grounder,
-            grounder_options=grounder_options,
-            judge=judge,
-            judge_options=judge_options,
-        )
-    )
+    else:
+        settings = TrainerSettings(missing=cast(NoReward, options.get("missing") or "error"))
 
     def completion_reward(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> list[float]:
-        return _rewards(completions, {"prompt": prompts, **columns}, settings, scorer)
+        return _score_completions(completions, {"prompt": prompts, **columns}, settings, scorer)
 
     return completion_reward  # a function: TRL calls its reward by its __name__
 
 
-def _rewards(
+def _score_completions(
     completions: Sequence[Any], columns: Mapping[str, Any], settings: TrainerSettings, scorer: BatchScorer | None = None
 ) -> list[float]:
     scorer = scorer or settings.scorer
-    tasks = [_task(columns, index) for index in range(len(completions))]
+    tasks: list[TaskLike] = [
+        require_task(_read_row(columns, index), f"row {index}") for index in range(len(completions))
+    ]
     if isinstance(scorer, Scorer):  # so that a wrong row is an error even if no completion has a plan
         tasks = [scorer.prepare(task) for task in tasks]
-    images = [_image(completion) for completion in completions]
-    shown = [index for index, image in enumerate(images) if image is not None]
-    found = scorer.score_all([(images[index], tasks[index]) for index in shown], parts=False)
-    rewards = dict.fromkeys(range(len(completions)), 0.0)
-    rewards.update({index: settings.value(one, index) for index, one in zip(shown, found, strict=True)})
-    return list(rewards.values())
+    images = {index: _find_image(completion) for index, completion in enumerate(completions)}
+    pairs = {index: (image, tasks[index]) for index, image in images.items() if image is not None}
+    rewards = dict(zip(pairs, scorer.score_all(pairs.values(), parts=False), strict=True))
+    return [settings.value(rewards[index], index) if index in rewards else 0.0 for index in images]
 
 
-def _task(columns: Mapping[str, Any], index: int) -> TaskLike:
-    row = {key: column[index] for key, column in columns.items() if _has_row(column, index)}
-    return require_task(row, f"row {index}")
+def _read_row(columns: Mapping[str, Any], index: int) -> dict[str, Any]:
+    return {
+        key: column[index]
+        for key, column in columns.items()
+        if isinstance(column, Sequence) and not isinstance(column, str | bytes) and index < len(column)
+    }
 
 
-def _has_row(column: Any, index: int) -> bool:
-    return isinstance(column, Sequence) and not isinstance(column, str | bytes) and index < len(column)
-
-
-def _image(completion: Any) -> ImageLike | None:
+def _find_image(completion: Any) -> ImageLike | None:
     """Return the image in a completion, or the scene that its text plans; None if the text plans none."""
-    content = _content(completion)
+    content = _read_content(completion)
     if not isinstance(content, str):
         return content
-    layout = _layout(content)  # never a path: the text is the model's own
+    layout = _find_layout(content)  # never a path: the text is the model's own
     scene = None if layout is None else load_scene(layout)
     return None if isinstance(scene, Unscored) else scene
 
 
-def _layout(text: str) -> Mapping[str, Any] | None:
+def _find_layout(text: str) -> Mapping[str, Any] | None:
     """Return the layout in a text, which may think first and say something around it; None if there is none."""
     try:
-        found = [each.value for each in find_json(strip_thoughts(text[:_MAX_TEXT]), lists=False)]
+        values = [match.value for match in find_json(strip_thoughts(text[:_MAX_TEXT]), lists=False)]
     except (ValueError, RecursionError):
         return None
-    match found:
+    match values:
         case [dict() as layout]:
             return layout
         case [list() as objects]:
@@ -128,7 +109,7 @@ def _layout(text: str) -> Mapping[str, Any] | None:
     return None  # nothing, or plans that contradict each other
 
 
-def _content(completion: Any) -> Any:
+def _read_content(completion: Any) -> Any:
     """Return the content of the last message of a conversation, its image if it has one; else the completion itself."""
     if not (isinstance(completion, list) and completion and isinstance(completion[-1], Mapping)):
         return completion

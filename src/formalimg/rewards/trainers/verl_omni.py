@@ -7,11 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from formalimg.errors import FormalimgError
-from formalimg.rewards.result import RewardScore
 from formalimg.rewards.reward_images import ImageLike
-from formalimg.rewards.rows import require_task, task_in
+from formalimg.rewards.rows import find_task, require_task
 from formalimg.rewards.scorer import Scorer
-from formalimg.rewards.tasks import TaskLike
 from formalimg.rewards.trainers.settings import TrainerSettings
 
 
@@ -66,29 +64,23 @@ async def compute_score(
         judge=judge,
         judge_options=judge_options,
     )
-    found = await _score(settings, _one_image(solution_image), _task(ground_truth, extra_info))
+    task = find_task(ground_truth) or require_task(extra_info, "neither ground_truth nor extra_info")
+    pairs, scorer = [(_require_one_image(solution_image), task)], settings.scorer
+    if isinstance(scorer, Scorer):  # in this loop, with the limits on concurrency that hold for all of it
+        (reward,) = await scorer.score(pairs, parts=False)
+    else:
+        (reward,) = await asyncio.to_thread(scorer.score_all, pairs, parts=False)
     return {
-        "score": settings.value(found),
-        "passed": float("nan") if found.passed is None else float(found.passed),
-        "unscored": float(found.score is None),
+        "score": settings.value(reward),
+        "passed": float("nan") if reward.passed is None else float(reward.passed),
+        "unscored": float(reward.score is None),
     }
 
 
-async def _score(settings: TrainerSettings, image: ImageLike, task: TaskLike) -> RewardScore:
-    scorer = settings.scorer
-    if isinstance(scorer, Scorer):  # in this loop, with the limits on concurrency that hold for all of it
-        return (await scorer.score([(image, task)], parts=False))[0]
-    return (await asyncio.to_thread(scorer.score_all, [(image, task)], parts=False))[0]
-
-
-def _one_image(given: ImageLike) -> ImageLike:
-    shape: Sequence[int] = getattr(given, "shape", ())
+def _require_one_image(image: ImageLike) -> ImageLike:
+    shape: Sequence[int] = getattr(image, "shape", ())
     if len(shape) != 4:
-        return given
+        return image
     if shape[0] != 1:
         raise FormalimgError(f"{shape[0]} frames are no image: only images can be scored")
-    return given[0]
-
-
-def _task(ground_truth: object, extra_info: Mapping[str, Any] | None) -> TaskLike:
-    return task_in(ground_truth) or require_task(extra_info, "neither ground_truth nor extra_info")
+    return image[0]

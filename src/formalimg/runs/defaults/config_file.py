@@ -6,27 +6,27 @@ else only if the user has allowed this very file.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
-from formalimg._util.io import read_plain_bytes
-from formalimg._util.strict_json import parse_toml
+from formalimg._util.io import atomic_write_text, read_plain_bytes
+from formalimg._util.strict_json import dumps_storable, loads_strict, parse_toml
 from formalimg._util.text import truncate
 from formalimg.benchmarks.registry import suite_names
 from formalimg.errors import FormalimgError
 from formalimg.models.redaction import is_secret_name, mask_secrets
-from formalimg.runs.defaults.settings import ConfigFile, ConfigTable, user_file
-from formalimg.runs.defaults.trust import display_path, is_allowed, is_below, is_harmless_judge, is_harmless_option
+from formalimg.runs.defaults.settings import NAME, ConfigFile, ConfigTable, home_folder, user_file
 
 _MAX_BYTES = 100_000
 _MAX_TEXT = 1_000
 
-_TABLES = ("defaults", "suite")
 _JUDGE_KEYS = ("judge", "judge_options")
 _KEYS = (*_JUDGE_KEYS, "budget", "runs", "grounder", "grounder_options")
 
@@ -60,16 +60,11 @@ def read_user_file(path: Path) -> ConfigFile:
 
 
 class _Reader:
-    """Reads one file and names it in every message.
-
-    Attributes:
-        name: the path, as people write it.
-        wishes: what a project's file wants beyond harmless defaults.
-    """
+    """Reads one file and names it in every message."""
 
     def __init__(self, path: Path, *, project: bool) -> None:
-        self.name = display_path(path)
-        self.wishes: list[str] = []
+        self.name = display_path(path)  # as people write it
+        self.wishes: list[str] = []  # what a project's file wants beyond harmless defaults
         self._folder = path.parent
         self._project = project
 
@@ -84,53 +79,50 @@ class _Reader:
             table = parse_toml(content)
         except ValueError as error:
             raise FormalimgError(f"{self.name} is not TOML: {truncate(str(error), 200, 100)}") from None
-        self._require_known(table, _TABLES, "the file")
-        for name in _TABLES:
+        self._require_known_keys(table, ("defaults", "suite"), "the file")
+        for name, heading in (("defaults", "defaults"), ("suite", "suite.NAME")):
             if not isinstance(table.get(name, {}), dict):
-                raise FormalimgError(
-                    f"{self.name}: {name} is a table: write [{'suite.NAME' if name[0] == 's' else name}]"
-                )
+                raise FormalimgError(f"{self.name}: {name} is a table: write [{heading}]")
         suites = table.get("suite", {})
-        self._require_known(suites, suite_names(), "[suite]")
-        defaults = self._table(table.get("defaults", {}), "[defaults]", _KEYS)
+        self._require_known_keys(suites, suite_names(), "[suite]")
         return ConfigFile(
             self.name,
-            defaults,
-            {name: self._table(entry, f"[suite.{name}]", _JUDGE_KEYS) for name, entry in suites.items()},
+            self._read_table(table.get("defaults", {}), "[defaults]", _KEYS),
+            {name: self._read_table(entry, f"[suite.{name}]", _JUDGE_KEYS) for name, entry in suites.items()},
         )
 
-    def _table(self, table: object, where: str, keys: tuple[str, ...]) -> ConfigTable:
+    def _read_table(self, table: object, heading: str, keys: tuple[str, ...]) -> ConfigTable:
         if not isinstance(table, dict):
-            raise FormalimgError(f"{self.name}: {where[1:-1]} is a table: write {where}")
-        self._require_known(table, keys, where)
+            raise FormalimgError(f"{self.name}: {heading[1:-1]} is a table: write {heading}")
+        self._require_known_keys(table, keys, heading)
         return ConfigTable(
-            self._party(table, where, "judge"),
-            self._options(table, where, "judge"),
-            self._budget(table, where),
-            self._runs(table, where),
-            self._party(table, where, "grounder"),
-            self._options(table, where, "grounder"),
+            self._read_model(table, heading, "judge"),
+            self._read_options(table, heading, "judge"),
+            self._read_budget(table, heading),
+            self._read_runs(table, heading),
+            self._read_model(table, heading, "grounder"),
+            self._read_options(table, heading, "grounder"),
         )
 
-    def _party(self, table: Mapping[str, Any], where: str, role: str) -> str | None:
+    def _read_model(self, table: Mapping[str, Any], heading: str, role: str) -> str | None:
         name = table.get(role)
         if name is None:
             return None
-        if not (self._is_text(name) and "/" in name.strip("/")):
-            raise self._wrong(where, role, 'write it as on the command line, as in "openai/gpt-5"')
+        if not (_is_line(name) and "/" in name.strip("/")):
+            raise self._wrong(heading, role, 'write it as on the command line, as in "openai/gpt-5"')
         if mask_secrets(name) != name:
-            raise self._holds_key(where, role)
-        if not is_harmless_judge(name):
+            raise self._holds_key(heading, role)
+        if _HARMLESS_JUDGE.fullmatch(name) is None or ".." in name:
             self._wish(role, name)
         return str(name)
 
-    def _options(self, table: Mapping[str, Any], where: str, role: str) -> dict[str, str]:
+    def _read_options(self, table: Mapping[str, Any], heading: str, role: str) -> dict[str, str]:
         label = f"{role}_options"
         options = table.get(label, {})
         if label in table and role not in table:
-            raise FormalimgError(f"{self.name}: {label} in {where} belong to a {role}: name it there too, as {role}")
+            raise FormalimgError(f"{self.name}: {label} in {heading} belong to a {role}: name it there too, as {role}")
         if not isinstance(options, dict):
-            raise self._wrong(where, label, 'write a table, as in { base_url = "http://127.0.0.1:8000/v1" }')
+            raise self._wrong(heading, label, 'write a table, as in { base_url = "http://127.0.0.1:8000/v1" }')
         texts: dict[str, str] = {}
         for name, value in options.items():
             key = f"{label}.{truncate(name, 60, 20)}"
@@ -138,11 +130,11 @@ class _Reader:
                 value = "on" if value else "off"
             elif isinstance(value, int | float):
                 value = str(value)[:_MAX_TEXT]
-            if not self._is_text(value):
-                raise self._wrong(where, key, "write text, a number, true or false")
+            if not _is_line(value):
+                raise self._wrong(heading, key, "write text, a number, true or false")
             if is_secret_name(name) or mask_secrets(value) != value:
-                raise self._holds_key(where, key)
-            if not is_harmless_option(name):
+                raise self._holds_key(heading, key)
+            if _HARMLESS_OPTION.fullmatch(name) is None:
                 self._wish(key, value)
             texts[name] = value
         return texts
@@ -151,20 +143,20 @@ class _Reader:
         if self._project:
             self.wishes.append(f"{key} = {truncate(repr(value), 120, 40)}")
 
-    def _budget(self, table: Mapping[str, Any], where: str) -> float | None:
+    def _read_budget(self, table: Mapping[str, Any], heading: str) -> float | None:
         budget = table.get("budget")
         if budget is None:
             return None
         if isinstance(budget, bool) or not isinstance(budget, int | float) or math.isnan(budget) or budget < 0:
-            raise self._wrong(where, "budget", "write 0 or more US dollars, as in 20 or 2.5; inf for no limit")
+            raise self._wrong(heading, "budget", "write 0 or more US dollars, as in 20 or 2.5; inf for no limit")
         return math.inf if budget > 1e12 else float(budget)
 
-    def _runs(self, table: Mapping[str, Any], where: str) -> Path | None:
+    def _read_runs(self, table: Mapping[str, Any], heading: str) -> Path | None:
         runs = table.get("runs")
         if runs is None:
             return None
-        if not self._is_text(runs):
-            raise self._wrong(where, "runs", 'write the path of a folder, as in "runs"')
+        if not _is_line(runs):
+            raise self._wrong(heading, "runs", 'write the path of a folder, as in "runs"')
         if not self._project:
             return Path(runs).expanduser()
         folder = self._folder / Path(runs).expanduser()
@@ -172,23 +164,114 @@ class _Reader:
             self._wish("runs", runs)
         return Path(os.path.relpath(folder))
 
-    def _require_known(self, table: Mapping[str, Any], known: Any, where: str) -> None:
-        unknown = next((name for name in table if name not in known), None)
+    def _require_known_keys(self, table: Mapping[str, Any], keys: Sequence[str], heading: str) -> None:
+        unknown = next((name for name in table if name not in keys), None)
         if unknown is None:
             return
-        near = get_close_matches(unknown, known, 1, 0.75)
-        advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-        raise FormalimgError(f"{self.name}: unknown key {truncate(repr(unknown), 60, 20)} in {where}: {advice}")
+        near = get_close_matches(unknown, keys, 1, 0.75)
+        advice = f"did you mean {near[0]}?" if near else f"known are {', '.join(keys)}"
+        raise FormalimgError(f"{self.name}: unknown key {truncate(repr(unknown), 60, 20)} in {heading}: {advice}")
 
-    @staticmethod
-    def _is_text(value: object) -> bool:
-        return isinstance(value, str) and value.strip() != "" and len(value) <= _MAX_TEXT and value.isprintable()
+    def _wrong(self, heading: str, key: str, advice: str) -> FormalimgError:
+        return FormalimgError(f"{self.name}: {key} in {heading} cannot be used: {advice}")
 
-    def _wrong(self, where: str, key: str, advice: str) -> FormalimgError:
-        return FormalimgError(f"{self.name}: {key} in {where} cannot be used: {advice}")
-
-    def _holds_key(self, where: str, key: str) -> FormalimgError:
+    def _holds_key(self, heading: str, key: str) -> FormalimgError:
         return FormalimgError(
-            f"{self.name}: {key} in {where} holds a key, and options are stored with the results: set the key in the "
+            f"{self.name}: {key} in {heading} holds a key, and options are stored with the results: set the key in the "
             "environment or in a file .env; `formalimg models` says under which name"
         )
+
+
+def _is_line(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and value.strip() != "" and len(value) <= _MAX_TEXT and value.isprintable()
+
+
+# --- trust in a project's file: what is harmless, and which files the user has allowed, by their digests
+
+_HARMLESS_JUDGE = re.compile(
+    r"builtin/(icons|drawn)|detector/coco"
+    r"|(openai|anthropic|gemini|hf)/[A-Za-z0-9][\w.:-]*(/[A-Za-z0-9][\w.:-]*)*",
+    re.ASCII,
+)
+"""Judges without weights of their own, and plain model names of providers whose address is fixed."""
+
+_HARMLESS_OPTION = re.compile(
+    "answers|boxes|cache|concurrency|confidence|counting_confidence|decide|detail|effort|initial_backoff|logprobs"
+    "|max_attempts|max_tokens|max_wait|media_resolution|parse_retries|persona|profile|reasoning_effort|requests|rpm"
+    "|schema|seed|temperature|thinking|thinking_budget|thinking_level|threshold|timeout|top_logprobs|top_p|zeroing"
+)
+"""Options that are numbers or choices: none names an address, a path, a price or somebody who pays."""
+
+_MAX_DIGESTS_BYTES = 10_000_000
+
+
+def is_below(path: Path, folder: Path) -> bool:
+    """Return whether a path leads to a place inside a folder, links followed."""
+    try:
+        return folder.resolve() in path.resolve().parents
+    except (OSError, RuntimeError):  # a loop of links
+        return False
+
+
+def is_allowed(path: Path, content: bytes) -> bool:
+    """Return whether the user has allowed this file with this content."""
+    return _read_digests().get(_path_key(path)) == hashlib.sha256(content).hexdigest()
+
+
+def allow_file(path: Path, content: bytes) -> None:
+    """Remember that the user has allowed this file with this content, and no other."""
+    _change_digests(path, hashlib.sha256(content).hexdigest())
+
+
+def revoke_file(path: Path) -> bool:
+    """Forget that a file was allowed; return whether it was."""
+    if _path_key(path) not in _read_digests():
+        return False
+    _change_digests(path, None)
+    return True
+
+
+def display_path(path: Path | None) -> str:
+    """Return a path as people write it: from the current folder, or from the home folder."""
+    if path is None:
+        return f"your own {NAME}"
+    home = home_folder()
+    try:
+        relative = os.path.relpath(path)
+    except (ValueError, FileNotFoundError):  # another drive, or a current folder that was removed
+        return str(path)
+    if relative == NAME:
+        return f".{os.sep}{relative}"
+    if set(Path(relative).parts[:-1]) == {os.pardir}:
+        return relative
+    return f"~{os.sep}{path.relative_to(home)}" if home is not None and path.is_relative_to(home) else str(path)
+
+
+def _path_key(path: Path) -> str:
+    return str(path.parent.resolve() / path.name)
+
+
+def _digests_file() -> Path | None:
+    path = user_file()
+    return None if path is None else path.with_name("allowed.json")
+
+
+def _read_digests() -> dict[str, str]:
+    file = _digests_file()
+    try:
+        digests = {} if file is None else loads_strict(read_plain_bytes(file, _MAX_DIGESTS_BYTES))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, ValueError, RecursionError):
+        raise FormalimgError(f"cannot read {display_path(file)}: remove it, and allow projects again") from None
+    return {str(key): str(value) for key, value in digests.items()} if isinstance(digests, dict) else {}
+
+
+def _change_digests(path: Path, digest: str | None) -> None:
+    file = _digests_file()
+    if file is None:
+        raise FormalimgError(f"there is no home folder to remember {display_path(path)} in: set XDG_CONFIG_HOME")
+    digests = {key: value for key, value in _read_digests().items() if key != _path_key(path)}
+    if digest is not None:
+        digests[_path_key(path)] = digest
+    atomic_write_text(file, dumps_storable(digests))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -97,26 +97,23 @@ class Defaults:
 
     def judge(self, suite: str | None = None) -> ConfiguredJudge | None:
         """Return the configured judge of a suite; None if there is none. Without a suite, that of all suites."""
-        return next(self._judges(suite), None)
-
-    def _judges(self, suite: str | None) -> Iterator[ConfiguredJudge]:
         if self.environment is not None:
-            yield self.environment
+            return self.environment
         for file in self.files:
             for table in (file.suites.get(suite) if suite else None, file.defaults):
                 if table is not None and table.judge is not None:
-                    yield ConfiguredJudge(table.judge, table.judge_options, file.path)
+                    return ConfiguredJudge(table.judge, table.judge_options, file.path)
+        return None
 
     @property
     def grounder(self) -> ConfiguredJudge | None:
         """What finds the objects in images for rewards; None if nothing says so."""
         if self.environment_grounder is not None:
             return self.environment_grounder
-        tables = ((file.defaults, file.path) for file in self.files)
-        named = (
-            ConfiguredJudge(table.grounder, table.grounder_options, path) for table, path in tables if table.grounder
-        )
-        return next(named, None)
+        for file in self.files:
+            if file.defaults.grounder:
+                return ConfiguredJudge(file.defaults.grounder, file.defaults.grounder_options, file.path)
+        return None
 
     @property
     def budget(self) -> Sourced[float | None]:
@@ -137,22 +134,19 @@ class Defaults:
 
 def load_defaults() -> Defaults:
     """Return the defaults of this moment: files and environment are read anew."""
-    project, own = project_file(), user_file()
+    project, user = project_file(), user_file()
     files = []
-    if project is not None or (own is not None and own.exists()):
-        from formalimg.runs.defaults.config_file import (
-            read_project_file,
-            read_user_file,
-        )  # here, because most have no file
+    if project is not None or (user is not None and user.exists()):
+        # here, because most have no file
+        from formalimg.runs.defaults.config_file import read_project_file, read_user_file
 
         files += [] if project is None else [read_project_file(project)]
-        files += [read_user_file(own)] if own is not None and own.exists() and own != project else []
-    return Defaults(
-        tuple(files), _of_environment(JUDGE_VARIABLE, "judge"), _of_environment(GROUNDER_VARIABLE, "grounder")
-    )
+        files += [read_user_file(user)] if user is not None and user.exists() and user != project else []
+    judge, grounder = _read_environment(JUDGE_VARIABLE, "judge"), _read_environment(GROUNDER_VARIABLE, "grounder")
+    return Defaults(tuple(files), judge, grounder)
 
 
-def _of_environment(variable: str, role: str) -> ConfiguredJudge | None:
+def _read_environment(variable: str, role: str) -> ConfiguredJudge | None:
     name, options = os.environ.get(variable, "").strip(), os.environ.get(variable + _OPTIONS, "").strip()
     if not name:
         if options:
@@ -181,15 +175,15 @@ def project_file() -> Path | None:
         return None
     folders = [current, *current.parents]
     home = home_folder()
-    last = next((place for place, folder in enumerate(folders) if folder == home or (folder / ".git").exists()), 0)
+    last = next((index for index, folder in enumerate(folders) if folder == home or (folder / ".git").exists()), 0)
     return next((folder / NAME for folder in folders[: last + 1] if os.path.lexists(folder / NAME)), None)
 
 
 def user_file() -> Path | None:
     """Return the path of the user's own file, whether it exists or not; None if there is no home folder."""
-    chosen = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    if chosen.is_absolute():  # the specification says to ignore all others
-        return chosen / "formalimg" / NAME
+    folder = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    if folder.is_absolute():  # the specification says to ignore all others
+        return folder / "formalimg" / NAME
     home = home_folder()
     return None if home is None else home / ".config" / "formalimg" / NAME
 
@@ -218,7 +212,7 @@ def default_judge(
     configured = load_defaults().judge(suite_name)
     if configured is not None:
         return configured
-    from formalimg.runs.defaults.no_judge import no_judge_error  # here, because most runs have a judge
+    from formalimg.runs.defaults.available_judges import no_judge_error  # here, because most runs have a judge
 
     raise no_judge_error(suite_name, model, protocol, words, making=making)
 
@@ -231,8 +225,8 @@ def has_default_judge(suite_name: str, model: str, task: str = "image") -> bool:
 def _is_judged_offline(suite_name: str, model: str, task: str, protocol: str = "default") -> bool:
     if task == "layout" or protocol != "default":
         return task == "layout"
-    about = suite(suite_name)
-    return about.judged_offline or (is_built_in(model) and about.world != "")
+    benchmark = suite(suite_name)
+    return benchmark.judged_offline or (is_built_in(model) and benchmark.world != "")
 
 
 def is_built_in(model: str) -> bool:

@@ -5,29 +5,31 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from formalimg.errors import FormalimgError
-from formalimg.models.base import ImageRequest, PremadeImageModel
+from formalimg.judges.base import LoadedImage
+from formalimg.models.base import Failed, ImageRequest, ImageResult, PremadeImageModel
 from formalimg.runs.parties import Reopenable
 from formalimg.runs.progress import Progress
-from formalimg.runs.ray.distributed import EXTRA_CALLS, DistributedJudge, DistributedModel
-from formalimg.runs.ray.messages import (
-    GeneratedBatch,
-    JudgedImage,
-    PartySpec,
-    WorkerFailure,
-    WorkerSetup,
-    failure_of,
-    installed_version,
-)
 from formalimg.runs.ray.ray_cluster import ResourceRequest, connect
 from formalimg.runs.ray.scheduling import CallScheduler, WorkerSlot, format_rates
-from formalimg.runs.ray.worker import WorkerLostError, end_worker, start_worker
-from formalimg.types import ImageModel, Item, Judge
+from formalimg.runs.ray.worker import (
+    ComponentSpec,
+    GeneratedBatch,
+    WorkerFailure,
+    WorkerLostError,
+    WorkerSetup,
+    WorkerVerdict,
+    end_worker,
+    failure_of,
+    start_worker,
+)
+from formalimg.types import ImageModel, Item, Judge, Setting, Unscored, Verdict
 
 _MAX_FAILURES = 3
 """After this number of workers in a row that could not be started, their slot stays empty."""
@@ -82,12 +84,7 @@ def _pool_size(workers: int | None, resources: ResourceRequest) -> int:
 
 
 class WorkerPool:
-    """Workers on the connected Ray cluster. They are started by the first call.
-
-    Attributes:
-        size: the number of workers.
-        model, judge: to be given to a run in place of those they stand for; None where none was given.
-    """
+    """Workers on the connected Ray cluster. They are started by the first call."""
 
     def __init__(
         self,
@@ -99,13 +96,14 @@ class WorkerPool:
         if model and isinstance(model.instance, PremadeImageModel):
             raise FormalimgError(f"{model.instance.name} serves images that exist already: it needs no workers")
         self.size = size
+        # for a run, in place of those they stand for
         self.model = DistributedModel(self, model.instance) if model else None
         self.judge = DistributedJudge(self, judge.instance) if judge else None
         self._resources = resources
         self._setup = WorkerSetup(
-            PartySpec.of(model) if model else None,
-            PartySpec.of(judge) if judge else None,
-            installed_version(),
+            ComponentSpec.of(model) if model else None,
+            ComponentSpec.of(judge) if judge else None,
+            version("formalimg"),
             str(Path.cwd()),
         )
         self._calls = {
@@ -129,15 +127,13 @@ class WorkerPool:
         self, requests: Sequence[ImageRequest], *, alone: bool = False, begun: bool = False
     ) -> GeneratedBatch | None:
         """Let a worker generate images; None if it died meanwhile."""
-        made: GeneratedBatch | WorkerFailure | None = await self._call(
-            "generate", (requests,), len(requests), alone, begun
-        )
-        return GeneratedBatch([], made) if isinstance(made, WorkerFailure) else made
+        batch = await self._call("generate", (requests,), len(requests), alone, begun)
+        return GeneratedBatch([], batch) if isinstance(batch, WorkerFailure) else batch
 
-    async def judge_image(self, item: Item[object], data: bytes, *, alone: bool = False) -> JudgedImage | None:
+    async def judge_image(self, item: Item[object], data: bytes, *, alone: bool = False) -> WorkerVerdict | None:
         """Let a worker judge an image, given as its file; None if it died meanwhile."""
-        judged: JudgedImage | WorkerFailure | None = await self._call("judge", (item, data), 1, alone, begun=False)
-        return JudgedImage(None, judged) if isinstance(judged, WorkerFailure) else judged
+        verdict = await self._call("judge", (item, data), 1, alone, begun=False)
+        return WorkerVerdict(None, verdict) if isinstance(verdict, WorkerFailure) else verdict
 
     def close(self) -> None:
         """End all workers, also those that are being started. No calls are possible afterwards."""
@@ -207,17 +203,14 @@ class WorkerPool:
                 await slot.lost.wait()
                 _log.info("a worker was lost and is replaced")
                 await asyncio.sleep(_RESTART_DELAY)
-            if all(other.failures >= _MAX_FAILURES for other in self._slots):
+            if all(worker_slot.failures >= _MAX_FAILURES for worker_slot in self._slots):
                 raise FormalimgError(f"no worker can be started: {reason}")
         except Exception as error:
             # It concerns every image, so it ends the run; as another exception, each image would fail by it.
-            ends = (
-                error
-                if isinstance(error, FormalimgError)
-                else FormalimgError(f"no worker can be started: {failure_of(error).message}")
-            )
+            if not isinstance(error, FormalimgError):
+                error = FormalimgError(f"no worker can be started: {failure_of(error).message}")
             for scheduler in self._schedulers.values():
-                scheduler.end(ends)
+                scheduler.end(error)
 
     @property
     def _is_running(self) -> bool:
@@ -225,3 +218,118 @@ class WorkerPool:
 
     def _has_no_workers(self) -> bool:
         return all(slot.worker is None for slot in self._slots)
+
+
+# --- a distributed model and judge: a run sees the same names, settings and keys
+
+MAX_LOSSES = 3
+"""How often a request may be with a worker that dies. Then it is taken to be the reason."""
+
+EXTRA_CALLS = 1
+"""Calls queued at a worker beyond those it can do at a time, so that it need not wait for the next."""
+
+_log = logging.getLogger(__name__)
+
+
+class _Distributed:
+    """What a distributed model and judge share: the identity of the original, and the pool."""
+
+    def __init__(self, pool: WorkerPool, original: ImageModel | Judge) -> None:
+        self._pool = pool
+        self._original = original
+        self.name: str = original.name
+        self.settings: Mapping[str, Setting] = original.settings
+        self.concurrency: int = pool.size * (max(1, original.concurrency) + EXTRA_CALLS)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return any other attribute of the original, such as the style a model needs."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._original, name)
+
+    def watch_progress(self, progress: Progress) -> None:
+        """Once the run is stopped, begin nothing that waits for a worker."""
+        self._pool.watch_progress(progress)
+
+
+class DistributedModel(_Distributed):
+    """An image model of which each worker of a pool holds a copy.
+
+    A batch that fails is retried in halves, down to single requests; one whose worker dies is retried on another.
+    """
+
+    def __init__(self, pool: WorkerPool, model: ImageModel) -> None:
+        super().__init__(pool, model)
+        self.batch: int = model.batch  # the model's, or the largest that a worker has found to fit since
+        self.sees_spec: bool = model.sees_spec
+
+    async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
+        """Yield one answer for each request, in their order."""
+        results: list[ImageResult] = []
+        failure: FormalimgError | None = None
+        try:
+            await self._collect(requests, results, 0)
+        except FormalimgError as error:
+            failure = error
+        for result in results:  # also before the run ends: they may be paid for
+            yield result
+        if failure:
+            raise failure
+
+    async def _collect(
+        self, requests: Sequence[ImageRequest], results: list[ImageResult], losses: int, *, begun: bool = False
+    ) -> None:
+        """Add a result for each request, in their order, as far as it gets."""
+        # The last retry is without other such retries beside: a request that kills workers must not take others along.
+        batch = await self._pool.generate(requests, alone=losses == MAX_LOSSES - 1, begun=begun)
+        if batch is None:
+            _log.info("a worker died with %d images: loss %d of %d", len(requests), losses + 1, MAX_LOSSES)
+            if losses + 1 < MAX_LOSSES:
+                await self._collect(requests, results, losses + 1, begun=begun)
+            elif len(requests) == 1:
+                results.append(Failed(f"{MAX_LOSSES} workers died one after the other while they made this image"))
+            else:
+                await self._collect_halves(requests, results, MAX_LOSSES - 1)
+            return
+        answers, failure, batch_size = batch
+        self.batch = max(self.batch, batch_size)
+        if len(answers) > len(requests):
+            raise FormalimgError(
+                f"{self.name} gave {len(answers)} images in place of the {len(requests)} it was asked for, so nobody "
+                "knows which is which: mend the model, then start a new run"
+            )
+        results += answers
+        if failure and failure.ends_run:
+            raise FormalimgError(failure.message)
+        remaining = requests[len(answers) :]
+        if remaining and failure and len(requests) > 1:
+            _log.info("retrying %d images in halves: %s", len(remaining), failure.message)
+            await self._collect_halves(remaining, results, losses)
+        else:
+            reason = failure.message if failure else "the model gave no answer"
+            results += [Failed(reason) for _ in remaining]
+
+    async def _collect_halves(self, requests: Sequence[ImageRequest], results: list[ImageResult], losses: int) -> None:
+        half = (len(requests) + 1) // 2
+        for part in (requests[:half], requests[half:]):
+            if part:
+                await self._collect(part, results, losses, begun=True)
+
+
+class DistributedJudge(_Distributed):
+    """A judge of which each worker of a pool holds a copy."""
+
+    async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
+        """Return the verdict of some worker's judge."""
+        for losses in range(MAX_LOSSES):
+            answer = await self._pool.judge_image(item, image.data, alone=losses == MAX_LOSSES - 1)
+            if answer is None:
+                _log.info("a worker died with an image to judge: loss %d of %d", losses + 1, MAX_LOSSES)
+                continue
+            verdict, failure = answer
+            if verdict is not None:
+                return verdict
+            if failure and failure.ends_run:
+                raise FormalimgError(failure.message)
+            return Unscored("judge failed", failure.message if failure else "the judge gave no verdict")
+        return Unscored("judge failed", f"{MAX_LOSSES} workers died one after the other while they judged this image")

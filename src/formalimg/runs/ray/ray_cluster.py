@@ -22,7 +22,7 @@ from typing import Any
 from formalimg._util.installing import install_line
 from formalimg._util.processes import temporary_environment
 from formalimg.errors import FormalimgError
-from formalimg.runs.ray.messages import failure_of
+from formalimg.runs.messages import error_text
 
 _MIN_RESOURCE = 0.0001
 """The smallest part of a CPU or GPU that Ray counts."""
@@ -92,7 +92,7 @@ def connect(address: str) -> Iterator[None]:
     os.environ.setdefault("RAY_COLOR_PREFIX", "0")  # else messages about dead workers are coloured, also in log files
     if address != "local":
         os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "2")  # else it looks for minutes for one that is gone
-    own = {"include_dashboard": False, "_node_ip_address": _LOOPBACK} if address == "local" else {}
+    options = {"include_dashboard": False, "_node_ip_address": _LOOPBACK} if address == "local" else {}
     with private_cluster() if address == "local" else nullcontext():
         import ray
         from ray.job_config import JobConfig
@@ -104,9 +104,9 @@ def connect(address: str) -> Iterator[None]:
         job._py_driver_sys_path = _ImportPath()
         try:
             probe(address)
-            ray.init(address, job_config=job, log_to_driver=False, logging_level="ERROR", **own)
+            ray.init(address, job_config=job, log_to_driver=False, logging_level="ERROR", **options)
         except Exception as error:  # of many types
-            raise FormalimgError(f"{_cannot_join(address)} ({failure_of(error).message})") from None
+            raise FormalimgError(f"{_cannot_join(address)} ({error_text(error)})") from None
         try:
             yield
         finally:
@@ -162,8 +162,8 @@ class _ImportPath(list[str]):
 
     def extend(self, folders: Iterable[str]) -> None:
         """Add folders that are on the path of this process."""
-        own = {os.path.abspath(folder) for folder in sys.path}  # noqa: PTH100  # "" is the current folder
-        super().extend(folder for folder in folders if folder in own)
+        own_folders = {os.path.abspath(folder) for folder in sys.path}  # noqa: PTH100  # "" is the current folder
+        super().extend(folder for folder in folders if folder in own_folders)
 
 
 def probe(address: str) -> None:

@@ -35,7 +35,7 @@ def format_rates(rates: Sequence[WorkerRate]) -> str:
             by_host[worker.host].append(worker.rate)
     starting = sum(not worker.host for worker in rates)
     few = len(rates) <= _MAX_LISTED
-    parts = [f"{host} {_format_host(found, few=few)}/s" for host, found in sorted(by_host.items())]
+    parts = [f"{host} {_format_host(host_rates, few=few)}/s" for host, host_rates in sorted(by_host.items())]
     working = len(rates) - starting
     text = f"{working} worker{'s' * (working != 1)}" + (f": {', '.join(parts)}" if parts else "")
     return f"{text}; {starting} starting" if starting else text

@@ -1,4 +1,4 @@
-"""Workers: Ray actors that hold an image model, a judge, or both; and how they are started and ended."""
+"""Workers: Ray actors that hold an image model, a judge, or both; how they are started, and what they are sent."""
 
 from __future__ import annotations
 
@@ -6,30 +6,96 @@ import asyncio
 import contextlib
 import os
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from formalimg.errors import FormalimgError
 from formalimg.judges.base import LoadedImage
 from formalimg.models.base import ImageRequest, ImageResult
 from formalimg.runs.inspection import inspect
-from formalimg.runs.ray.messages import (
-    GeneratedBatch,
-    JudgedImage,
-    WorkerSetup,
-    WorkerStatus,
-    failure_of,
-    installed_version,
-)
+from formalimg.runs.messages import error_text, one_line
+from formalimg.runs.parties import Reopenable
 from formalimg.runs.ray.ray_cluster import ResourceRequest
-from formalimg.types import ImageModel, Item, Judge, Unscored
+from formalimg.types import Concurrent, ImageModel, Item, Judge, Setting, Unscored, Verdict
 
 POLL_SECONDS = 5.0
 """Interval at which the cluster is checked for any machine that could hold a worker that does not start."""
 
 NO_MACHINE_TIMEOUT = 60.0
 """Seconds that a pool without workers waits for a machine that can hold one."""
+
+_MAX_MESSAGE = 4_000
+"""Characters of the beginning and of the end of an error that ends the run."""
+
+Component = TypeVar("Component", bound=Concurrent)
+
+
+@dataclass(frozen=True)
+class ComponentSpec(Generic[Component]):
+    """A model or judge that each worker opens, and the identity that it must have there."""
+
+    factory: Callable[[], Component]  # opens it
+    name: str  # those it has where the run was started. Keys are made of them, so they must be the same
+    settings: Mapping[str, Setting]
+
+    @classmethod
+    def of(cls, component: Reopenable[Component]) -> ComponentSpec[Component]:
+        """Return the specification of what is open here."""
+        return cls(component.factory, component.instance.name, dict(component.instance.settings))
+
+    def open(self) -> Component:
+        """Open it."""
+        component = self.factory()
+        local, remote = {"name": component.name, **component.settings}, {"name": self.name, **self.settings}
+        different = sorted(key for key in {*local, *remote} if local.get(key) != remote.get(key))
+        if different:
+            raise FormalimgError(
+                f"{self.name} is not the same as where the run was started ({', '.join(different)} differ): use the "
+                "same versions and files on all machines, and set what it would choose by itself, such as dtype"
+            )
+        return component
+
+
+class WorkerSetup(NamedTuple):
+    """Everything that a worker opens at its start."""
+
+    model: ComponentSpec[ImageModel] | None  # what it opens; None for nothing
+    judge: ComponentSpec[Judge] | None
+    version: str  # the version of formalimg that it must have
+    folder: str  # the folder from which the run was started; it changes there if it exists, for files and `.env`
+
+
+class WorkerFailure(NamedTuple):
+    """An error in one line without API keys, and whether it ends the whole run."""
+
+    message: str
+    ends_run: bool = False
+
+
+class GeneratedBatch(NamedTuple):
+    """The answers to the first requests of a batch, and why there are no more."""
+
+    answers: list[ImageResult]  # in the order of the requests
+    failure: WorkerFailure | None = None  # why some are missing; None if none is
+    batch: int = 1  # the batch size that the model prefers from now on
+
+
+class WorkerVerdict(NamedTuple):
+    """The verdict of a judge, or why there is none."""
+
+    verdict: Verdict | Unscored | None
+    failure: WorkerFailure | None = None
+
+
+def failure_of(error: BaseException) -> WorkerFailure:
+    """Return an exception as a message. Exceptions themselves are not sent: their classes may be unknown elsewhere."""
+    if isinstance(error, FormalimgError):
+        # Whole, as where there is no cluster: the end of our own messages says what to do.
+        return WorkerFailure(one_line(str(error), _MAX_MESSAGE, _MAX_MESSAGE), ends_run=True)
+    return WorkerFailure(error_text(error))
 
 
 class Worker:
@@ -42,22 +108,21 @@ class Worker:
     _model: ImageModel
     _judge: Judge
 
-    async def start(self, setup: WorkerSetup) -> WorkerStatus:
-        """Open model and judge; must be called first."""
-        host = platform.node()
+    async def start(self, setup: WorkerSetup) -> tuple[str, WorkerFailure | None]:
+        """Open model and judge; must be called first. Return the host, and why it cannot work, if it cannot."""
         with contextlib.suppress(OSError):
             os.chdir(setup.folder)
         try:
             await asyncio.to_thread(self._open, setup)
         except BaseException as error:
-            return WorkerStatus(host, failure_of(error))
-        return WorkerStatus(host)
+            return platform.node(), failure_of(error)
+        return platform.node(), None
 
     def _open(self, setup: WorkerSetup) -> None:
-        here = installed_version()
-        if setup.version != here:
+        installed = version("formalimg")
+        if setup.version != installed:
             raise FormalimgError(
-                f"it has formalimg {here}, and the run was started with {setup.version}: install the same"
+                f"it has formalimg {installed}, and the run was started with {setup.version}: install the same"
             )
         if setup.model:
             self._model = setup.model.open()
@@ -78,21 +143,14 @@ class Worker:
                 return GeneratedBatch(answers, failure_of(error), self._model.batch)
         return GeneratedBatch(answers, batch=self._model.batch)
 
-    async def judge(self, item: Item[object], data: bytes) -> JudgedImage:
+    async def judge(self, item: Item[object], data: bytes) -> WorkerVerdict:
         """Return the verdict on an image, given as the file that the image model returned."""
         async with self._judging:
             try:
                 image: LoadedImage | Unscored = await asyncio.to_thread(inspect, data)
-                return JudgedImage(image if isinstance(image, Unscored) else await self._judge.judge(item, image))
+                return WorkerVerdict(image if isinstance(image, Unscored) else await self._judge.judge(item, image))
             except BaseException as error:
-                return JudgedImage(None, failure_of(error))
-
-
-class StartedWorker(NamedTuple):
-    """The actor handle of a worker that is ready, and its machine."""
-
-    worker: Any
-    host: str
+                return WorkerVerdict(None, failure_of(error))
 
 
 class WorkerLostError(Exception):
@@ -101,8 +159,8 @@ class WorkerLostError(Exception):
 
 async def start_worker(
     setup: WorkerSetup, resources: ResourceRequest, calls: int, no_workers: Callable[[], bool]
-) -> StartedWorker:
-    """Start a worker where there is room, spread over the machines; waits until there is room."""
+) -> tuple[Any, str]:
+    """Start a worker where there is room, spread over the machines, and wait for it; return its handle and host."""
     import ray
     from ray.exceptions import RayError, RayTaskError
 
@@ -115,7 +173,7 @@ async def start_worker(
     )(Worker)
     worker = actor.remote()
     try:
-        host, failure = await _unless_no_machine(worker.start.remote(setup), resources, no_workers)
+        host, failure = await _wait_unless_no_machine(worker.start.remote(setup), resources, no_workers)
         if failure:
             raise FormalimgError(f"the worker on {host} cannot begin: {failure.message}")
     except BaseException as error:
@@ -125,7 +183,7 @@ async def start_worker(
         if isinstance(error, RayError):
             raise WorkerLostError(failure_of(error).message) from None
         raise
-    return StartedWorker(worker, host)
+    return worker, host
 
 
 def end_worker(worker: Any) -> None:
@@ -137,13 +195,18 @@ def end_worker(worker: Any) -> None:
             ray.kill(worker)
 
 
-async def _unless_no_machine(status: Any, resources: ResourceRequest, no_workers: Callable[[], bool]) -> WorkerStatus:
+async def _wait_unless_no_machine(
+    reference: Any, resources: ResourceRequest, no_workers: Callable[[], bool]
+) -> tuple[str, WorkerFailure | None]:
     import ray
 
-    started = asyncio.ensure_future(_result(status))
+    async def result() -> Any:
+        return await reference
+
+    task = asyncio.create_task(result())
     waited = 0.0
     try:
-        while not (await asyncio.wait({started}, timeout=min(POLL_SECONDS, NO_MACHINE_TIMEOUT)))[0]:
+        while not (await asyncio.wait({task}, timeout=min(POLL_SECONDS, NO_MACHINE_TIMEOUT)))[0]:
             no_machine = no_workers() and resources.fits(await asyncio.to_thread(ray.nodes)) == 0
             waited = waited + POLL_SECONDS if no_machine else 0.0
             if waited >= NO_MACHINE_TIMEOUT:
@@ -151,11 +214,7 @@ async def _unless_no_machine(status: Any, resources: ResourceRequest, no_workers
                     f"no machine of the cluster can hold a worker that takes {resources}: start one that can, or ask "
                     "for less with --cpus-per-worker and --gpus-per-worker. What is done is kept"
                 )
-        return started.result()
+        status: tuple[str, WorkerFailure | None] = task.result()
+        return status
     finally:
-        started.cancel()
-
-
-async def _result(reference: Any) -> WorkerStatus:
-    status: WorkerStatus = await reference
-    return status
+        task.cancel()

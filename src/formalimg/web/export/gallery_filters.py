@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import product
 
-from formalimg.runs.facets import FacetIndex, ImageKey
+from formalimg.runs.image_counts import FacetIndex, ImageKey
 from formalimg.runs.queries import ImageFilter
 from formalimg.runs.reader import StoredRun
 

@@ -52,10 +52,10 @@ def read_image(sent: str) -> LoadedImage:
 
 def is_large_image(sent: str) -> bool:
     """Return whether an image that a page sent in base64 takes much memory; not, if it is none that can be read."""
-    from formalimg.runs.inspection import LARGE_IMAGE_BYTES, decoded_bytes
+    from formalimg.runs.inspection import LARGE_IMAGE_BYTES, count_decoded_bytes
 
     try:
-        return decoded_bytes(_decode(sent)) > LARGE_IMAGE_BYTES
+        return count_decoded_bytes(_decode(sent)) > LARGE_IMAGE_BYTES
     except FormalimgError:
         return False
 

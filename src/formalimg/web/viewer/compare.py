@@ -19,8 +19,8 @@ from formalimg.reports.figures.curve import curves_html, differences_svg
 from formalimg.reports.findings import list_claims
 from formalimg.reports.page import main_table_html, numbers_heading, table_html
 from formalimg.reports.paired_tables import PAIRED
+from formalimg.runs.database import PlannedItem
 from formalimg.runs.reader import StoredRun
-from formalimg.runs.rows import PlannedItem
 from formalimg.types import Benchmark, Verdict
 from formalimg.web.rendering import page, trusted_markup
 from formalimg.web.viewer.compared_items import (

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from formalimg.reports.comparison_model import Section
 from formalimg.reports.tables.format import level_name
-from formalimg.runs.facets import FacetCounts
+from formalimg.runs.image_counts import FacetCounts
 from formalimg.web.viewer.run import ObservationMark
 from formalimg.web.viewer.urls import ViewState
 

@@ -13,9 +13,9 @@ from formalimg.benchmarks.registry import suite as suite_of
 from formalimg.judges.failures import failure_sentences
 from formalimg.reports.run_numbers import is_same_item
 from formalimg.reports.tables.format import level_name
+from formalimg.runs.database import PlannedItem
 from formalimg.runs.manifest import RunManifest
 from formalimg.runs.reader import Judged, StoredRun
-from formalimg.runs.rows import PlannedItem
 from formalimg.types import Benchmark
 from formalimg.web.rendering import page
 from formalimg.web.viewer.site import READ_ERRORS, FoundRun, Site

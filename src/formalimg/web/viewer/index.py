@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from formalimg.errors import FormalimgError
 from formalimg.reports.run_numbers import headline_difference
-from formalimg.runs.activity import RunActivity, is_in_progress
+from formalimg.runs.image_counts import RunActivity, is_in_progress
 from formalimg.runs.reader import open_run
 from formalimg.runs.tags import TAGS_FILE, RunTags, can_write_tags, read_tags, write_tags
 from formalimg.stats.observations import Interval

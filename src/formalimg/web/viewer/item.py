@@ -26,9 +26,9 @@ from formalimg.reports.examples import ExampleImage
 from formalimg.reports.gallery import image_html
 from formalimg.reports.run_numbers import is_same_item
 from formalimg.reports.tables.format import level_name
+from formalimg.runs.database import PlannedItem
 from formalimg.runs.queries import ListedImage
 from formalimg.runs.reader import Judged, StoredRun
-from formalimg.runs.rows import PlannedItem
 from formalimg.scoring.user_inputs import GIVEN
 from formalimg.types import Benchmark, Item, Unscored, Verdict
 from formalimg.web.rendering import page, trusted_markup

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from formalimg.runs.database import RunCost
 from formalimg.runs.manifest import Identity, RunManifest
-from formalimg.runs.rows import RunCost
 from formalimg.types import Setting
 
 

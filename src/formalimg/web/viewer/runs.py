@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from formalimg.benchmarks.registry import suite
 from formalimg.reports.tables.format import NOTHING, format_interval, format_value
-from formalimg.runs.activity import RunActivity
+from formalimg.runs.image_counts import RunActivity
 from formalimg.runs.tags import TagsChangedError
 from formalimg.web.json_body import Body, require_text
 from formalimg.web.rendering import page, percent, rate_text

@@ -16,8 +16,8 @@ from formalimg.benchmarks.registry import suite
 from formalimg.errors import FormalimgError
 from formalimg.models.cache import cache_folder
 from formalimg.reports.run_numbers import run_figures
+from formalimg.runs.database import RunCost
 from formalimg.runs.reader import StoredRun, open_run
-from formalimg.runs.rows import RunCost
 from formalimg.stats.comparison import ItemMean, ItemMeans
 from formalimg.stats.observations import Band, Interval
 from formalimg.types import Benchmark
