@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -128,7 +129,13 @@ def test_a_report_corrects_the_raw_rate_by_a_hundred_labels(folder: Path, judge:
     assert done.code == 0, done.err
     assert f"{100 * JUDGES[judge].passes / SCORED:.1f}" in done.out
     assert f"{SCORED}/{IMAGES}" in done.out
-    assert "Corrected by human labels" in done.out
+    assert re.search(
+        r"^By people \(9\d labels\), 5 models together passes \d\d\.\d % \(\d\d–\d\d\) of all images", done.out
+    )
+    (row,) = (line for line in done.out.splitlines() if re.search(r"\(\d\d\.\d–\d\d\.\d\).* 9\d +$", line))
+    assert f" {100 * JUDGES[judge].passes / SCORED:.1f} " in row  # the judge alone, beside the corrected rate
+    detailed = formalimg("report", "run", "--human", "labels.csv", "--details", cwd=folder).out
+    assert "Corrected by human labels" in detailed
     assert f"imported from {judge}_dsg.csv" in " ".join(done.out.split())
 
 
