@@ -200,6 +200,7 @@ def test_the_same_bytes_under_another_hash_seed(tmp_path: Path) -> None:
                 sys.executable,
                 "-m",
                 "formalimg",
+                "items",
                 "synth",
                 "knolling",
                 "--levels",

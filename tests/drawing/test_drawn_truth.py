@@ -27,7 +27,7 @@ from formalimg.scenes.objects import Box, SceneObject
 from formalimg.scenes.scene import Scene, SceneRelation
 from tests.support.sizes import tries
 
-STEP = tries(110, 14)
+STEP = tries(110, 8)
 """Every so many items are tried; all 4,100 take about nine minutes."""
 
 

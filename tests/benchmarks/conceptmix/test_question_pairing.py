@@ -29,7 +29,10 @@ def _bound(concepts: Iterable[Concept], binding: Binding | None) -> list[BoundCo
 
 
 def _lost(items: Iterable[Item[ConceptSpec]], seed: int) -> list[str]:
-    """Shuffle the questions of each item, and name what is then paired with another question."""
+    """Shuffle the questions of each item, and name what is then paired with another question.
+
+    Questions that differ in blanks at their end are one: k6-132 asks it twice, for two equal concepts.
+    """
     rng = random.Random(seed)
     lost = []
     for item in items:
@@ -40,7 +43,7 @@ def _lost(items: Iterable[Item[ConceptSpec]], seed: int) -> list[str]:
         found = pair_questions(bound, shuffled, item.spec.binding)
         for one, question, place in zip(bound, questions, found.questions, strict=True):
             now = None if place is None else shuffled[place]
-            if now != question:
+            if now is None or now.strip() != question.strip():
                 lost.append(f"{item.id} {one.concept}: {question!r}, now {now!r}")
     return lost
 

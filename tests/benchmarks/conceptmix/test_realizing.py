@@ -69,8 +69,9 @@ def test_verbs_agree(k: int, seed: int) -> None:
         if sum(other.item == obj.item for other in found.binding.objects) > 1:
             continue
         verbs = re.findall(rf"(?:^|[.] )The {name} (\w+)", prompt)
+        between = r"(?: (?!an?\b|another\b|one\b|the\b)[\w-]+){0,4}"  # an article would begin another name
         verbs += re.findall(
-            rf"(?:^|[.] )(?:An?|[Ee]xactly \w+|Two|Three|Four)(?: [\w-]+){{0,4}} {name} {ONE[:-1]}|{MANY[1:]}", prompt
+            rf"(?:^|[.] )(?:An?|[Ee]xactly \w+|Two|Three|Four){between} {name} {ONE[:-1]}|{MANY[1:]}\b", prompt
         )
         for verb in (verb for verb in verbs if verb):
             assert re.fullmatch(MANY if many else ONE, verb) or not re.fullmatch(f"{ONE}|{MANY}", verb), prompt
