@@ -249,7 +249,7 @@ def test_borderline_images_are_asked_for_on_the_command_line(tmp_path: Path, run
     study = str(tmp_path / "study")
     words = (str(scored), "--protocol", "likert", "--raters", "1", "--study", study, "--port", "0")
     with _served(*words, "--borderline") as said:
-        assert said[0].startswith("The study is too small for 6 attention checks a rater: with 1 checks 40 %")
+        assert said[0].startswith("The study is too small for 6 attention checks a rater: with 1 check 40 %")
         assert "1 image, 1 rater for each" in said[1]
     tasks = read_study(tmp_path / "study").tasks
     assert [task.item for task in tasks if not task.is_check] == ["g1-l1"]

@@ -143,7 +143,7 @@ def _few_checks_line(rules: StudyRules, protocol: RatingProtocol) -> str:
     share = f"{100 * rules.clickers_kept:.0f} %" if rules.checks else "all"
     needed = min_checks(protocol)
     return (
-        f"The study is too small for {needed} attention checks a rater: with {rules.checks} checks {share} of clickers "
+        f"The study is too small for {needed} attention checks a rater: with {rules.checks} check{'s' * (rules.checks != 1)} {share} of clickers "
         "(who answer at random) stay"
     )
 

@@ -42,7 +42,7 @@ def render(
         format: `terminal` (as wide as the terminal), `md`, `latex` (booktabs), `csv` (one line per run and number),
             `json` (everything), or `html` (one page, without images; `write_html` adds them).
         details: whether a terminal also shows the tables below the main one; the other formats always have them.
-        studied: human ratings of the images, as `formalimg.study_people` returned them.
+        studied: human ratings of the images, as `formalimg.human_eval.agreement.study_human_ratings` returned them.
     """
     # Renderers are imported here, so that the table after a run is made faster.
     match format:
@@ -130,7 +130,7 @@ def write_html(
         most_megabytes: the maximal size of the page. Where it would be larger, fewer images are shown, and it says so.
         profile: as for `compare`.
         threshold: as for `compare`.
-        studied: human ratings of the images, as `formalimg.study_people` returned them.
+        studied: human ratings of the images, as `formalimg.human_eval.agreement.study_human_ratings` returned them.
         printed: what is printed of it: `open` for what is open, `all` for all parts.
 
     Raises:
