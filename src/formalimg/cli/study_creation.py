@@ -142,9 +142,10 @@ def _few_checks_line(rules: StudyRules, protocol: RatingProtocol) -> str:
 
     share = f"{100 * rules.clickers_kept:.0f} %" if rules.checks else "all"
     needed = min_checks(protocol)
+    checks = f"{rules.checks} check{'s' * (rules.checks != 1)}"
     return (
-        f"The study is too small for {needed} attention checks a rater: with {rules.checks} check{'s' * (rules.checks != 1)} {share} of clickers "
-        "(who answer at random) stay"
+        f"The study is too small for {needed} attention checks a rater: with {checks} {share} of clickers (who answer at "
+        "random) stay"
     )
 
 
