@@ -144,8 +144,8 @@ def _few_checks_line(rules: StudyRules, protocol: RatingProtocol) -> str:
     needed = min_checks(protocol)
     checks = f"{rules.checks} check{'s' * (rules.checks != 1)}"
     return (
-        f"The study is too small for {needed} attention checks a rater: with {checks} {share} of clickers (who answer at "
-        "random) stay"
+        f"The study is too small for {needed} attention checks a rater: with {checks} {share} of clickers (who "
+        "answer at random) stay"
     )
 
 
