@@ -1,4 +1,4 @@
-"""Assignment: which images are rated, by whom, in what order, singly or in pairs, and with which attention checks."""
+"""Assignment of images to raters: selection, order, pairing and attention checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T", bound=Hashable)
 
 
 class Candidate(NamedTuple):
-    """An image that can be rated: run, item, sample and level."""
+    """An image available for rating: run, item, sample and level."""
 
     run: str
     item: str
@@ -31,7 +31,7 @@ RunItems: TypeAlias = Mapping[tuple[str, str], Item[object]]
 
 
 class PlannedTask(NamedTuple):
-    """A task of a rater: an image beside the prompt of an item; of another item, if it is an attention check.
+    """An image to be rated against the prompt of an item, which is a different item for attention checks.
 
     Two images stand side by side, the other one on the right; in an attention check one of them is of another item.
     """
@@ -44,7 +44,7 @@ class PlannedTask(NamedTuple):
 
 
 class TaskPlan(NamedTuple):
-    """The tasks of each rater in their order, and the number of attention checks of the one who has fewest."""
+    """The ordered tasks of each rater, and the smallest number of attention checks of any rater."""
 
     tasks: list[list[PlannedTask]]
     checks: int
@@ -56,7 +56,7 @@ def choose_images(
     rng: random.Random,
     preferred: Collection[Candidate] = frozenset(),
 ) -> list[Candidate]:
-    """Choose the images of a study, by level and run, in random order otherwise.
+    """Choose the images of a study by level and run, and at random within them.
 
     With a number per level, every run contributes the same items as far as it has images of them, so that models are
     compared on the same prompts; further samples of an item are used only if there are no more items.
@@ -114,7 +114,7 @@ def plan_images(
     protocol: RatingProtocol,
     rng: random.Random,
 ) -> TaskPlan:
-    """Plan the tasks of each rater; attention checks may show any of the images.
+    """Plan the tasks of each rater, with attention checks that may show any image of `images`.
 
     The images of a unit go to the same raters: who is strict is then strict with all of them.
     """
@@ -141,7 +141,7 @@ def _find_checks(
     protocol: RatingProtocol,
     rng: random.Random,
 ) -> dict[Candidate, Item[object]]:
-    """Return images, each with a prompt that does not match: first those that the rater does not see otherwise.
+    """Select images for attention checks, each with a mismatched prompt, preferring images the rater does not rate.
 
     By Likert ratings any prompt will do: where none of the study is known not to match, it is one of ours.
     """
@@ -167,7 +167,7 @@ def _find_checks(
 
 
 def _put_ratings_first(tasks: list[PlannedTask]) -> list[PlannedTask]:
-    """Return the tasks in an order in which an image is rated before an attention check shows it once more."""
+    """Reorder the tasks so that an image is rated before it is shown again in an attention check."""
     positions = {task.image: number for number, task in enumerate(tasks) if not task.is_check}
     for number, task in enumerate(tasks):
         position = positions.get(task.image, -1)
@@ -180,7 +180,7 @@ def _put_ratings_first(tasks: list[PlannedTask]) -> list[PlannedTask]:
 def plan_pairs(
     chosen: Sequence[Candidate], items: RunItems, raters: int, per_pair: int, checks: float | None, rng: random.Random
 ) -> TaskPlan:
-    """Plan the tasks of an A/B study: all pairs of images of one item and sample, on random, blind sides.
+    """Plan the tasks of an A/B study: all pairs of images of the same item and sample, with the sides randomised.
 
     An attention check is an image beside one of another item that cannot show what the prompt asks for.
     """

@@ -1,4 +1,4 @@
-"""Attention checks: which prompt an image certainly fails, and whether a rater noticed."""
+"""Attention checks: selection of prompts that an image certainly fails, and detection of inattentive raters."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NOTHING_NAMED = Scene.of([SceneObject("other", Box(0, 0, 10, 10), "other", "oth
 def find_unrelated_item(
     rated: Item[object], candidates: Sequence[Item[object]], protocol: RatingProtocol, rng: random.Random
 ) -> Item[object] | None:
-    """Return an item whose prompt an image of `shown` certainly does not satisfy; None if there is none."""
+    """Return a random candidate whose prompt an image of `rated` certainly fails; None if there is none."""
     for _ in range(min(len(candidates), 20)):  # nearly always the first or second will do
         item = rng.choice(candidates)
         if is_unrelated(rated, item, protocol):
@@ -46,7 +46,7 @@ def find_unrelated_item(
 
 
 def is_unrelated(rated: Item[object], prompted: Item[object], protocol: RatingProtocol) -> bool:
-    """Return whether an image of one item certainly fails the prompt of another.
+    """Return whether an image of `rated` certainly fails the prompt of `prompted`.
 
     Of formulas: they share no object, and the prompt requires something to be present, not only absent. Prompts that
     are only words tell too little, except which of two images is meant: they share no word.
@@ -66,7 +66,7 @@ def is_unrelated(rated: Item[object], prompted: Item[object], protocol: RatingPr
 
 
 def _share_no_word(first: str, second: str) -> bool:
-    """Return whether no word of three letters or more is in both prompts; False where words have no spaces between."""
+    """Return whether the prompts share no word of three letters or more; False for scripts without word spacing."""
     if any(letter >= _UNSPACED for letter in first + second):
         return False
     stems = [{word.rstrip("s")[:_STEM] for word in _WORD.findall(text.lower())} - _COMMON for text in (first, second)]
@@ -74,7 +74,7 @@ def _share_no_word(first: str, second: str) -> bool:
 
 
 def ready_made_check(rated: Item[object], used: Collection[str], rng: random.Random) -> Item[object] | None:
-    """Return an item with a prompt of ours that an image of `shown` certainly does not satisfy; None if there is none.
+    """Return a built-in check prompt, as an item, that an image of `rated` certainly fails; None if there is none.
 
     It has nothing but its prompt, so it is for protocols that ask about the image as a whole.
     """
@@ -90,14 +90,14 @@ def ready_made_check(rated: Item[object], used: Collection[str], rng: random.Ran
 
 @cache
 def _read_prompts() -> Sequence[Mapping[str, Any]]:
-    """Return prompts of ours, each with the words by which other prompts name what it asks for."""
+    """Read the built-in check prompts, each with the words that other prompts use for the same content."""
     text = (files("formalimg.human_eval") / "check_prompts.toml").read_text(encoding="utf-8")
     prompts: Sequence[Mapping[str, Any]] = tomllib.loads(text)["prompts"]
     return prompts
 
 
 def notices_mismatch(protocol: RatingProtocol, steps: Sequence[RatingStep], answers: Mapping[str, object]) -> bool:
-    """Return whether a rater noticed that the prompt of an attention check belongs to another image.
+    """Return whether a rater noticed that the prompt of an attention check does not belong to the image.
 
     That is: at most 2 of 5 points; no to the image as a whole; or less than half for the decisive point. To be unable
     to tell does not pass: nothing of what is asked for is there.

@@ -1,4 +1,4 @@
-"""Images drawn at random for human labels that correct a judge, more of those cells where labels tell most."""
+"""Random samples of images for human labels that correct a judge, focused on the most informative cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CellLabels: TypeAlias = Mapping[CellKey, tuple[int, int]]
 
 
 class SampleCell(NamedTuple):
-    """Images of one level with the same answer of the judge, and how many of them were drawn at random."""
+    """Images of one level with the same judge answer, and the number of images sampled from them."""
 
     level: int
     judge: bool
@@ -29,7 +29,7 @@ class SampleCell(NamedTuple):
 
 
 class DrawnImage(NamedTuple):
-    """An image that was drawn: its cell, the probability by now, and with which batch it came, from 1."""
+    """A sampled image: its cell, its current sampling probability and its batch number, starting at 1."""
 
     item: str
     sample: int
@@ -50,15 +50,15 @@ class CorrectionSample:
 
     @property
     def batches(self) -> int:
-        """How often images were drawn."""
+        """The number of batches sampled so far."""
         return max((image.batch for image in self.images), default=0)
 
     def images_of(self, run: int) -> set[tuple[str, int]]:
-        """Return item and sample of each drawn image of a run, by its place in the study."""
+        """Return the item and sample of each sampled image of the run at the given position in the study."""
         return set() if run else {(image.item, image.sample) for image in self.images}
 
     def grown(self, sizes: Mapping[CellKey, int], more: Sequence[tuple[str, int, CellKey]]) -> CorrectionSample:
-        """Return the sample with a further batch of images, and the probabilities that follow."""
+        """Return the sample extended by another batch of images, with updated probabilities."""
         rows = [(image.item, image.sample, (image.level, image.judge), image.batch) for image in self.images]
         rows += [(*row, self.batches + 1) for row in more]
         counts = Counter(cell for _, _, cell, _ in rows)
@@ -74,7 +74,7 @@ class CorrectionSample:
 
 
 class LabelPrecision(NamedTuple):
-    """How precise labels make the corrected Overall rate."""
+    """The precision of the corrected Overall rate for a given number of labels."""
 
     labels: int  # number of labels
     half_width: float  # expected half width of its interval
@@ -84,7 +84,7 @@ class LabelPrecision(NamedTuple):
 def draw_first(
     images: Mapping[Candidate, bool], labels: int, judge: str, rng: random.Random
 ) -> tuple[list[Candidate], CorrectionSample, LabelPrecision]:
-    """Draw the images of a new correction study: at random within each level and judge answer."""
+    """Sample the images of a new correction study at random within each level and judge answer."""
     if not images:
         raise FormalimgError("no image has a verdict: judge the run with `formalimg judge`, then draw images")
     if labels < 1:
@@ -106,7 +106,7 @@ def draw_more(
     reserved: Sequence[Candidate],
     rng: random.Random,
 ) -> tuple[list[Candidate], CorrectionSample, LabelPrecision]:
-    """Draw further images where they narrow the corrected Overall interval most."""
+    """Sample further images where they narrow the interval of the corrected Overall rate most."""
     previous = {(image.item, image.sample): image.judge for image in sample.images}
     answers = {(image.item, image.sample): answer for image, answer in images.items()}
     if any(answers.get(image) != answer for image, answer in previous.items()):
@@ -148,7 +148,7 @@ def count_labels(labels: CellLabels) -> int:
 
 
 def _extrapolate_labels(labels: tuple[int, int], count: int) -> tuple[int, int]:
-    """Return the labels that this many images will have, if further ones say yes as often as those so far."""
+    """Extrapolate the labels of a cell to `count` images, assuming that the rate of yes stays the same."""
     yes, number = labels
     return yes + round((count - number) * (yes + 0.5) / (number + 1)), count
 

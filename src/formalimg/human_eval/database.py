@@ -1,4 +1,4 @@
-"""Storage of a rating study: `ratings.sqlite`, how its values are checked, and the creation of a study folder."""
+"""Storage of a rating study: access to `ratings.sqlite`, validation of its values, and creation of study folders."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z", re.ASCII)
 
 
 class RateableImage(NamedTuple):
-    """An existing image of a run."""
+    """An image of a run that can be rated."""
 
     item: str  # identify it
     sample: int
@@ -69,12 +69,12 @@ def open_for_answers(folder: Path) -> UntrustedConnection:
 
 
 def open_for_reading(folder: Path) -> UntrustedConnection:
-    """Open the database read-only; raters may go on answering meanwhile."""
+    """Open the database read-only, without blocking raters who are still answering."""
     return _open_database(folder, readers_mode(folder / RATINGS_FILE), ("PRAGMA query_only = ON",))
 
 
 def rating_errors(folder: Path) -> contextlib.AbstractContextManager[None]:
-    """Turn SQLite errors into user errors."""
+    """Convert SQLite errors to user errors."""
     full = "free some space, then continue; no answer is lost"
     return database_errors(folder / RATINGS_FILE, full=full, damaged=_DAMAGED)
 
@@ -106,12 +106,12 @@ def _read_schema(version: int) -> str:
 
 
 def adapt_query(query: str, schema: int) -> str:
-    """Return a query for this schema; studies of schema 1 have no second image."""
+    """Adapt a query to a database schema; schema 1 has no second image."""
     return query if schema > 1 else query.replace("tasks.other", "NULL")
 
 
 def current_time() -> str:
-    """Return the current time as it is stored."""
+    """Return the current UTC time in the stored format."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -141,7 +141,7 @@ def parse_answer(text: object) -> AnswerValue:
 
 
 def parse_scene(text: object) -> dict[str, Any] | None:
-    """Parse the scene that a grounder saw from JSON; None if there is none."""
+    """Parse the scene detected by a grounder from JSON; None if there is none."""
     if text is None:
         return None
     table: dict[str, Any] = stored_json(text, "grounded", dict)
@@ -153,31 +153,31 @@ def parse_scene(text: object) -> dict[str, Any] | None:
 
 
 def stored_name(value: object, column: str) -> str:
-    """Return a name of the database."""
+    """Validate and return a name stored in the database."""
     return stored_text(value, column, MAX_NAME)
 
 
 def stored_time(text: object) -> str:
-    """Return a time of the database, in UTC."""
+    """Validate and return a UTC time stored in the database."""
     if not isinstance(text, str) or not _TIME.fullmatch(text):
         raise wrong_value("at", text)
     return text
 
 
 def link_digest(link: str) -> str:
-    """Return the digest by which a link is stored. Links are long and random, so they cannot be guessed from it."""
+    """Return the digest stored in place of a link; links are long and random, so it cannot be reversed by guessing."""
     return hashlib.sha256(link.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def images_digest(images: Iterable[tuple[str, int, str]]) -> str:
-    """Return the digest of images: item, sample and digest of the bytes of each."""
+    """Return a digest over images, given the item, sample and file digest of each."""
     return hashlib.sha256("\n".join(json.dumps(image) for image in sorted(images)).encode()).hexdigest()
 
 
 def describe_run(
     run: StoredRun, study: Path, images: Mapping[Candidate, RateableImage], chosen: Sequence[Candidate], missing: int
 ) -> RatedRun:
-    """Return the entry of a run in the manifest of a study."""
+    """Return the manifest entry of a run."""
     folder, name = run.folder.resolve(), run.folder.resolve().name
     with contextlib.suppress(ValueError):  # on another drive
         folder = Path(os.path.relpath(folder, study.resolve()))  # so that both can be moved together
@@ -194,7 +194,7 @@ def write_study(
     tasks: Sequence[PlannedTask],
     answers: Sequence[AnswerValue] = (),
 ) -> dict[str, str]:
-    """Write a study into a new folder, and return the secret part of each rater's link.
+    """Write a study to a new folder and return the secret part of each rater's link.
 
     Tasks are in the order in which each rater sees them. Answers, if any, were given elsewhere: one to each task, which
     has one step. All are stored with the time of writing, because it is not known when they were given.
@@ -241,7 +241,7 @@ def write_tasks(
     tasks: Sequence[PlannedTask],
     protocol: RatingProtocol,
 ) -> list[str]:
-    """Add images and tasks to a study, and return the ids of the tasks; a rater's new tasks come last.
+    """Add images and tasks to a study, and return the task ids; new tasks come last for each rater.
 
     `images` are all that can be rated, in their order.
     """

@@ -1,4 +1,4 @@
-"""Studies of runs: agreement of judges and human raters, calibration, diagnosis, and the contents of captions."""
+"""Studies of runs: agreement of judges and human raters, calibration, diagnosis, and caption contents."""
 
 from formalimg._util.lazy import lazy_exports
 

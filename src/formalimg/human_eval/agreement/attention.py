@@ -1,4 +1,4 @@
-"""Rater attention: progress, time and attention checks of the raters of a study, and who is excluded."""
+"""Rater attention: progress, timing, attention checks and exclusion of the raters of a study."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RaterAttentionSummary(NamedTuple):
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """The raters whose answers were excluded."""
+        """The names of the raters whose answers were excluded."""
         return tuple(rater.rater for rater in self.raters if rater.left_out)
 
 
@@ -62,7 +62,7 @@ def exclude_inattentive(raters: Iterable[RaterSummary], max_missed: float) -> tu
 
 
 def attention_table(attention: RaterAttentionSummary) -> Table:
-    """Return the table of raters: progress, missed attention checks, time, and whether they count."""
+    """Return the table of raters: progress, missed attention checks, time, and whether their answers count."""
     raters = attention.raters
     note = "Missed: attention checks, in which the prompt beside an image is that of another one."
     if attention.rules:

@@ -34,7 +34,7 @@ from formalimg.types import Table
 
 
 class BoxCorrection(NamedTuple):
-    """The boxes of an image as one rater corrected them.
+    """The boxes of an image as corrected by one rater.
 
     Attributes:
         run: the run that the image is in.
@@ -56,12 +56,12 @@ class BoxCorrection(NamedTuple):
 
     @property
     def image(self) -> tuple[str, str, int]:
-        """The run, the item and the sample."""
+        """The key of the image: its run, item and sample."""
         return self.run, self.item, self.sample
 
 
 class BoxAccuracy(NamedTuple):
-    """Detection accuracy: how many objects the grounder found, and how many of these are right.
+    """Detection accuracy of a grounder: the number of objects detected, and how many detections are correct.
 
     Shares have the exact interval, clustered by image; F1 has that of the bootstrap over images, with
     images that were not seen.
@@ -84,7 +84,7 @@ class BoxAccuracy(NamedTuple):
 
 
 class RaterBoxAgreement(NamedTuple):
-    """Agreement of the boxes of two raters."""
+    """Agreement between the boxes of two raters."""
 
     images: int  # how many images both corrected
     one: int  # how many objects each of them has
@@ -95,7 +95,7 @@ class RaterBoxAgreement(NamedTuple):
 
 @dataclass(frozen=True)
 class BoxStudy:
-    """Accuracy of a grounder against corrected boxes, and agreement of the raters who corrected them."""
+    """Accuracy of a grounder against corrected boxes, and agreement between the raters who corrected them."""
 
     suite: str  # the benchmark
     judges: Mapping[str, str]  # the judge that found the boxes, by run, where known
@@ -125,7 +125,7 @@ _MAX_CLASSES = 10
 
 
 class _ComparedBoxes(NamedTuple):
-    """A correction, and how it matches the boxes of the grounder."""
+    """A correction and its matches with the boxes detected by the grounder."""
 
     correction: BoxCorrection
     found: Scene
@@ -235,7 +235,7 @@ def _compare_attributes(compared: Sequence[_ComparedBoxes], confidence: float) -
 
 
 def _attribute_values(obj: SceneObject, kind: str) -> set[str]:
-    """Return the values of an attribute; one outside the vocabulary is none."""
+    """Return the values of an attribute, ignoring values outside the vocabulary."""
     return {*obj.values(kind)} - {"other"}
 
 
@@ -263,14 +263,14 @@ def _select_class(scene: Scene, label: str) -> Scene:
 
 
 def _is_unchanged(correction: BoxCorrection) -> bool:
-    """Return whether a rater left the boxes as they were, in any order."""
+    """Return whether a rater left the boxes unchanged, ignoring their order."""
     if correction.found is None:
         return False
     return sorted(map(repr, correction.found.objects)) == sorted(map(repr, correction.corrected.objects))
 
 
 def box_study_tables(study: BoxStudy) -> Iterator[Table]:
-    """Yield the detection accuracy overall, by level and run, and by class; and the agreement of raters."""
+    """Yield the tables of detection accuracy (overall, by level and run, by class) and of rater agreement."""
     level, intervals = get_suite(study.suite).level, interval_note(study.confidence)
     overall = study.overall
     between = NOTHING if study.between_mean is None else f"{100 * study.between_mean:.1f} %"
@@ -342,7 +342,7 @@ def _build_accuracy_table(
 
 
 def box_study_rows(study: BoxStudy) -> Iterator[dict[str, object]]:
-    """Yield the CSV rows of a study of boxes, with all classes."""
+    """Yield the CSV rows of a box study, including all classes."""
     parts: list[tuple[dict[str, object], BoxAccuracy]] = [({}, study.overall)]
     for column, accuracies in (("level", study.by_level), ("run", study.by_run), ("kind", study.by_class)):
         parts += [({column: name}, boxes) for name, boxes in accuracies.items()]

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 
 class ImageScores(NamedTuple):
-    """The scores of an image by the raters and by the judge."""
+    """The scores of an image, from the raters and from the judge."""
 
     run: str  # which image it is
     item: str
@@ -69,7 +69,7 @@ class ImageScores(NamedTuple):
 
 
 class RaterScoreSummary(NamedTuple):
-    """Reliability, pass decisions and ranks by the scores of several raters; see `ScoresStudied`."""
+    """Reliability, pass decisions and run ranks computed from the scores of several raters; see `ScoresStudied`."""
 
     pairs: tuple[ImageScores, ...]
     by_tag: Mapping[str, ScoreGap]
@@ -125,7 +125,7 @@ def _passes(score: float | None) -> bool | None:
 
 
 def _rank_runs(images: Sequence[ImageScores], confidence: float) -> RankAgreement:
-    """Return the rank correlation of the runs' mean scores by raters and judge, over the images that both scored."""
+    """Return the rank correlation between raters and judge of the runs' mean scores, over images scored by both."""
     by_level: dict[int, dict[str, list[tuple[float, float]]]] = {}
     for image in images:
         pairs = by_level.setdefault(image.level, {}).setdefault(image.run, [])
@@ -192,7 +192,7 @@ _MAX_BAR = 40
 
 
 def human_scores_text(studies: Sequence[HumanScoreStudy], format: StudyFormat) -> str:  # noqa: A002  # what users call it
-    """Return studies of human scores as text."""
+    """Return human score studies as text in the given format."""
     return render_study(
         format,
         lambda: [table for study in studies for table in score_study_tables(study)],
@@ -202,12 +202,12 @@ def human_scores_text(studies: Sequence[HumanScoreStudy], format: StudyFormat) -
 
 
 def human_scores_table(studies: Sequence[HumanScoreStudy]) -> ConsoleRenderable:
-    """Return studies of human scores as something that `rich` can print."""
+    """Return human score studies as a renderable for `rich`."""
     return render_terminal(table for study in studies for table in score_study_tables(study))
 
 
 def score_study_tables(study: HumanScoreStudy) -> Iterator[Table]:
-    """Yield the gaps of human and judge scores, the agreement of raters, what passes, and the distributions."""
+    """Yield the tables of score gaps, rater agreement, pass decisions and score distributions."""
     intervals = interval_note(study.confidence)
     kinds = _list_kinds(study)
     for title, gaps in kinds[:1]:
@@ -289,7 +289,7 @@ def _build_gap_table(title: str, study: HumanScoreStudy, gaps: ScoreGaps) -> Tab
 
 
 def _build_histogram_table(title: str, gap: ScoreGap) -> Table:
-    """Return the distribution of differences, five bins at a time, so that the one in the middle is `near`."""
+    """Build a histogram table of score differences, with bins grouped by five so that the middle group is `near`."""
     bins, middle = gap.histogram, len(gap.histogram) // 2
     rows = []
     for start in range(middle - 22, middle + 23, 5):
@@ -302,7 +302,7 @@ def _build_histogram_table(title: str, gap: ScoreGap) -> Table:
 
 
 def _gap_parts(gaps: ScoreGaps) -> list[tuple[dict[str, object], ScoreGap]]:
-    """Return the gaps of levels and runs, each with the CSV columns that say what it is of."""
+    """Return the gap of each level and run, with the CSV columns that identify the level or run."""
     parts: list[tuple[dict[str, object], ScoreGap]] = [({"level": level}, gap) for level, gap in gaps.by_level.items()]
     return parts + [({"run": run}, gap) for run, gap in gaps.by_run.items()]
 
@@ -338,7 +338,7 @@ def _gap_columns(gap: ScoreGap) -> dict[str, object]:
 
 
 def score_study_rows(study: HumanScoreStudy) -> Iterator[dict[str, object]]:
-    """Yield the CSV rows of a study of human scores, in the columns that all human studies share."""
+    """Yield the CSV rows of a human score study, in the columns shared by all human studies."""
     for title, gaps in _list_kinds(study):
         yield from _figure_rows(gaps.overall, {"of": title})
         yield figure_row("r within levels", gaps.within_levels, of=title)

@@ -1,4 +1,4 @@
-"""Human labels of the images of a run, one for each image: they correct the rates of a judge."""
+"""Human labels of the images of a run, one label per image, used to correct the rates of a judge."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CaseT = TypeVar("CaseT")
 
 @dataclass(frozen=True)
 class RunLabels:
-    """What people say about the images of one run, in one label for each image."""
+    """Human labels of the images of one run, one label per image."""
 
     source: str  # the study or file
     passed: Mapping[ImageName, bool] = field(default_factory=dict)  # whether the image follows its prompt, by image
@@ -57,7 +57,7 @@ class RunLabels:
 
 
 class DrawnBy(NamedTuple):
-    """A judge whose answers decided how likely each image was drawn."""
+    """A judge whose answers determined the sampling probability of each image."""
 
     judge: str  # the name of the judge
     answers: Mapping[ImageName, bool]  # its answer to each image that was drawn
@@ -67,7 +67,7 @@ class DrawnBy(NamedTuple):
 def labels_of_ratings(
     source: str, ratings: HumanRatings, study: HumanStudy, runs: Sequence[StoredRun]
 ) -> dict[Path, RunLabels]:
-    """Return the labels that human ratings give to the images of runs, by the resolved folders of the runs.
+    """Convert human ratings to labels of the images in each run, keyed by resolved run folder.
 
     Votes: what most raters say about the image as a whole. Likert ratings: the rule of the study, once all of them are
     there. Questions: also the fraction answered with yes by most. Scores: the joint score.
@@ -170,7 +170,7 @@ class _LabelRow(NamedTuple):
 
 
 def read_image_labels(path: str | Path, runs: Sequence[StoredRun]) -> dict[Path, RunLabels]:
-    """Read labels of images from a CSV file, by the resolved folders of the runs.
+    """Read image labels from a CSV file, keyed by resolved run folder.
 
     Its first line names the columns: item, sample (default 0), label (yes or no, 1 or 0, pass or fail), run or model
     (may be missing for one run), and rater (may be missing; the majority counts). Lines that cannot be used are left
@@ -213,7 +213,7 @@ def read_image_labels(path: str | Path, runs: Sequence[StoredRun]) -> dict[Path,
 
 
 def merge_labels(*sources: Mapping[Path, RunLabels]) -> dict[Path, RunLabels]:
-    """Return labels of several sources together."""
+    """Merge image labels from several sources."""
     merged: dict[Path, RunLabels] = {}
     for source in sources:
         for folder, labels in source.items():

@@ -1,4 +1,4 @@
-"""Agreement of two judges over the images of one run: their scores, how often they agree, and where they do not."""
+"""Agreement of two judges over the images of one run: their scores, agreement rates and disagreements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from formalimg.types import RunRecord, Verdict
 
 @dataclass(frozen=True)
 class JudgeScores:
-    """The scores of a run by one judge."""
+    """The scores that one judge assigned to a run."""
 
     judge: Identity  # the judge
     full_mark: Rate  # the pass rate: the share of images that meet all requirements
@@ -79,7 +79,7 @@ class JudgeAgreement:
 
 
 class ImageName(NamedTuple):
-    """An image of a run: its item, and which of the item's images it is."""
+    """An image of a run, identified by its item and sample number."""
 
     item: str
     sample: int
@@ -113,7 +113,7 @@ class ImageJudgment:
 
 
 def image_judgments(run: RunRecord) -> dict[ImageName, ImageJudgment]:
-    """Return the verdict on each image of a run, in the order of items and samples."""
+    """Return the verdict on each image of a run, ordered by item and sample."""
     judgments = {}
     for judged in run.judged():
         outcome, verdict = judged.outcome, judged.verdict
@@ -130,7 +130,7 @@ def image_judgments(run: RunRecord) -> dict[ImageName, ImageJudgment]:
 
 
 def question_keys(texts: Iterable[str]) -> list[QuestionKey]:
-    """Return the keys of questions with these texts; equal texts get different keys."""
+    """Return a unique key for each question text; repeated texts get different indices."""
     counts = Counter[str]()
     keys = []
     for text in texts:
@@ -140,7 +140,7 @@ def question_keys(texts: Iterable[str]) -> list[QuestionKey]:
 
 
 class _AnswerPair(NamedTuple):
-    """The answers of two judges to the same question about the same image, or about the image as a whole."""
+    """The answers of two judges to the same question about an image, or to the image as a whole."""
 
     image: ImageName
     level: int
@@ -157,7 +157,7 @@ class _AnswerPair(NamedTuple):
 def two_judges(
     folder: str | Path, first: Identity | None = None, second: Identity | None = None
 ) -> Iterator[tuple[StoredRun, StoredRun]]:
-    """Open a run twice, with two of its judges; None for the last two."""
+    """Open a run once for each of two judges, by default the two most recent ones."""
     with closing(open_run(folder)) as run:
         judges = list(run.judges())
         if first is None or second is None:
@@ -190,7 +190,7 @@ def judge_of(run: RunRecord) -> Identity:
 
 
 def find_judge(run: StoredRun, name: str) -> Identity:
-    """Return the judge of a run with this name, or with this number in the order in which they first judged."""
+    """Return the judge of a run by name, or by its 1-based position in the order of first use."""
     judges = run.judges()
     names = ", ".join(f"{number} {judge.name}" for number, judge in enumerate(judges, 1)) or "nobody"
     if name.isascii() and name.isdigit() and 1 <= int(name[:9]) <= len(judges):
@@ -206,13 +206,13 @@ def find_judge(run: StoredRun, name: str) -> Identity:
 def compare_judges(
     folder: str | Path, first: Identity | None = None, second: Identity | None = None, *, confidence: float = 0.95
 ) -> JudgeAgreement:
-    """Compare two judges over the images of one run. Scores are compared by `Benchmark.study`."""
+    """Compare two judges over the images of one run; score suites are compared with `Benchmark.study` instead."""
     with two_judges(folder, first, second) as runs:
         return compare_records(*runs, confidence=confidence)
 
 
 def compare_records(first: RunRecord, second: RunRecord, *, confidence: float = 0.95) -> JudgeAgreement:
-    """Compare the judges of one run that was opened twice, each time with another judge."""
+    """Compare two judges of a run, given one record of the run per judge."""
     if first.folder != second.folder:
         raise FormalimgError(
             f"{first.folder} and {second.folder} hold different images: compare judges over the images of one run"

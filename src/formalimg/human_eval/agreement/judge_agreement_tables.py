@@ -1,4 +1,4 @@
-"""Tables and CSV rows of the agreement of two judges, on answers and on scores."""
+"""Tables and CSV rows for the agreement of two judges, on answers and on scores."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MAX_SHOWN = 10
 
 
 def judge_agreement_tables(study: JudgeAgreement) -> Iterator[Table]:
-    """Yield the scores of a run by two judges, how often they agree, and where they do not."""
+    """Yield the tables of a judge comparison: scores, agreement and disagreements."""
     first, second = judge_names([study.first.judge, study.second.judge])
     names = f"1 is {first}, 2 is {second}."
     level, intervals = get_suite(study.suite).level, interval_note(study.confidence)
@@ -96,7 +96,7 @@ def judge_agreement_tables(study: JudgeAgreement) -> Iterator[Table]:
 
 
 def score_agreement_tables(study: JudgeScoreAgreement) -> Iterator[Table]:
-    """Yield the differences of the scores of two judges, their agreement on passing, and the largest differences."""
+    """Yield the tables of a score comparison: differences, agreement on passing, and the largest disagreements."""
     first, second = judge_names([study.first, study.second])
     names, level = f"1 is {first}, 2 is {second}.", get_suite(study.suite).level
     weights = " Each question has its full weight, as in the published code." * (study.profile == "official-code")
@@ -176,7 +176,7 @@ def _describe_coverage(images: ScoredCounts) -> str:
 
 
 def judge_agreement_rows(study: JudgeAgreement) -> Iterator[dict[str, object]]:
-    """Yield the CSV rows of two judges compared."""
+    """Yield the CSV rows of a comparison of two judges."""
     names = judge_names([study.first.judge, study.second.judge])
     for name, scores in zip(names, (study.first, study.second), strict=True):
         judge = {"run": study.run, "first": name, "of": "pictures"}
@@ -201,7 +201,7 @@ def judge_agreement_rows(study: JudgeAgreement) -> Iterator[dict[str, object]]:
 
 
 def score_agreement_rows(study: JudgeScoreAgreement) -> Iterator[dict[str, object]]:
-    """Yield the CSV rows of the scores of two judges."""
+    """Yield the CSV rows of a score comparison of two judges."""
     first, second = judge_names([study.first, study.second])
     pair = {"run": study.run, "of": "pictures", "first": first, "second": second}
     parts: list[tuple[dict[str, object], JudgeScoreDifference]] = [({}, study.scores)]

@@ -1,4 +1,4 @@
-"""A/B studies: Bradley–Terry strengths of runs, agreement of raters, and agreement with the judge."""
+"""A/B studies: Bradley–Terry strengths of runs, agreement between raters, and agreement with the judge."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from formalimg.types import Table
 
 
 class Preference(NamedTuple):
-    """Which of two images of one item a rater prefers."""
+    """A rater's preference between two images of the same item."""
 
     item: str  # the prompt, and which images of it
     sample: int
@@ -46,7 +46,7 @@ class Preference(NamedTuple):
 
 
 class PairCounts(NamedTuple):
-    """What raters said of two runs."""
+    """The answers of raters comparing two runs."""
 
     first: str  # the runs
     second: str
@@ -80,7 +80,7 @@ class PreferenceStudy:
 
 
 class _Case(NamedTuple):
-    """Two images that raters compared."""
+    """A pair of images compared by raters."""
 
     item: str
     sample: int
@@ -91,7 +91,7 @@ class _Case(NamedTuple):
 def study_preferences(
     preferences: Sequence[Preference], runs: Sequence[StoredRun], *, confidence: float = 0.95
 ) -> PreferenceStudy:
-    """Rank runs by the preferences of raters, and compare these with the judge."""
+    """Rank runs by rater preferences, and compare the preferences with the judge."""
     require_unique_names(runs)
     if not preferences:
         raise FormalimgError("nobody has finished an image yet: let raters answer first")
@@ -127,7 +127,7 @@ def study_preferences(
 
 
 def _orient_answer(answer: Preference) -> tuple[str, str, int]:
-    """Return the runs in order, and 1 if the first is better, −1 if the second is, 0 for a tie."""
+    """Return the two runs in sorted order, and 1 if the first is preferred, −1 if the second is, or 0 for a tie."""
     first, second = sorted((answer.left, answer.right))
     return first, second, (answer.preferred == first) - (answer.preferred == second)
 
@@ -153,7 +153,7 @@ def _count_pairs(preferences: Sequence[Preference]) -> tuple[PairCounts, ...]:
 def _judge_cases(
     cases: Mapping[_Case, Sequence[int]], runs: Sequence[StoredRun]
 ) -> list[tuple[bool | None, bool | None]]:
-    """Return whether the first image of each case is the better one: by most raters, and by the judge."""
+    """Return whether the first image of each case is better, according to the rater majority and to the judge."""
     scores = {
         (run.folder.name, outcome.item, outcome.sample): outcome.passed if outcome.score is None else outcome.score
         for run in runs
@@ -171,7 +171,7 @@ def _judge_cases(
 
 
 def preference_study_tables(study: PreferenceStudy) -> Iterator[Table]:
-    """Yield the three lines of an A/B study, the strengths, each level, the pairs of runs, and the raters."""
+    """Yield the tables of an A/B study: headline, strengths, levels, pairs of runs and raters."""
     level, intervals = get_suite(study.suite).level, interval_note(study.confidence)
     yield _build_headline(study)
     if study.overall is not None:

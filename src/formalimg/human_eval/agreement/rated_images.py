@@ -1,4 +1,4 @@
-"""Match human ratings with the images of runs: find the run, the image and the question that each rating is about."""
+"""Matching of human ratings to the run, image and question they refer to."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ RunT = TypeVar("RunT", bound=RunRecord)
 
 
 class UnmatchedRowError(Exception):
-    """A row of a rating file matches no image of the runs; the message says why."""
+    """A row of a rating file that matches no image of the runs."""
 
 
 def find_run(name: str, runs: Sequence[RunT]) -> RunT:
-    """Return the run in the folder of this name or, if there is none, of the model of this name."""
+    """Return the run whose folder has the given name or, failing that, the run whose model has it."""
     matches = [run for run in runs if run.folder.name == name]
     matches = matches or [run for run in runs if run.manifest.model.name == name]
     if not matches:
@@ -53,7 +53,7 @@ def find_run(name: str, runs: Sequence[RunT]) -> RunT:
 
 
 def require_unique_names(runs: Sequence[RunRecord]) -> None:
-    """Check that no two run folders have the same name."""
+    """Raise an error if two run folders have the same name."""
     names = [run.folder.name for run in runs]
     duplicate = next((name for name in names if names.count(name) > 1), None)
     if duplicate is not None:
@@ -61,7 +61,7 @@ def require_unique_names(runs: Sequence[RunRecord]) -> None:
 
 
 def one_judge(runs: Sequence[RunRecord]) -> Identity:
-    """Return the judge of all of these runs."""
+    """Return the judge shared by all runs, or raise an error if they differ."""
     judges = [judge_of(run) for run in runs]
     if not judges:
         raise FormalimgError("there are no runs: name at least one")
@@ -74,7 +74,7 @@ def one_judge(runs: Sequence[RunRecord]) -> Identity:
 
 @dataclass(frozen=True)
 class MatchedVotes:
-    """Votes, each with the image or question it is about."""
+    """Votes matched to images and questions."""
 
     suite: str  # the benchmark
     judges: Mapping[str, Identity | None]  # the judge of each run; None where there is none
@@ -88,7 +88,7 @@ class MatchedVotes:
 
 @dataclass(frozen=True)
 class _VotedRun:
-    """A run as needed to match votes with its images and questions."""
+    """The data of a run needed to match votes to its images and questions."""
 
     name: str
     levels: Mapping[str, int]
@@ -97,7 +97,7 @@ class _VotedRun:
 
 
 def match_votes(file: RatingFile[Vote], runs: Sequence[StoredRun]) -> MatchedVotes:
-    """Match each vote with an image or question of the runs."""
+    """Match each vote to an image or question of the runs."""
     suites = sorted({run.manifest.suite for run in runs})
     if len(suites) != 1:
         raise FormalimgError(f"votes are on runs of one suite, not of {', '.join(suites) or 'none'}: name such runs")
@@ -170,7 +170,7 @@ def _load_voted_run(run: StoredRun) -> _VotedRun:
 
 
 def _list_cases(image: Case, run: _VotedRun) -> dict[Case, tuple[CaseInfo, bool | None]]:
-    """Return the image itself, then its questions, each with its info and the judge's answer."""
+    """Return the image and its questions, each with its info and the judge's answer."""
     judgment = run.judgments[ImageName(image.item, image.sample)]
     cases: dict[Case, tuple[CaseInfo, bool | None]] = {image: (CaseInfo(judgment.level), judgment.passed)}
     for number, (key, kind) in enumerate(run.questions[image.item], 1):
@@ -185,7 +185,7 @@ def _format_case(case: Case) -> str:
 
 
 class RatedImage(NamedTuple):
-    """A rated image: the folder of its run, its item and its sample."""
+    """A rated image, identified by run folder, item and sample."""
 
     run: str
     item: str
@@ -194,7 +194,7 @@ class RatedImage(NamedTuple):
 
 @dataclass(frozen=True)
 class MatchedRatings:
-    """Labels or scores, each with the image it is about."""
+    """Labels or scores matched to images."""
 
     outcomes: Mapping[RatedImage, ImageOutcome]  # the judge's outcome of each rated image, in the order of the runs
     # the rating by each rater, for each rated image and each question about it (None: the whole)
@@ -211,7 +211,7 @@ RowCheck = Callable[[RunRecord, Rating], str]
 def match_ratings(
     file: RatingFile[Rating], runs: Sequence[RunRecord], check: RowCheck, *, levels: frozenset[int]
 ) -> MatchedRatings:
-    """Match each label or score with an image of the runs."""
+    """Match each label or score to an image of the runs."""
     require_unique_names(runs)
     outcomes = {
         RatedImage(run.folder.name, outcome.item, outcome.sample): outcome for run in runs for outcome in run.outcomes()

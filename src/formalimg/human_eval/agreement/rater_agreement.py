@@ -1,4 +1,4 @@
-"""Inter-rater agreement: raters and a judge over the same cases, with kappa, Krippendorff's and Cronbach's alpha."""
+"""Inter-rater agreement between raters and a judge: pairwise agreement, kappa, Krippendorff's and Cronbach's alpha."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ALL_RUNS = "all runs"
 
 
 class Case(NamedTuple):
-    """An image, or a question about it, that raters answer."""
+    """A rating case: an image, or a question about an image."""
 
     run: str  # the run, by the name of its folder
     item: str  # the item
@@ -37,12 +37,12 @@ class Case(NamedTuple):
 
     @property
     def belongs_to(self) -> str:
-        """The item, by which cases are clustered: ratings of its images by any model are not independent."""
+        """The item used for clustering, because ratings of images of the same item are not independent."""
         return self.item
 
 
 class CaseInfo(NamedTuple):
-    """The level of a case's item, and the kind of question; empty for whole images."""
+    """The level of a case's item and its kind of question, which is empty for whole images."""
 
     level: int
     kind: str = ""
@@ -53,7 +53,7 @@ Answers: TypeAlias = Mapping[Case, bool | None]
 
 
 class CaseAnswers(NamedTuple):
-    """The answers of the raters and the judge to one case."""
+    """The answers to one case, from the raters and from the judge."""
 
     run: str  # which case it is; see `Case`
     item: str
@@ -68,7 +68,7 @@ class CaseAnswers(NamedTuple):
 
 
 def natural_sort(names: Iterable[str]) -> list[str]:
-    """Return the distinct names, sorted so that rater-2 comes before rater-10."""
+    """Return the distinct names in natural order, with rater-2 before rater-10."""
 
     def key(name: str) -> tuple[list[tuple[int, str]], str]:
         parts = re.split(r"([0-9]+)", name)
@@ -78,7 +78,7 @@ def natural_sort(names: Iterable[str]) -> list[str]:
 
 
 class CronbachAlpha(NamedTuple):
-    """Cronbach's alpha, and whether its columns are raters."""
+    """Cronbach's alpha, and whether each column holds a single rater."""
 
     alpha: Reliability  # Cronbach's alpha
     # False where less than half was rated by everybody. Then several raters take turns in each column, as in the
@@ -89,7 +89,7 @@ class CronbachAlpha(NamedTuple):
 def cronbach_of_ratings(
     ratings: Sequence[Mapping[str, float]], *, items: Sequence[Hashable], confidence: float
 ) -> CronbachAlpha:
-    """Return Cronbach's alpha of ratings.
+    """Compute Cronbach's alpha from ratings.
 
     Each rater has a column if at least half of the units were rated by all of them. Otherwise the first rating of each
     unit, in the order of the raters' names, makes the first column, the second rating the second, …, with as many
@@ -107,13 +107,13 @@ def cronbach_of_ratings(
 
 
 def _typical_count(ratings: Sequence[Mapping[str, float]]) -> int:
-    """Return the most frequent number of ratings per rated unit; of equally frequent ones the larger."""
+    """Return the most frequent number of ratings per unit, preferring the larger number in a tie."""
     counts = Counter(len(row) for row in ratings if row)
     return max(counts, key=lambda number: (counts[number], number), default=0)
 
 
 class PanelScore(NamedTuple):
-    """The share of cases with yes, by the raters' majority and by the judge."""
+    """The share of positive cases, according to the raters' majority and to the judge."""
 
     run: str  # the run
     level: int | None  # the level; None for all levels together
@@ -124,7 +124,7 @@ class PanelScore(NamedTuple):
 
 
 class RaterScore(NamedTuple):
-    """The share of cases with yes by one rater."""
+    """The share of positive cases according to one rater."""
 
     rater: str  # the rater
     run: str  # the run
@@ -134,7 +134,7 @@ class RaterScore(NamedTuple):
 
 @dataclass(frozen=True)
 class Panel:
-    """Raters and a judge over the same cases."""
+    """The answers and agreement of raters and a judge over the same cases."""
 
     cases: int  # how many cases were rated
     undecided: int  # for how many of these there is no majority
@@ -240,7 +240,7 @@ def build_panel(
 
 
 def pool_scores(panel: Panel, confidence: float) -> list[PanelScore]:
-    """Return the scores of all runs of a panel together, clustered by item; none if there is one run only."""
+    """Return the scores of all runs of a panel pooled, clustered by item; empty for a single run."""
     if len(panel.with_judge_by_run) < 2:
         return []
     answers = {Case(*answer[:4]): answer for answer in panel.case_answers}
@@ -251,7 +251,7 @@ def pool_scores(panel: Panel, confidence: float) -> list[PanelScore]:
 
 
 def _answers_by_turn(votes: Mapping[Case, Mapping[str, bool]]) -> dict[str, Answers]:
-    """Return the first answers to all cases, the second answers, and so on, in the order of the raters."""
+    """Regroup the votes by position: the first answer to each case, the second, and so on, in rater order."""
     answers = {case: list(by_rater.values()) for case, by_rater in votes.items()}
     return {
         f"answer {turn + 1}": {case: values[turn] for case, values in answers.items() if turn < len(values)}
@@ -267,7 +267,7 @@ def _score_runs(
     info: Mapping[Case, CaseInfo],
     confidence: float,
 ) -> list[PanelScore]:
-    """Return the scores of each level of some runs, then of all levels."""
+    """Return the scores of the given cases by level, followed by the score over all levels."""
     decided = {case for case in cases if majority[case] is not None and judge[case] is not None}
 
     def summarize_answers(answers: Answers, subset: Set[Case]) -> Summary:
@@ -283,7 +283,7 @@ def _score_runs(
 def _score_rater(
     rater: str, answers: Answers, info: Mapping[Case, CaseInfo], confidence: float
 ) -> Iterator[RaterScore]:
-    """Yield the scores of each run that a rater has answered: its levels, then all of them."""
+    """Yield the scores of a rater for each run: by level, then over all levels."""
     for run in sorted({case.run for case in answers}):
         values = [Observation(case.item, info[case].level, yes) for case, yes in answers.items() if case.run == run]
         summary = summarize(values, bands={}, epsilon=None, confidence=confidence)

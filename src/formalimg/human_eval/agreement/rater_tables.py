@@ -1,4 +1,4 @@
-"""Tables and CSV rows of raters: headlines, judge accuracy, reliability, ranks, and pairwise agreement."""
+"""Tables and CSV rows of rater panels: headline, judge accuracy, reliability, ranks and pairwise agreement."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MAX_HEAD_LETTERS = 72
 
 
 def panel_headline(name: str, panel: Panel, joint: str, unit: str, confidence: float) -> Table:
-    """Return the three lines on raters and a judge, or on raters alone, where no judge has answered."""
+    """Return the headline comparing raters with the judge, or describing the raters alone if there is no judge."""
     intervals = f"Intervals are {100 * confidence:g} %, for other items of the same kind."
     if panel.with_judge.n:
         cases = panel.case_answers
@@ -67,7 +67,7 @@ def _format_rate(rate: Rate) -> str:
 
 
 def judge_accuracy_table(panels: Mapping[str, Panel], joint: str, intervals: str) -> Table | None:
-    """Return the accuracy of the judge against the raters, with what was left out; None if nothing was comparable."""
+    """Return the accuracy of the judge against the raters, with exclusions; None if no case is comparable."""
     if not any(panel.classified.n for panel in panels.values()):
         return None
     figures = [_accuracy_figures(panel.classified) for panel in panels.values()]
@@ -104,7 +104,7 @@ def _accuracy_figures(accuracy: Classification) -> dict[str, Proportion | Estima
 
 
 def reliability_table(alphas: Mapping[str, Reliability], by_turns: bool, intervals: str) -> Table:
-    """Return the inter-rater reliability."""
+    """Return the table of inter-rater reliability."""
     note = f"Alpha, {intervals}: 1 if all rate alike, 0 if only by chance. Left out: what too few have rated. "
     if any(alpha.value is None for alpha in alphas.values()):
         note += (
@@ -121,7 +121,7 @@ def reliability_table(alphas: Mapping[str, Reliability], by_turns: bool, interva
 
 
 def rank_table(ranks: Mapping[str, RankAgreement], level: str, intervals: str) -> Table | None:
-    """Return the rank correlation of runs by raters and judge, level by level; None if nothing can be ranked."""
+    """Return the rank correlation of runs between raters and judge, by level; None if nothing can be ranked."""
     if all(agreement.mean is None for agreement in ranks.values()):
         return None
     levels = sorted({at for agreement in ranks.values() for at in agreement.by_level})
@@ -141,7 +141,7 @@ def rank_table(ranks: Mapping[str, RankAgreement], level: str, intervals: str) -
 
 
 def pairwise_table(name: str, panel: Panel, joint: str) -> Table:
-    """Return the agreement of each pair of raters, their joint rating, and the judge.
+    """Return the pairwise agreement of all raters, their joint rating and the judge.
 
     Where there is no room for a column for each rater, each is compared with all others on average.
     """
@@ -180,7 +180,7 @@ def pairwise_table(name: str, panel: Panel, joint: str) -> Table:
 
 
 def panel_rows(panel: Panel, unit: str) -> Iterator[dict[str, object]]:
-    """Yield the CSV rows of raters and a judge over the same cases of this unit."""
+    """Yield the CSV rows of a panel, with `unit` in the column `of`."""
     for score in panel.scores:
         for figure, rater, rate in (
             ("score", MAJORITY, score.human),
@@ -220,7 +220,7 @@ def panel_rows(panel: Panel, unit: str) -> Iterator[dict[str, object]]:
 
 
 def rank_rows(ranks: RankAgreement, unit: str) -> Iterator[dict[str, object]]:
-    """Yield the CSV rows of the rank correlation of runs, level by level and on average."""
+    """Yield the CSV rows of the rank correlation of runs, by level and on average."""
     pair = {"of": unit, "first": MAJORITY, "second": JUDGE}
     for level, r in ranks.by_level.items():
         yield figure_row("rank correlation of runs", r, **pair, level=level)

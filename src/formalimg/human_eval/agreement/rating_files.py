@@ -1,4 +1,4 @@
-"""CSV files of human ratings: votes, labels, scores and Likert ratings, parsed row by row; all issues are reported."""
+"""CSV files of human ratings: votes, labels, scores and Likert ratings, parsed row by row with all issues reported."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"0*[01]?(\.[0-9]*)?", re.ASCII)
 
 
 class Vote(NamedTuple):
-    """The answer of one rater to one question about one image."""
+    """One rater's answer to a question about an image."""
 
     model: str  # the model that made the image, or the name of its run folder
     item: str  # the item
@@ -43,7 +43,7 @@ class Vote(NamedTuple):
 
 
 class Rating(NamedTuple):
-    """The rating of one image, or of one question about it, by one rater."""
+    """One rater's rating of an image, or of a question about an image."""
 
     model: str  # the model that made the image, or the name of its run folder
     item: str  # the item
@@ -55,7 +55,7 @@ class Rating(NamedTuple):
 
 
 class LikertRating(NamedTuple):
-    """A Likert rating: how well one image follows its prompt, by one rater.
+    """One rater's Likert rating of how well an image follows its prompt.
 
     Attributes:
         model: the model that made the image, or the name of its run folder.
@@ -77,7 +77,7 @@ class LikertRating(NamedTuple):
 
 
 class RatingFileError(FormalimgError, ValueError):
-    """A file of ratings with invalid rows; `findings` has one line for each kind of mistake."""
+    """A rating file with invalid rows; `findings` has one line per kind of mistake."""
 
     def __init__(self, findings: Sequence[str]) -> None:
         self.findings = tuple(findings)
@@ -89,26 +89,26 @@ class RatingFileError(FormalimgError, ValueError):
 
 
 class VotesError(RatingFileError):
-    """Votes that cannot be used; `findings` has one line for each kind of mistake."""
+    """A vote file with invalid rows; `findings` has one line per kind of mistake."""
 
 
 class RatingsError(RatingFileError):
-    """Labels, scores or Likert ratings that cannot be used; `findings` has one line for each kind of mistake."""
+    """A file of labels, scores or Likert ratings with invalid rows; `findings` has one line per kind of mistake."""
 
 
 class BadRowError(Exception):
-    """A row cannot be parsed; the message says why."""
+    """A row that cannot be parsed."""
 
 
 class RowIssue(NamedTuple):
-    """A mistake in a rating file and its line number; 0 if it belongs to no line."""
+    """A mistake in a rating file and its line number, or 0 if it concerns no particular line."""
 
     line: int
     message: str
 
 
 def format_issues(issues: Iterable[RowIssue], file: str = "") -> list[str]:
-    """Return one line of text per mistake, in file order; a mistake on several lines is listed once."""
+    """Return one line of text per mistake, in file order, merging repeated mistakes."""
     lines: dict[str, list[int]] = {}
     for line, message in sorted(issues, key=lambda issue: issue.line):
         lines.setdefault(message, []).append(line)
@@ -122,14 +122,14 @@ def format_issues(issues: Iterable[RowIssue], file: str = "") -> list[str]:
 
 @dataclass(frozen=True)
 class RatingFile(Generic[RowT]):
-    """A parsed rating file: its valid rows, and what is wrong with the others."""
+    """A parsed rating file: its valid rows, and the issues found in the others."""
 
     file: str  # its name; empty if the rows come from no known file
     rows: tuple[RowT, ...]  # the valid rows
     issues: tuple[RowIssue, ...] = ()  # the mistakes in the others
 
     def require_valid(self, error: type[RatingFileError] = RatingsError) -> list[RowT]:
-        """Return the rows of a file without mistakes."""
+        """Return the rows, or raise an error if the file has any issues."""
         if self.issues:
             raise error(format_issues(self.issues, self.file))
         return list(self.rows)
@@ -146,17 +146,17 @@ class RatingColumns(NamedTuple):
 
     @property
     def all(self) -> tuple[str, ...]:
-        """All columns that are read."""
+        """All columns that are read from the file."""
         return (*self.others, self.value)
 
     @property
     def required(self) -> tuple[str, ...]:
-        """All columns that must be present."""
+        """The columns that must be present."""
         return (*self.must, self.value)
 
 
 def read_votes(path: str | Path) -> list[Vote]:
-    """Return the votes in a CSV file.
+    """Read votes from a CSV file.
 
     Its first line names the columns: model, item, sample (default 0), question (missing, empty or `all`: does the
     image as a whole match its prompt?), rater, and vote (1 or 0, yes or no). Other columns are ignored.
@@ -179,7 +179,7 @@ def load_vote_file(path: str | Path) -> RatingFile[Vote]:
 
 
 def load_label_file(path: str | Path) -> RatingFile[Rating]:
-    """Parse a CSV file of labels: can the main objects in these factual images be recognised?
+    """Parse a CSV file of labels of whether the main objects of factual images are recognisable.
 
     Its first line names the columns: model, item, sample (default 0), rater (may be missing if each image has one
     label), and label (1 or 0, yes or no). Other columns are ignored; invalid rows become issues.
@@ -195,7 +195,7 @@ def load_label_file(path: str | Path) -> RatingFile[Rating]:
 
 
 def load_score_file(path: str | Path) -> RatingFile[Rating]:
-    """Parse a CSV file of scores that raters gave to images, or to questions about them.
+    """Parse a CSV file of scores for images or for questions about them.
 
     Its first line names the columns: model, item, sample (default 0), question (missing, empty or `all`: the image
     as a whole), rater, and score (0 to 1). Other columns are ignored; invalid rows become issues.
@@ -248,7 +248,7 @@ def read_rating_file(
 
 
 def parse_subject(cells: Mapping[str, str]) -> tuple[str, str, int, int | None, str]:
-    """Return what a row rates and who rates it: model, item, sample, question and rater.
+    """Return the model, item, sample, question and rater of a row.
 
     Missing columns default to the first image, as a whole, by an unnamed rater.
     """
@@ -303,7 +303,7 @@ def _parse_rows(
 
 
 def _number_lines(reader: Any, issues: list[RowIssue]) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row with its first line number; a row with line breaks in quotes has several lines."""
+    """Yield each row with the number of its first line; quoted line breaks can make a row span several lines."""
     line = 1
     try:
         for row in reader:

@@ -1,4 +1,4 @@
-"""Differences of scores, 0 to 1, over the same images: of a judge and raters, and of two judges of a run."""
+"""Score differences over the same images, between a judge and raters or between two judges of a run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class HistogramBin(NamedTuple):
 
 
 class ScorePair(NamedTuple):
-    """The scores of one image by a judge and by raters (None: no score), and its item."""
+    """The scores of one image by a judge and by raters (None if missing), and its item."""
 
     judge: float | None
     human: float | None
@@ -42,7 +42,7 @@ class ScorePair(NamedTuple):
 
 
 class ScoreGap(NamedTuple):
-    """The gap between the scores of a judge and of raters."""
+    """The gap between judge scores and rater scores."""
 
     n: int  # how many images have both scores
     left_out: int  # how many have only one, or none
@@ -61,7 +61,7 @@ class ScoreGap(NamedTuple):
 
 
 def score_gap(pairs: Sequence[ScorePair], confidence: float = 0.95) -> ScoreGap:
-    """Return the gap between the judge scores and human scores of these images."""
+    """Compute the gap between judge scores and human scores."""
     scored = [(judge, human, item) for judge, human, item in pairs if judge is not None and human is not None]
     differences = [judge - human for judge, human, _ in scored]
     items = [item for *_, item in scored]
@@ -102,7 +102,7 @@ class JudgeScoreDifference(NamedTuple):
 def score_difference(
     pairs: Sequence[tuple[float | None, float | None, str]], confidence: float
 ) -> JudgeScoreDifference:
-    """Return the difference between the scores of two judges, from both scores and the item of each image."""
+    """Compute the difference between two judges from pairs of scores, each with the item of the image."""
     gap = score_gap([ScorePair(*pair) for pair in pairs], confidence)
     means = gap.judge, gap.human, gap.mean
     return JudgeScoreDifference(gap.n, gap.left_out, *means, gap.interval, gap.sd, gap.near, gap.r)
@@ -133,7 +133,7 @@ def _find_bin(difference: float) -> int:
 
 
 class ScoredCounts(NamedTuple):
-    """How many images both judges scored, only one of them, or neither."""
+    """Numbers of images scored by both judges, by only one of them, and by neither."""
 
     both: int
     only_first: int
@@ -148,7 +148,7 @@ def count_scored(scored: Iterable[tuple[bool, bool]]) -> ScoredCounts:
 
 
 class QuestionScores(NamedTuple):
-    """The scores of two judges for one question about an image (None: unknown), and their reasons, if given."""
+    """The scores of two judges for one question about an image (None if unknown), and their reasons if available."""
 
     question: str
     dimension: str
@@ -164,7 +164,7 @@ class QuestionScores(NamedTuple):
 
 
 class ScoreDisagreement(NamedTuple):
-    """An image that two judges score differently, as a whole or in its questions."""
+    """An image scored differently by two judges, as a whole or on individual questions."""
 
     item: str
     sample: int
@@ -175,14 +175,14 @@ class ScoreDisagreement(NamedTuple):
 
     @property
     def largest(self) -> QuestionScores | None:
-        """The question with the largest difference; None if they differ on none."""
+        """The question with the largest score difference; None if all scores are equal."""
         largest = max(self.questions, key=lambda question: question.distance, default=None)
         return largest if largest is not None and largest.distance else None
 
 
 @dataclass(frozen=True)
 class JudgeScoreAgreement:
-    """Agreement of the scores of two judges for the same images of one run, before any gate."""
+    """Agreement between the scores of two judges for the same images of one run, before any gate."""
 
     run: str  # the name of the run folder
     suite: str  # the benchmark

@@ -57,7 +57,7 @@ AgreementStudy: TypeAlias = JudgeAgreement | JudgeScoreAgreement | VoteStudy
 
 
 class _StudyKind(NamedTuple):
-    """How studies of a class are rendered."""
+    """The rendering functions for one class of studies."""
 
     key: str  # the key of these studies in JSON
     tables: Callable[[Any], Iterator[Table]]  # yields its tables, the results first
@@ -143,14 +143,14 @@ def study_human_scores(
     profile: Profile = "paper",
     confidence: float = 0.95,
 ) -> HumanScoreStudy:
-    """Compare the scores of raters with those of the judge of the runs, by the rules of their suite."""
+    """Compare rater scores with the scores of the judge of the runs, by the rules of their suite."""
     make = find_study("human scores", (run.manifest.suite for run in runs)).make
     study: HumanScoreStudy = make(scores, runs, profile=profile, confidence=confidence)
     return study
 
 
 def _find_grounder(run: StoredRun, corrections: Sequence[BoxCorrection]) -> str:
-    """Return the judge of a run if its boxes are those that raters were shown; empty if they are another's."""
+    """Return the name of the run's judge if raters were shown its boxes, else an empty string."""
     scenes = {
         (correction.item, correction.sample): correction.found
         for correction in corrections
@@ -166,7 +166,7 @@ def _find_grounder(run: StoredRun, corrections: Sequence[BoxCorrection]) -> str:
 
 
 def agreement_text(studies: Sequence[AgreementStudy], format: StudyFormat) -> str:  # noqa: A002  # what users call it
-    """Return studies of the agreement of judges and raters as text."""
+    """Return studies of agreement between judges and raters as text."""
     return _render_studies(studies, format, ("judges", "scores_of_judges", "people"))
 
 
@@ -177,12 +177,12 @@ def human_study_text(studies: Sequence[HumanStudy], format: StudyFormat) -> str:
 
 
 def study_table(studies: Sequence[AgreementStudy | HumanStudy]) -> ConsoleRenderable:
-    """Return studies as something that `rich` can print."""
+    """Return studies as a renderable for `rich`."""
     return render_terminal(table for study in studies for table in tables_of_study(study))
 
 
 def tables_of_study(study: AgreementStudy | HumanStudy) -> list[Table]:
-    """Return the tables of a study, its results first."""
+    """Return the tables of a study, starting with its main results."""
     return list(_KINDS[type(study)].tables(study))
 
 

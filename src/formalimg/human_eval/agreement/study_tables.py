@@ -1,4 +1,4 @@
-"""What studies share: those that few benchmarks have, tables and their notes, CSV rows, JSON keys, and formats."""
+"""Shared parts of studies: suite-specific studies, tables and notes, CSV rows, JSON keys and formats."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ of two judges."""
 
 
 class OwnStudy(NamedTuple):
-    """The code of a study that few benchmarks have."""
+    """The functions of a study provided by only some benchmarks."""
 
     make: Callable[..., Any]  # makes the study
     text: Callable[[Any, StudyFormat], str]  # returns it as text
@@ -42,7 +42,7 @@ class OwnStudy(NamedTuple):
 
 
 def find_study(name: StudyName, suites: Iterable[str] = ()) -> OwnStudy:
-    """Return the study of the first of these suites that has it, or of any: it says then which runs it needs."""
+    """Return the study with the given name from the given suites, or else from the first suite that provides it."""
     for suite_name in (*suites, *suite_names()):
         study = suite(suite_name).study(name)
         if study is not None:
@@ -51,7 +51,7 @@ def find_study(name: StudyName, suites: Iterable[str] = ()) -> OwnStudy:
 
 
 class MeanFraction(NamedTuple):
-    """The mean fraction of the requirements that images meet."""
+    """The mean fraction of requirements that an image satisfies."""
 
     value: float | None  # the mean over scored images; None if there are none
     # its normal interval, clustered by item, clipped to 0 and 1; None where the spread is unknown
@@ -99,25 +99,25 @@ def build_table(
     placement: Placement = "more",
     name: str = "people",
 ) -> Table:
-    """Return a table; a column that is only a heading holds texts."""
+    """Build a table; columns passed as plain headings hold text."""
     typed = tuple(Column(column) if isinstance(column, str) else column for column in columns)
     return Table(name, title, typed, tuple(TableRow(tuple(cells)) for cells in rows), (note,), placement)
 
 
 def number(statistic: _Statistic | None) -> Number:
-    """Return a statistic as a number with its interval, without a mark for incomplete coverage: tables have counts."""
+    """Return a statistic as a number with its interval, without the mark for incomplete coverage."""
     return Number(None) if statistic is None else Number(statistic.value, statistic.interval)
 
 
 def count_columns(*heads: str) -> list[Column]:
-    """Return columns of counts with these headings."""
+    """Return count columns with the given headings."""
     return [Column(head, "count") for head in heads]
 
 
 def build_agreement_table(
     title: str, note: str, parts: Iterable[tuple[str, Consistency]], *, name: str = "people"
 ) -> Table:
-    """Return a table of agreements, with kappa and with how many cases went in and how many did not."""
+    """Build a table of agreement rates, kappa values, and numbers of included and excluded cases."""
     columns: list[Column | str] = ["", Column("agree", "percent"), Column("kappa", "number")]
     rows = (
         (part, number(share), Number(share.kappa, share.kappa_interval), share.n, share.left_out)
@@ -127,17 +127,17 @@ def build_agreement_table(
 
 
 def interval_note(confidence: float) -> str:
-    """Return the note on intervals: `with 95 % intervals`."""
+    """Return the note on confidence intervals, such as `with 95 % intervals`."""
     return f"with {100 * confidence:g} % intervals"
 
 
 def by_level(parts: Mapping[int, _Part], level: str) -> list[tuple[str, _Part]]:
-    """Return values by level, with the names of their levels."""
+    """Return values by level, each with its level name."""
     return [(f"{level} {at}", part) for at, part in parts.items()]
 
 
 def similar_names_note(raters: Sequence[str]) -> str:
-    """Return a warning, with a leading blank, if names of raters differ only in case; else an empty text."""
+    """Return a warning with a leading space if rater names differ only in case, else an empty string."""
     by_letters: dict[str, list[str]] = {}
     for rater in sorted(raters):
         by_letters.setdefault(rater.casefold(), []).append(rater)
@@ -156,7 +156,7 @@ def answers_headline(
     unit: str,
     table: str = "people",
 ) -> Table:
-    """Return the three lines with which a comparison of yes/no answers begins: agreement, direction, and skill."""
+    """Return the three headline rows of a comparison of yes/no answers: agreement, direction and skill."""
     judge, truth = names
     rows = [
         ("agreement", f"{format_percent(agreement)} of {count_noun(agreement.n, unit)}"),
@@ -183,7 +183,7 @@ def scores_headline(
     distance: float,
     table: str = "people",
 ) -> Table:
-    """Return the three lines with which a comparison of scores begins."""
+    """Return the three headline rows of a comparison of scores."""
     scores = [NOTHING if mean is None else f"{mean:.2f}" for mean in means]
     apart = format_signed(difference.value, difference.interval)
     rows = [
@@ -195,7 +195,7 @@ def scores_headline(
 
 
 def build_headline(title: str, note: str, rows: Sequence[tuple[str, str]], name: str = "people") -> Table:
-    """Return the lines with which a study begins."""
+    """Build the headline table of a study."""
     return build_table(title, note, ("in short", ""), rows, "result", name)
 
 
@@ -211,7 +211,7 @@ def _format_share(share: Proportion) -> str:
 
 
 def format_percent(share: Consistency | MeanConsistency | Proportion | Estimate) -> str:
-    """Return a share in percent, with its interval."""
+    """Format a share as a percentage with its interval."""
     if share.value is None:
         return NOTHING
     bounds = f" ({100 * share.interval.low:.1f}–{100 * share.interval.high:.1f})" if share.interval else ""
@@ -219,13 +219,13 @@ def format_percent(share: Consistency | MeanConsistency | Proportion | Estimate)
 
 
 def format_signed(value: float | None, interval: Interval | None) -> str:
-    """Return a difference with its sign and its interval."""
+    """Format a difference with its sign and its interval."""
     bounds = f" ({interval.low:+.2f} to {interval.high:+.2f})" if interval else ""
     return NOTHING if value is None else f"{value:+.2f}{bounds}"
 
 
 def format_thousandths(statistic: Reliability | Correlation | Estimate) -> str:
-    """Return a figure with three decimals, as papers print them, and its interval."""
+    """Format a statistic with three decimals, as in papers, and its interval."""
     if statistic.value is None:
         return NOTHING
     bounds = f" ({statistic.interval.low:.3f} to {statistic.interval.high:.3f})" if statistic.interval else ""
@@ -238,7 +238,7 @@ def render_study(
     csv: Callable[[], str],
     data: Callable[[], object],
 ) -> str:
-    """Return a study as text; only what the format needs is built."""
+    """Render a study as text, building only the parts that the format needs."""
     match format:
         case "md":
             return "\n".join(map(render_markdown, tables()))
@@ -251,12 +251,12 @@ def render_study(
 
 
 def study_csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> str:
-    """Return rows as CSV; the column `of` keeps the labels of earlier versions."""
+    """Return rows as CSV; the column `of` uses the labels of earlier versions."""
     return csv_text(columns, ({**row, "of": export_label(str(row["of"]))} if "of" in row else row for row in rows))
 
 
 def figure_row(figure: str, statistic: _Statistic | MeanConsistency, /, **part: object) -> dict[str, object]:
-    """Return the CSV row of a statistic: which figure, of whom and which part, then value, interval and counts."""
+    """Build the CSV row of a statistic: its name, raters and part, then value, interval and counts."""
     row: dict[str, object] = {"figure": figure, **part, "value": statistic.value}
     match statistic:
         case Rate():
@@ -279,7 +279,7 @@ def figure_row(figure: str, statistic: _Statistic | MeanConsistency, /, **part: 
 
 
 def export_json(value: object) -> object:
-    """Return any result of a study as plain data for JSON: named fields become keys, and so do levels."""
+    """Convert a study result to plain JSON data, with named fields and levels as keys."""
     if is_dataclass(value) and not isinstance(value, type):
         return _export_fields((field.name, getattr(value, field.name)) for field in fields(value))
     if isinstance(value, tuple) and hasattr(value, "_asdict"):

@@ -1,4 +1,4 @@
-"""Thresholds of a score against human labels: accuracy and F1 of each, the best ones, and their cross-validation.
+"""Score thresholds against human labels: accuracy and F1 per threshold, best thresholds, and cross-validation.
 
 Images pass a threshold that their score reaches. So nothing changes between two neighbouring scores, and the
 thresholds that are best are ranges: all those above one score, up to and including the next.
@@ -46,12 +46,12 @@ class LabelledScore(NamedTuple):
 
 
 def items_of(images: Sequence[LabelledScore]) -> list[Hashable]:
-    """Return the item of each image; images without one stand for themselves."""
+    """Return the item of each image, or a unique placeholder for images without an item."""
     return [("", number) if image.item is None else image.item for number, image in enumerate(images)]
 
 
 class ThresholdResult(NamedTuple):
-    """Accuracy and F1 of one threshold against human labels."""
+    """Accuracy and F1 of one threshold, measured against human labels."""
 
     threshold: float  # the score that passes
     true_positives: int  # recognisable images that pass
@@ -64,7 +64,7 @@ class ThresholdResult(NamedTuple):
 
 
 class ThresholdRange(NamedTuple):
-    """Thresholds that are equally good, up to and including `high`; `low` is one of them only where it says so."""
+    """A range of equally good thresholds that includes `high`, and includes `low` only if `low_included` is true."""
 
     low: float
     high: float
@@ -72,7 +72,7 @@ class ThresholdRange(NamedTuple):
 
 
 class BestThreshold(NamedTuple):
-    """The threshold that is best by one measure."""
+    """The best threshold by one measure."""
 
     # the middle of a range of thresholds that are equally good; of several ranges the one whose middle is nearest to
     # 0.5, and of two equally near the lower one
@@ -85,12 +85,12 @@ class BestThreshold(NamedTuple):
 def at_thresholds(
     images: Sequence[LabelledScore], thresholds: Iterable[float], confidence: float = 0.95
 ) -> tuple[ThresholdResult, ...]:
-    """Return accuracy and F1 of each of these thresholds."""
+    """Return the accuracy and F1 of each threshold."""
     return tuple(_measure_threshold(_round_score(threshold), images, confidence) for threshold in thresholds)
 
 
 def all_thresholds(images: Iterable[LabelledScore]) -> list[float]:
-    """Return all scores of the images, and 0.00, 0.05, 0.10 … 1.00."""
+    """Return the candidate thresholds: all image scores, and 0.00, 0.05, 0.10 … 1.00."""
     return sorted({*(_round_score(image.score) for image in images), *(step / 20 for step in range(21))})
 
 
@@ -137,14 +137,14 @@ def best_threshold(
 
 
 def _choose_threshold(images: Sequence[LabelledScore], measure: Measure = "accuracy") -> float:
-    """Return the threshold that `best_threshold` chooses, without its interval; also if all labels are the same."""
+    """Choose the threshold of `best_threshold` without its interval, even if all labels are the same."""
     scores, counts = _count_scores(images)
     ranges = _find_ranges(scores)
     return _pick_middle(_best_ranges(_measure_ranges(counts[None], measure)[0, : len(ranges)], ranges))
 
 
 def _count_scores(images: Sequence[LabelledScore]) -> tuple[list[float], Floats]:
-    """Return the scores, and how many images have each, by label (yes, no)."""
+    """Return the distinct scores, and the number of images per label (yes, no) and score."""
     import numpy as np
 
     kinds = Counter((_round_score(image.score), image.recognisable) for image in images)
@@ -159,7 +159,7 @@ def _resample_counts(
     generator: np.random.Generator,
     resamples: int,
 ) -> Floats:
-    """Return such counts for resamples of items, each drawn with all its images."""
+    """Return the counts by label and score for bootstrap resamples of items, each including all its images."""
     import numpy as np
 
     cases: dict[Hashable, list[tuple[float, bool]]] = {}
@@ -196,7 +196,7 @@ def _round_score(score: float) -> float:
 
 
 def _find_ranges(scores: Sequence[float]) -> list[ThresholdRange]:
-    """Return the ranges of equivalent thresholds within 0 and 1, from the one that passes everything."""
+    """Return the ranges of equivalent thresholds between 0 and 1, in ascending order."""
     ranges = [ThresholdRange(0.0, scores[0], low_included=True), *map(ThresholdRange, scores, scores[1:])]
     return [*ranges, ThresholdRange(scores[-1], 1.0)] if scores[-1] < 1 else ranges
 
@@ -218,7 +218,7 @@ def _measure_ranges(counts: Floats, measure: Measure) -> Floats:
 
 
 def _best_ranges(reached: Floats, ranges: Sequence[ThresholdRange]) -> list[ThresholdRange]:
-    """Return the ranges where the measure is highest; neighbours are joined."""
+    """Return the ranges that maximise the measure, with adjacent ranges merged."""
     import numpy as np
 
     best: list[ThresholdRange] = []
@@ -239,7 +239,7 @@ def _pick_middle(ranges: Iterable[ThresholdRange]) -> float:
 
 
 class CrossValidation(NamedTuple):
-    """How good thresholds are on images that they were not chosen by."""
+    """Performance of the best threshold on images that were not used to choose it."""
 
     # the accuracy, or F1, over all images, each by the threshold of its fold; None where F1 is undefined
     value: float | None
@@ -250,7 +250,7 @@ class CrossValidation(NamedTuple):
 
     @property
     def too_small(self) -> bool:
-        """Whether there are fewer folds than there should be, so that the figure is rough."""
+        """Whether there are fewer than `FOLDS` folds, so that the estimate is rough."""
         return self.folds < FOLDS
 
 
@@ -261,7 +261,7 @@ def cross_validate(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> CrossValidation | None:
-    """Return the accuracy or F1 of the best threshold on images that it was not chosen by."""
+    """Estimate the accuracy or F1 of the best threshold on images that were not used to choose it."""
     if seed < 0:
         raise FormalimgError(f"the seed {seed} is negative: use 0 or more")
     groups = _split_folds(images, seed)
@@ -285,7 +285,7 @@ def cross_validate(
 
 
 def _split_folds(images: Sequence[LabelledScore], seed: int) -> list[list[int]]:
-    """Return the folds, as numbers of images: whole items, and each fold with its share of either label."""
+    """Return the folds as lists of image indices, stratified by label and without splitting items."""
     import numpy as np
 
     by_item: dict[Hashable, list[int]] = {}

@@ -1,4 +1,4 @@
-"""Studies of votes and Likert ratings: agreement of raters and judge."""
+"""Studies of votes and Likert ratings: agreement between raters and judge."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LIKERT = range(1, 6)
 
 
 class LikertMean(NamedTuple):
-    """The mean Likert rating of the images of a run."""
+    """The mean Likert rating over the images of a run."""
 
     run: str  # the run
     level: int | None  # the level; None for all levels together
@@ -63,7 +63,7 @@ class LikertImage(NamedTuple):
 
 @dataclass(frozen=True)
 class LikertStudy:
-    """Likert ratings of images, and how reliable they are."""
+    """Likert ratings of images, and their reliability."""
 
     cronbach: Reliability  # Cronbach's alpha, as FormalImg reports it
     one_rater_per_column: bool  # whether it has one column for each rater; see `CronbachAlpha`
@@ -81,7 +81,7 @@ class LikertStudy:
 
 
 class Divergence(NamedTuple):
-    """How often raters rate an image as a whole otherwise than their answers to its questions imply."""
+    """How often a rater's rating of a whole image differs from the answers to its questions."""
 
     agreement: Consistency  # how often the two agree; a case is a rater and an image
     yes_then_no: Proportion  # the share of cases with yes for the whole, and no to a question
@@ -90,7 +90,7 @@ class Divergence(NamedTuple):
 
 @dataclass(frozen=True)
 class VoteStudy:
-    """Votes or Likert ratings of images, compared between raters and with a judge."""
+    """Votes or Likert ratings of images, compared between raters and with the judge."""
 
     judges: Mapping[str, Identity | None]  # the judge of each run; None where there is none
     suite: str  # the benchmark
@@ -115,7 +115,7 @@ class VoteStudy:
 
     @property
     def together(self) -> str:
-        """The name of the joint rating: majority or, for Likert ratings by that rule, mean."""
+        """The name of the joint rating: `majority`, or the rule by which Likert ratings are combined."""
         return MAJORITY if self.points is None else self.points.rule
 
 
@@ -179,7 +179,7 @@ def study_votes(
 
 
 def _select_votes(votes: Mapping[str, Answers], *, whole: bool) -> dict[str, Answers]:
-    """Return the votes on whole images, or those on questions, of all raters who have such votes."""
+    """Select the votes on whole images or on questions, dropping raters without such votes."""
     selected = {
         rater: {case: answer for case, answer in answers.items() if (case.question is None) == whole}
         for rater, answers in votes.items()
@@ -318,7 +318,7 @@ def _convert_to_vote(rating: LikertRating) -> Vote:
 def _group_ratings(
     rows: Sequence[LikertRating], runs: Sequence[StoredRun], matched: MatchedVotes
 ) -> tuple[dict[Case, dict[str, int]], Mapping[Case, int]]:
-    """Return the ratings of each image, in the order of the raters' names, and how many ratings it is to get."""
+    """Return the ratings of each image in the order of rater names, and the expected number of ratings per image."""
     by_case = {}
     for row in rows:
         run = find_run(row.model, runs).folder.name
@@ -336,7 +336,7 @@ def _group_ratings(
 
 
 def _mean_of_runs(images: Sequence[LikertImage], confidence: float) -> tuple[LikertMean, ...]:
-    """Return the mean rating run by run, each level and then all of them."""
+    """Return the mean rating of each run, by level and over all levels."""
     means = []
     for run in sorted({image.run for image in images}):
         of_run = [image for image in images if image.run == run]

@@ -37,7 +37,7 @@ from formalimg.types import Table
 
 
 def vote_study_tables(study: VoteStudy) -> Iterator[Table]:
-    """Yield the results of a study of votes or Likert ratings, then part by part, then what is looked up."""
+    """Yield the tables of a study of votes or Likert ratings, starting with the main results."""
     first, *tables = _build_tables(study)
     note, *more = first.notes
     yield replace(first, notes=(f"{_describe_study(study)} {note}", *more))
@@ -129,7 +129,7 @@ def _describe_study(study: VoteStudy) -> str:
 
 
 def _build_score_table(name: str, panel: Panel, study: VoteStudy, level: str) -> Table:
-    """Return the scores of raters and judge, each over all that they decided."""
+    """Build the table of rater and judge scores, each over all cases they decided."""
     undecided = f"Undecided: {panel.undecided} of {panel.cases}"
     if study.points is not None:
         ties = f", {study.points.ties} of them by a tie" if study.points.ties else ""
@@ -152,7 +152,7 @@ def _build_score_table(name: str, panel: Panel, study: VoteStudy, level: str) ->
 
 
 def _build_common_score_table(name: str, panel: Panel, study: VoteStudy, level: str) -> Iterator[Table]:
-    """Yield the scores over what both decided, where that is not everything."""
+    """Yield the table of scores over the cases that both decided, unless these are all cases."""
     scores = [*panel.scores, *pool_scores(panel, study.confidence)]
     partial = [score for score in scores if score.human_of_both.coverage < 1]
     if partial and panel.with_judge.n:
@@ -177,7 +177,7 @@ def _format_level(level: int | None) -> str:
 
 
 def _correlation_rows(name: str, panel: Panel, level: str) -> Iterator[tuple[Cell, ...]]:
-    """Yield all correlations with enough points; unknown where one side scores all the same."""
+    """Yield all correlations with at least three points; undefined if one side has constant scores."""
     sources: dict[str, Correlation] = {f"within {level}, {run}": r for run, r in panel.within_levels_by_run.items()}
     if len(sources) > 1:
         sources[f"within {level}, all runs"] = panel.within_levels
@@ -209,7 +209,7 @@ def _build_divergence_table(study: VoteStudy, overall: Divergence, level: str) -
 
 
 def _build_rank_table(points: LikertStudy, intervals: str) -> Table | None:
-    """Return the rank correlation of scores and ratings of images; None if nothing can be ranked."""
+    """Return the rank correlation between image scores and ratings; None if nothing can be ranked."""
     rows = {"images with a verdict": points.ranks, "all, without a verdict as 0": points.ranks_of_all}
     ranks = {name: ranks for name, ranks in rows.items() if ranks is not None and ranks.spearman.n}
     if not any(rank.spearman.value is not None for rank in ranks.values()):
