@@ -225,7 +225,7 @@ def plan_pairs(
 
 
 def checks_per_rater(images: int, share: float) -> int:
-    """Return how many attention checks make at least this share of all tasks, beside so many images."""
+    """Return the number of attention checks that, added to `images` ratings, make up the given share of all tasks."""
     if not 0 <= share <= 0.5:  # also refuses NaN
         raise FormalimgError(f"a share of {share:g} attention checks is out of range: take 0 to 0.5, such as 0.05")
     return math.ceil(images * share / (1 - share) - 1e-9)

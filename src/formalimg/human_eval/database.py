@@ -64,7 +64,7 @@ class RateableImage(NamedTuple):
 
 
 def open_for_answers(folder: Path) -> UntrustedConnection:
-    """Open the database for answers. Every statement is on disk before it returns, so that no answer is lost."""
+    """Open the database for answers, writing every statement to disk before it returns so that no answer is lost."""
     return _open_database(folder, "rw", ("PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"))
 
 

@@ -1,4 +1,4 @@
-"""Items drawn for human labels in several runs: the same for all, so that people's differences between runs exist."""
+"""Random samples of items for human labels, shared by several runs so that their differences can be corrected."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RunPairs = Mapping[tuple[str, str], Sequence[PairedItem]]
 
 
 class SampledLevel(NamedTuple):
-    """Items of one level, and how many of them were drawn at random."""
+    """A level, with its number of items and the number of them sampled."""
 
     level: int
     items: int
@@ -39,7 +39,7 @@ class SampledLevel(NamedTuple):
 
 
 class SampledItem(NamedTuple):
-    """An item that was drawn for all runs of a study."""
+    """An item sampled for all runs of a study."""
 
     item: str
     sample: int  # which of its images is labelled, of every run the same
@@ -51,7 +51,7 @@ class SampledItem(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemSample:
-    """The items of a study that corrects several runs and the differences between them."""
+    """The sampled items of a study that corrects several runs and the differences between them."""
 
     labels: int  # how many items were asked for when the study was created
     levels: tuple[SampledLevel, ...]  # all levels with an item that can be labelled
@@ -59,20 +59,20 @@ class ItemSample:
 
     @property
     def batches(self) -> int:
-        """How often items were drawn."""
+        """The number of batches sampled so far."""
         return max((item.batch for item in self.items), default=0)
 
     @property
     def drawn(self) -> dict[int, int]:
-        """How many items of each level were drawn."""
+        """The number of sampled items per level."""
         return {level.level: level.drawn for level in self.levels}
 
     def images_of(self, run: int) -> set[tuple[str, int]]:
-        """Return item and sample of each drawn image of a run, by its place in the study."""
+        """Return the item and sample of each sampled image of the run at the given position in the study."""
         return {(item.item, item.sample) for item in self.items if run in item.runs}
 
     def grown(self, sizes: Mapping[int, int], more: Sequence[tuple[str, int, int, tuple[int, ...]]]) -> ItemSample:
-        """Return the sample with a further batch of items, and the probabilities that follow."""
+        """Return the sample extended by another batch of items, with updated probabilities."""
         rows = [(item.item, item.sample, item.level, item.runs, item.batch) for item in self.items]
         rows += [(*row, self.batches + 1) for row in more]
         counts = Counter(level for _, _, level, _, _ in rows)
@@ -87,7 +87,7 @@ class ItemSample:
 
 
 class PairOutlook(NamedTuple):
-    """How precisely the difference of two runs will be known."""
+    """The expected precision of the difference between two runs."""
 
     first: str  # the names of the runs
     second: str
@@ -99,7 +99,7 @@ class PairOutlook(NamedTuple):
 
 
 class ItemDraw(NamedTuple):
-    """Items that were drawn."""
+    """The result of sampling items for a study."""
 
     # the further items, in random order, each with its images in the order of the runs
     items: list[tuple[Candidate, ...]]
@@ -111,7 +111,7 @@ class ItemDraw(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemFrame:
-    """Items of several runs of a suite, of which some are drawn."""
+    """The items of several runs of a suite from which a study samples."""
 
     runs: tuple[str, ...]  # the names of the runs, in the order of the study
     suite: Benchmark  # the benchmark
@@ -123,7 +123,7 @@ class ItemFrame:
     def of(
         cls, runs: Sequence[str], suite: Benchmark, verdicts: Mapping[Candidate, bool | None], seed: int
     ) -> ItemFrame:
-        """Build the frame of a study; the same seed chooses the same samples."""
+        """Build the frame of a study, choosing one sample number per item at random from the seed."""
         samples = 1 + max((image.sample for image in verdicts), default=0)
         position = {name: number for number, name in enumerate(runs)}
         items: dict[str, list[Candidate]] = {}
@@ -134,24 +134,24 @@ class ItemFrame:
 
     @cached_property
     def sizes(self) -> dict[int, int]:
-        """How many items each level has."""
+        """The number of items per level."""
         return dict(sorted(Counter(images[0].level for images in self.items.values()).items()))
 
     @cached_property
     def levels(self) -> tuple[int, ...] | None:
-        """The levels of the number that runs are ranked by, each with the same weight; None for all items alike."""
+        """The equally weighted levels of the ranking score; None if all items have equal weight."""
         last = tuple(self.suite.bands[[*self.suite.bands][-1]]) if self.suite.bands else ()
         return last if last and not self.suite.has_scores and {*last} <= self.sizes.keys() else None
 
     @cached_property
     def weights(self) -> dict[int, float]:
-        """What each level weighs in that number."""
+        """The weight of each level in the ranking score."""
         if self.levels is not None:
             return dict.fromkeys(self.levels, 1 / len(self.levels))
         return {level: size / len(self.items) for level, size in self.sizes.items()}
 
     def pairs(self, labels: ImageLabels, *, of_one_sample: bool = False) -> RunPairs:
-        """Return the items of each pair of runs with what the judge and people say of them."""
+        """Return the items of each pair of runs, with the judge's verdicts and the human labels."""
         images = {image for group in self.items.values() for image in group} if of_one_sample else self.verdicts.keys()
         by_run: dict[str, dict[str, list[LabelledImage]]] = {name: {} for name in self.runs}
         for image, verdict in self.verdicts.items():
@@ -166,7 +166,7 @@ class ItemFrame:
 
 
 def draw_items(frame: ItemFrame, labels: int, rng: random.Random) -> ItemDraw:
-    """Draw the items of a new study: at random within levels, more of those where the judge's differences vary more."""
+    """Sample the items of a new study at random within levels, favouring levels where judge differences vary more."""
     target = min(labels, len(frame.items))
     if target < MIN_ITEMS:
         raise FormalimgError(f"{target} labelled items tell no difference: ask for at least {MIN_ITEMS}")
@@ -204,7 +204,7 @@ def draw_more_items(
     reserved: Collection[Candidate],
     rng: random.Random,
 ) -> ItemDraw:
-    """Draw further items where they narrow those differences that are not certain yet; all of them if they are."""
+    """Sample further items to narrow the differences that are not yet significant, or all of them if they all are."""
     previous = {item.item for item in sample.items}
     if {level.level: level.items for level in sample.levels} != frame.sizes or not previous <= frame.items.keys():
         raise FormalimgError("the runs have other images than when items were drawn: make a new study")
@@ -239,7 +239,7 @@ def draw_more_items(
 
 
 def _joint_confidence(pairs: RunPairs) -> float:
-    """Return the confidence of each interval with which all of them hold in 95 % of cases."""
+    """Return the confidence level per interval at which all intervals hold jointly with 95 % confidence."""
     return 1 - (1 - CONFIDENCE) / len(pairs)
 
 
@@ -250,12 +250,12 @@ def _half_width(
     spreads: Mapping[int, LevelSpread],
     labelled: Mapping[int, int],
 ) -> float:
-    """Return the expected half width of the difference of a pair, with so many labelled items of each level."""
+    """Return the expected half width of the interval of a pair, given the number of labelled items per level."""
     return difference_half_width(_count_levels(pairs[pair]), frame.weights, spreads, labelled, _joint_confidence(pairs))
 
 
 def _correct_differences(frame: ItemFrame, pairs: RunPairs) -> dict[tuple[str, str], PairedDifference | None]:
-    """Return the corrected differences as a report decides by them; None where too few items are labelled."""
+    """Return the corrected difference of each pair, adjusted for multiple comparisons; None with too few labels."""
     differences = {pair: estimate_corrected_difference(items, frame.levels) for pair, items in pairs.items()}
     decided = {pair: difference for pair, difference in differences.items() if difference is not None}
     return {**differences, **dict(zip(decided, adjust_for_all([*decided.values()]), strict=True))}
@@ -268,7 +268,7 @@ def _allocate_levels(
     drawn: Mapping[int, int],
     count: int,
 ) -> dict[int, int]:
-    """Return how many items to draw of each level, for pairs with these spreads; of scores, as many as levels have."""
+    """Allocate the items to sample to levels by the mean spread of the pairs, or by level size for score suites."""
     mean = {}
     for level in frame.sizes:
         rests = [by_level[level].rest for by_level in spreads if level in by_level]
@@ -277,7 +277,7 @@ def _allocate_levels(
 
 
 def _sort_pairs(frame: ItemFrame, pairs: RunPairs) -> list[tuple[str, str]]:
-    """Return the pairs by the judge's difference, the smallest first; none for scores, whose errors are others."""
+    """Sort pairs of runs by the absolute difference of their judge results; empty for score suites."""
     if frame.suite.has_scores:
         return []
     distances = {}

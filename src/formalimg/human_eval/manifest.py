@@ -1,4 +1,4 @@
-"""The manifest of a rating study, `study.toml`, and the configuration it is compared with on resume."""
+"""The manifest of a rating study, `study.toml`, and the configuration checked against it on resume."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SCHEMAS = (1, SCHEMA)
 
 @dataclass(frozen=True)
 class RatedRun:
-    """A run whose images are rated."""
+    """A run whose images are rated in a study."""
 
     name: str  # the name of its folder, used in exports
     folder: Annotated[str, Field(pattern=r"^[^\x00]*$")]  # its path relative to the study
@@ -44,7 +44,7 @@ class RatedRun:
 
 @dataclass(frozen=True)
 class StudyManifest:
-    """The settings of a study. Stored names are the aliases; what is empty among the last fields is not written."""
+    """The settings of a study, stored under the field aliases; empty optional fields are omitted."""
 
     protocol: RatingProtocol  # how raters judge
     suite: str  # the benchmark
@@ -71,12 +71,12 @@ class StudyManifest:
 
     @property
     def labels(self) -> int | None:
-        """How many images or items were asked for at first, in a study that corrects a judge."""
+        """The initial number of images or items to label, in a study that corrects a judge."""
         return self.correction.labels if self.correction else None
 
     @property
     def label_rule(self) -> ComplianceRule:
-        """How Likert ratings become labels: by their mean in studies that were made when there was no other rule."""
+        """The rule by which Likert ratings become labels; the mean for studies created before the rule was stored."""
         return self.rule or "mean"
 
 
@@ -110,7 +110,7 @@ _RULES_COMMENT = "# Stated before the first answer, and applied by `formalimg ag
 
 
 def _format_sample(sample: CorrectionSample | ItemSample) -> list[str]:
-    """Return the settings of a sample, then one line for each cell and image, or level and item."""
+    """Format the settings of a sample, followed by one line per cell and image, or per level and item."""
     tables: dict[str, tuple[tuple[str, ...], Sequence[tuple[object, ...]]]]
     if isinstance(sample, CorrectionSample):
         lines = _format_pairs({"judge": sample.judge, "labels": sample.labels})
@@ -133,7 +133,7 @@ def _format_value(value: object) -> str:
 
 
 def is_study(folder: Path) -> bool:
-    """Return whether the folder has the manifest of a study."""
+    """Return whether the folder contains a study manifest."""
     return (folder / MANIFEST_FILE).is_file()
 
 
@@ -165,7 +165,7 @@ def _manifest_type() -> TypeAdapter[StudyManifest]:
 
 @dataclass(frozen=True)
 class StudyConfig:
-    """Settings of a study, as in `create_study`; None, or no runs, where any value is accepted."""
+    """Settings of a study, as in `create_study`; None, or an empty `runs`, accepts any value."""
 
     runs: tuple[Path, ...] = ()  # the folders of the runs
     protocol: RatingProtocol | None = None
@@ -180,7 +180,7 @@ class StudyConfig:
 
 
 def require_same_config(folder: Path, manifest: StudyManifest, config: StudyConfig) -> None:
-    """Refuse to resume a study with other settings."""
+    """Raise an error if the study was created with other settings."""
     settings: list[tuple[str, Any, Any]] = [
         (name, getattr(manifest, name), value)
         for name, value in vars(config).items()

@@ -1,4 +1,4 @@
-"""Variance components of a pilot: two judged runs over the same items, and ratings of their images if there are any."""
+"""Variance components of a pilot: two judged runs over the same items, with optional human ratings of their images."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from formalimg.stats.variance_components import (
 
 
 def read_pilot(suite: str, runs: Sequence[StoredRun], study: Path | None = None) -> AnswerSpread:
-    """Return the variance components of two runs, with the defaults for what nobody rated."""
+    """Estimate variance components from two runs, using defaults for anything that was not rated."""
     require_unique_names(runs)
     one_judge(runs)
     for run in runs:
@@ -61,7 +61,7 @@ def _require_same_items(runs: Sequence[StoredRun]) -> None:
 
 
 def _read_verdicts(run: StoredRun) -> dict[str, dict[int, bool]]:
-    """Return whether each image with a verdict passes, by item and sample."""
+    """Return whether each image with a verdict passes, keyed by item and sample."""
     verdicts: dict[str, dict[int, bool]] = {}
     for image in run.outcomes():
         if image.passed is not None:
@@ -72,7 +72,7 @@ def _read_verdicts(run: StoredRun) -> dict[str, dict[int, bool]]:
 def _rater_answers(
     ratings: HumanRatings, runs: Sequence[StoredRun], study: Path
 ) -> dict[tuple[int, str, int], list[BinaryAnswer]]:
-    """Return whether each rater accepts each image as a whole, by run, item and sample."""
+    """Return whether each rater accepts each image as a whole, keyed by run, item and sample."""
     rows = [
         (vote.model, vote.item, vote.sample, vote.rater, vote.yes)
         for vote in ratings.votes

@@ -1,4 +1,4 @@
-"""Rating protocols: the questions raters are asked about an image, the validation of answers, and the instructions."""
+"""Rating protocols: questions for raters, validation of their answers, and instructions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _MAX_OBJECTS = 1000
 
 
 class AnswerError(FormalimgError, ValueError):
-    """An invalid answer, or one at the wrong time; nothing was stored."""
+    """An invalid or untimely answer, which was not stored."""
 
 
 class OtherAnswersError(AnswerError):
@@ -57,7 +57,7 @@ class OtherAnswersError(AnswerError):
 
 @dataclass(frozen=True)
 class RatingStep:
-    """One question about an image."""
+    """A question about an image in a rating task."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
@@ -90,7 +90,7 @@ class RatingStep:
 
 @dataclass(frozen=True)
 class RatingRules:
-    """How people rate images of a benchmark, besides what is the same for all."""
+    """The benchmark-specific rules of rating images."""
 
     # returns examples of what counts, as tables of `instructions.toml` have them
     examples: Callable[[], Sequence[Mapping[str, Any]]] = tuple
@@ -105,12 +105,12 @@ class RatingRules:
 
 
 def rating_rules(suite: str) -> RatingRules:
-    """Return how people rate images of a suite."""
+    """Return the rating rules of a suite."""
     return get_suite(suite).rating() or RatingRules()
 
 
 def steps_for(item: Item[object], protocol: RatingProtocol) -> tuple[RatingStep, ...]:
-    """Return the steps of a rating of an image of this item.
+    """Return the steps for rating an image of an item.
 
     - `likert`: one answer from 1 to 5, for items of any suite.
     - `questions`: yes or no, as the suite says: whether the image as a whole matches, which is answered once, then each
@@ -135,13 +135,13 @@ def steps_for(item: Item[object], protocol: RatingProtocol) -> tuple[RatingStep,
 
 
 def suggest_runs(protocol: RatingProtocol) -> str:
-    """Return which runs to take for a protocol that is not for all."""
+    """Return a hint on the runs that support a protocol."""
     offers = (rating_rules(name).offers.get(protocol) for name in suite_names())
     return f"take runs of {', or '.join(dict.fromkeys(runs for runs in offers if runs))}"
 
 
 def whole_image_step(protocol: RatingProtocol, name: str, *, once: bool = False) -> RatingStep:
-    """Return a step about the image as a whole, in the words of `protocols.toml`."""
+    """Return a step about the image as a whole, with the text from `protocols.toml`."""
     return RatingStep(name, **_read_texts("protocols")[protocol][name], once=once, cannot_tell=protocol != "boxes")
 
 
@@ -151,7 +151,7 @@ def _read_texts(name: str) -> dict[str, Any]:
 
 
 def visible_steps(steps: Sequence[RatingStep], answered: Collection[str]) -> tuple[RatingStep, ...]:
-    """Return the steps that are visible now: up to the first unanswered step that is answered only once."""
+    """Return the steps visible so far, up to and including the first unanswered step that can be answered only once."""
     for number, step in enumerate(steps, 1):
         if step.once and step.name not in answered:
             return tuple(steps[:number])
@@ -159,7 +159,7 @@ def visible_steps(steps: Sequence[RatingStep], answered: Collection[str]) -> tup
 
 
 def require_open_step(steps: Sequence[RatingStep], answered: Collection[str], name: str, answers: int) -> RatingStep:
-    """Return the step of this name, if it can be answered now, after so many answers about this image."""
+    """Return the named step, or raise an error if it cannot be answered now."""
     visible = visible_steps(steps, answered)
     step = next((step for step in steps if step.name == name), None)
     if answers >= MAX_ANSWERS:
@@ -176,7 +176,7 @@ def require_open_step(steps: Sequence[RatingStep], answered: Collection[str], na
 def require_finishable(
     steps: Sequence[RatingStep], answers: Mapping[str, AnswerValue], screen: Mapping[str, object]
 ) -> None:
-    """Refuse to finish a task with missing answers, or with other answers than on the rater's screen."""
+    """Raise an error if answers are missing or differ from those on the rater's screen."""
     missing = next((step.name for step in steps if step.name not in answers), None)
     if missing is not None:
         raise AnswerError(f"{missing} has no answer yet: answer it, then finish the task")
@@ -204,7 +204,7 @@ _VALID_ANSWERS: Mapping[StepKind, str] = {
 def validate_answer(
     step: RatingStep, value: object, suite: str, allowed: Collection[tuple[str, str]] = ()
 ) -> AnswerValue:
-    """Validate an answer and return it as it is stored.
+    """Validate an answer and return it in its stored form.
 
     `allowed` are labels and attributes beside those of the suite: those that a grounder used in this image.
     """
@@ -220,7 +220,7 @@ def validate_answer(
 
 
 def validate_seconds(seconds: object) -> float:
-    """Validate how long an answer took."""
+    """Validate the duration of an answer."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= MAX_SECONDS:
         raise _refuse_answer(f"the answer took {seconds!r} seconds: give a number from 0 to {MAX_SECONDS}")
     return float(seconds)
@@ -253,7 +253,7 @@ def _refuse_answer(reason: str) -> AnswerError:
 
 
 class DrawnShape(NamedTuple):
-    """A shape of a drawn example, on a canvas of 100 by 75: its middle, its size and its colour."""
+    """A shape in an example drawing on a canvas of 100 by 75: its centre, size and colour."""
 
     shape: Literal["circle", "square", "triangle", "star"]
     color: str
@@ -263,7 +263,7 @@ class DrawnShape(NamedTuple):
 
     @property
     def points(self) -> str:
-        """The corners of a triangle, a square or a star, as in the attribute of an SVG polygon."""
+        """The corners of a triangle, a square or a star, in the format of the `points` attribute of SVG."""
         half = self.size / 2
         if self.shape == "square":
             corners = [(-half, -half), (half, -half), (half, half), (-half, half)]
@@ -276,7 +276,7 @@ class DrawnShape(NamedTuple):
 
 
 class CountingExample(NamedTuple):
-    """An example of what counts: words, a picture, whether it does what the words say, and why."""
+    """An example for raters: a text, a picture, whether the picture matches the text, and an explanation."""
 
     words: str
     picture: tuple[DrawnShape, ...]
@@ -285,7 +285,7 @@ class CountingExample(NamedTuple):
 
 
 class PracticeItem(NamedTuple):
-    """A picture to practise on."""
+    """A practice picture with its possible answers."""
 
     words: str  # the prompt
     picture: tuple[DrawnShape, ...]  # the picture; the left one, where two are compared
@@ -296,7 +296,7 @@ class PracticeItem(NamedTuple):
 
 
 class RaterInstructions(NamedTuple):
-    """What raters read before their first image."""
+    """The instructions that raters read before their first image."""
 
     task: str
     rules: tuple[str, ...]
@@ -315,7 +315,7 @@ _CHOICES: dict[RatingProtocol, tuple[tuple[AnswerValue, str], ...]] = {
 
 @cache
 def instructions_for(protocol: RatingProtocol, suite_name: str) -> RaterInstructions:
-    """Return the instructions of a protocol, with examples of what counts in the suite."""
+    """Return the instructions of a protocol, with examples for the suite."""
     table = _read_texts("instructions")["protocols"][protocol]
     examples = (
         CountingExample(row["words"], _parse_picture(row["picture"]), row["holds"], row["why"])
@@ -336,6 +336,6 @@ def _parse_picture(shapes: Sequence[Sequence[Any]]) -> tuple[DrawnShape, ...]:
 
 
 def example_texts(kind: str) -> Sequence[Mapping[str, Any]]:
-    """Return the examples of `instructions.toml` of what counts, for formulas, concepts, questions and so on."""
+    """Return the examples of the given kind from `instructions.toml`, for formulas, concepts, questions and so on."""
     examples: Sequence[Mapping[str, Any]] = _read_texts("instructions")["kinds"][kind]
     return examples

@@ -1,4 +1,4 @@
-"""Human ratings of runs, from a study folder or a CSV file, and the one label for each image that corrects a judge."""
+"""Human ratings of runs, from a study folder or a CSV file, and the image labels that correct a judge."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def human_ratings(
     exclude_inattentive: float | None = None,
     rule: ComplianceRule | None = None,
 ) -> HumanRatings:
-    """Load human ratings."""
+    """Load human ratings from a study folder or a CSV file."""
     path = Path(path)
     if path.is_dir():
         study = read_study(path)
@@ -112,7 +112,7 @@ def _convert_tasks(study: StudyRecord, attention: RaterAttentionSummary) -> Huma
 
 
 def _require_same_images(study: StudyRecord, runs: Sequence[StoredRun], path: Path) -> None:
-    """Refuse runs that the study is not about, or whose images have been regenerated since."""
+    """Raise an error if the runs are not part of the study or their images have been regenerated since."""
     by_name = {run.folder.resolve().name: run for run in runs}
     names = [run.name for run in study.manifest.runs]
     if not by_name.keys() & {*names}:
@@ -166,7 +166,7 @@ def human_labels(
     profile: Literal["paper", "official-code"] = "paper",
     study: HumanStudy | None = None,
 ) -> dict[Path, RunLabels]:
-    """Return one label for each image that people rated, by the resolved folders of the runs.
+    """Load one label per image that people rated, keyed by resolved run folder.
 
     Images of a study are a random sample of their runs, unless those with borderline scores were taken first: then the
     labels are refused. Of a file this is unknown. `study` is the study of these ratings, where it was made before.
@@ -201,7 +201,7 @@ def human_labels(
 
 
 def image_labels(study: StudyRecord) -> Mapping[tuple[str, str, int], bool]:
-    """Return the label of each image whose ratings are all there, by run, item and sample; none for ties.
+    """Return the label of each fully rated image, keyed by run, item and sample; ties are omitted.
 
     By scores, a mean of half or more passes. Raters whom the rules of the study exclude do not count.
     """
@@ -219,7 +219,7 @@ def image_labels(study: StudyRecord) -> Mapping[tuple[str, str, int], bool]:
 
 
 def _combine_answers(tasks: Sequence[RatedTask], manifest: StudyManifest) -> bool | None:
-    """Return the label of an image; by scores the mean counts, else the answer about the image as a whole."""
+    """Combine answers into the label of an image, using the mean for scores and the whole-image answer otherwise."""
     answers: list[float] = []
     for task in tasks:
         numbers = [answer.value for answer in task.answers.values() if isinstance(answer.value, int | float)]

@@ -1,4 +1,4 @@
-"""Answers of a rating study, read while raters may still be answering, and what they say about raters and images."""
+"""Snapshot of the answers of a rating study, read while raters may still be answering, with summaries."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TASKS = """
 
 
 class RaterAnswer(NamedTuple):
-    """An answer: step, value, time it took in seconds, and when it was given (UTC)."""
+    """A rater's answer to a step: its value, duration in seconds and UTC time."""
 
     step: str
     value: AnswerValue
@@ -49,7 +49,7 @@ class RaterAnswer(NamedTuple):
 
 
 class OtherImage(NamedTuple):
-    """The image on the right, where two are compared: run, item and sample."""
+    """The right-hand image of a comparison: run, item and sample."""
 
     run: str
     item: str
@@ -58,7 +58,7 @@ class OtherImage(NamedTuple):
 
 @dataclass(frozen=True)
 class RatedTask:
-    """An image, a rater, and the rater's answers."""
+    """A rating task: an image, a rater and the rater's answers."""
 
     rater: str  # the pseudonym
     run: str  # identify the image
@@ -76,23 +76,23 @@ class RatedTask:
 
     @property
     def answers(self) -> dict[str, RaterAnswer]:
-        """The last answer to each step."""
+        """The latest answer to each step."""
         return {answer.step: answer for answer in self.history}
 
     @property
     def seconds(self) -> float:
-        """The total time of all answers, including those corrected later."""
+        """The total duration of all answers, including corrected ones."""
         return sum(answer.seconds for answer in self.history)
 
     @property
     def points(self) -> int | None:
-        """The Likert rating; None if unfinished, or if the rater cannot tell."""
+        """The Likert rating; None if the task is unfinished or the rater cannot tell."""
         value = self.answers["compliance"].value if self.finished else None
         return value if isinstance(value, int) else None
 
     @property
     def cannot_tell(self) -> bool:
-        """Whether the rater cannot give a Likert rating."""
+        """Whether the task is finished without a Likert rating."""
         return bool(self.finished) and self.points is None
 
     @property
@@ -103,7 +103,7 @@ class RatedTask:
 
     @property
     def runs(self) -> set[str]:
-        """The runs of its images."""
+        """The runs of the images in the task."""
         return {self.run, self.other.run if self.other else self.run}
 
 
@@ -167,7 +167,7 @@ def _parse_image(run: object, item: object, sample: object) -> tuple[str, str, i
 
 
 def summarize_raters(study: StudyRecord) -> tuple[RaterSummary, ...]:
-    """Summarize each rater, in the order of their numbers."""
+    """Summarize each rater, in the order of rater numbers."""
     by_rater: dict[str, list[RatedTask]] = {f"rater-{number}": [] for number in range(1, study.manifest.raters + 1)}
     for task in study.tasks:
         by_rater[task.rater].append(task)
@@ -202,7 +202,7 @@ def _passes_check(task: RatedTask, protocol: RatingProtocol) -> bool:
 
 
 class Compliance(NamedTuple):
-    """Likert ratings of an image, and whether it passes."""
+    """The Likert ratings of an image and the resulting pass decision."""
 
     run: str  # identify the image
     item: str
@@ -214,17 +214,17 @@ class Compliance(NamedTuple):
 
     @property
     def mean(self) -> float | None:
-        """The mean rating; None if there are none."""
+        """The mean rating; None without ratings."""
         return sum(self.ratings) / len(self.ratings) if self.ratings else None
 
     @property
     def passed(self) -> bool | None:
-        """Whether it passes by the rule; None while ratings are missing, and for a tie."""
+        """Whether the image passes by the rule; None for a tie or if ratings are missing."""
         return None if not self.ratings or len(self.ratings) < self.wanted else complies(self.ratings, self.rule)
 
 
 def mean_ratings(tasks: Sequence[RatedTask], rule: ComplianceRule) -> list[Compliance]:
-    """Return the ratings of each image, in the order of the tasks, without attention checks."""
+    """Return the ratings of each image in task order, ignoring attention checks."""
     by_image: dict[tuple[str, str, int, int], list[RatedTask]] = {}
     for task in tasks:
         if not task.is_check:

@@ -1,4 +1,4 @@
-"""Rules of a rating study that are stated before its first answer: how many attention checks, and who is excluded.
+"""Rules of a rating study stated before its first answer: number of attention checks, and exclusion criteria.
 
 Who answers at random passes a check by chance, and who is careful misses one now and then. So the number of checks and
 of those that may be missed follow from the binomial: at most 5 % of raters who answer at random stay, and at least 95 %
@@ -41,7 +41,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class StudyRules:
-    """Who is excluded from the results of a study; `[rules]` in `study.toml`, by the aliases."""
+    """The exclusion rules of a study, stored under their aliases in `[rules]` of `study.toml`."""
 
     # raters who missed more than this share of their attention checks are excluded; None to choose it by the number
     # of checks when the study is made
@@ -61,7 +61,7 @@ class StudyRules:
             raise FormalimgError(f"{self.checks} checks passed by chance in {self.guess_chance:g} are out of range")
 
     def settled(self, protocol: RatingProtocol, checks: int) -> StudyRules:
-        """Return the rules of a study of so many checks: how many may be missed, unless that is stated."""
+        """Return the rules for the given number of checks, filling in the permitted share of missed checks if unset."""
         chance = _GUESS_CHANCES[protocol] if checks else 0.0
         share = self.max_missed or 0.0
         if self.max_missed is None and checks:
@@ -71,21 +71,21 @@ class StudyRules:
 
     @property
     def allowed(self) -> int:
-        """How many of the checks may be missed."""
+        """The number of attention checks that a rater may miss."""
         return int((self.max_missed or 0.0) * self.checks + _ROUNDING)
 
     @property
     def clickers_kept(self) -> float:
-        """The share of raters that stay of those who answer at random."""
+        """The expected share of randomly answering raters who are not excluded."""
         return _pass_share(self.checks, self.allowed, self.guess_chance)
 
     @property
     def careful_kept(self) -> float:
-        """The share of raters that stay of those who miss one check in twenty."""
+        """The expected share of careful raters, who miss one check in twenty, who are not excluded."""
         return _pass_share(self.checks, self.allowed, 1 - _CARELESS)
 
     def in_words(self) -> str:
-        """Return the rules as a sentence, for the organiser and for the record."""
+        """Describe the rules in one sentence, for the organiser and for the record."""
         fast = f", or whose median time for an image is under {self.min_seconds:g} s" if self.min_seconds else ""
         if not self.checks:
             share = 100 * (self.max_missed or 0.0)
@@ -98,19 +98,19 @@ class StudyRules:
 
 
 def _pass_share(checks: int, allowed: int, chance: float) -> float:
-    """Return how likely somebody who passes each check with this chance misses no more than allowed."""
+    """Return the probability of missing at most `allowed` checks when each is passed with probability `chance`."""
     return fsum(
         comb(checks, missed) * (1 - chance) ** missed * chance ** (checks - missed) for missed in range(allowed + 1)
     )
 
 
 def max_misses(checks: int) -> int:
-    """Return how many of these checks may be missed: as few as careful raters need."""
+    """Return the smallest number of permitted misses that keeps enough careful raters."""
     return next(allowed for allowed in range(checks + 1) if _pass_share(checks, allowed, 1 - _CARELESS) >= MIN_CAREFUL)
 
 
 def min_checks(protocol: RatingProtocol) -> int:
-    """Return the least number of checks by which raters who answer at random are told from careful ones."""
+    """Return the minimum number of checks that distinguishes random answers from careful ones."""
     checks, chance = 1, _GUESS_CHANCES[protocol]
     while _pass_share(checks, max_misses(checks), chance) > MAX_CLICKERS:
         checks += 1
@@ -118,7 +118,7 @@ def min_checks(protocol: RatingProtocol) -> int:
 
 
 def usual_checks(images: int, protocol: RatingProtocol) -> int:
-    """Return how many attention checks stand among so many images by default.
+    """Return the default number of attention checks per rater for the given number of images.
 
     As many as tell careful raters from others, at most one for two images in a short study, and one in twenty tasks.
     """
@@ -128,7 +128,7 @@ def usual_checks(images: int, protocol: RatingProtocol) -> int:
 
 
 def find_excluded(raters: Iterable[RaterSummary], rules: StudyRules | None) -> dict[str, str]:
-    """Return why raters are excluded by the rules; nobody without rules. Raters without a check, or an answer, stay.
+    """Return the reason for each rater excluded by the rules; raters without checks or answers are kept.
 
     Where the number of checks is stated, it counts for raters who have not finished too.
     """

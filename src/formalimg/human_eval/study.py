@@ -1,4 +1,4 @@
-"""A rating study that takes answers; the only writer of its folder."""
+"""A rating study opened to record answers, which is the only writer of its folder."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ _PROGRESS = """
 
 @dataclass(frozen=True)
 class RatingTask:
-    """An image to be rated. It reveals neither the model nor whether it is an attention check."""
+    """An image to be rated, without revealing its model or whether it is an attention check."""
 
     id: str  # a random token
     image: str  # the random token of the image
@@ -118,7 +118,7 @@ class RaterProgress(NamedTuple):
 
 @dataclass
 class _Position:
-    """Position of a rater among their tasks."""
+    """A rater's position in their list of tasks."""
 
     number: int  # the rater's number
     of: int  # number of tasks
@@ -140,14 +140,14 @@ class _CurrentTask(NamedTuple):
 
 
 class Study:
-    """A study opened for answers; several raters may answer concurrently, from any thread.
+    """A study opened to record answers; several raters may answer concurrently, from any thread.
 
     An answer is on disk when `answer` returns. Raters can pause at any time: they get the same task again, with the
     answers given so far. What raters may not do raises AnswerError.
     """
 
     def __init__(self, folder: str | Path) -> None:
-        """Open the folder; raise LockedError if another process takes its answers."""
+        """Open the folder; raise LockedError if another process has it open for answers."""
         self.folder = Path(folder)
         self.manifest: StudyManifest = read_study_manifest(self.folder)
         self._runs = run_folders(self.folder, self.manifest)
@@ -167,14 +167,14 @@ class Study:
             raise
 
     def rater_of(self, link: str) -> str:
-        """Return the pseudonym of the rater whose link has this secret part."""
+        """Return the pseudonym of the rater whose link contains the given secret part."""
         rows = self._query("SELECT name FROM raters WHERE link = :link", link=link_digest(link))
         if not rows:
             raise AnswerError("this link is unknown: ask whoever sent it for a new one")
         return str(rows[0][0])
 
     def new_link(self, rater: str) -> str:
-        """Create a new link for a rater and return its secret part; the old one stops working."""
+        """Create a new link for a rater and return its secret part, invalidating the old link."""
         self._position(rater)
         link = secrets.token_urlsafe(24)
         self._query("UPDATE raters SET link = :link WHERE name = :rater", link=link_digest(link), rater=rater)
@@ -199,7 +199,7 @@ class Study:
             )
 
     def answer(self, rater: str, task: str, step: str, value: object, seconds: float, key: str | None = None) -> None:
-        """Store an answer; earlier answers to the same step are kept in the history, the last one counts.
+        """Store an answer, keeping earlier answers to the same step in the history.
 
         An answer with a known idempotency key is not stored again, so that clients can safely resend.
         """
@@ -218,7 +218,7 @@ class Study:
             self._query(_ANSWER, value=text, seconds=validate_seconds(seconds), at=current_time(), **row)
 
     def finish(self, rater: str, task: str, seen: Mapping[str, object] | None = None) -> None:
-        """Finish the current task of a rater, and the next task follows; its answers become final with the next one.
+        """Finish the current task of a rater; its answers can be corrected until the next task is finished.
 
         If `seen` is given, the answers on the rater's screen must be the stored ones.
         """
@@ -232,7 +232,7 @@ class Study:
             position.ahead.popleft()
 
     def go_back(self, rater: str, task: str | None = None) -> None:
-        """Make the image that the rater finished last the current one again, to correct its answers.
+        """Make the most recently finished image current again, so that the rater can correct the answers.
 
         Only this one: what was finished before it is final. Corrected answers are added to the history, the last one
         counts. `task` is the one on the rater's screen; None if all are finished. `finish` leads on again.
@@ -247,7 +247,7 @@ class Study:
             position.back = stored_integer(rows[0][0], "position")
 
     def put_off(self, rater: str, task: str) -> None:
-        """Postpone the current task because its image cannot be shown: it comes again after the others.
+        """Move the current task to the end of the queue because its image cannot be shown.
 
         Answers are kept. When the study is opened again, all tasks come in their original order.
         """
@@ -261,23 +261,23 @@ class Study:
             position.ahead.rotate(-1)
 
     def has_started(self, rater: str) -> bool:
-        """Return whether a rater has been through the instructions; true where a study has none."""
+        """Return whether a rater has completed the instructions, or the study has none."""
         if not self.manifest.instructions:
             return True
         return bool(self._query("SELECT 1 FROM started WHERE rater = :number", number=self._position(rater).number))
 
     def start(self, rater: str) -> None:
-        """Record that a rater has read the instructions and practised."""
+        """Record that a rater has completed the instructions and the practice items."""
         if not self.has_started(rater):
             query = "INSERT OR IGNORE INTO started VALUES (:number, :at)"
             self._query(query, number=self._position(rater).number, at=current_time())
 
     def completion_code(self, rater: str) -> str:
-        """Return the completion code of a rater who has finished all tasks; empty before, and in older studies."""
+        """Return the completion code of a rater; empty before all tasks are finished, and in older studies."""
         return "" if self._position(rater).ahead else self.completion_codes().get(rater, "")
 
     def completion_codes(self) -> dict[str, str]:
-        """Return the completion code of each rater, for the organiser; none in older studies."""
+        """Return the completion code of each rater; empty for older studies."""
         if self.manifest.schema == 1:
             return {}
         with rating_errors(self.folder):
@@ -285,7 +285,7 @@ class Study:
             return {name: stored_name(code, "code") for name, code in rows}
 
     def image(self, rater: str, token: str) -> bytes:
-        """Return the file of an image as the image model returned it."""
+        """Return the original image file for a rater's token."""
         number = self._position(rater).number
         rows = self._query(adapt_query(_IMAGE, self.manifest.schema), number=number, token=token)
         if not rows:
@@ -375,7 +375,7 @@ open_study = Study
 
 
 def run_folders(folder: Path, manifest: StudyManifest) -> dict[str, Path]:
-    """Return the folders of the runs of a study, by name."""
+    """Return the run folders of a study by run name."""
     folders = {run.name: folder / run.folder for run in manifest.runs}
     missing = next((path for path in folders.values() if not path.is_dir()), None)
     if missing is not None:
@@ -386,7 +386,7 @@ def run_folders(folder: Path, manifest: StudyManifest) -> dict[str, Path]:
 
 
 def read_image(path: Path, sha256: str) -> bytes:
-    """Return the bytes of an image, if they are still the same."""
+    """Return the bytes of an image, or raise an error if the file has changed."""
     try:
         return locate_image(path, sha256).read_bytes()
     except ChangedImageError as error:

@@ -1,4 +1,4 @@
-"""Creation of rating studies: of the images of runs, or of ratings that were given elsewhere."""
+"""Creation of rating studies from the images of runs or from external ratings."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ROUNDING = 1e-9
 
 
 class NewStudy(NamedTuple):
-    """A new study."""
+    """A newly created study."""
 
     folder: Path  # the folder of the study
     # the secret part of each rater's link, by pseudonym. It is returned only here: the study stores a digest, so that
@@ -65,7 +65,7 @@ def create_study(
     completion_url: str = "",
     made_with: str = "",
 ) -> NewStudy:
-    """Create a rating study: a folder with the images to rate, the assignment to raters, and their answers.
+    """Create a rating study: a folder with the images to rate, their assignment to raters, and the answers.
 
     Every image gets the same number of ratings, nobody sees an image twice, and shares differ by one at most. Each
     rater has their own order. Raters are called `rater-1`, `rater-2` …: the study does not know who they are. Raters
@@ -162,7 +162,7 @@ def write_rated_study(
     source: str,
     made_with: str = "",
 ) -> None:
-    """Write a study of Likert ratings that were given elsewhere, by run, item and sample, and by rater.
+    """Write a study from external Likert ratings, keyed by run, item and sample, then by rater.
 
     Raters become `rater-1` and so on, in the order of their names: a study does not know who they are.
     """
@@ -225,7 +225,7 @@ def _require_correctable(protocol: RatingProtocol, *, is_random: bool) -> None:
 
 
 def _require_together(runs: Sequence[StoredRun]) -> None:
-    """Refuse runs of several suites, of one name, or that hold layouts."""
+    """Raise an error unless the runs share one suite, have distinct names and contain images."""
     suites = sorted({run.manifest.suite for run in runs})
     if len(suites) != 1:
         raise FormalimgError(
@@ -243,7 +243,7 @@ def _require_together(runs: Sequence[StoredRun]) -> None:
 def _gather_images(
     runs: Sequence[StoredRun], protocol: RatingProtocol, levels: Collection[int] | None
 ) -> tuple[RunItems, dict[Candidate, RateableImage], dict[str, int]]:
-    """Return items and images that can be shown, and how many images of each run are missing."""
+    """Return all items, the images that can be shown, and the number of missing images per run."""
     items: dict[tuple[str, str], Item[object]] = {}
     images: dict[Candidate, RateableImage] = {}
     missing: dict[str, int] = {}
@@ -262,7 +262,7 @@ def _gather_images(
 def rateable_images(
     run: StoredRun, levels: Collection[int] | None, *, grounded: bool
 ) -> tuple[list[RateableImage], int]:
-    """Return the existing images of these levels, and the number of planned images that are missing."""
+    """Return the existing images of the given levels, and the number of planned images that are missing."""
     made = run.made()
     images: list[RateableImage] = []
     missing = 0
@@ -310,19 +310,19 @@ def _find_borderline(images: Mapping[Candidate, RateableImage], runs: Sequence[S
 
 
 def judge_of_run(run: StoredRun) -> str:
-    """Return the name of the judge of a run."""
+    """Return the name of the judge of a run, or raise an error if there is none."""
     if run.manifest.judge is None:
         raise FormalimgError(f"nobody has judged the images of {run.folder}: use `formalimg judge`, then draw images")
     return run.manifest.judge.name
 
 
 def select_judged(images: Mapping[Candidate, RateableImage]) -> dict[Candidate, bool]:
-    """Return the images that the judge answered for, with its answers."""
+    """Select the images judged as passing or failing, with that answer."""
     return {candidate: image.passed for candidate, image in images.items() if image.passed is not None}
 
 
 def build_item_frame(runs: Sequence[StoredRun], images: Mapping[Candidate, RateableImage], seed: int) -> ItemFrame:
-    """Return the items of several runs, from which those to be labelled are drawn."""
+    """Build the item frame of several runs, checking that they share the same questions."""
     questions: dict[str, str] = {}
     for run in runs:
         judge_of_run(run)

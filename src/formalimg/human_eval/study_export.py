@@ -1,4 +1,4 @@
-"""Files of a rating study: answers as CSV and JSONL for `formalimg agree` and `calibrate`, and links for recruiting."""
+"""Export of a rating study: answers as CSV and JSONL for `formalimg agree` and `calibrate`, and recruitment links."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PREFERENCE_COLUMNS = ("item", "sample", "level", "left", "right", "rater", "pre
 
 @dataclass(frozen=True)
 class ExportedStudy:
-    """Result of an export."""
+    """The result of an export."""
 
     files: tuple[Path, ...]  # the written files
     raters: tuple[RaterSummary, ...]  # summary of each rater, also of those left out
@@ -36,7 +36,7 @@ class ExportedStudy:
 
 
 def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[str] = ()) -> ExportedStudy:
-    """Write the ratings so far; raters may go on meanwhile.
+    """Write the ratings collected so far; raters may continue to answer.
 
     In all cases `answers.jsonl` (every answer, also corrected, unfinished and checks, with seconds and time) and
     `raters.csv` (progress, attention, seconds). Of finished tasks, without checks:
@@ -59,7 +59,7 @@ def export_study(folder: str | Path, out: str | Path, *, leave_out: Collection[s
 
 
 def export_files(study: StudyRecord, leave_out: Collection[str] = ()) -> dict[str, str]:
-    """Return the content of the files that `export_study` writes, by name."""
+    """Return the contents of the files written by `export_study`, keyed by file name."""
     raters, tasks = _select_tasks(study, leave_out)
     unknown = sorted({*leave_out} - {rater.rater for rater in raters})
     if unknown:
@@ -91,7 +91,7 @@ def export_files(study: StudyRecord, leave_out: Collection[str] = ()) -> dict[st
 
 
 def _select_tasks(study: StudyRecord, leave_out: Collection[str]) -> tuple[tuple[RaterSummary, ...], list[RatedTask]]:
-    """Return the summaries of all raters, and the tasks of those who count, without attention checks."""
+    """Return the summaries of all raters, and the tasks of included raters without attention checks."""
     raters = summarize_raters(study)
     left_out = {*leave_out, *(rater.rater for rater in raters if rater.excluded)}
     return raters, [task for task in study.tasks if not task.is_check and task.rater not in left_out]
@@ -146,7 +146,7 @@ def _identify_task(task: RatedTask) -> dict[str, object]:
 
 
 def _format_answers(column: str, tasks: Sequence[RatedTask]) -> str:
-    """Return a CSV table with one row per final answer, which stands in this column."""
+    """Format the final answers as a CSV table, with the values in the given column."""
     columns = ("model", "item", "sample", "question", "rater", column, "seconds", "at")
     rows = [
         (
@@ -178,7 +178,7 @@ def _format_lines(rows: Iterable[Mapping[str, object]]) -> str:
 
 
 def recruitment_files(addresses: Mapping[str, str], codes: Mapping[str, str]) -> dict[str, str]:
-    """Return the files with the links of raters, by name; each link is for one person.
+    """Return the contents of the files with personal rater links, keyed by file name.
 
     - `links.csv`: rater, link and completion code, for any way of sending them, and to check the codes;
     - `mturk.csv`: the input of a batch of Amazon Mechanical Turk with one task per rater: `${link}` in its template;
@@ -194,7 +194,7 @@ def recruitment_files(addresses: Mapping[str, str], codes: Mapping[str, str]) ->
 
 
 def write_recruitment(addresses: Mapping[str, str], codes: Mapping[str, str], out: str | Path) -> tuple[Path, ...]:
-    """Write the files with the links of raters into a folder, readable only by its owner, and return their paths."""
+    """Write the files with rater links, readable only by their owner, and return their paths."""
     return _write_files(out, recruitment_files(addresses, codes), is_secret=True)
 
 

@@ -1,4 +1,4 @@
-"""Further images for a correction study, or items for one of several runs, drawn where labels narrow intervals most.
+"""Extension of a correction study by further images or items, sampled where labels narrow intervals most.
 
 The manifest is written first and the tasks of raters after it: where that is interrupted, the manifest says which
 images are still to be added, and the next start adds them.
@@ -35,7 +35,7 @@ from formalimg.runs.reader import StoredRun, open_run
 
 
 class GrownStudy(NamedTuple):
-    """What was added to a study."""
+    """The result of extending a study."""
 
     added: int  # number of images; of items, in a study of several runs
     images: int  # number of all its images, or items
@@ -48,7 +48,7 @@ class GrownStudy(NamedTuple):
 
 
 def add_images(folder: str | Path, more: int) -> GrownStudy:
-    """Add images to a correction study, or items to one of several runs; links and answers of its raters stay.
+    """Add images (or items, for several runs) to a correction study, preserving its links and answers.
 
     If an earlier call was interrupted, its images are added, and no others.
     """
@@ -69,7 +69,7 @@ def add_images(folder: str | Path, more: int) -> GrownStudy:
 
 
 def finish_growth(folder: str | Path) -> int:
-    """Add the images or items of an interrupted `add_images`, and return how many they were; 0 for most studies."""
+    """Complete an interrupted `add_images` and return the number of images or items added, usually 0."""
     folder = Path(folder)
     manifest = read_study_manifest(folder)
     if manifest.correction is None or not _find_unassigned(folder, manifest, manifest.correction):
@@ -81,7 +81,7 @@ def finish_growth(folder: str | Path) -> int:
 def _find_unassigned(
     folder: Path, manifest: StudyManifest, sample: CorrectionSample | ItemSample
 ) -> set[tuple[str, str, int]]:
-    """Return the drawn images that no rater has a task for."""
+    """Return the sampled images for which no rater has a task."""
     assigned = {(task.run, task.item, task.sample) for task in read_study(folder).tasks if not task.is_check}
     drawn = {(run.name, *image) for number, run in enumerate(manifest.runs) for image in sample.images_of(number)}
     return drawn - assigned
@@ -89,14 +89,14 @@ def _find_unassigned(
 
 @dataclass(frozen=True)
 class _OpenRuns:
-    """The runs of a study, opened, with the images that can be rated."""
+    """The opened runs of a study and their images that can be rated."""
 
     runs: Mapping[str, StoredRun]
     images: Mapping[Candidate, RateableImage]
 
 
 class _Extension:
-    """A correction study that is locked to get further images."""
+    """A correction study, locked while it is being extended."""
 
     def __init__(self, folder: Path, manifest: StudyManifest, sample: CorrectionSample | ItemSample) -> None:
         self.folder, self.manifest, self.sample = folder, manifest, sample
@@ -135,7 +135,7 @@ class _Extension:
         return GrownStudy(len(draw.items), len(draw.sample.items), labelled, None, draw)
 
     def finish(self) -> int:
-        """Add tasks for the images that have none, and return how many images, or items, they are."""
+        """Add tasks for images without one, and return the number of images or items."""
         unassigned = _find_unassigned(self.folder, self.manifest, self.sample)
         if not unassigned:
             return 0
@@ -152,7 +152,7 @@ class _Extension:
         return len(units)
 
     def count_cell_labels(self, sample: CorrectionSample) -> CellLabels:
-        """Return the labels so far of each cell."""
+        """Return the labels of each cell so far."""
         run = self.manifest.runs[0].name
         labels = image_labels(read_study(self.folder))
         cells: dict[CellKey, tuple[int, int]] = {}
@@ -183,7 +183,7 @@ class _Extension:
     def _write(
         self, sample: CorrectionSample | ItemSample, opened: _OpenRuns, units: Sequence[tuple[Candidate, ...]]
     ) -> None:
-        """Write the manifest with the further images, then their tasks."""
+        """Write the manifest with the additional images, then their tasks."""
         digests = {(image.run, image.item, image.sample): source.sha256 for image, source in opened.images.items()}
         runs = []
         for number, run in enumerate(self.manifest.runs):
@@ -193,7 +193,7 @@ class _Extension:
         self._add_tasks(opened, units, self.rng)
 
     def _add_tasks(self, opened: _OpenRuns, units: Sequence[tuple[Candidate, ...]], rng: random.Random) -> None:
-        """Add tasks of raters; the images of a unit go to the same raters."""
+        """Add rater tasks, assigning all images of a unit to the same raters."""
         items = {(name, item.id): item for name, run in opened.runs.items() for item in run.suite_items()}
         tasks = []
         for rater, share in enumerate(assign_images(units, self.manifest.raters, self.manifest.per_image, rng), 1):

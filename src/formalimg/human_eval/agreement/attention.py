@@ -47,7 +47,7 @@ class RaterAttentionSummary(NamedTuple):
 
 
 def exclude_inattentive(raters: Iterable[RaterSummary], max_missed: float) -> tuple[RaterSummary, ...]:
-    """Leave out the raters who missed more than this share of their attention checks, whatever the study says.
+    """Exclude raters whose share of missed attention checks exceeds `max_missed`, overriding the study's own rules.
 
     Raters without a check stay: nothing speaks against them.
     """

@@ -1,4 +1,4 @@
-"""Studies of corrected boxes: precision, recall and F1 of a grounder, and agreement of raters (FormalImg, appendix)."""
+"""Studies of corrected boxes: precision, recall and F1 of a grounder, and rater agreement (FormalImg, appendix)."""
 
 from __future__ import annotations
 

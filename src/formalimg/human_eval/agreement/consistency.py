@@ -308,7 +308,7 @@ def _gap_parts(gaps: ScoreGaps) -> list[tuple[dict[str, object], ScoreGap]]:
 
 
 def _gap_rows(study: HumanScoreStudy) -> Iterator[dict[str, object]]:
-    """Yield the CSV rows of `human_scores_text`: one for each part, with all its figures, and the bins."""
+    """Yield the CSV rows of `human_scores_text`: one row per level or run with all figures, then the histogram bins."""
     for title, gaps in _list_kinds(study):
         name = {"judge": study.judge.name, "of": title}
         yield {**name, **_gap_columns(gaps.overall), "r_within_levels": gaps.within_levels.value}

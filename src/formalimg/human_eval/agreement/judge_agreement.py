@@ -93,7 +93,7 @@ class QuestionKey(NamedTuple):
 
 
 class JudgeAnswer(NamedTuple):
-    """A judge's answer to a question: whether the image meets it, the kind of question, the reason, and the score."""
+    """A judge's answer to a question: whether the image satisfies it, the question kind, the reason and the score."""
 
     holds: bool
     kind: str

@@ -26,7 +26,7 @@ _NOISE = 1e-9
 
 
 class HistogramBin(NamedTuple):
-    """How many images differ by `low` to `high`. A border belongs to the bin nearer to 0."""
+    """Number of images with a difference between `low` and `high`; boundary values belong to the bin nearer to 0."""
 
     low: float
     high: float

@@ -1,4 +1,4 @@
-"""Entry points of studies: analyse human ratings of any kind, and render studies as terminal, Markdown, CSV or JSON."""
+"""Entry points of studies: analyse human ratings of any kind, and render studies as tables, Markdown, CSV or JSON."""
 
 from __future__ import annotations
 

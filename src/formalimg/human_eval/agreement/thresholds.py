@@ -38,7 +38,7 @@ _MIDDLE = 0.5
 
 
 class LabelledScore(NamedTuple):
-    """The score of an image, whether raters recognise what it shows, and its item; None if no other is of that item."""
+    """The score of an image, whether raters recognise its content, and its item; None if no other image shares it."""
 
     score: float
     recognisable: bool

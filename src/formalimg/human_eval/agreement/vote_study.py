@@ -195,7 +195,7 @@ def _find_majorities(votes: Mapping[str, Answers]) -> dict[Case, bool | None]:
 
 
 def _combine_questions(answers: Answers, questions: Mapping[Case, tuple[Case, ...]]) -> dict[Case, bool | None]:
-    """Return whether all questions about an image are answered with yes; one no decides, else none may be open."""
+    """Return whether all questions about each image are answered yes; None if answers are missing and none is no."""
     combined: dict[Case, bool | None] = {}
     for image in dict.fromkeys(case._replace(question=None) for case in answers):
         values = [answers.get(question) for question in questions[image]]

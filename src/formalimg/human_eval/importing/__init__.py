@@ -1,1 +1,1 @@
-"""Import: answers and ratings that were made elsewhere become runs and studies, without images."""
+"""Import of external answers and ratings as runs and studies without images."""

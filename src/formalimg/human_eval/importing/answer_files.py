@@ -1,4 +1,4 @@
-"""Files of answers to the questions of items: our own plain table, and those that published benchmarks come with.
+"""Files of answers to the questions of items, in our own table format or that of a published benchmark.
 
 Our own table (CSV, TSV, JSON Lines or JSON) has `item`, `question` (its id, or its words), `answer`, and optionally
 `model` and `sample`. Other names for the same are known (`ANSWER_NAMES`). Files of a published benchmark are known by
@@ -43,7 +43,7 @@ _AS_NUMBER = {"1": True, "1.0": True, "0": False, "0.0": False}
 
 
 class AnswerFormat(NamedTuple):
-    """The format of the answer files of a benchmark."""
+    """The answer file format of a benchmark."""
 
     name: str  # the benchmark
     columns: frozenset[str]  # the fields that its files have, and others do not
@@ -63,7 +63,7 @@ ANSWER_FORMATS: tuple[AnswerFormat, ...] = (DSG_ANSWERS,)
 
 
 class ImportedReply(NamedTuple):
-    """An answer as it stands in a file."""
+    """An answer as recorded in a file."""
 
     model: str  # the image model; empty if the file names none
     item: str  # the item
@@ -75,13 +75,13 @@ class ImportedReply(NamedTuple):
 
 @dataclass(frozen=True)
 class AnswerTable:
-    """The answers in a file, which is read anew by whoever wants them: there may be millions."""
+    """The answers in a file, which is read again on each iteration because it may contain millions of rows."""
 
     path: Path  # the file
     format: AnswerFormat  # its format
 
     def replies(self) -> Iterator[ImportedReply | None]:
-        """Yield the answers, and None for each record that cannot be read."""
+        """Yield the answers, and None for each unreadable record."""
         unread = 0
 
         def skip(position: str, reason: str) -> None:
@@ -94,7 +94,7 @@ class AnswerTable:
 
 
 def read_answers(path: str | Path) -> AnswerTable:
-    """Return the table of answers in a file."""
+    """Open a file of answers as a table."""
     path = Path(path)
     first = islice(iterate_table(path, lambda position, reason: None), _FIRST_ROWS)
     columns = {name for row in first for name in row.fields}
@@ -107,13 +107,13 @@ def read_answers(path: str | Path) -> AnswerTable:
 
 
 def read_reply(text: str) -> bool | None:
-    """Return whether an answer says yes; None if it says neither yes nor no."""
+    """Parse a yes/no answer; None if it is neither."""
     match = _YES_OR_NO.match(text)
     return match.group(1).lower() in ("yes", "true") if match else _AS_NUMBER.get(text.strip())
 
 
 def read_sample(row: TableRecord, names: Sequence[str]) -> int | None:
-    """Return the number of a sample, 0 if there is none; None if it is no such number."""
+    """Return the sample number of a record, 0 if the field is absent; None if it is invalid."""
     text = row.text(tuple(names)) or "0"
     digits = text.lstrip("0") or "0"
     is_sample = text.isascii() and text.isdigit() and len(digits) < 9 and int(digits) <= _MAX_SAMPLE
@@ -121,22 +121,22 @@ def read_sample(row: TableRecord, names: Sequence[str]) -> int | None:
 
 
 def read_name(row: TableRecord, names: Sequence[str]) -> str:
-    """Return the name of a model or a rater, as it can be stored and shown; empty if there is none."""
+    """Return the name of a model or rater, truncated for storage and display; empty if there is none."""
     return truncate(row.text(tuple(names)), _MAX_NAME, 20)
 
 
 def find_item(name: str, ids: Collection[str]) -> str:
-    """Return the id of an item that a file calls so: an odd name has become another, as in `a b` and `a-b`."""
+    """Return the id of the item to which a name in a file refers, normalising unusual names such as `a b` to `a-b`."""
     return name if name in ids else free_name(name, ())
 
 
 def describe_source(path: Path) -> str:
-    """Return the name of a file, its digest and today's date: `mplug.csv (sha256 0123456789ab), 2026-01-31`."""
+    """Return the name, digest and import date of a file: `mplug.csv (sha256 0123456789ab), 2026-01-31`."""
     return f"{file_mark(path)}, {datetime.now(UTC):%Y-%m-%d}"
 
 
 def file_mark(path: Path) -> str:
-    """Return the name of a file and the first digits of its digest, which are enough to tell files apart."""
+    """Return the name of a file with a shortened digest that distinguishes it from other files."""
     name = truncate(path.name, 80, 20).replace(";", "_")
     try:
         refuse_special_file(path)
@@ -148,7 +148,7 @@ def file_mark(path: Path) -> str:
 
 
 def _parse_reply(row: TableRecord) -> ImportedReply | None:
-    """Return the answer in a record; None if it does not say to which question of which image."""
+    """Parse the answer in a record; None if it does not identify the image and the question."""
     item, sample = row.text(ANSWER_NAMES["item"]), read_sample(row, ANSWER_NAMES["sample"])
     number, words = row.text(ANSWER_NAMES["id"]), row.text(ANSWER_NAMES["question"])
     if not item or sample is None or not (number or words):

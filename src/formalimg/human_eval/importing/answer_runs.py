@@ -1,4 +1,4 @@
-"""Answers that were given elsewhere become runs: one for each image model, or one of all of them together."""
+"""Import of external answers as runs, one per image model or a single run for all of them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TOO_MANY_IMAGES = f"the answers are about more than {MAX_IMAGES:,} images: impo
 
 
 class ImportedRun(NamedTuple):
-    """A run that was made of answers: its folder, its image model, and how many images it has, and with a verdict."""
+    """A run created from answers: its folder, image model, number of images and number of verdicts."""
 
     folder: Path
     model: str
@@ -49,7 +49,7 @@ class ImportedRun(NamedTuple):
 
 @dataclass(frozen=True)
 class ImportedRuns:
-    """What became of a file of answers."""
+    """The result of importing a file: the runs created and notes on exclusions."""
 
     runs: tuple[ImportedRun, ...]  # the runs
     notes: tuple[str, ...]  # what was left out or read in a way of its own, one line each
@@ -72,7 +72,7 @@ def import_answers(
     other_answers: OtherAnswers | None = None,
     made_with: str = "",
 ) -> ImportedRuns:
-    """Write runs from answers: each item that a model could have been asked about is there, answered or not."""
+    """Write runs from answers, including every item that a model could have been asked about, answered or not."""
     for name in (judge, model):
         if len(name) > _MAX_NAME or not name.isprintable():
             raise FormalimgError(f"a judge or model cannot be called so: give a name of at most {_MAX_NAME} letters")
@@ -126,7 +126,7 @@ def _apply_zeroing(item: Item[object], zeroing: Zeroing | None) -> Item[Question
 def _collect_answers(
     table: AnswerTable, chosen: Mapping[str, Item[QuestionSpec]], ids: set[str], model: str, rule: OtherAnswers
 ) -> tuple[_Answers, list[str]]:
-    """Return the answers about each image by the id of the question, and remarks on those that are not among them."""
+    """Collect the answers to each image by question id, with notes on excluded answers."""
     words_of = {
         name: {question.id: _normalize_words(question.question) for question in item.spec.questions}
         for name, item in chosen.items()
@@ -182,7 +182,7 @@ def _normalize_words(words: str) -> str:
 
 
 def _list_images(answers: _Answers, items: Mapping[str, Item[QuestionSpec]], *, by_split: bool) -> list[ImportedImage]:
-    """Return each image of each model, answered or not, in the order of models, samples and items.
+    """Return all images of each model, answered or not, ordered by model, sample and item.
 
     Where a model has answered some splits of the items only, its images are of these.
     """
@@ -201,7 +201,7 @@ def _list_images(answers: _Answers, items: Mapping[str, Item[QuestionSpec]], *, 
 
 
 def verdict_of_answers(spec: QuestionSpec, answers: Mapping[str, str], rule: OtherAnswers) -> Verdict | Unscored:
-    """Return the verdict that answers make, given by the id of the question; or why there is none."""
+    """Compute the verdict from answers keyed by question id, or the reason why the image is unscored."""
     if not answers:
         return Unscored("judge failed", "there are no answers about this image in the file")
     evidence = {"answers": dict(answers)}
@@ -232,7 +232,7 @@ def verdict_of_answers(spec: QuestionSpec, answers: Mapping[str, str], rule: Oth
 def split_by_model(
     images: Sequence[ImportedImage], *, together: bool
 ) -> Iterator[tuple[str, dict[str, Setting], Sequence[ImportedImage]]]:
-    """Yield the image model of each run, its settings, and its images, from images in the order of their models."""
+    """Yield the image model, settings and images of each run; `images` must be sorted by model."""
     if not together:
         for model, group in groupby(images, lambda image: image.model):
             yield model, {}, list(group)

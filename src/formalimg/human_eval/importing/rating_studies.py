@@ -1,4 +1,4 @@
-"""Likert ratings that were given elsewhere become a study, or a table of ratings in our own form.
+"""Import of external Likert ratings as a study, or as a table in our own format.
 
 Our own table (CSV, TSV, JSON Lines or JSON) has `item`, `rater`, `rating` (1 to 5), and optionally `model` and
 `sample`. Other names for the same are known (`RATING_NAMES`), such as those of DSG's `tifa160-likert-anns.csv`.
@@ -36,7 +36,7 @@ _POINTS = {"1": 1, "2": 2, "3": 3, "4": 4, "5": 5, "1.0": 1, "2.0": 2, "3.0": 3,
 
 
 class ImportedRating(NamedTuple):
-    """A Likert rating as it stands in a file; the model is empty if the file names none."""
+    """A Likert rating as recorded in a file; the model is empty if the file does not specify it."""
 
     model: str
     item: str
@@ -56,7 +56,7 @@ class RatingTable:
 
 
 def read_ratings(path: str | Path) -> RatingTable:
-    """Return the Likert ratings in a file."""
+    """Read Likert ratings from a file."""
     path = Path(path)
     skipped: list[None] = []
     points: dict[tuple[str, str, int, str], int] = {}
@@ -94,7 +94,7 @@ RatedImage: TypeAlias = tuple[str, str, int]
 
 @dataclass(frozen=True)
 class ImportedRatings:
-    """What became of a file of ratings."""
+    """The result of importing a file of ratings."""
 
     place: Path  # the folder of the study, or the table
     images: int  # how many images have ratings
@@ -112,7 +112,7 @@ def import_ratings(
     seed: int = 0,
     made_with: str = "",
 ) -> ImportedRatings:
-    """Write the study, or the table, that ratings of the images of runs make."""
+    """Write the study, or the table, created from ratings of the images of runs."""
     places = _index_images(runs)
     by_image: dict[RatedImage, dict[str, int]] = {}
     without: set[tuple[str, str, int]] = set()
@@ -145,7 +145,7 @@ def import_ratings(
 
 
 def _index_images(runs: Sequence[StoredRun]) -> dict[RatedImage, list[RatedImage]]:
-    """Return the images of the runs by all that a file may call them: the model or the run, item and sample."""
+    """Index the images of the runs by every key that a file may use: model or run name, item and sample."""
     places: dict[RatedImage, list[RatedImage]] = {}
     for run in runs:
         name = run.folder.resolve().name

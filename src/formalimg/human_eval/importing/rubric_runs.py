@@ -1,4 +1,4 @@
-"""Rubric verdicts of other judges become runs: each judge, and each temperature, is a judge of the run.
+"""Import of external rubric verdicts as runs; each combination of judge and temperature becomes a judge of the run.
 
 A table (CSV, TSV, JSON Lines or JSON) has `model`, `item`, `judge`, a column for each criterion from 1 to 5, and
 optionally `sample`, `temperature`, `note` and `error`. Other names for the same are known (`RUBRIC_NAMES`). `N/A` is a
@@ -63,7 +63,7 @@ _ImageKey: TypeAlias = tuple[str, str, int]
 
 
 class RubricVerdict(NamedTuple):
-    """A verdict as it stands in a file."""
+    """A rubric verdict as recorded in a file."""
 
     model: str  # the image; the model is empty if the file names none
     item: str
@@ -78,7 +78,7 @@ class RubricVerdict(NamedTuple):
 
 @dataclass(frozen=True)
 class RubricTable:
-    """The verdicts in a file."""
+    """The rubric verdicts in a file."""
 
     path: Path  # the file
     criteria: tuple[str, ...]  # the criteria, in the order of the columns
@@ -88,7 +88,7 @@ class RubricTable:
 
 
 def read_rubrics(path: str | Path, criteria: Sequence[str] = ()) -> RubricTable:
-    """Return the rubric verdicts in a file."""
+    """Read rubric verdicts from a file."""
     path = Path(path)
     unread: list[str] = []
     rows = read_table(path, lambda position, reason: unread.append(position))
@@ -113,7 +113,7 @@ def read_rubrics(path: str | Path, criteria: Sequence[str] = ()) -> RubricTable:
 
 
 def read_rating(value: object) -> int | str | None:
-    """Return a rating; None if the criterion does not apply; the text of anything else, empty if there is nothing."""
+    """Parse a rating: None if the criterion does not apply, the original text if invalid, empty if missing."""
     text = " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
     if text.lower() in NOT_APPLICABLE:
         return None
@@ -131,7 +131,7 @@ def _is_criterion(column: str, rows: Sequence[TableRecord]) -> bool:
 
 
 def _parse_verdict(row: TableRecord, criteria: Sequence[str]) -> RubricVerdict | None:
-    """Return the verdict in a record; None if it does not say by whom it is, and on which image."""
+    """Parse the verdict in a record; None if it does not identify the judge and the image."""
     item, judge = row.text(RUBRIC_NAMES["item"]), read_name(row, RUBRIC_NAMES["judge"])
     sample = read_sample(row, RUBRIC_NAMES["sample"])
     if not item or not judge or sample is None:
@@ -152,7 +152,7 @@ def _parse_verdict(row: TableRecord, criteria: Sequence[str]) -> RubricVerdict |
 
 
 def rubric_verdict(rubric: RubricVerdict | None, criteria: Sequence[str]) -> Verdict | Unscored:
-    """Return the verdict that ratings make; a criterion that does not apply is no part of it."""
+    """Compute the verdict from ratings, ignoring criteria that do not apply."""
     if rubric is None:
         return Unscored("judge failed", "the file has no verdict of this judge on this image")
     evidence = {"explanation": rubric.note} if rubric.note else {}
@@ -178,7 +178,7 @@ def import_rubrics(
     together: bool = False,
     made_with: str = "",
 ) -> ImportedRuns:
-    """Write the runs that rubric verdicts make, one for each image model or one of all."""
+    """Write the runs created from rubric verdicts, one per image model or a single run for all."""
     by_id = {item.id: item for item in items}
     positions = {id_: position for position, id_ in enumerate(by_id)}
     by_judge: dict[tuple[str, str], dict[_ImageKey, RubricVerdict]] = {}
@@ -230,7 +230,7 @@ def _write_run(
     path: Path,
     made_with: str,
 ) -> None:
-    """Write the verdicts of one judge to a run folder, with the images if there are files of them."""
+    """Write the verdicts of one judge to a run folder, along with the images if their files are given."""
     if files is None:
         write_imported_run(folder, model, judge, images, verdicts, describe_source(path), made_with)
         return
@@ -246,7 +246,7 @@ def _write_run(
 
 @dataclass(frozen=True)
 class RatedImages:
-    """An image model that serves the images that were judged elsewhere."""
+    """An image model that returns existing images from files."""
 
     name: str
     settings: Mapping[str, Setting]
@@ -257,7 +257,7 @@ class RatedImages:
     style: str = "none"
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
-        """Yield the images as they are, one result per request."""
+        """Yield one result per request, with the image bytes unchanged."""
         for request in requests:
             path = self.files.get((request.item, request.sample))
             if path is None:
@@ -268,7 +268,7 @@ class RatedImages:
 
 @dataclass(frozen=True)
 class RubricJudge:
-    """A judge that gives the verdicts of a file."""
+    """A judge that returns verdicts from a file."""
 
     name: str  # the judge in the file
     settings: Mapping[str, Setting]  # the temperature, and the file
@@ -276,13 +276,13 @@ class RubricJudge:
     concurrency: int = 1
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Return the verdict of the file on this image."""
+        """Return the verdict recorded for the image."""
         verdict = self.verdicts.get((item.id, hashlib.sha256(image.data).hexdigest()))
         return verdict if verdict is not None else Unscored("judge failed", "the file has no verdict on this image")
 
 
 def _find_file(folder: Path, model: str, item: str, sample: int) -> Path:
-    """Return the file of an image: in a folder that is called like the model, with or without its provider."""
+    """Find the file of an image in the folder named after its model, with or without the provider."""
     short = model.rpartition("/")[2]
     stems = [f"{item}-{sample}", f"{item}_{sample}", *([item] if sample == 0 else [])]
     for name in dict.fromkeys((short, free_name(model, ()))):
