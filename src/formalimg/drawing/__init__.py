@@ -1,4 +1,4 @@
-"""Drawn worlds: scenes with materials, states, depth, contact and style that can be solved, drawn and evaluated."""
+"""Drawn worlds: scenes with materials, states, depth, contact and style that can be solved, rendered and evaluated."""
 
 from formalimg._util.lazy import lazy_exports
 

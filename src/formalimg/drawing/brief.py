@@ -1,4 +1,4 @@
-"""Briefs: what a drawing has to show, as a list of objects with attributes, relations between them, and a style.
+"""Briefs: the required content of a drawing as a list of objects with attributes, their relations, and a style.
 
 The format is that of bindings of concepts, so that one reads as the other: `SceneBrief.from_json(binding.to_json())`.
 """
@@ -16,12 +16,12 @@ BRIEF_ATTRIBUTES = ("color", "number", "shape", "size", "texture", "material", "
 
 
 class BriefError(FormalimgError, ValueError):
-    """A brief that cannot be read."""
+    """A brief that cannot be parsed."""
 
 
 @dataclass(frozen=True)
 class BriefObject:
-    """Objects of one class that look alike: `number` of them."""
+    """A group of `number` identical objects of one class."""
 
     item: str
     number: int = 1
@@ -34,7 +34,7 @@ class BriefObject:
 
 @dataclass(frozen=True)
 class BriefRelation:
-    """A relation between all objects of two entries of a brief, which are counted from 0."""
+    """A relation between all objects of two brief entries, identified by 0-based index."""
 
     name: str
     first: int
@@ -43,7 +43,7 @@ class BriefRelation:
 
 @dataclass(frozen=True)
 class SceneBrief:
-    """What a drawing has to show.
+    """The required content of a drawing.
 
     Attributes:
         objects: the objects; entries that have the same class are different objects.
@@ -57,7 +57,7 @@ class SceneBrief:
 
     @classmethod
     def from_json(cls, data: object) -> SceneBrief:
-        """Parse the JSON of a binding of concepts.
+        """Parse a brief from the JSON of a binding of concepts.
 
         Raises:
             BriefError: saying what is wrong with it.

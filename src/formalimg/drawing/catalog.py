@@ -1,4 +1,4 @@
-"""What can be drawn: classes with their icons and anchors, and the words that no drawing shows, with the reason.
+"""The catalog of drawable content: classes with their icons and anchors, and words that cannot be drawn, with reasons.
 
 The data is in `catalog.d/*.toml`. Files are read together, so that each may speak of its own words:
 
@@ -60,7 +60,7 @@ _WORD_KEYS = frozenset({"undrawable", "removes"})
 
 
 class CatalogError(FormalimgError):
-    """A file of the catalog that cannot be used."""
+    """An invalid catalog file."""
 
 
 Hands = tuple[tuple[float, float], ...]
@@ -69,7 +69,7 @@ Hands = tuple[tuple[float, float], ...]
 
 @dataclass(frozen=True)
 class DrawnClass:
-    """How a class is drawn."""
+    """The drawing settings of a class."""
 
     label: str  # the class
     icon: str  # its icon file, without `.svg`; with the prefix `knolling/` an icon of Knolling
@@ -95,24 +95,24 @@ class DrawnClass:
 
     @property
     def usual_length(self) -> float | None:
-        """The usual longest side in metres; None if the class has no usual size."""
+        """The usual longest side in metres; None if it varies or is unknown."""
         return None if self.any_size else self.length
 
     def hands(self, variant: str | None) -> Hands:
-        """Return where things are that it holds in a variant; empty if it holds nothing then."""
+        """Return the positions of objects held by the class in a variant; empty if it cannot hold any."""
         return self.hold if variant is None else self.poses.get(variant, ())
 
     def variant(self, states: Iterable[str], *, carries: bool = False, contains: bool = False) -> str | None:
-        """Return the variant that is drawn for these states, with things on or inside it; None for the plain icon."""
+        """Return the variant drawn for the given states and contacts; None for the plain icon."""
         special = self.container if contains and self.container else self.carrier if carries else None
         return special or next((state for state in states if state in self.variants), None)
 
     def paints_front(self, shape: str | None, states: Iterable[str]) -> bool:
-        """Return whether its front is painted over what is inside: not if a shape or a state moves it elsewhere."""
+        """Return whether the front is painted over the contents, which a shape or a moving state prevents."""
         return self.front and shape is None and not set(states) & _MOVING_STATES
 
     def shown_states(self, states: Iterable[str], *, carries: bool = False, contains: bool = False) -> tuple[str, ...]:
-        """Return all states that the drawing shows: those that are drawn over it, and those of its icon."""
+        """Return all states shown by the drawing, whether drawn over the icon or part of it."""
         variant = self.variant(states, carries=carries, contains=contains)
         drawn_over = [state for state in states if state not in (*self.variants, *self.shows)]
         own = self.shows if variant is None else (variant, *self.also.get(variant, ()))
@@ -121,7 +121,7 @@ class DrawnClass:
 
 @dataclass(frozen=True)
 class DrawnWord:
-    """What a drawing cannot show of a word."""
+    """The drawing limitations of a word."""
 
     always: str | None = None  # why it can never be drawn; None if it can
     # other words of the same object (its class, colour, …) with which it cannot be drawn, with the reason
@@ -131,14 +131,14 @@ class DrawnWord:
 
 @dataclass(frozen=True)
 class DrawnCatalog:
-    """All classes and words that drawings know, and the folder of their icons."""
+    """All drawable classes and words, and the folder of their icons."""
 
     classes: Mapping[str, DrawnClass]
     words: Mapping[tuple[str, str], DrawnWord]
     icons_folder: Any  # a Traversable, which is not declared hashable
 
     def icon(self, label: str, variant: str | None = None) -> Icon | None:
-        """Return the icon of a class, or of one of its variants; None if there is none."""
+        """Return the icon of a class or of one of its variants; None if there is none."""
         name = self.entry(label).icon
         if name.startswith(KNOLLING) and variant is None:
             return icons().get(name.removeprefix(KNOLLING))
@@ -146,14 +146,14 @@ class DrawnCatalog:
         return _load_icon(self.icons_folder, stem.replace(" ", "_"))
 
     def entry(self, label: str) -> DrawnClass:
-        """Return how a class is drawn."""
+        """Return the drawing settings of a class."""
         found = self.classes.get(label)
         if found is None:
             raise CatalogError(f"there is no drawing of {label!r}: ask why_not_drawable before drawing")
         return found
 
     def word(self, kind: str, word: str) -> DrawnWord:
-        """Return what a drawing cannot show of a word; an unknown word has no limits here."""
+        """Return the limitations of a word; none for an unknown word."""
         return self.words.get((kind, word), _NO_LIMITS)
 
 
@@ -162,13 +162,13 @@ _NO_LIMITS = DrawnWord()
 
 @cache
 def drawn_catalog() -> DrawnCatalog:
-    """Load the catalog of the drawn worlds."""
+    """Load the built-in catalog of drawn worlds."""
     folder = files("formalimg.drawing")
     return read_catalog(folder / "catalog.d", folder / "icons")
 
 
 def read_catalog(folder: Traversable, icons_folder: Traversable) -> DrawnCatalog:
-    """Read all TOML files of a folder as one catalog."""
+    """Read all TOML files in a folder as one catalog."""
     classes: dict[str, dict[str, Any]] = {}
     words: dict[tuple[str, str], DrawnWord] = {}
     entries = sorted(folder.iterdir(), key=lambda entry: entry.name) if folder.is_dir() else []

@@ -1,4 +1,4 @@
-"""Contact in pixels: whether what is on, in, held by or in front of something is painted so that this is seen.
+"""Contact at pixel level: whether objects on, in, held by or in front of others are painted so that it is visible.
 
 Boxes are rectangles, and drawings are not: the corner of a box may be empty. So objects are painted one by one, with
 their materials and states, and what is compared is which pixels of the canvas each of them covers.
@@ -44,14 +44,14 @@ _Cells = NDArray[np.bool_]
 
 
 class ContactCheck:
-    """The painted cells of each object of a layout, and whether related objects touch as they should."""
+    """The painted cells of each object in a layout, and checks of the contact between related objects."""
 
     def __init__(self, facts: DrawnFacts, looks: Sequence[DrawnLook], boxes: Sequence[Box]) -> None:
         self._facts, self._looks, self._boxes = facts, looks, boxes
         self._cells: dict[tuple[int, bool], _Cells] = {}
 
     def find_fault(self) -> Fact | None:
-        """Return a relation that the pixels do not show; None if they show all."""
+        """Return the first relation that the pixels do not show; None if all are visible."""
         checks: dict[str, Callable[[int, int], bool]] = {
             OCCLUSION: self._covers,
             "On": self._stands,
@@ -69,7 +69,7 @@ class ContactCheck:
         return None
 
     def _fronts(self) -> dict[int, list[Fact]]:
-        """Return for each object that several are in front of the relations that say so."""
+        """Return the occlusion relations of each object that has more than one object in front of it."""
         fronts: dict[int, list[Fact]] = {}
         for fact in self._facts.facts:
             if fact.predicate == OCCLUSION:
@@ -81,7 +81,7 @@ class ContactCheck:
         return bool((one & other).sum() >= _LEAST_COVERED * min(one.sum(), other.sum()))
 
     def _stands(self, thing: int, carrier: int) -> bool:
-        """Return whether the carrier is painted under most feet of a thing, on both sides of its middle."""
+        """Return whether the carrier is painted under most of the object's feet, on both sides of its centre."""
         upper, lower = self._painted(thing), self._painted(carrier)
         rows, columns = np.nonzero(upper)
         if not len(rows):
@@ -97,7 +97,7 @@ class ContactCheck:
         return bool(standing.min() - slack <= columns.mean() <= standing.max() + slack)
 
     def _is_held(self, holder: int, thing: int) -> bool:
-        """Return whether a thing is painted at a hand that is painted too, and leaves its holder visible."""
+        """Return whether an object touches a visible hand of its holder without hiding the holder."""
         body, held = self._painted(holder), self._painted(thing)
         box = self._boxes[holder]
         width, height = box.xmax - box.xmin, box.ymax - box.ymin
@@ -120,7 +120,7 @@ class ContactCheck:
         return bool((thing & carrier).sum() > _HIDDEN * carrier.sum())
 
     def _painted(self, number: int, front: bool = False) -> _Cells:
-        """Return the cells of the canvas that an object, or the front of a container, covers."""
+        """Return the canvas cells covered by an object, or by the front of a container."""
         key = (number, front)
         if key not in self._cells:
             look, box = self._looks[number], self._boxes[number]
@@ -132,7 +132,7 @@ class ContactCheck:
 
 
 def _on_canvas(cells: _Cells, frame: PixelFrame) -> _Cells:
-    """Return the cells of a frame on the canvas."""
+    """Map the cells of a frame to the canvas."""
     size = CANVAS // _PITCH
     centers = (np.arange(size) + 0.5) * _PITCH
     rows = np.floor((centers - frame.top) / frame.height * cells.shape[0]).astype(int)
@@ -164,7 +164,7 @@ _GRIP_ROWS = 0.5, 0.8
 
 @cache
 def standing_place(icon: Icon, height: float, count: int = 1) -> StandingPlace:
-    """Return where things stand on an icon: the first broad part of it at or just below a height.
+    """Return the line on which objects stand on an icon: its first broad part at or just below a height.
 
     The back of a horse is clear of its neck. No place on a chair is clear of its back: any part of the seat will do.
     On a round top things stand a little lower, in front of it: nothing stands on a single point.
@@ -182,7 +182,7 @@ def standing_place(icon: Icon, height: float, count: int = 1) -> StandingPlace:
 
 @cache
 def grip_places(icon: Icon) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return where a hand on the left and one on the right of a thing grasp it: its outermost part below its middle."""
+    """Return the left and right grip points of an icon: the outermost points of its lower part."""
     side = 400
     frame = PixelFrame(0, 0, max(8, round(side * min(1.0, icon.aspect))), max(8, round(side / max(1.0, icon.aspect))))
     silhouette = icon_drawing(icon, frame, palette().paints(None, "teal"), 2).silhouette

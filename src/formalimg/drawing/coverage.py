@@ -1,4 +1,4 @@
-"""What a drawing paints, measured on a small rendering: where a mark can go, and in which tones."""
+"""The painted area of a drawing, measured on a small rendering to find positions and tones for marks."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PaintedSpot(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """The painted cells of a grid over a frame."""
+    """A grid over a frame that records which cells are painted."""
 
     frame: PixelFrame
     cells: NDArray[np.bool_]
@@ -40,16 +40,16 @@ class Coverage:
     pen: float
 
     def moved_to(self, frame: PixelFrame) -> Coverage:
-        """Return what is covered when the drawing is scaled into another frame."""
+        """Return the coverage of the drawing after scaling it to another frame."""
         return replace(self, frame=frame)
 
     @property
     def tones(self) -> Tones:
-        """The tones of the colour that most of the drawing has."""
+        """The tones of the predominant colour of the drawing."""
         return {**palette().colors, **palette().others}[self.color]
 
     def spots(self) -> list[PaintedSpot]:
-        """Return the middles of all painted cells, row by row."""
+        """Return the centres of all painted cells, row by row."""
         rows, columns = self.cells.shape
         across, down = self.frame.width / columns, self.frame.height / rows
         ys, xs = self.cells.nonzero()
@@ -57,7 +57,7 @@ class Coverage:
         return [PaintedSpot(self.frame.left + (x + 0.5) * across, self.frame.top + (y + 0.5) * down) for x, y in points]
 
     def top_of_run(self, x: float, y: float) -> float:
-        """Return how far up, from a painted point, everything is painted."""
+        """Return the top of the unbroken painted column that contains the given point."""
         rows, columns = map(int, self.cells.shape)
         column = min(columns - 1, max(0, int((x - self.frame.left) * columns / self.frame.width)))
         row = min(rows - 1, max(0, int((y - self.frame.top) * rows / self.frame.height)))
@@ -68,7 +68,7 @@ class Coverage:
     def scattered(
         self, count: int, random: Random, apart: float, spots: list[PaintedSpot] | None = None
     ) -> list[PaintedSpot]:
-        """Return up to `count` random painted spots that keep this distance in pixels from each other."""
+        """Return up to `count` random painted spots that are at least `apart` pixels from each other."""
         found: list[PaintedSpot] = []
         rest = self.spots() if spots is None else spots
         while rest and len(found) < count:
@@ -79,7 +79,7 @@ class Coverage:
 
 
 def coverage(drawing: IconDrawing) -> Coverage:
-    """Measure what a drawing paints."""
+    """Measure the painted area of a drawing."""
     import numpy as np
     import resvg_py
     from PIL import Image

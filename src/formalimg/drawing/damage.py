@@ -1,4 +1,4 @@
-"""States that change the drawing itself: broken in two, burning, melting."""
+"""States that deform the drawing itself: broken in two, burning, melting."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FLAME_LINE = "#7a1505"
 
 
 def silhouette_in(drawing: IconDrawing, frame: PixelFrame) -> str:
-    """Return the silhouette of a drawing, scaled from its frame to another."""
+    """Return the silhouette of a drawing, scaled to another frame."""
     old = drawing.frame
     across, down = frame.width / old.width, frame.height / old.height
 
@@ -30,14 +30,14 @@ def silhouette_in(drawing: IconDrawing, frame: PixelFrame) -> str:
 
 
 def scaled(body: str, old: PixelFrame, room: PixelFrame) -> str:
-    """Return markup scaled from one frame into another."""
+    """Return markup scaled from one frame to another."""
     across, down = room.width / old.width, room.height / old.height
     matrix = number_text_exact(across, 0, 0, down, room.left - old.left * across, room.top - old.top * down)
     return f'<g transform="matrix({matrix})">{body}</g>'
 
 
 def number_text_exact(*numbers: float) -> str:
-    """Return the numbers of a matrix as text: scales need more digits than pixels."""
+    """Format the numbers of a matrix as text, with more digits than for pixel coordinates."""
     return " ".join(f"{number:.5f}".rstrip("0").rstrip(".") for number in numbers)
 
 
@@ -45,7 +45,7 @@ def number_text_exact(*numbers: float) -> str:
 
 
 def broken(drawing: IconDrawing, found: Coverage, key: str) -> IconDrawing:
-    """Cut a drawing in two along a zigzag, and move the halves apart."""
+    """Cut a drawing in two along a zigzag and move the halves apart."""
     random = Random(key)
     width, height = drawing.frame.width, drawing.frame.height
     upright = height > 1.3 * width
@@ -76,7 +76,7 @@ def broken(drawing: IconDrawing, found: Coverage, key: str) -> IconDrawing:
 
 
 def _crack(frame: PixelFrame, upright: bool, random: Random) -> list[Point]:
-    """Return a zigzag through the middle of the frame, from beyond one side to beyond the other."""
+    """Return a zigzag through the middle of the frame that extends beyond it on both sides."""
     length = frame.width if upright else frame.height
     teeth = 6 if min(frame.width, frame.height) < 0.4 * max(frame.width, frame.height) else 10
     deep = 0.075 * min(frame.width, frame.height)
@@ -90,7 +90,7 @@ def _crack(frame: PixelFrame, upright: bool, random: Random) -> list[Point]:
 
 
 def _side_cracks(crack: list[Point], upright: bool, way: int, random: Random, size: float) -> str:
-    """Return fine cracks that leave the break on one side."""
+    """Return fine cracks that branch off the break on one side."""
     found = []
     for x, y in crack[1:-1:2]:
         points = [(x, y)]
@@ -116,7 +116,7 @@ def _fit(
     moves: list[tuple[float, float, float]],
     pivots: list[Point],
 ) -> str:
-    """Return the transform that brings both moved halves exactly back into the frame."""
+    """Return the transform that scales the separated halves to fit the frame exactly."""
     xs, ys = [], []
     frame = found.frame
     cell = max(frame.width / found.cells.shape[1], frame.height / found.cells.shape[0])
@@ -132,7 +132,7 @@ def _fit(
 
 
 def _beyond(crack: list[Point], x: float, y: float, upright: bool) -> bool:
-    """Return whether a point is right of (or, for upright frames, below) the crack."""
+    """Return whether a point is on the far side of the crack: below it if `upright`, otherwise to the right."""
     along, off = (x, y) if upright else (y, x)
     line = crack if upright else [(b, a) for a, b in crack]
     for (start, start_off), (end, end_off) in pairwise(line):
@@ -145,7 +145,7 @@ def _beyond(crack: list[Point], x: float, y: float, upright: bool) -> bool:
 
 
 def burning(drawing: IconDrawing, found: Coverage, room: PixelFrame, key: str) -> IconDrawing:
-    """Put flames behind a drawing that is moved to its room in the frame, and lower ones in front of it."""
+    """Draw flames behind and in front of a drawing, which is scaled to fit `room`."""
     random, frame = Random(key), drawing.frame
     pen = found.pen
     tongues = min(9, max(3, round(4 * frame.width / frame.height)))
@@ -156,7 +156,7 @@ def burning(drawing: IconDrawing, found: Coverage, room: PixelFrame, key: str) -
 
 
 def _flames(frame: PixelFrame, share: float, tongues: int, random: Random, pen: float) -> str:
-    """Return a row of flames on the frame's bottom; the highest reaches this share of its height."""
+    """Return a row of flames at the bottom of the frame, with `share` of its height as the maximum height."""
     left, bottom = frame.left + pen / 2, frame.top + frame.height - pen / 2
     width, full = frame.width - pen, (frame.height - pen) * share
     heights = [1.0 if number == tongues // 2 else random.uniform(0.6, 0.88) for number in range(tongues)]
@@ -186,7 +186,7 @@ def _flames(frame: PixelFrame, share: float, tongues: int, random: Random, pen: 
 
 
 def melting(drawing: IconDrawing, found: Coverage, key: str) -> IconDrawing:
-    """Let a drawing sag, drip from its lower edge, and stand in a puddle of itself."""
+    """Make a drawing sag, drip from its lower edge and stand in a puddle of its own colour."""
     random, frame = Random(key), drawing.frame
     left, top, width, height = frame
     waves = [(random.uniform(0.5, 1.0), random.uniform(0, 2 * math.pi), count) for count in (1, 2, 3)]
@@ -213,7 +213,7 @@ def melting(drawing: IconDrawing, found: Coverage, key: str) -> IconDrawing:
 
 
 def _own_puddle(found: Coverage, height: float, random: Random) -> str:
-    """Return a puddle in the drawing's own colour."""
+    """Return a puddle in the predominant colour of the drawing."""
     frame, pen, tones = found.frame, found.pen, found.tones
     x, y = frame.left + frame.width * 0.13, frame.top + frame.height - height * 0.33
     shine = f"M{number_text(x, y)}q{number_text(frame.width * 0.15, height * 0.2, frame.width * 0.35, height * 0.17)}"
@@ -222,7 +222,7 @@ def _own_puddle(found: Coverage, height: float, random: Random) -> str:
 
 
 def _drips(found: Coverage, move: Callable[[float, float], Point], random: Random) -> str:
-    """Return drips that hang from the lower edge of the drawing, in its own colour."""
+    """Return drips from the lower edge of the drawing, in its predominant colour."""
     frame, tones = found.frame, found.tones
     size = min(frame.width, frame.height)
     lowest: dict[float, float] = {}

@@ -1,4 +1,4 @@
-"""Whether a request can be drawn: which of its words no drawing shows, and why."""
+"""Drawability of a request: which of its words cannot be drawn, and why."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UPRIGHT_SHAPES = frozenset({"rectangle", "rectangular", "square"})
 
 
 class _Asked:
-    """One object of a request: its class, and the words of each kind that it must have."""
+    """An object of a request: its class, and the required words of each kind."""
 
     def __init__(self, label: str) -> None:
         self.label = label
@@ -36,12 +36,12 @@ class _Asked:
 
     @property
     def shapes(self) -> list[str]:
-        """The shapes that it must have."""
+        """The required shapes."""
         return [word for kind, word in self.words if kind == "shape"]
 
 
 def why_not_drawable(request: Formula | str | SceneBrief, catalog: DrawnCatalog | None = None) -> str | None:
-    """Return which word of a request cannot be drawn, and why; None if all can be.
+    """Return the first reason why a request cannot be drawn; None if all its words can be.
 
     Whether the objects find a place together is decided by `solve_drawn`.
     """
@@ -80,7 +80,7 @@ def _brief_problems(brief: SceneBrief, catalog: DrawnCatalog) -> Iterator[str]:
 
 
 def _size_problems(asked: list[_Asked], catalog: DrawnCatalog) -> Iterator[str]:
-    """Yield what keeps sizes from being seen beside the objects of which no size is asked."""
+    """Yield the reasons why requested sizes cannot be recognised from the other objects."""
     sizes = {obj.label: word for obj in asked for kind, word in obj.words if kind == "size"}
     references = {obj.label: catalog.classes.get(obj.label, _NOTHING).usual_length for obj in asked}
     measures = {label: length for label, length in references.items() if length and label not in sizes}
@@ -201,7 +201,7 @@ def _word_problems(obj: _Asked, catalog: DrawnCatalog) -> Iterator[str]:
 
 
 def _drawn_words(kind: str, word: str) -> Container[str]:
-    """Return the words of a kind that can be drawn at all; of kinds that depend on the class, the word itself."""
+    """Return the drawable words of a kind, or just the word itself for kinds that depend on the class."""
     if kind == "color":
         return {*palette().colors, *palette().others}
     known: dict[str, Container[str]] = {"material": MATERIALS, "shape": SHAPES}

@@ -1,4 +1,4 @@
-"""Rendering of drawings by themselves: on nothing, and on contact sheets with a title below each."""
+"""Rendering of individual drawings, on a transparent background or on contact sheets with titles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TEXT = "#26272b"
 
 
 class SheetCell(NamedTuple):
-    """One drawing of a sheet: its title, its width by height, and what draws it into a frame."""
+    """A drawing on a sheet: its title, its aspect ratio, and the function that draws it into a frame."""
 
     title: str
     aspect: float
@@ -26,7 +26,7 @@ class SheetCell(NamedTuple):
 
 
 def render_drawings(drawings: Sequence[IconDrawing], width: int, height: int) -> Image:
-    """Render drawings on a transparent ground."""
+    """Render drawings side by side on a transparent background."""
     import resvg_py
     from PIL import Image
 

@@ -1,4 +1,4 @@
-"""Facts: what a drawing has to show, object by object, for formulas and briefs alike."""
+"""Facts: the required content of a drawing, object by object, for both formulas and briefs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NO_BOX = Box(0, 0, 0, 0)
 
 
 class Fact(NamedTuple):
-    """A relation between two objects, by their numbers, that must hold."""
+    """A required relation between two objects, identified by number."""
 
     predicate: str
     first: int
@@ -39,7 +39,7 @@ class Fact(NamedTuple):
 
     @property
     def carried(self) -> tuple[int, int] | None:
-        """The carried object and its carrier; None if neither carries the other."""
+        """The carried object and its carrier; None if the relation does not involve carrying."""
         place = CARRIERS.get(RECORD_OF.get(self.predicate, ""))
         ends = (self.first, self.second)
         return None if place is None else (ends[1 - place], ends[place])
@@ -47,7 +47,7 @@ class Fact(NamedTuple):
 
 @dataclass(frozen=True)
 class DrawnFacts:
-    """What a drawing has to show."""
+    """The required content of a drawing."""
 
     objects: tuple[SceneObject, ...]  # the objects, without places
     sizes: tuple[str | None, ...]  # for each object "tiny", "huge" or None
@@ -56,13 +56,13 @@ class DrawnFacts:
 
     @property
     def records(self) -> frozenset[SceneRelation]:
-        """The relations that the scene has to record."""
+        """The relations that must be recorded in the scene."""
         kept = [fact for fact in self.facts if fact.predicate in RECORD_OF]
         return frozenset(SceneRelation(RECORD_OF[fact.predicate], fact.first, fact.second) for fact in kept)
 
 
 def brief_facts(brief: SceneBrief) -> DrawnFacts:
-    """Return the facts of a brief: as many objects as it asks for, and its relations between them.
+    """Expand a brief into facts: one entry per object, and the relations between them.
 
     Relations that drawn scenes do not know are left out: `why_not_drawable` names them.
     """
@@ -85,7 +85,7 @@ def brief_facts(brief: SceneBrief) -> DrawnFacts:
 
 
 def formula_facts(formula: Formula | str, seed: int = 0, crowd: int = 8) -> DrawnFacts | Unsatisfiable:
-    """Return facts that make a Natural formula true, or a proof that none do.
+    """Return facts that satisfy a Natural formula, or a proof that none exist.
 
     What a conjunction demands is read off; where there is a choice, the solver of Natural formulas makes it.
     """
@@ -110,7 +110,7 @@ def formula_facts(formula: Formula | str, seed: int = 0, crowd: int = 8) -> Draw
 
 
 def _demanded(formula: Formula, instances: int) -> DrawnFacts | None:
-    """Return the facts of a formula that leaves no choice; None for any other."""
+    """Return the facts of a formula that determines them completely; None for other formulas."""
     claim = build_claim(rename_apart(formula))
     slots = build_distinct_slots(claim, instances)
     ground = instantiate(claim, slots, instances)
@@ -137,7 +137,7 @@ def _demanded(formula: Formula, instances: int) -> DrawnFacts | None:
 
 
 def _conjoined(claim: GroundClaim) -> Iterator[GroundAtom | None]:
-    """Yield the atoms of a conjunction; None for what is no atom, is about objects yet to be chosen, or must fail."""
+    """Yield the atoms of a conjunction, or None for a part that is not an atom about fixed objects."""
     if isinstance(claim, Conjunction):
         for part in claim.parts:
             yield from _conjoined(part)

@@ -1,4 +1,4 @@
-"""Fur: the one material that changes the outline of a drawing."""
+"""Fur: the only material that changes the outline of a drawing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from formalimg.drawing.texture_canvas import TextureCanvas, stroke, text
 
 
 def fur(canvas: TextureCanvas) -> IconDrawing:
-    """Tufts all along the outline, for which the drawing shrinks, and hair that falls over all of it."""
+    """Draw tufts along the outline, shrinking the drawing to make room for them, and hair across its surface."""
     frame, unit, tones = canvas.drawing.frame, canvas.fine_unit, canvas.tones
     long = unit * 1.05
     wide, high = (frame.width - 2 * long) / frame.width, (frame.height - 2 * long) / frame.height

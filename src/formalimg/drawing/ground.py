@@ -1,4 +1,4 @@
-"""The ground of drawings: a plain light wall and floor with a soft horizon, so that "on the ground" can be seen."""
+"""The ground of drawings: a plain light wall and floor with a soft horizon, which makes "on the ground" visible."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WALL, _FLOOR = ("#eae8e3", "#e6e2da"), ("#d9d0c0", "#cfc4b1")
 
 
 def ground_svg(size: int, key: str = "ground") -> str:
-    """Return SVG elements that paint the ground of a square image; `key` is the id of the gradient in it.
+    """Return SVG elements that paint the ground of a square image, using `key` as the gradient id.
 
     No tone of the ground is a tone of a colour, so a white thing on it still has a body of its own.
     """
@@ -32,12 +32,12 @@ def ground_svg(size: int, key: str = "ground") -> str:
 
 @lru_cache(maxsize=4)
 def ground(size: int) -> Image:
-    """Return the empty ground as a square image; it is shared, so copy it before painting on it."""
+    """Return the empty ground as a square image; it is cached, so copy it before painting on it."""
     return render_on_ground("", size)
 
 
 def render_on_ground(elements: str, size: int) -> Image:
-    """Render SVG elements, in pixels, on the ground."""
+    """Render SVG elements, in pixel coordinates, on the ground."""
     import resvg_py
     from PIL import Image
 

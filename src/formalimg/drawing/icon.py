@@ -1,4 +1,4 @@
-"""Icons: one SVG drawing per class, fitted to a box by moving its points, painted in the tones of `palette.toml`.
+"""Icons: one SVG drawing per class, fitted to a box by moving its points and painted in the tones of `palette.toml`.
 
 Fitting moves points and leaves the pen alone, so that outlines are equally thin however far an icon is stretched.
 To keep that simple, the files use a small part of SVG: `path` (without rotated arcs), `rect`, `circle`, `ellipse`,
@@ -35,7 +35,7 @@ class Tones(NamedTuple):
 
 @dataclass(frozen=True)
 class Palette:
-    """The background, the tones of every colour, those of objects of no colour, and of parts that keep their own."""
+    """The background, and the tones of each colour, of uncoloured objects and of parts with a fixed colour."""
 
     background: str
     colors: Mapping[str, Tones]
@@ -44,11 +44,11 @@ class Palette:
 
     @property
     def roles(self) -> frozenset[str]:
-        """The paints that an icon can name."""
+        """The paint roles that an icon can use."""
         return frozenset([*Tones._fields, *self.accents])
 
     def paints(self, color: str | None, other: str) -> dict[str, str]:
-        """Return the paint of each role for an object of this colour, or of the tint `other` if it has none."""
+        """Return the paint of each role for a colour, or for the tint `other` without one."""
         return {**self.accents, **self.colors.get(color or "", self.others[other])._asdict()}
 
 
@@ -91,14 +91,14 @@ MIN_ROTATION_GAIN = 0.5
 
 
 class PathCommand(NamedTuple):
-    """One command of an SVG path with its numbers."""
+    """A command of an SVG path with its numbers."""
 
     command: str
     numbers: tuple[float, ...]
 
 
 class IconShape(NamedTuple):
-    """One shape of an icon, with the roles of its paints; widths are multiples of the outline's."""
+    """A shape of an icon with its paint roles; line widths are multiples of the outline width."""
 
     commands: tuple[PathCommand, ...]
     fill: str | None
@@ -108,7 +108,7 @@ class IconShape(NamedTuple):
 
 
 class PixelFrame(NamedTuple):
-    """Where an icon goes, in whole pixels."""
+    """The frame of an icon, in whole pixels."""
 
     left: int
     top: int
@@ -118,7 +118,7 @@ class PixelFrame(NamedTuple):
 
 @dataclass(frozen=True)
 class Icon:
-    """The icon of a class, in its natural shape; `other` names its tint where it has none of the colours."""
+    """The icon of a class in its natural aspect ratio, with `other` as its tint when uncoloured."""
 
     label: str
     width: float
@@ -128,11 +128,11 @@ class Icon:
 
     @property
     def aspect(self) -> float:
-        """The width by height at which the class looks natural."""
+        """The natural ratio of width to height."""
         return self.width / self.height
 
     def svg(self, frame: PixelFrame, paints: Mapping[str, str], pen: float) -> str:
-        """Return SVG elements that fill the frame exactly, outlined by a pen of this width in pixels or the minimum."""
+        """Return SVG elements that fill the frame exactly, with outlines of `pen` pixels or the minimum width."""
         pen = max(pen, MIN_LINE_WIDTH)
         return "".join(_element(shape, self._fit(frame, pen), paints, pen) for shape in self.shapes)
 
@@ -147,7 +147,7 @@ class Icon:
 
 
 class _IconTransform(NamedTuple):
-    """Scales the points of an icon and, if `rotated`, turns it a quarter clockwise."""
+    """A transform that scales the points of an icon and, if `rotated`, turns it clockwise by a quarter."""
 
     rotated: bool
     across: float
@@ -171,7 +171,7 @@ class _IconTransform(NamedTuple):
         return f"{command}{_text(*(number for point in points for number in point))}"
 
     def point(self, x: float, y: float, here: bool) -> tuple[float, float]:
-        """Return the transformed point; a relative one (not `here`) is only scaled and rotated."""
+        """Transform a point, without translation if it is relative (`here` is false)."""
         moved = (-y * self.across, x * self.down) if self.rotated else (x * self.across, y * self.down)
         return (moved[0] + self.left, moved[1] + self.top) if here else moved
 
@@ -195,14 +195,14 @@ def _element(shape: IconShape, fit: _IconTransform, paints: Mapping[str, str], p
 
 @cache
 def icons() -> Mapping[str, Icon]:
-    """Load all icons, by class."""
+    """Load all icons, keyed by class."""
     entries = sorted((files("formalimg.drawing") / "flat_icons").iterdir(), key=lambda entry: entry.name)
     found = [read_icon(entry.name[:-4], entry.read_text("utf-8")) for entry in entries if entry.name.endswith(".svg")]
     return {icon.label: icon for icon in found}
 
 
 def read_icon(label: str, text: str) -> Icon:
-    """Parse the icon in an SVG file."""
+    """Parse an icon from the text of an SVG file."""
     try:
         root = ElementTree.fromstring(text)
         left, top, width, height = map(float, root.get("viewBox", "").split())

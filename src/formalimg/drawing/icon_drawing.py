@@ -1,4 +1,4 @@
-"""One icon as SVG markup: what materials, states and the renderer pass on to each other."""
+"""SVG markup of a single icon, as passed between materials, states and the renderer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FILLED = re.compile(r'<path d="([^"]*)" fill="(?!none)')
 
 @dataclass(frozen=True)
 class IconDrawing:
-    """The markup of an icon inside its frame."""
+    """The markup of an icon in its frame."""
 
     frame: PixelFrame  # the pixels that the drawing fills, and that it never leaves
     body: str  # SVG elements, in pixels of the image
@@ -23,12 +23,12 @@ class IconDrawing:
     defs: str = ""  # gradients, patterns and clips that `body` refers to, under ids that are unique in the image
 
     def clip_path(self, name: str) -> str:
-        """Return a `<clipPath>` of this id that lets only the silhouette through."""
+        """Return a `<clipPath>` with the given id that clips to the silhouette."""
         paths = "".join(f'<path d="{line}" clip-rule="evenodd"/>' for line in self.silhouette.splitlines())
         return f'<clipPath id="{name}">{paths}</clipPath>'
 
 
 def icon_drawing(icon: Icon, frame: PixelFrame, paints: Mapping[str, str], pen: float) -> IconDrawing:
-    """Draw an icon into a frame, outlined by a pen of this width in pixels."""
+    """Draw an icon into a frame, with outlines of `pen` pixels."""
     body = icon.svg(frame, paints, pen)
     return IconDrawing(frame, body, "\n".join(_FILLED.findall(body)))

@@ -1,4 +1,4 @@
-"""Rendering of scenes: icons that fill their boxes exactly, labelled layouts, layout PNG files, the contact sheet."""
+"""Rendering of scenes: icons that fill their boxes exactly, labelled layouts, layout PNG files, contact sheet."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ class DrawingError(FormalimgError):
 
 
 def drawable_classes() -> tuple[str, ...]:
-    """Return the classes that have an icon, in alphabetical order."""
+    """Return all classes with an icon, in alphabetical order."""
     return tuple(icons())
 
 
 def natural_aspect(label: str) -> float:
-    """Return the width by height at which a class looks natural; upright boxes may have it the other way round."""
+    """Return the natural aspect ratio of a class; upright boxes may use its inverse."""
     return _icon(label).aspect
 
 
 @checks_types(scene="solve(formula).scene is one that satisfies a formula")
 def draw(scene: Scene, size: int = 1024) -> Image:
-    """Render the scene as a square image of `size` pixels: each object drawn in its colour, filling its box exactly.
+    """Render the scene as a square image of `size` pixels, with each object in its colour and filling its box exactly.
 
     Icons are stretched to their boxes, and rotated by a quarter turn where that distorts them less. Nothing is painted
     outside a box. Objects of no colour, or of colour "other", get a tint that is none of the colours. Where boxes
@@ -63,7 +63,7 @@ def draw(scene: Scene, size: int = 1024) -> Image:
 
 
 def layout_image(scene: Scene, size: int = 1024) -> Image:
-    """Render the scene as labelled boxes on white, outlined in each object's colour: a layout to be shown to a model.
+    """Render the scene as labelled boxes on white, outlined in each object's colour, as a layout to show to a model.
 
     Raises:
         DrawingError: if a colour is unknown, or a box is too small for its label.
@@ -92,7 +92,7 @@ def layout_image(scene: Scene, size: int = 1024) -> Image:
 
 
 def contact_sheet() -> Image:
-    """Render all icons with their names, in varied colours, and one icon in every colour."""
+    """Render all icons with their names in varied colours, and one icon in every colour."""
     from PIL import ImageDraw
 
     columns, cell, title = 10, 150, 26
@@ -131,7 +131,7 @@ def _icon(label: str) -> Icon:
 
 
 def _known_color(obj: SceneObject) -> str | None:
-    """Return the object's colour; None if it has none of the vocabulary's."""
+    """Return the object's colour, or None if it has no colour of the vocabulary."""
     if obj.color is None or obj.color == NO_WORD:
         return None
     if obj.color not in palette().colors:
@@ -141,7 +141,7 @@ def _known_color(obj: SceneObject) -> str | None:
 
 
 def pixel_frame(obj: SceneObject, size: int) -> PixelFrame:
-    """Return the whole pixels inside the object's box, in an image of `size` pixels."""
+    """Return the whole pixels inside the object's box, for an image of `size` pixels."""
     if not _MIN_SIZE <= size <= _MAX_SIZE:
         raise DrawingError(f"an image of {size} pixels cannot be made: ask for {_MIN_SIZE} to {_MAX_SIZE}")
     # Hundredths, so that a rounding error does not miss the edge of a pixel.
@@ -165,7 +165,7 @@ def _element(icon: Icon, color: str | None, frame: PixelFrame, size: int) -> str
 
 
 def outline_width(frame: PixelFrame, size: int) -> float:
-    """Return the width of outlines in a frame of an image of `size` pixels."""
+    """Return the outline width in a frame, for an image of `size` pixels."""
     return min(size / _OUTLINE_DIVISOR, min(frame.width, frame.height) / _MAX_OUTLINE_DIVISOR)
 
 
@@ -190,7 +190,7 @@ def _render(elements: Sequence[str], frames: Sequence[PixelFrame], width: int, h
 
 
 class _TextFit(NamedTuple):
-    """One way of fitting text: its font size, its line breaks, and whether it runs upwards."""
+    """A possible fit of a text: its font size, its line breaks, and whether it runs upwards."""
 
     points: int
     text: str
@@ -198,7 +198,7 @@ class _TextFit(NamedTuple):
 
 
 def _draw_text(image: Image, words: Sequence[str], room: PixelFrame, largest: int) -> None:
-    """Write the words into the middle of the room, in the fit that allows the largest font."""
+    """Write the words in the middle of the room, using the fit with the largest font."""
     from PIL import Image, ImageDraw
 
     texts = [" ".join(words), "\n".join(words), "\n".join(words).replace(" ", "\n")]
@@ -216,7 +216,7 @@ def _draw_text(image: Image, words: Sequence[str], room: PixelFrame, largest: in
 
 
 def _fit_text(text: str, vertical: bool, room: PixelFrame, largest: int) -> _TextFit:
-    """Return the text in the largest font that fits the room; font size 0 if none does."""
+    """Fit the text into the room with the largest possible font; font size 0 if nothing fits."""
     from PIL import Image, ImageDraw
 
     across, down = (room.height, room.width) if vertical else (room.width, room.height)
@@ -241,16 +241,16 @@ _CHUNK = "formalimg-layout"
 
 
 class FailedLayoutError(SceneError):
-    """A layout that whoever planned it failed to give: it cannot be read, or leaves the canvas."""
+    """A layout that its planner produced incorrectly: unreadable, or outside the canvas."""
 
 
 def layout_png(scene: Scene, size: int = 512) -> bytes:
-    """Return a PNG file that shows a layout as labelled boxes and contains it as a text chunk."""
+    """Return a PNG file that shows a layout as labelled boxes and stores it in a text chunk."""
     return _layout_file(scene, scene.to_json(), size)
 
 
 def written_layout_png(objects: object, size: int = 512) -> bytes:
-    """Return a PNG file that contains the objects of a layout as a model wrote them; it shows them if they fit.
+    """Return a PNG file that stores layout objects exactly as written by a model, and shows them if they are valid.
 
     A layout without a box that could be shown is a frame, and never a blank image, which is taken for a failed one.
     """
@@ -271,7 +271,7 @@ def _layout_file(scene: Scene, layout: object, size: int) -> bytes:
 
 
 def failed_layout_png(problem: str, size: int = 512) -> bytes:
-    """Return a PNG file that stands for a layout that cannot be read: a crossed-out canvas, and what is wrong.
+    """Return a PNG file for an unreadable layout: a crossed-out canvas with the problem in its metadata.
 
     As in the published format, its `objects` are null.
     """
@@ -315,7 +315,7 @@ def read_layout(image: Image) -> Scene:
 
 
 def read_written_layout(image: Image) -> object:
-    """Return the layout that is stored in an image, as it was written: an object with `objects`."""
+    """Return the layout stored in an image exactly as it was written: an object with `objects`."""
     written = image.info.get(_CHUNK)
     if not isinstance(written, str):
         raise SceneError(["this image holds no layout"])

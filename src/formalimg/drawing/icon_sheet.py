@@ -1,4 +1,4 @@
-"""Contact sheets of the icons of drawn worlds: every class and variant with its name, in its tint."""
+"""Contact sheets of the icons of drawn worlds: every class and variant, in its tint and with its name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TEXT = "#222222"
 
 
 class SheetEntry(NamedTuple):
-    """One drawing of a sheet."""
+    """A drawing on a sheet."""
 
     title: str
     icon: Icon
@@ -30,7 +30,7 @@ class SheetEntry(NamedTuple):
 
 
 def sheet_entries(file: str, catalog: DrawnCatalog | None = None) -> list[SheetEntry]:
-    """Return the classes that a file of the catalog speaks of, each followed by its variants, in their tints."""
+    """Return the classes listed in a catalog file, each followed by its variants, in their tints."""
     catalog = catalog or drawn_catalog()
     text = (files("formalimg.drawing") / "catalog.d" / f"{file}.toml").read_text(encoding="utf-8")
     entries = []

@@ -1,4 +1,4 @@
-"""Layouts of drawn scenes: boxes of drawable sizes that keep the spatial axioms, or why there are none."""
+"""Layouts of drawn scenes: boxes of drawable sizes that satisfy the spatial axioms, or the reason why none exist."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _PROOF = _ATTEMPTS[-1]._replace(effort=0.05)
 
 @dataclass(frozen=True)
 class NoDrawing:
-    """Why nothing can be drawn: a word that no drawing shows, or parts that contradict each other. It is false."""
+    """The reason why nothing can be drawn: an undrawable word, or contradictory requirements. Evaluates to false."""
 
     reason: str  # one line
     conflict: tuple[str, ...] = ()  # relations that cannot hold together, as text; empty if that is not the reason
@@ -58,7 +58,7 @@ class NoDrawing:
 def solve_drawn(
     request: Formula | str | SceneBrief, *, seed: int = 0, catalog: DrawnCatalog | None = None
 ) -> DrawnScene | NoDrawing:
-    """Find a scene that can be drawn and shows what is asked for.
+    """Find a drawable scene that satisfies a request.
 
     Args:
         request: a Natural formula, or a brief.
@@ -93,7 +93,7 @@ def solve_drawn(
 
 
 def arrange(facts: DrawnFacts, *, seed: int = 0, catalog: DrawnCatalog | None = None) -> DrawnScene | NoDrawing:
-    """Find places for the objects of some facts; all their classes must be in the catalog."""
+    """Arrange the objects of the given facts in a scene; all their classes must be in the catalog."""
     from formalimg.drawing.contact import ContactCheck
 
     looks = object_looks(facts, catalog or drawn_catalog())
@@ -114,14 +114,14 @@ def arrange(facts: DrawnFacts, *, seed: int = 0, catalog: DrawnCatalog | None = 
 
 
 def _grips(facts: DrawnFacts) -> tuple[float, ...]:
-    """Return how much things in front hide, for each layout of a kind that is tried."""
+    """Return the occlusion strength of each layout attempt of a kind."""
     if any(fact.predicate == OCCLUSION for fact in facts.facts):
         return _GRIPS
     return (0.0,) * (_TURNS if facts.records else 1)
 
 
 def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
-    """Return how each object is drawn: its class, and the natural width by height of its icon or shape."""
+    """Return the layout data of each object: its class settings, icon and anchors."""
     from formalimg.drawing.contact import grip_places, standing_place
 
     carriers = Counter(fact.second for fact in facts.facts if fact.predicate in ("On", "OnTopOf"))
@@ -148,7 +148,7 @@ def object_looks(facts: DrawnFacts, catalog: DrawnCatalog) -> list[DrawnLook]:
 
 @cache
 def _top(icon: Icon) -> float:
-    """Return where an icon begins, as a fraction of its height."""
+    """Return the top edge of an icon's drawing, as a fraction of its height."""
     lines = [line for shape in icon.shapes for line in polylines(shape.commands)]
     return max(0.0, min(y for line in lines for _, y in line.points)) / icon.height
 
@@ -159,7 +159,7 @@ def _drawn(facts: DrawnFacts, boxes: Sequence[Box]) -> DrawnScene:
 
 
 def _painting_order(facts: DrawnFacts, boxes: Sequence[Box]) -> tuple[int, ...]:
-    """Return the objects from back to front: what stands higher up is farther away, unless a relation forbids it."""
+    """Return the objects from back to front: objects higher in the image come first unless a relation forbids it."""
     before: dict[int, set[int]] = {number: set() for number in range(len(boxes))}
     for fact in facts.facts:
         if fact.predicate == OCCLUSION:
@@ -176,7 +176,7 @@ def _painting_order(facts: DrawnFacts, boxes: Sequence[Box]) -> tuple[int, ...]:
 
 
 def _conflict(facts: DrawnFacts, looks: Sequence[DrawnLook], seed: int, fault: Fact | None) -> NoDrawing:
-    """Return which relations cannot hold together in a drawing of these objects, or which no pixels show."""
+    """Return the relations that cannot be drawn together, or the relation that no pixels show."""
 
     def impossible(kept: frozenset[int]) -> bool:
         some = replace(facts, facts=tuple(facts.facts[number] for number in sorted(kept)))

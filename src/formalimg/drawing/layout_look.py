@@ -1,4 +1,4 @@
-"""What a layout has to know: how strict it is, and how each object is drawn."""
+"""Layout settings: the strictness of an attempt, and the data of each object."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from formalimg.drawing.icon import Icon
 
 
 class LayoutAttempt(NamedTuple):
-    """How strict a layout is."""
+    """The strictness of a layout attempt."""
 
     room: float  # the share of the canvas that objects may fill
     low: float  # bounds of the size of an object, as multiples of what its class suggests
@@ -21,7 +21,7 @@ class LayoutAttempt(NamedTuple):
 
 
 class StandingPlace(NamedTuple):
-    """The line on which things on an object stand, as fractions of its box."""
+    """The line on which carried objects stand, as fractions of the carrier's box."""
 
     height: float
     left: float
@@ -29,7 +29,7 @@ class StandingPlace(NamedTuple):
 
 
 class DrawnLook(NamedTuple):
-    """What a layout has to know of an object."""
+    """The layout data of an object."""
 
     entry: DrawnClass  # how its class is drawn
     icon: Icon  # its icon, in its shape

@@ -1,4 +1,4 @@
-"""The constraint model of a drawn layout: boxes of natural aspect ratios, where anchors and axioms want them.
+"""The constraint model of a drawn layout: boxes with natural aspect ratios, positioned by anchors and axioms.
 
 A box has three variables: its place, and a scale that multiplies its natural width and height. So sizes, anchors (which
 are fractions of a box) and axioms are all linear.
@@ -52,7 +52,7 @@ _HANGING = (20, 250)
 
 
 class _BoxVariables:
-    """The variables of one box; measures are doubled, so that centres are integers."""
+    """The variables of one box; measures are doubled to make centres integers."""
 
     def __init__(self, model: Any, aspect: float, low: int, high: int) -> None:
         self.across = max(1, round(_UNIT * sqrt(aspect)))
@@ -76,7 +76,7 @@ class _BoxVariables:
 
 
 class LayoutModel:
-    """The constraint model of one attempt."""
+    """The constraint model of one layout attempt."""
 
     def __init__(self, facts: DrawnFacts, looks: Sequence[DrawnLook], attempt: LayoutAttempt, seed: int) -> None:
         from ortools.sat.python import cp_model
@@ -104,7 +104,7 @@ class LayoutModel:
         self._hint()
 
     def solve(self) -> list[Box] | bool | None:
-        """Return boxes; None if there are none, False if none were found within the effort."""
+        """Return the boxes; None if the model is infeasible, False if no solution was found within the effort limit."""
         solver = self.cp.CpSolver()
         solver.parameters.num_workers = 1
         solver.parameters.random_seed = self.seed % (1 << 31)
@@ -119,7 +119,7 @@ class LayoutModel:
     # --- sizes
 
     def _scale_bounds(self) -> list[tuple[int, int]]:
-        """Return the smallest and largest scale of each object."""
+        """Return the minimum and maximum scale of each object."""
         wanted = [suggested_side(look.entry.length) for look in self.looks]
         roots = [number for number in range(len(wanted)) if number not in self.carrier]
         fill = sum(wanted[number] ** 2 for number in roots)
@@ -148,7 +148,7 @@ class LayoutModel:
         return [(low, max(low, high)) for low, high in bounds]
 
     def _require_sizes(self) -> None:
-        """Require that tiny and huge things are so beside the others, which are all drawn at one scale."""
+        """Require that tiny and huge objects look so beside the others, which are all drawn to the same scale."""
         if not any(self.facts.sizes):
             return
         sides = [max(box.across, box.down) * box.scale for box in self.boxes]
@@ -201,7 +201,7 @@ class LayoutModel:
             self.model.add_bool_or(literals)
 
     def _require_light(self, thing: int, carrier: int) -> None:
-        """Require that what is carried is not much larger beside its carrier than it usually is, but is well seen."""
+        """Require that a carried object is clearly visible but not much larger than usual relative to its carrier."""
         lengths = [self.looks[number].entry.length for number in (thing, carrier)]
         if self.facts.sizes[thing] or self.facts.sizes[carrier]:
             return
@@ -213,7 +213,7 @@ class LayoutModel:
         )
 
     def _require_standing(self, thing: _BoxVariables, carrier: _BoxVariables, look: DrawnLook, alone: bool) -> None:
-        """Require that the middle of a thing is where things on its carrier stand, and that it does not dwarf it."""
+        """Require that an object is centred on the standing line of its carrier and does not dwarf it."""
         place = look.stand or StandingPlace(look.entry.on, 0.3, 0.7)
         aside = (place.right - place.left) / 4 if alone else 0
         height, left, right = (round(_SHARE * part) for part in (place.height, place.left + aside, place.right - aside))
@@ -226,7 +226,7 @@ class LayoutModel:
         self.model.add(_SHARE * thing.measure("center_x") + reach <= start + right * across)
 
     def _require_inside(self, thing: _BoxVariables, container: _BoxVariables, look: DrawnLook) -> None:
-        """Require that a thing is in the window of its container; behind a front, it stands out at the top."""
+        """Require that an object is within the window of its container, or protrudes at the top behind a front."""
         left, top, right, bottom = (round(_SHARE * edge) for edge in look.entry.inside or (0, 0, 1, 1))
         x, y = container.measure("xmin"), container.measure("ymin")
         across, down = 2 * container.across * container.scale, 2 * container.down * container.scale
@@ -243,7 +243,7 @@ class LayoutModel:
             self.model.add(_SHARE * (thing.measure("ymax") - y) >= bottom * down - 4 * _SNUG * _SHARE)
 
     def _require_held(self, first: int, second: int) -> None:
-        """Require that a hand of the holder is on the thing, and that half of the holder stays free."""
+        """Require that a hand of the holder touches the object, and that half of the holder remains visible."""
         holder, thing = self.boxes[first], self.boxes[second]
         hands = self.looks[first].hands
         chosen = [self.model.new_bool_var("") for _ in hands]
@@ -282,7 +282,7 @@ class LayoutModel:
         self._between(at_y, top + upper * height, top + lower * height, chosen)
 
     def _require_occlusion(self, front: _BoxVariables, back: _BoxVariables) -> None:
-        """Require that one box hides a part of the other, and stands lower in the image, nearer to the viewer.
+        """Require that one box partly hides the other, and is lower in the image and so nearer to the viewer.
 
         There are four ways: it covers a corner, a strip at the side, a strip at the bottom, or it is small and stands
         before the other. A strip along the whole bottom can look as if the other stood on it: only if nothing else
@@ -352,7 +352,7 @@ class LayoutModel:
         return found
 
     def _require_ground(self) -> None:
-        """Require that what nothing carries, and what is not above something, stands on the ground."""
+        """Require that objects stand on the ground unless they are carried or above something."""
         aloft = {fact.first for fact in self.facts.facts if fact.predicate in ("HigherUp", "Above")}
         aloft |= {fact.second for fact in self.facts.facts if fact.predicate in ("LowerDown", "Below")}
         for number, box in enumerate(self.boxes):
@@ -360,7 +360,7 @@ class LayoutModel:
                 self.model.add(box.measure("ymax") >= 2 * _GROUND)
 
     def _prefer_large(self) -> None:
-        """Prefer layouts whose smallest object is large, up to a size that the seed decides: others look different."""
+        """Maximise the size of the smallest object up to a random limit, so that seeds give different layouts."""
         share = random.Random(f"drawn size {self.seed}").uniform(0.6, 1.0)
         least = self.model.new_int_var(0, max(1, round(share * min(box.high for box in self.boxes))), "")
         for box in self.boxes:
@@ -368,7 +368,7 @@ class LayoutModel:
         self.model.maximize(least)
 
     def _hint(self) -> None:
-        """Suggest places: in a row, in an order that the seed decides, at middle sizes."""
+        """Suggest initial positions: a row of medium-sized objects in random order."""
         rng = random.Random(f"drawn layout {self.seed}")
         roots = [number for number in range(len(self.boxes)) if number not in self.carrier]
         rng.shuffle(roots)
@@ -382,5 +382,5 @@ class LayoutModel:
 
 
 def suggested_side(length: float | None) -> float:
-    """Return how large a class is drawn beside others: big things are larger, but not in proportion."""
+    """Return the suggested side length of a class, which increases less than proportionally with its real length."""
     return min(340.0, max(110.0, 175 + 75 * log10((length or 0.6) / 0.6)))

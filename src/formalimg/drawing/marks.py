@@ -20,12 +20,12 @@ _RUST = {False: ("#a8461a", "#6b2a0e", "#d9752b", "#3f1a0a"), True: ("#c25f20", 
 
 
 def unit(frame: PixelFrame) -> float:
-    """Return the length in pixels that marks are measured by: that of a typical side, less for narrow frames."""
+    """Return the unit length of marks in pixels: the typical side of the frame, reduced for narrow frames."""
     return min(math.sqrt(frame.width * frame.height), 2.2 * min(frame.width, frame.height))
 
 
 def wet(found: Coverage, key: str) -> str:
-    """Return drops, some of which have run down and left a trail."""
+    """Return water drops, some of them with trails."""
     random, size = Random(key), unit(found.frame)
     left, top, width, height = found.frame
     parts = []
@@ -46,7 +46,7 @@ def _trail(x: float, top: float, bottom: float, r: float) -> str:
 
 
 def _drop(x: float, y: float, r: float, pen: float) -> str:
-    """Return a drop with its round end around (x, y)."""
+    """Return a drop with its round end centred on (x, y)."""
     tip = y - 2.1 * r
     data = (
         f"M{number_text(x, tip)}C{number_text(x + 0.25 * r, tip + 0.8 * r, x + r, y - 0.8 * r, x + r, y)}"
@@ -75,7 +75,7 @@ def puddle(frame: PixelFrame, pen: float, key: str) -> str:
 
 
 def dirty(found: Coverage, key: str) -> tuple[str, str]:
-    """Return mud that covers the foot of the drawing, and splashes of it that may reach over its edge."""
+    """Return mud on the lower part of the drawing, and splashes that may extend beyond its edge."""
     random, size = Random(key), unit(found.frame)
     fill, edge, gloss = _MUD[found.color not in _DARK_AS_MUD]
     left, top, width, height = found.frame
@@ -106,7 +106,7 @@ def _dot(x: float, y: float, r: float, fill: str) -> str:
 def _splash(
     spot: PaintedSpot, r: float, random: Random, frame: PixelFrame, paints: tuple[str, str, str], pen: float
 ) -> list[str]:
-    """Return a blot with lobes, and the droplets that it threw."""
+    """Return a splash with lobes and droplets around it."""
     fill, edge, gloss = paints
     reach = 1.7 * r
     x = min(max(spot.x, frame.left + reach), frame.left + frame.width - reach)
@@ -130,7 +130,7 @@ def _splash(
 
 
 def rusty(found: Coverage, key: str) -> tuple[str, str]:
-    """Return patches of flaking rust with streaks below them, and the gradient that they refer to."""
+    """Return patches of flaking rust with streaks below them, and the gradient they use."""
     random, size = Random(key), unit(found.frame)
     rust = _RUST[found.color == "brown"]
     fade = (
@@ -160,7 +160,7 @@ def _streaks(spot: PaintedSpot, r: float, random: Random, fade: str) -> str:
 
 
 def _patch(spot: PaintedSpot, r: float, random: Random, rust: tuple[str, ...]) -> str:
-    """Return a patch of many small flakes, dense and dark in the middle, loose and bright at its edge."""
+    """Return a rust patch of small flakes, dense and dark in the middle, sparse and bright at the edge."""
     flakes = []
     stretch, turn = random.uniform(1.1, 1.6), random.uniform(0, math.pi)
     for _ in range(90):

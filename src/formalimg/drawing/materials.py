@@ -1,4 +1,4 @@
-"""What a drawing is made of: the materials of Natural and the textures of concepts, applied to any icon."""
+"""Materials of drawings: the materials of Natural and the textures of concepts, applied to any icon."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _NATURAL_TONES = {
 
 
 def natural_tones(material: str) -> Tones | None:
-    """Return the tones of a thing of this material that has no colour; None if the material has none of its own."""
+    """Return the tones of an uncoloured object of a material; None if the material has no tones of its own."""
     tones = _NATURAL_TONES.get(_known(material))
     if tones is not None:
         return tones
@@ -58,7 +58,7 @@ def natural_tones(material: str) -> Tones | None:
 
 
 def apply(drawing: IconDrawing, material: str, tones: Tones, key: str) -> IconDrawing:
-    """Return the drawing of a thing that is made of this material."""
+    """Render a drawing as made of the given material."""
     known = _known(material)
     return _PAINTERS[known](TextureCanvas(drawing, tones, key, known))
 
@@ -88,7 +88,7 @@ _UNCOLORED = 2
 
 
 def sheet() -> Image:
-    """Render every material on some things: without a colour, and in all colours in turn."""
+    """Render sample objects in every material, both uncoloured and in varying colours."""
     from formalimg.drawing.drawing_sheet import drawing_sheet
 
     colors = [*palette().colors, "orange", "purple"]

@@ -1,4 +1,4 @@
-"""The outline of a drawing as points: where fur, stitches and rivets go."""
+"""The outline of a drawing as points, for placing fur, stitches and rivets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CELLS = 144
 
 
 class OutlinePoint(NamedTuple):
-    """A point of an outline, in pixels of the image, and the direction (of length 1) that leads out of the drawing."""
+    """A point of an outline in image pixels, and the unit vector pointing out of the drawing."""
 
     x: float
     y: float
@@ -26,7 +26,7 @@ class OutlinePoint(NamedTuple):
 
 
 class InnerDisc(NamedTuple):
-    """A disc inside a drawing, in pixels of the image."""
+    """A disc inside a drawing, in image pixels."""
 
     x: float
     y: float
@@ -34,14 +34,14 @@ class InnerDisc(NamedTuple):
 
 
 class SilhouetteMask(NamedTuple):
-    """Which cells of a grid over the frame belong to the drawing; the grid has an empty margin of one cell."""
+    """The cells of a frame that belong to the drawing, on a grid with an empty margin of one cell."""
 
     cells: NDArray[np.bool_]
     frame: PixelFrame
     cell: float
 
     def eroded(self, pixels: float) -> SilhouetteMask:
-        """Return the mask without what is closer than this to its edge."""
+        """Return the mask without cells closer than `pixels` to its edge."""
         cells = self.cells
         for step in range(round(pixels / self.cell)):
             inner = cells.copy()
@@ -58,19 +58,19 @@ class SilhouetteMask(NamedTuple):
         return self._replace(cells=cells)
 
     def contains(self, x: float, y: float) -> bool:
-        """Return whether this point of the image is in the drawing."""
+        """Return whether the drawing contains a point of the image."""
         column, row = int((x - self.frame.left) / self.cell) + 1, int((y - self.frame.top) / self.cell) + 1
         rows, columns = self.cells.shape
         return 0 <= row < rows and 0 <= column < columns and bool(self.cells[row, column])
 
     def centers(self) -> list[tuple[float, float]]:
-        """Return the middle of every cell in the drawing, in pixels of the image."""
+        """Return the centre of every cell in the drawing, in image pixels."""
         rows, columns = np.nonzero(self.cells)
         pairs = zip(columns.tolist(), rows.tolist(), strict=True)
         return [self._pixel(column + 0.5, row + 0.5) for column, row in pairs]
 
     def widest_part(self) -> InnerDisc:
-        """Return about the largest disc inside the mask: the last cells that erosion leaves, nearest to their mean."""
+        """Return approximately the largest disc inside the mask, found by repeated erosion."""
         mask, last, steps = self, self, 0
         while mask.cells.any():
             mask, last, steps = mask.eroded(self.cell), mask, steps + 1
@@ -81,7 +81,7 @@ class SilhouetteMask(NamedTuple):
         return InnerDisc(*self._pixel(float(columns[nearest]) + 0.5, float(rows[nearest]) + 0.5), steps * self.cell)
 
     def loops(self) -> list[list[tuple[float, float]]]:
-        """Return the closed lines around the mask, longest first, in pixels; the drawing is on their right."""
+        """Return the closed boundary lines of the mask in pixels, longest first, with the drawing on their right."""
         following: dict[tuple[int, int], list[tuple[int, int]]] = {}
         padded = np.pad(self.cells, 1)
         rows, columns = np.nonzero(self.cells & ~self.eroded(self.cell).cells)
@@ -116,7 +116,7 @@ class SilhouetteMask(NamedTuple):
 
 
 def silhouette_mask(silhouette: str, frame: PixelFrame) -> SilhouetteMask:
-    """Rasterise a silhouette (path data, one line per shape) into a mask of its frame."""
+    """Rasterise a silhouette (path data, one line per shape) to a mask of its frame."""
     import resvg_py
     from PIL import Image
 
@@ -131,7 +131,7 @@ def silhouette_mask(silhouette: str, frame: PixelFrame) -> SilhouetteMask:
 
 
 def outline_points(loop: Sequence[tuple[float, float]], step: float, smooth: int = 4) -> list[OutlinePoint]:
-    """Return points along a loop of a mask, about `step` pixels apart, with the corners of its cells smoothed."""
+    """Return points along a loop of a mask, about `step` pixels apart, with cell corners smoothed."""
     points = np.asarray(loop)
     mean = np.mean([np.roll(points, shift, axis=0) for shift in range(-smooth, smooth + 1)], axis=0)
     tangent = np.roll(mean, -smooth, axis=0) - np.roll(mean, smooth, axis=0)

@@ -1,4 +1,4 @@
-"""The shapes of an icon as lines of points, so that they can be bent."""
+"""The shapes of an icon as polylines, which can be bent."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _CURVE_STEPS = 12
 
 
 class Polyline(NamedTuple):
-    """Points of a line, which may return to its start."""
+    """The points of a line, which may be closed."""
 
     points: tuple[Point, ...]
     closed: bool
 
     def dense(self, longest: float) -> Polyline:
-        """Return the line with more points, so that no two are farther apart than this and straight parts can bend."""
+        """Subdivide the line so that consecutive points are at most `longest` apart and straight parts can bend."""
         ends = [*self.points[1:], self.points[0]] if self.closed else self.points[1:]
         found = [self.points[0]]
         for (x0, y0), (x1, y1) in zip(self.points, ends, strict=False):
@@ -31,7 +31,7 @@ class Polyline(NamedTuple):
         return Polyline(tuple(found[:-1] if self.closed else found), self.closed)
 
     def commands(self) -> Iterator[PathCommand]:
-        """Return the line as commands of a path."""
+        """Yield the line as path commands."""
         yield PathCommand("M", self.points[0])
         for point in self.points[1:]:
             yield PathCommand("L", point)
@@ -40,7 +40,7 @@ class Polyline(NamedTuple):
 
 
 def polylines(commands: Iterable[PathCommand]) -> list[Polyline]:
-    """Flatten a path of an icon: curves and arcs become points."""
+    """Flatten a path of an icon by converting curves and arcs to points."""
     found: list[Polyline] = []
     points: list[Point] = []
     control: Point | None = None
@@ -96,7 +96,7 @@ def _bezier(points: Sequence[Point]) -> Iterator[Point]:
 
 
 def _arc(start: Point, rx: float, ry: float, large: bool, sweep: bool, end: Point) -> Iterator[Point]:
-    """The points of an arc of an ellipse that is not rotated, as in the implementation notes of SVG."""
+    """Yield points on an arc of an unrotated ellipse, following the SVG implementation notes."""
     half_x, half_y = (start[0] - end[0]) / 2, (start[1] - end[1]) / 2
     if not rx or not ry or (half_x, half_y) == (0, 0):
         yield end

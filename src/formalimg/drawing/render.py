@@ -1,4 +1,4 @@
-"""Rendering of drawn scenes: icons in their shapes, materials and states, in depth order, in the style of the image."""
+"""Rendering of drawn scenes: icons with shapes, materials and states, painted in depth order and in a style."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def draw_scene(drawn: DrawnScene, size: int = 1024, catalog: DrawnCatalog | None = None) -> Image:
-    """Render a drawn scene as a square image of `size` pixels: the same scene gives the same pixels.
+    """Render a drawn scene deterministically as a square image of `size` pixels.
 
     Every object fills its box, and nothing of it is painted outside. Objects are painted in depth order; what is inside
     something is painted on it, and then the front of that, where it has one.
@@ -41,7 +41,7 @@ def draw_scene(drawn: DrawnScene, size: int = 1024, catalog: DrawnCatalog | None
 
 
 class _ScenePainter:
-    """Turns the objects of a scene into SVG elements."""
+    """Converts the objects of a scene to SVG elements."""
 
     def __init__(self, drawn: DrawnScene, size: int, catalog: DrawnCatalog) -> None:
         self.drawn, self.size, self.catalog = drawn, size, catalog
@@ -50,7 +50,7 @@ class _ScenePainter:
         self.carriers = {each.second for each in records if each.predicate == "On"}
 
     def elements(self) -> Iterator[str]:
-        """Yield the elements of all objects, from back to front, and the fronts of containers after their contents."""
+        """Yield the SVG elements from back to front, with container fronts after their contents."""
         order = list(self.drawn.order)
         chains = carrier_chains(self.drawn.scene)
         last = {
@@ -69,7 +69,7 @@ class _ScenePainter:
                     yield self._object(container, FRONT)
 
     def _is_within(self, thing: int, chain: list[int], container: int) -> bool:
-        """Return whether a thing is inside a container, directly or on, in or held by something that is."""
+        """Return whether an object is inside a container, directly or through the objects that carry it."""
         return any(self.inside.get(each) == container for each in (thing, *chain))
 
     def _entry(self, number: int) -> DrawnClass:
@@ -91,7 +91,7 @@ class _ScenePainter:
 
 
 def paint_object(obj: SceneObject, icon: Icon, entry: DrawnClass, size: int, key: str) -> IconDrawing:
-    """Paint one object: its icon in its shape, colour and material, with the states that are drawn over icons."""
+    """Paint an object: its icon in its shape, colour and material, with overlay states on top."""
     tones = object_tones(obj, entry)
     frame = pixel_frame(obj, size)
     if obj.shape is not None and obj.shape != NO_WORD:
@@ -109,7 +109,7 @@ def paint_object(obj: SceneObject, icon: Icon, entry: DrawnClass, size: int, key
 
 
 def object_tones(obj: SceneObject, entry: DrawnClass) -> Tones:
-    """Return the tones of an object: those of its colour, of its material, or of the natural tint of its class."""
+    """Return the tones of an object from its colour, its material or the natural tint of its class."""
     color = obj.color
     if color is None or color == NO_WORD:
         natural = None if obj.material in (None, NO_WORD) else materials.natural_tones(str(obj.material))
@@ -123,7 +123,7 @@ def object_tones(obj: SceneObject, entry: DrawnClass) -> Tones:
 
 
 def sheet() -> Image:
-    """Render one solved scene for each relation of concepts and of Natural, with its name."""
+    """Render one solved and labelled scene for each relation of concepts and of Natural."""
     from PIL import Image, ImageDraw, ImageFont
 
     from formalimg.drawing.brief import BriefObject, BriefRelation, SceneBrief

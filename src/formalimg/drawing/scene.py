@@ -1,4 +1,4 @@
-"""Drawn scenes: what an image of a drawn world shows, besides the objects also their painting order and the style."""
+"""Drawn scenes: a scene together with its painting order and style."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _KEYS = ("scene", "style", "depth")
 
 @dataclass(frozen=True)
 class DrawnScene:
-    """A scene with everything that its drawing depends on.
+    """A scene with all the data needed to render it.
 
     Attributes:
         scene: the objects, and the relations that are recorded: what is drawn as on, in or held by something.
@@ -26,13 +26,13 @@ class DrawnScene:
     depth: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check the painting order."""
+        """Check that the painting order contains each object once."""
         if self.depth and sorted(self.depth) != list(range(len(self.scene))):
             raise SceneError([f"depth must name each of the {len(self.scene)} objects once"])
 
     @property
     def order(self) -> tuple[int, ...]:
-        """The numbers of all objects, from back to front."""
+        """The indices of all objects, from back to front."""
         return self.depth or tuple(range(len(self.scene)))
 
     def to_json(self) -> dict[str, object]:

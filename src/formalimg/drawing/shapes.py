@@ -1,4 +1,4 @@
-"""Icons in the outline of a shape: a house as a heart, a round table, a triangular clock.
+"""Icons bent into a shape: a house as a heart, a round table, a triangular clock.
 
 The shape is painted solid, in the light tone of the object's colour with a thick outline, and the icon is bent to fill
 it: first its rows are widened towards a rectangle, then the rectangle is mapped onto the shape. So both are seen: what
@@ -51,7 +51,7 @@ _MOST_STRETCH = 1.8
 
 
 class ShapeOutline(NamedTuple):
-    """A shape: its size, what is painted of it, and the map of the unit square into it."""
+    """A shape: its size, its painted parts, and the mapping of the unit square to it."""
 
     width: float
     height: float
@@ -61,7 +61,7 @@ class ShapeOutline(NamedTuple):
 
 
 def apply(icon: Icon, shape: str) -> Icon:
-    """Return the icon bent into a shape; its aspect ratio is the shape's.
+    """Return the icon bent into a shape, with the aspect ratio of the shape.
 
     Rectangles and ovals stand upright if the icon does.
     """
@@ -97,7 +97,7 @@ def _rim(part: IconShape) -> IconShape:
 
 
 def _row_widening(icon: Icon) -> Callable[[float, float], Point]:
-    """Return a map of the icon, in the unit square, that widens each row of its convex hull towards the full width."""
+    """Return a mapping of the unit square that widens each row of the icon's convex hull towards the full width."""
     points = {
         (x / icon.width, y / icon.height)
         for part in icon.shapes
@@ -247,7 +247,7 @@ _SHEET_CLASSES = {
 
 
 def sheet() -> Image:
-    """Render some things in every shape, in all colours in turn."""
+    """Render sample objects in every shape, in varying colours."""
     from formalimg.drawing.catalog import drawn_catalog
     from formalimg.drawing.drawing_sheet import SheetCell, drawing_sheet
 

@@ -1,4 +1,4 @@
-"""Signed PNG files: a drawing that carries its scene, and a digest by which any change to either is noticed.
+"""Signed PNG files: drawings that contain their scene and a digest that reveals changes to either.
 
 The digest is a checksum against mistakes, such as a file that was compressed, scaled or given another scene's text on
 its way through a pipeline. It has no key: whoever can draw can sign.
@@ -37,11 +37,11 @@ _MAX_SCENE = 1_000_000
 
 
 class NotDrawnError(SceneError):
-    """A file that is no drawing with its scene, or one that was changed after it was drawn."""
+    """A file without the scene of a drawing, or one that was changed after rendering."""
 
 
 def signed_png(image: Image, drawn: DrawnScene) -> bytes:
-    """Return a drawing as a PNG file that holds its scene and the digest of both."""
+    """Encode a drawing as a PNG file that contains its scene and a digest of both."""
     from PIL.PngImagePlugin import PngInfo
 
     if image.mode != "RGB":
@@ -58,7 +58,7 @@ def signed_png(image: Image, drawn: DrawnScene) -> bytes:
 
 
 def read_signed_png(data: bytes, image: Image | None = None) -> DrawnScene:
-    """Return the scene that a signed file holds."""
+    """Return the scene stored in a signed PNG file, after verifying its digest."""
     if image_type(data) != "png":
         kind = {"jpg": "a JPEG file", "webp": "a WebP file"}.get(image_type(data) or "", "no PNG file")
         raise NotDrawnError([f"not a drawn image: it is {kind}, and drawn images are PNG files with their scene"])
@@ -79,7 +79,7 @@ def read_signed_png(data: bytes, image: Image | None = None) -> DrawnScene:
 
 
 def _signed_text(data: bytes) -> re.Match[str]:
-    """Return the parts of the signed text of a PNG file that nobody else wrote."""
+    """Return the parts of the signed text of a PNG file, rejecting files written by other programs."""
     texts: list[bytes] = []
     for name, content in _chunks(data):
         if name == b"tEXt" and content.startswith(KEYWORD + b"\0"):
@@ -101,7 +101,7 @@ def _signed_text(data: bytes) -> re.Match[str]:
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the chunks of a PNG file without the pixels; what is damaged, or follows the end, has an empty name."""
+    """Yield the chunks of a PNG file without pixel data; corrupt or trailing data has an empty name."""
     at = 8
     while at + 12 <= len(data):
         length, name = struct.unpack_from(">I4s", data, at)

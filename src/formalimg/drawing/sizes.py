@@ -1,4 +1,4 @@
-"""Sizes of drawn objects: tiny and huge against the usual size of a class, by what else is drawn at its usual size.
+"""Sizes of drawn objects: tiny or huge for their class, judged against other objects of usual size.
 
 The lengths are those of the catalog. A drawing has no scale of its own, so a size is seen only beside references:
 objects of at least two other classes of a usual size, of which no size is asked, and which are drawn at one scale.
@@ -39,7 +39,7 @@ _FARTHEST = 1.8
 
 
 def size_limit(word: str, length: float, reference: float, factor: float = SIZE_FACTOR) -> float:
-    """Return up to which side, as a multiple of a reference's, an object is tiny, or from which on it is huge.
+    """Return the side length, relative to a reference, at which an object becomes tiny or huge.
 
     A house is not tiny that is twice as long as the cat beside it, and a ring is not huge at a tenth of the height of a
     man: what is tiny is smaller than its references, and what is huge is larger, whatever their usual lengths.
@@ -49,7 +49,7 @@ def size_limit(word: str, length: float, reference: float, factor: float = SIZE_
 
 
 class _SizeMeasures(NamedTuple):
-    """The longest sides of the objects of a class, their usual length, and that and the longest side of each reference.
+    """The measured sides and usual length of a class, and the usual length and measured side of each reference.
 
     There are no references where they do not set one scale.
     """
@@ -62,7 +62,7 @@ class _SizeMeasures(NamedTuple):
 def has_size(
     word: str, objects: Sequence[tuple[str, Box]], item: str, references: Sequence[str], catalog: DrawnCatalog
 ) -> bool:
-    """Return whether all objects of a class are tiny or huge beside every reference."""
+    """Return whether all objects of a class are tiny or huge relative to every reference."""
     sides, length, measures = _measure(objects, item, references, catalog)
     limits = [size_limit(word, length, reference) * side for reference, side in measures]
     if not sides or not limits:
@@ -73,7 +73,7 @@ def has_size(
 def is_ordinary(
     word: str, objects: Sequence[tuple[str, Box]], item: str, references: Sequence[str], catalog: DrawnCatalog
 ) -> bool:
-    """Return whether nobody would call the objects of a class so; between this and `has_size` opinions differ.
+    """Return whether a class is clearly not tiny or huge; cases between this and `has_size` are ambiguous.
 
     They also differ where nothing sets the scale.
     """

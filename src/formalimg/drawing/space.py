@@ -1,4 +1,4 @@
-"""Relations in drawn scenes: which hold, by the boxes, the painting order and what is recorded, under the axioms.
+"""Relations in drawn scenes, evaluated from boxes, painting order and recorded relations under the axioms.
 
 Directions, `NextTo`, `Outside` and occlusion are read from the image: from boxes and the painting order. `On`, `In`,
 `Holding` and `OnTopOf` are recorded, because they are drawn in a way of their own; they hold if the boxes fit too.
@@ -28,14 +28,14 @@ DRAWN_RELATIONS = (*AXIOMS, OCCLUSION)
 
 
 class RelationWord(NamedTuple):
-    """What a relation of concepts means for drawn scenes."""
+    """The meaning of a concept relation in drawn scenes."""
 
     predicate: str  # the relation of the axioms
     converse: bool  # whether the two objects are exchanged
     every: bool  # whether it holds between all objects of two groups; else each has a partner in the other group
 
     def pairs(self, firsts: list[int], seconds: list[int]) -> Iterator[tuple[int, int]]:
-        """Yield pairs of two groups that are enough for the relation to hold, as arguments of the predicate."""
+        """Yield pairs of objects that together make the relation hold, in the argument order of the predicate."""
         if self.converse:
             firsts, seconds = seconds, firsts
         if self.every:
@@ -45,7 +45,7 @@ class RelationWord(NamedTuple):
             yield firsts[number % len(firsts)], seconds[number % len(seconds)]
 
     def holds(self, firsts: list[int], seconds: list[int], related: Callable[[str, int, int], bool]) -> bool:
-        """Return whether the relation holds between two groups, if `related` decides it for two objects."""
+        """Return whether the relation holds between two groups, using `related` to test pairs of objects."""
         if not firsts or not seconds:
             return False
         if self.converse:
@@ -64,7 +64,7 @@ def _concept_table() -> dict[str, dict[str, object]]:
 
 @cache
 def relation_word(name: str) -> RelationWord | None:
-    """Return what a relation means, by its name among concepts or its predicate; None if it is unknown."""
+    """Return the meaning of a relation, given its concept name or predicate; None if it is unknown."""
     row = _concept_table()["relations"].get(name)
     if isinstance(row, dict):
         return RelationWord(row["predicate"], row.get("converse", False), row["pairs"] == "all")
@@ -74,7 +74,7 @@ def relation_word(name: str) -> RelationWord | None:
 
 
 def material_word(texture: str) -> str:
-    """Return the material of a texture among concepts; other words are materials themselves."""
+    """Return the material of a concept texture, or the word itself if it is not a texture."""
     return str(_concept_table()["textures"].get(texture, texture))
 
 
@@ -100,11 +100,11 @@ class DrawnSpace:
         return fits_axiom(predicate, one, other)
 
     def carries(self, one: int, other: int) -> bool:
-        """Return whether one of two objects carries the other, directly or through others."""
+        """Return whether either object carries the other, directly or through others."""
         return other in self._chains[one] or one in self._chains[other]
 
     def shown_relations(self) -> frozenset[SceneRelation]:
-        """Return all Natural relations besides directions that hold."""
+        """Return all Natural relations that hold, except directions."""
         count = range(len(self._boxes))
         recorded = [each for each in self.drawn.scene.relations or () if each.predicate in RECORD_OF]
         beside = [SceneRelation("NextTo", a, b) for a, b in product(count, count)]

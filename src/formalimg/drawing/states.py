@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def room(frame: PixelFrame, state: str) -> PixelFrame:
-    """Return the part of a frame in which the thing itself is drawn in a state; the rest is puddle or flames."""
+    """Return the part of a frame occupied by the object itself; puddles or flames take up the rest."""
     left, top, width, height = frame
     if state == "wet":
         side = round(0.05 * width)
@@ -34,7 +34,7 @@ def room(frame: PixelFrame, state: str) -> PixelFrame:
 
 
 def apply(drawing: IconDrawing, state: str, key: str) -> IconDrawing:
-    """Draw a state over an icon, inside its frame."""
+    """Draw a state over an icon, within its frame."""
     if state not in OVERLAY_STATES:
         known = ", ".join(OVERLAY_STATES)
         raise FormalimgError(f"{state!r} is not drawn over icons: draw a variant of the icon, or use {known}")
@@ -57,7 +57,7 @@ def apply(drawing: IconDrawing, state: str, key: str) -> IconDrawing:
 
 
 def how_drawn(catalog: DrawnCatalog, label: str, state: str) -> str:
-    """Return how a class is drawn in a state: `icon` shows it already, `variant`, `overlay`, or `undrawable`."""
+    """Return how a class is drawn in a state: `icon`, `variant`, `overlay` or `undrawable`."""
     entry, limits = catalog.classes.get(label), catalog.word("state", state)
     if entry is None or limits.always or label in limits.beside or {"", state}.intersection(entry.undrawable):
         return "undrawable"
@@ -69,7 +69,7 @@ def how_drawn(catalog: DrawnCatalog, label: str, state: str) -> str:
 
 
 def sheet() -> Image:
-    """Render some things in every state that can be drawn over them, in all colours."""
+    """Render sample objects in every overlay state, in all colours."""
     catalog = drawn_catalog()
     colors = [*palette().colors, "orange", "purple"]
     tones = {**palette().colors, **palette().others}
@@ -111,7 +111,7 @@ def _wet(drawing: IconDrawing, found: Coverage, key: str) -> IconDrawing:
 
 
 def _marked(drawing: IconDrawing, on_it: str, over_it: str, defs: str, key: str) -> IconDrawing:
-    """Add marks: some only where the drawing is painted, and some that may reach over its edge."""
+    """Add marks to a drawing: `on_it` is masked to the painted area, `over_it` may extend beyond its edge."""
     whole = f'<g id="{key}-whole">{drawing.body}</g>'
     use = f'<use href="#{key}-whole"/>'
     # Several times, as marks on glass are not themselves of glass.
@@ -121,7 +121,7 @@ def _marked(drawing: IconDrawing, on_it: str, over_it: str, defs: str, key: str)
 
 
 def _clipped(drawing: IconDrawing, key: str) -> IconDrawing:
-    """Cut off what would leave the frame: the rim of a splash, the corner of a shard."""
+    """Clip marks that extend beyond the frame, such as the rim of a splash."""
     left, top, width, height = drawing.frame
     clip = f'<clipPath id="{key}-frame"><rect x="{left}" y="{top}" width="{width}" height="{height}"/></clipPath>'
     return replace(drawing, body=f'<g clip-path="url(#{key}-frame)">{drawing.body}</g>', defs=drawing.defs + clip)

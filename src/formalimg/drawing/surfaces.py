@@ -1,4 +1,4 @@
-"""Surfaces that are known by their light: metal, glass, plastic, ceramic."""
+"""Surfaces recognised by their reflections: metal, glass, plastic, ceramic."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CLAY, _FIRED_CLAY = "#d6a67c", "#7a4a26"
 
 
 def metal(canvas: TextureCanvas) -> IconDrawing:
-    """Bands of reflected light, brushed hairlines, and rivets along the edge."""
+    """Draw bands of reflected light, brushed hairlines, and rivets along the edge."""
     frame, unit, tones, name = canvas.drawing.frame, canvas.unit, canvas.tones, f"{canvas.key}-bands"
     stops = (
         *((0, tones.dark, 0.75), (0.16, tones.light, 0.6), (0.24, "#ffffff", 0.95), (0.3, tones.light, 0.5)),
@@ -48,7 +48,7 @@ def metal(canvas: TextureCanvas) -> IconDrawing:
 
 
 def glass(canvas: TextureCanvas) -> IconDrawing:
-    """See-through: the ground shows, the edge is bright and double, and light runs across in bars."""
+    """Draw transparent glass with a bright double edge and bars of light across it."""
     frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
     top, bottom, diagonal = frame.top, frame.top + frame.height, frame.width + frame.height
     marks = []
@@ -69,12 +69,12 @@ def glass(canvas: TextureCanvas) -> IconDrawing:
 
 
 def plastic(canvas: TextureCanvas) -> IconDrawing:
-    """Gloss along the edge, and the triangle of arrows that is moulded into plastic."""
+    """Draw gloss along the edge, and the moulded triangle of arrows that marks plastic."""
     return canvas.over(_gloss(canvas) + _moulded_arrows(canvas))
 
 
 def ceramic(canvas: TextureCanvas) -> IconDrawing:
-    """Pottery: a glaze over bare clay at the foot, painted bands of zigzags and dots, and gloss along the edge."""
+    """Draw pottery: a glaze above bare clay, painted bands of zigzags and dots, and gloss along the edge."""
     frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
     left, right, bottom = frame.left, frame.left + frame.width, frame.top + frame.height
     edge = bottom - frame.height * 0.15
@@ -95,7 +95,7 @@ def ceramic(canvas: TextureCanvas) -> IconDrawing:
 
 
 def _gloss(canvas: TextureCanvas) -> str:
-    """Bright lines inside the edges that face the light, which comes from the top left."""
+    """Return bright lines inside the edges that face the light from the top left."""
     unit, marks = canvas.unit, []
     for loop in canvas.inset(unit * 0.75, unit * 0.3)[:3]:
         run: list[tuple[float, float]] = []
@@ -110,7 +110,7 @@ def _gloss(canvas: TextureCanvas) -> str:
 
 
 def _moulded_arrows(canvas: TextureCanvas) -> str:
-    """The triangle of three arrows, as large as fits into the widest part of the drawing."""
+    """Return the triangle of three arrows, as large as the widest part of the drawing permits."""
     middle = canvas.mask.widest_part()
     size = min(middle.radius * 0.72, canvas.unit * 3.2)
     if size < 2:

@@ -1,4 +1,4 @@
-"""Surroundings: plain things that no question asks about, which set the scale of a drawing whose sizes are asked."""
+"""Surroundings: plain objects not mentioned in any question, added to set the scale for requested sizes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ALIKE = {
 
 
 def with_surroundings(brief: SceneBrief, catalog: DrawnCatalog) -> SceneBrief:
-    """Return the brief with as many more objects as a scale for its sizes needs; unchanged if nothing asks for sizes.
+    """Return the brief with enough additional objects to set a scale; unchanged if it requests no sizes.
 
     Of the things that set a scale, those come that are nearest in length to what is there: all are seen well then.
     """

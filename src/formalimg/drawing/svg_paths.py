@@ -1,4 +1,4 @@
-"""Path data: numbers as text, closed curves, and paths whose points are moved."""
+"""SVG path data: number formatting, closed curves, and paths with transformed points."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _LONGEST = 5.0
 
 
 def number_text(*numbers: float) -> str:
-    """Return numbers as SVG text, to a hundredth of a pixel."""
+    """Format numbers as SVG text, rounded to a hundredth of a pixel."""
     return " ".join(f"{number:.2f}".rstrip("0").rstrip(".") for number in numbers)
 
 
 def path_element(data: str, fill: str | None = None, line: str | None = None, width: float = 0.0) -> str:
-    """Return a path in these paints; without a fill it is only a line."""
+    """Return a path element with the given paints, unfilled by default."""
     stroke = f' stroke="{line}" stroke-width="{number_text(width)}"' if line else ""
     return f'<path d="{data}" fill="{fill or "none"}"{stroke}/>'
 
@@ -44,7 +44,7 @@ def closed_curve(points: Sequence[Point]) -> str:
 
 
 def puddle_curve(frame: PixelFrame, height: float, pen: float, random: Random) -> str:
-    """Return path data of a puddle that fills the frame's width at its bottom, drawn by a pen of this width."""
+    """Return path data of a puddle across the bottom of the frame, leaving room for a pen of the given width."""
     across, down = (frame.width - pen) / 2, (height - pen) / 2
     x, y = frame.left + frame.width / 2, frame.top + frame.height - height / 2
     points = []
@@ -57,12 +57,12 @@ def puddle_curve(frame: PixelFrame, height: float, pen: float, random: Random) -
 
 
 def moved_paths(markup: str, move: Callable[[float, float], Point]) -> str:
-    """Return SVG markup in which every point of every path is moved; curves become short straight lines."""
+    """Apply `move` to every point of every path in SVG markup, converting curves to short straight lines."""
     return _PATH_DATA.sub(lambda found: moved_path(found.group(), move), markup)
 
 
 def moved_path(data: str, move: Callable[[float, float], Point]) -> str:
-    """Return path data with every point moved."""
+    """Apply `move` to every point of path data."""
     parts = []
     for line in polylines(path_commands(data)):
         points = line.dense(_LONGEST).points

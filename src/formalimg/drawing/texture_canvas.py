@@ -1,4 +1,4 @@
-"""What textures are painted on, and the marks that they are painted with."""
+"""The canvas on which textures are painted, and helpers for drawing marks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from formalimg.drawing.outline import OutlinePoint, SilhouetteMask, outline_poin
 
 @dataclass(frozen=True)
 class TextureCanvas:
-    """What a texture is painted on: a drawing, the tones of its colour, a key for ids, and a seed."""
+    """The canvas of a texture: a drawing, the tones of its colour, an id prefix and a seed."""
 
     drawing: IconDrawing
     tones: Tones
@@ -24,42 +24,42 @@ class TextureCanvas:
 
     @cached_property
     def unit(self) -> float:
-        """The size of a brick or a stitch in pixels: a part of the frame, but never too small to be seen."""
+        """The size in pixels of a brick or stitch: a fraction of the frame, with a visible minimum."""
         return max(3.5, math.sqrt(self.drawing.frame.width * self.drawing.frame.height) / 15)
 
     @cached_property
     def fine_unit(self) -> float:
-        """The unit, or less for thin things: grain and fur must fit their bars."""
+        """The unit, reduced for thin objects so that grain and fur fit."""
         return max(2.0, min(self.unit, self.mask.widest_part().radius * 0.36))
 
     @cached_property
     def random(self) -> random.Random:
-        """The generator of marks."""
+        """The random generator for marks."""
         return random.Random(self.seed)
 
     @cached_property
     def mask(self) -> SilhouetteMask:
-        """The cells inside the silhouette."""
+        """The mask of the cells inside the silhouette."""
         return silhouette_mask(self.drawing.silhouette, self.drawing.frame)
 
     @property
     def colored(self) -> bool:
-        """Whether the tones are those of a colour, and not the material's own."""
+        """Whether the tones belong to a colour rather than to the material."""
         families = (palette().colors, palette().others)
         return any(self.tones == tones for family in families for tones in family.values())
 
     @property
     def lying(self) -> bool:
-        """Whether the frame is wider than high: grain runs along the longer side."""
+        """Whether the frame is wider than it is high, which determines the direction of grain."""
         return self.drawing.frame.width >= self.drawing.frame.height
 
     def inset(self, pixels: float, step: float) -> list[list[OutlinePoint]]:
-        """Return points along the outline, this far inside it; loops too short for four steps are left out."""
+        """Return points along the outline, `pixels` inside it, omitting loops shorter than four steps."""
         loops = self.mask.eroded(pixels).loops()
         return [outline_points(loop, step) for loop in loops if len(loop) * self.mask.cell > 4 * step]
 
     def spots(self, count: int, margin: float, apart: float) -> list[tuple[float, float]]:
-        """Return up to this many points inside the outline, that far from it and from each other."""
+        """Return up to `count` points inside the outline, at least `margin` from it and `apart` from each other."""
         inner = self.mask.eroded(margin).centers()
         found: list[tuple[float, float]] = []
         for _ in range(count * 12 if inner else 0):
@@ -83,12 +83,12 @@ class TextureCanvas:
         )
 
     def cover(self, paint: str, opacity: float = 1.0) -> str:
-        """Return a rectangle of this paint over the whole frame."""
+        """Return a rectangle that covers the whole frame in the given paint."""
         return bar(*self.drawing.frame, paint, opacity)
 
 
 def text(*numbers: float) -> str:
-    """Write numbers as path data."""
+    """Format numbers as path data."""
     return " ".join(f"{number:.2f}".rstrip("0").rstrip(".") for number in numbers)
 
 

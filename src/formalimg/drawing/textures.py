@@ -1,4 +1,4 @@
-"""Textures that are laid over a drawing, inside its outline: wood, brick, stone, fabric, leather, paper.
+"""Textures drawn inside the outline of a drawing: wood, brick, stone, fabric, leather, paper.
 
 They are made of the tones of the object's colour, so that this stays what is seen most of. Random marks come from a
 generator that is seeded by the material: the same drawing has the same bytes.
@@ -16,7 +16,7 @@ _FILL = re.compile(r' fill="#[0-9a-f]{6}"')
 
 
 def wood(canvas: TextureCanvas) -> IconDrawing:
-    """Grain along the longer side, which bends around knots."""
+    """Draw grain along the longer side, bending around knots."""
     frame, unit, tones = canvas.drawing.frame, canvas.fine_unit, canvas.tones
     length, breadth = (frame.width, frame.height) if canvas.lying else (frame.height, frame.width)
 
@@ -58,7 +58,7 @@ def wood(canvas: TextureCanvas) -> IconDrawing:
 
 
 def brick(canvas: TextureCanvas) -> IconDrawing:
-    """Rows of bricks, every second shifted by half, with light mortar between them."""
+    """Draw rows of bricks in light mortar, with every second row offset by half a brick."""
     frame, tones = canvas.drawing.frame, canvas.tones
     high = max(5.0, canvas.unit * 1.15)
     wide, joint = high * 2.1, max(1.2, high * 0.16)
@@ -75,7 +75,7 @@ def brick(canvas: TextureCanvas) -> IconDrawing:
 
 
 def stone(canvas: TextureCanvas) -> IconDrawing:
-    """Rough blocks that fit into each other, lit from above, with speckles."""
+    """Draw rough interlocking blocks with speckles, lit from above."""
     frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
     block = unit * 2.3
     marks = [canvas.cover(tones.line, 0.8)]
@@ -112,7 +112,7 @@ def stone(canvas: TextureCanvas) -> IconDrawing:
 
 
 def fabric(canvas: TextureCanvas) -> IconDrawing:
-    """A weave of threads that go over and under each other, in the bands of a check."""
+    """Draw a weave of interlaced threads in a check pattern."""
     frame, tones = canvas.drawing.frame, canvas.tones
     thread = max(3.2, canvas.unit * 0.5)
     marks = []
@@ -135,7 +135,7 @@ def fabric(canvas: TextureCanvas) -> IconDrawing:
 
 
 def leather(canvas: TextureCanvas) -> IconDrawing:
-    """Pebbled grain, a soft sheen, and a seam of thick light thread along the edge."""
+    """Draw pebbled grain, a soft sheen, and a seam of thick light thread along the edge."""
     frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
     pebble = unit * 0.8
     shade, shine = "", ""
@@ -156,7 +156,7 @@ def leather(canvas: TextureCanvas) -> IconDrawing:
 
 
 def paper(canvas: TextureCanvas) -> IconDrawing:
-    """A sheet of a writing pad that was folded: ruled lines with handwriting, a margin, and straight creases."""
+    """Draw a folded sheet of a writing pad: ruled lines with handwriting, a margin and straight creases."""
     frame, unit, tones = canvas.drawing.frame, canvas.unit, canvas.tones
     left, top, right, bottom = frame.left, frame.top, frame.left + frame.width, frame.top + frame.height
     fold = [(left, top + frame.height * 0.62), (right, top + frame.height * 0.4)]
@@ -193,7 +193,7 @@ def paper(canvas: TextureCanvas) -> IconDrawing:
 
 
 def icon_lines(drawing: IconDrawing) -> str:
-    """Return an icon once more over a texture that covers it: its parts see-through, and all of its lines."""
+    """Return the lines of an icon and its faint fills, to be painted over a texture that covers it."""
     lines = _FILL.sub(' fill="none"', drawing.body)
     return f'<g opacity="0.25">{drawing.body}</g><g opacity="0.8">{lines}</g>'
 

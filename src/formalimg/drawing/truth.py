@@ -1,4 +1,4 @@
-"""Truth of drawn scenes: whether formulas and concepts hold, by the axioms that the solver and the renderer use.
+"""Truth of drawn scenes: evaluation of formulas and concepts by the axioms of the solver and the renderer.
 
 What decides is what the image shows: an object without a colour is drawn in the tint of its class and has that colour,
 and what the plain icon of a class shows (a man who stands) is true as well.
@@ -28,7 +28,7 @@ PLAIN_STYLE = "plain drawing"
 
 
 class DrawnConcept(NamedTuple):
-    """A visual concept about the objects of these classes.
+    """A visual concept concerning objects of the given classes.
 
     `items` is one for an object or attribute, and two for a relation. A size names after its own class the others of
     which a size is asked: everything else that is shown is a reference.
@@ -41,7 +41,7 @@ class DrawnConcept(NamedTuple):
 
 @dataclass(frozen=True)
 class _DrawnWorld(ClearScene):
-    """A scene of which everything is known: an object of which no material is recorded has none of the vocabulary's."""
+    """A completely known scene, in which an unrecorded material, shape or state is absent."""
 
     def objection(self, atom: Atom) -> str | None:
         """Return why this scene cannot decide an atom; None if it can."""
@@ -60,13 +60,13 @@ def verify_drawn(formula: Formula | str, drawn: DrawnScene, catalog: DrawnCatalo
 
 
 def drawn_world(drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> Scene:
-    """Return a drawn scene as formulas are verified against it: everything that its image shows is known."""
+    """Return a drawn scene as a completely known scene for verifying formulas."""
     shown = shown_scene(drawn, catalog)
     return _DrawnWorld(shown.objects, shown.relations)
 
 
 def shown_scene(drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> Scene:
-    """Return the scene with everything that its image shows: natural tints, states of plain icons, relations."""
+    """Return the scene with everything visible in its image: natural tints, states of plain icons, relations."""
     known = catalog or drawn_catalog()
     records = drawn.scene.relations or ()
     carriers = {each.second for each in records if each.predicate == "On"}
@@ -86,7 +86,7 @@ def _shown(obj: SceneObject, catalog: DrawnCatalog, carries: bool, contains: boo
 
 
 def _shown_color(obj: SceneObject, entry: DrawnClass) -> str | None:
-    """Return the colour in which an object is painted; "other" for tones of a material that are none of a colour."""
+    """Return the painted colour of an object, or "other" for material tones that match no colour."""
     if obj.color is not None and obj.color != NO_WORD:
         return obj.color
     if obj.material is None or obj.material == NO_WORD:
@@ -100,7 +100,7 @@ def _shown_color(obj: SceneObject, entry: DrawnClass) -> str | None:
 
 
 def concept_holds(concept: DrawnConcept, drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> bool:
-    """Decide whether a drawn scene shows a concept.
+    """Return whether a drawn scene shows a concept.
 
     An attribute holds if all objects of the class have it, and there are some.
     """
@@ -125,7 +125,7 @@ def concept_holds(concept: DrawnConcept, drawn: DrawnScene, catalog: DrawnCatalo
 
 
 def concept_is_clear(concept: DrawnConcept, drawn: DrawnScene, catalog: DrawnCatalog | None = None) -> bool:
-    """Return whether people would agree on a concept: not on a size between usual and tiny, or usual and huge."""
+    """Return whether people would agree on a concept, which excludes sizes between usual and tiny or huge."""
     return concept.category != "size" or any(
         _decide_size(decide, concept, drawn, catalog) for decide in (has_size, is_ordinary)
     )
@@ -143,12 +143,12 @@ def _decide_size(
 
 
 def size_items(objects: Iterable[tuple[str, str | None]], item: str) -> tuple[str, ...]:
-    """Return the classes of which a size is asked, with the item's first: what is no reference."""
+    """Return the classes with a requested size, starting with `item`; these cannot serve as references."""
     return (item, *dict.fromkeys(label for label, size in objects if size is not None and label != item))
 
 
 def brief_concepts(brief: SceneBrief) -> tuple[DrawnConcept, ...]:
-    """Return all concepts that a brief asks for: its objects, their attributes, the style and the relations."""
+    """Return all concepts requested by a brief: its objects, their attributes, the style and the relations."""
     concepts = [DrawnConcept("object", obj.item, (obj.item,)) for obj in brief.objects]
     sizes = [(obj.item, obj.size) for obj in brief.objects]
     for obj in brief.objects:

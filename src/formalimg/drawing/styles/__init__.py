@@ -1,4 +1,4 @@
-"""Styles: renderings of a whole drawing, as a pure function of its pixels, a name and a seed."""
+"""Styles: renderings of a whole drawing that depend only on its pixels, the style name and a seed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STYLES = (
 
 
 def apply(image: Image, style: str, seed: int) -> Image:
-    """Return the drawing in a style: same image, style and seed, same pixels."""
+    """Render the drawing in a style, deterministically for a given seed."""
     from formalimg.drawing.styles.flat import FlatDrawing
 
     renderer = _renderers().get(style)
@@ -44,7 +44,7 @@ def apply(image: Image, style: str, seed: int) -> Image:
 
 
 def sheet() -> Image:
-    """Render one scene without a style and in every style, each with its name."""
+    """Render a labelled sample scene without a style and in every style."""
     from formalimg.drawing.styles.sheet import style_sheet
 
     return style_sheet()

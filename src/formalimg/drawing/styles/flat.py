@@ -1,4 +1,4 @@
-"""A flat drawing as arrays, and the brushes that styles have in common: noise, edges, smearing, strokes."""
+"""Flat drawings as arrays, and the operations shared by styles: noise, edges, smearing, strokes."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _LEAST_DIFFERENCE = 5 / 255
 
 @dataclass(frozen=True)
 class FlatDrawing:
-    """A drawing on the ground, before it gets its style."""
+    """A drawing on the ground, before a style is applied."""
 
     image: Image.Image
     seed: int
 
     @property
     def size(self) -> int:
-        """Width and height in pixels."""
+        """The width and height in pixels."""
         return self.image.width
 
     @property
     def unit(self) -> float:
-        """Pixels for each thousandth of the width, so that a style looks the same at every size."""
+        """The number of pixels per thousandth of the width, which makes styles independent of the image size."""
         return self.size / 1000
 
     @cached_property
     def random(self) -> np.random.RandomState:
-        """Random numbers; of the old kind, because its sequence is promised never to change."""
+        """A random generator of the legacy type, whose sequence is guaranteed to remain the same."""
         return np.random.RandomState(self.seed % 2**32)
 
     @cached_property
@@ -48,7 +48,7 @@ class FlatDrawing:
 
     @cached_property
     def things(self) -> Plane:
-        """1 where something is drawn, 0 where the ground is seen."""
+        """A mask that is 1 on drawn objects and 0 on the ground."""
         difference = np.abs(self.rgb - _ground_of(self.rgb)).max(axis=-1)
         mask = Image.fromarray((difference > _LEAST_DIFFERENCE).astype(np.uint8) * 255)
         # The middle of three by three pixels: single pixels at edges are neither holes nor things.
@@ -56,7 +56,7 @@ class FlatDrawing:
 
     @cached_property
     def edges(self) -> Plane:
-        """How much the tones change at each pixel, 0 to 1."""
+        """The tone gradient at each pixel, from 0 to 1."""
         change = np.zeros(self.rgb.shape[:2], np.float32)
         across = np.abs(np.diff(self.rgb, axis=1)).max(axis=-1)
         down = np.abs(np.diff(self.rgb, axis=0)).max(axis=-1)
@@ -66,24 +66,24 @@ class FlatDrawing:
 
     @cached_property
     def texture(self) -> Plane:
-        """1 where lines are so dense that they are the texture of a material, 0 where each line is a contour."""
+        """A mask that is 1 where dense lines form the texture of a material, and 0 where lines are contours."""
         dense = blurred(step(self.edges, 0.06, 0.03) * self.things, 7 * self.unit)
         return step(dense, 0.36, 0.06) * self.things
 
     @cached_property
     def contours(self) -> Plane:
-        """Lines that stand alone: a brush can draw them thicker without covering anything."""
+        """Isolated lines, which can be drawn thicker without covering details."""
         return step(self.edges, 0.10, 0.05) * (1 - self.texture)
 
     @cached_property
     def texture_lines(self) -> Plane:
-        """The lines of textures: what is darker than its surroundings, as thin as it is."""
+        """The lines of textures: thin areas darker than their surroundings."""
         brightness = gray(self.rgb)
         return step(blurred(brightness, 4 * self.unit) - brightness, 0.06, 0.03) * self.texture
 
     @cached_property
     def position(self) -> tuple[Plane, Plane]:
-        """The row and the column of each pixel, 0 to 1."""
+        """The row and column of each pixel, scaled to 0 to 1."""
         line = np.linspace(0, 1, self.size, dtype=np.float32)
         down, across = np.meshgrid(line, line, indexing="ij")
         return down, across
@@ -96,13 +96,13 @@ class FlatDrawing:
         return np.clip(smooth, 0, 1)
 
     def grown(self, mask: Plane, thousandths: float) -> Plane:
-        """Return the mask with its edge moved outwards, or inwards if negative."""
+        """Return the mask with its edge moved outwards, or inwards for negative values."""
         radius = abs(thousandths) * self.unit
         level = 0.12 if thousandths > 0 else 0.88
         return step(blurred(mask, radius * 0.85), level, 0.06)
 
     def warped(self, tones: Plane, down: Plane, across: Plane) -> Plane:
-        """Return the tones taken from other places: `down` and `across` say how far, in thousandths of the width."""
+        """Return the tones displaced by `down` and `across`, in thousandths of the width."""
         rows, columns = np.indices((self.size, self.size), np.float32)
         y = np.clip(np.rint(rows + down * self.unit), 0, self.size - 1).astype(np.int32)
         x = np.clip(np.rint(columns + across * self.unit), 0, self.size - 1).astype(np.int32)
@@ -110,7 +110,7 @@ class FlatDrawing:
 
 
 def _ground_of(rgb: Plane) -> Plane:
-    """Return the empty ground of a drawing: the usual one, or the tone that most of its border has."""
+    """Return the empty ground of a drawing: the default ground, or the most frequent tone of its border."""
     usual = plane(ground(len(rgb)))
     border = np.concatenate([rgb[0], rgb[-1], rgb[:, 0], rgb[:, -1]])
     expected = np.concatenate([usual[0], usual[-1], usual[:, 0], usual[:, -1]])
@@ -121,27 +121,27 @@ def _ground_of(rgb: Plane) -> Plane:
 
 
 def plane(image: Image.Image) -> Plane:
-    """Return an image's tones, 0 to 1."""
+    """Return the tones of an image, scaled to 0 to 1."""
     return np.asarray(image, dtype=np.float32) / np.float32(255)
 
 
 def picture(tones: Plane) -> Image.Image:
-    """Return the image of these tones."""
+    """Convert tones to an image."""
     return Image.fromarray((np.clip(tones, 0, 1) * 255 + 0.5).astype(np.uint8))
 
 
 def blurred(tones: Plane, radius: float) -> Plane:
-    """Return the tones blurred by a Gaussian of this radius in pixels."""
+    """Return the tones after a Gaussian blur with the given radius in pixels."""
     return plane(picture(tones).filter(ImageFilter.GaussianBlur(radius)))
 
 
 def step(values: Plane, level: float | Plane, softness: float) -> Plane:
-    """Return 0 below the level and 1 above it, with a soft passage."""
+    """Return 0 below the level and 1 above it, with a smooth transition."""
     return np.asarray(np.clip((values - level) / (2 * softness) + 0.5, 0, 1))
 
 
 def mixed(under: Plane, over: Plane | tuple[float, float, float], share: Plane) -> Plane:
-    """Return the tones with others painted over them, where and as far as `share` says."""
+    """Blend other tones over the given ones, with `share` as the opacity."""
     amount = share[..., None] if share.ndim == 2 else share
     return under + (np.asarray(over, np.float32) - under) * amount
 
@@ -152,13 +152,13 @@ def gray(tones: Plane) -> Plane:
 
 
 def saturated(tones: Plane, factor: float) -> Plane:
-    """Return the tones with their distance from gray multiplied."""
+    """Return the tones with their saturation multiplied by `factor`."""
     middle = gray(tones)[..., None]
     return np.clip(middle + (tones - middle) * factor, 0, 1)
 
 
 def smeared(values: Plane, angle: Plane, length: int, pixels: float = 1.0) -> Plane:
-    """Return the values averaged along lines that follow the angle at each place, as bristles would draw them."""
+    """Return the values averaged along lines that follow the local angle, like bristles."""
     rows, columns = values.shape
     total = values.copy()
     for sign in (1, -1):
@@ -174,12 +174,12 @@ def smeared(values: Plane, angle: Plane, length: int, pixels: float = 1.0) -> Pl
 
 
 def enlarged(values: Plane, size: int) -> Plane:
-    """Return values of a smaller or larger square, fitted to `size` pixels."""
+    """Return square values resized to `size` pixels."""
     return np.asarray(Image.fromarray(values.astype(np.float32)).resize((size, size), Image.Resampling.BILINEAR))
 
 
 def along_edges(tones: Plane, size: int, radius: float) -> Plane:
-    """Return the direction of edges near each place, in radians, for a square of `size` pixels."""
+    """Return the direction of nearby edges in radians, for a square of `size` pixels."""
     small = Image.fromarray(np.ascontiguousarray(gray(tones) * 255).astype(np.uint8)).resize((size, size))
     values = plane(small.filter(ImageFilter.GaussianBlur(radius)))
     down, across = np.gradient(values)
@@ -191,7 +191,7 @@ def along_edges(tones: Plane, size: int, radius: float) -> Plane:
 
 
 def box_mean(values: Plane, radius: int) -> Plane:
-    """Return the mean of the square of `2 * radius + 1` pixels around each pixel, of one value each."""
+    """Return the mean over the square of `2 * radius + 1` pixels around each pixel, for single-channel values."""
     width = 2 * radius + 1
     rows, columns = values.shape
     padded = np.pad(values, ((radius + 1, radius), (radius + 1, radius)), mode="edge").astype(np.float64)

@@ -21,7 +21,7 @@ _BAYER = np.array([[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]]
 
 
 def pixel_art(flat: FlatDrawing) -> Image.Image:
-    """Square pixels in few colours: sprites with a dark outline on a dithered sky and ground."""
+    """Render in large square pixels of few colours: sprites with a dark outline on a dithered sky and ground."""
     small = flat.image.resize((_CELLS, _CELLS), Image.Resampling.BOX)
     things = plane(picture(flat.things).resize((_CELLS, _CELLS), Image.Resampling.BOX)) > 0.5
     tones = _few_tones(flat, plane(small))
@@ -45,7 +45,7 @@ def pixel_art(flat: FlatDrawing) -> Image.Image:
 
 
 def _few_tones(flat: FlatDrawing, tones: Plane) -> Plane:
-    """Return the nearest of the few tones that most of the things have, so that no mixture makes a new colour."""
+    """Replace each tone by the nearest of the few predominant tones of the objects."""
     pixels = np.asarray(flat.image)[flat.things > 0.5]
     if not len(pixels):
         return tones
@@ -56,7 +56,7 @@ def _few_tones(flat: FlatDrawing, tones: Plane) -> Plane:
 
 
 def pop_art(flat: FlatDrawing) -> Image.Image:
-    """Four panels of loud colour behind, Ben-Day dots, thick black contours with a white rim, hard shadows."""
+    """Render as four panels of bright colour with Ben-Day dots, thick black contours, a white rim and hard shadows."""
     u = flat.unit
     down, across = flat.position
     loud = np.array([[0.99, 0.85, 0.10], [0.98, 0.30, 0.58], [0.10, 0.75, 0.88], [0.98, 0.55, 0.15]], np.float32)
@@ -83,7 +83,7 @@ def pop_art(flat: FlatDrawing) -> Image.Image:
 
 
 def _dots(flat: FlatDrawing, pitch: float, share: Plane) -> Plane:
-    """Return round dots in a grid that stands on its corner, each covering this share of its place."""
+    """Return a diagonal grid of round dots, with `share` as the covered part of each grid cell."""
     rows, columns = np.indices((flat.size, flat.size), np.float32)
     grid = pitch * flat.unit * 1.4142
     across, down = (columns + rows) / grid, (columns - rows) / grid
@@ -92,7 +92,7 @@ def _dots(flat: FlatDrawing, pitch: float, share: Plane) -> Plane:
 
 
 def graffiti(flat: FlatDrawing) -> Image.Image:
-    """Spray paint on a brick wall: clouds of colour, overspray, tags, drips, and a bold double contour."""
+    """Render as spray paint on a brick wall: clouds of colour, overspray, tags, drips and bold double contours."""
     u, random = flat.unit, flat.random
     wall = plane(_bricks(flat))
     grain = random.standard_normal((flat.size, flat.size)).astype(np.float32)
@@ -117,7 +117,7 @@ def graffiti(flat: FlatDrawing) -> Image.Image:
 
 
 def _tag(flat: FlatDrawing) -> Image.Image:
-    """A scrawl in one go, like a signature that nobody can read, with the runs below it."""
+    """Draw an illegible signature in one stroke, with runs of paint below it."""
     image = Image.new("L", (flat.size, flat.size), 0)
     pen = ImageDraw.Draw(image)
     random, u = flat.random, flat.unit
@@ -148,7 +148,7 @@ def _bricks(flat: FlatDrawing) -> Image.Image:
 
 
 def _drips(flat: FlatDrawing) -> tuple[Plane, Plane]:
-    """Return runs of paint below the things, as a mask and its tones."""
+    """Return runs of paint below the objects, as a mask and its tones."""
     image = Image.new("RGB", (flat.size, flat.size))
     mask = Image.new("L", (flat.size, flat.size), 0)
     things = flat.things > 0.5
@@ -166,7 +166,7 @@ def _drips(flat: FlatDrawing) -> tuple[Plane, Plane]:
 
 
 def cubism(flat: FlatDrawing) -> Image.Image:
-    """Straight cuts through everything: each facet shows the scene shifted and turned, in its own light and shade."""
+    """Render in straight-edged facets, each showing the scene shifted and rotated, with its own light and shade."""
     random = flat.random
     down, across = flat.position
     cuts = 14
@@ -210,7 +210,7 @@ def cubism(flat: FlatDrawing) -> Image.Image:
 
 
 def cyberpunk(flat: FlatDrawing) -> Image.Image:
-    """Night and neon: a dark city with lit windows, rain, a glowing grid for a floor, things rimmed by light."""
+    """Render at night in neon light: a dark city with lit windows, rain, a glowing grid floor and rim-lit objects."""
     u = flat.unit
     back = plane(_night(flat))
     back = np.clip(back + 0.8 * blurred(back, 12 * u), 0, 1)

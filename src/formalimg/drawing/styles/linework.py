@@ -1,4 +1,4 @@
-"""Styles that are drawn with lines: sketch, ink, manga, cartoon."""
+"""Styles drawn with lines: sketch, ink, manga, cartoon."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from formalimg.drawing.styles.flat import (
 
 
 def sketch(flat: FlatDrawing) -> Image.Image:
-    """Graphite contours drawn twice, and hatching in coloured pencil, on white paper with a tooth."""
+    """Render as a sketch: double graphite contours and hatching in coloured pencil on rough white paper."""
     tones = mixed(np.ones_like(flat.rgb), flat.rgb, flat.things)
     lines = np.zeros(flat.things.shape, np.float32)
     drawn = np.maximum(flat.contours * flat.grown(flat.things, 2), 0.7 * flat.texture_lines)
@@ -59,7 +59,7 @@ def sketch(flat: FlatDrawing) -> Image.Image:
 
 
 def ink(flat: FlatDrawing) -> Image.Image:
-    """Black brush lines that swell and run dry, grey washes, blots and splashes on rice paper; no colour."""
+    """Render in ink without colour: varying black brush lines, grey washes, blots and splashes on rice paper."""
     down = (flat.noise(14) - 0.5) * 8
     across = (flat.noise(14) - 0.5) * 8
     things = flat.warped(flat.things, down, across)
@@ -91,7 +91,7 @@ def _rim(things: Plane) -> Plane:
 
 
 def _splashes(flat: FlatDrawing) -> Image.Image:
-    """A few blots with drops thrown from them, at the border, where they hide nothing."""
+    """Draw a few blots with splashed drops near the border, where they hide nothing."""
     image = Image.new("L", (flat.size, flat.size), 0)
     pen = ImageDraw.Draw(image)
     random, u = flat.random, flat.unit
@@ -108,7 +108,7 @@ def _splashes(flat: FlatDrawing) -> Image.Image:
 
 
 def manga(flat: FlatDrawing) -> Image.Image:
-    """A panel of a black and white comic: screentone, solid blacks, speed lines, heavy contours; no colour."""
+    """Render as a black and white comic panel: screentone, solid blacks, speed lines and heavy contours."""
     size, u = flat.size, flat.unit
     tones = gray(flat.rgb)
     rows, columns = np.indices((size, size), np.float32)
@@ -136,7 +136,7 @@ def manga(flat: FlatDrawing) -> Image.Image:
 
 
 def _speed_lines(flat: FlatDrawing) -> Image.Image:
-    """Wedges from the border towards the middle, as of something that happens all at once."""
+    """Draw speed lines: wedges from the border towards the middle."""
     image = Image.new("L", (flat.size, flat.size), 0)
     pen = ImageDraw.Draw(image)
     middle, random = flat.size / 2, flat.random
@@ -150,7 +150,7 @@ def _speed_lines(flat: FlatDrawing) -> Image.Image:
 
 
 def cartoon(flat: FlatDrawing) -> Image.Image:
-    """Bright flat colour in two tones, thick black contours, a blue sky with puffy clouds and a green ground."""
+    """Render in bright two-tone colours with thick black contours, a blue sky with puffy clouds and a green ground."""
     u = flat.unit
     # Thick lines: what is dark spreads.
     width = max(3, round(3 * u) | 1)

@@ -1,4 +1,4 @@
-"""Styles that are painted with a brush: oil painting, watercolor, impressionism, expressionism."""
+"""Styles painted with a brush: oil painting, watercolor, impressionism, expressionism."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ANGLES = 256
 
 
 def oil_painting(flat: FlatDrawing) -> Image.Image:
-    """Thick paint in broad strokes along the forms, with the marks of bristles, lit from the side, on canvas."""
+    """Render in thick, broad strokes along the forms, with bristle marks lit from the side, on canvas."""
     down, across = flat.position
     warm, cool = np.array([0.74, 0.64, 0.43], np.float32), np.array([0.27, 0.34, 0.31], np.float32)
     light = 0.75 * flat.noise(4) + 0.5 * (1 - down) - 0.35 * (down > HORIZON)
@@ -61,7 +61,7 @@ def oil_painting(flat: FlatDrawing) -> Image.Image:
 
 
 def _bristles(flat: FlatDrawing, angle: Plane, thousandths: float) -> Plane:
-    """Return fine lines of this length along the angles, with mean 0 and deviation 1."""
+    """Return fine lines along the angles, `thousandths` of the width long, with mean 0 and standard deviation 1."""
     size = max(64, flat.size // 2)  # bristles are wider than a pixel
     grain = flat.random.random_sample((size, size)).astype(np.float32)
     lines = enlarged(smeared(grain, enlarged(angle, size), max(2, round(thousandths * size / 1000))), flat.size)
@@ -69,7 +69,7 @@ def _bristles(flat: FlatDrawing, angle: Plane, thousandths: float) -> Plane:
 
 
 def _kuwahara(image: Image.Image, half: int) -> Plane:
-    """Return each pixel as the mean of whichever square beside it is the most even: flat patches with sharp edges."""
+    """Replace each pixel by the mean of its most uniform neighbouring square, giving flat patches with sharp edges."""
     means = plane(image.filter(ImageFilter.BoxBlur(half)))
     brightness = gray(plane(image))
     spread = box_mean(brightness * brightness, half) - box_mean(brightness, half) ** 2
@@ -84,7 +84,7 @@ def _kuwahara(image: Image.Image, half: int) -> Plane:
 
 
 def watercolor(flat: FlatDrawing) -> Image.Image:
-    """Thin pigment on rough white paper: no outlines, wavering edges where it pools, blooms and runs."""
+    """Render in thin pigment on rough white paper, without outlines, with wavering edges, blooms and runs."""
     wobble = 9.0
     down = (flat.noise(26) - 0.5) * wobble + (flat.noise(90) - 0.5) * 4
     across = (flat.noise(26) - 0.5) * wobble + (flat.noise(90) - 0.5) * 4
@@ -114,7 +114,7 @@ def watercolor(flat: FlatDrawing) -> Image.Image:
 
 
 def _wash(flat: FlatDrawing) -> Plane:
-    """Two pale washes on paper, sky and ground, each with the dark rim where it dried."""
+    """Paint pale washes of sky and ground on paper, each with the dark rim of dried pigment."""
     down, across = flat.position
     paper = np.array([0.985, 0.975, 0.95], np.float32)
     ragged = (flat.noise(6) - 0.5) * 0.16 + (flat.noise(40) - 0.5) * 0.035
@@ -132,7 +132,7 @@ def _wash(flat: FlatDrawing) -> Plane:
 
 
 def impressionism(flat: FlatDrawing) -> Image.Image:
-    """Short separate dabs of bright broken colour, larger for the background than for the things."""
+    """Render in short separate dabs of bright colour, larger for the background than for the objects."""
     down, _ = flat.position
     light = flat.noise(6)[..., None]
     sky = np.array([0.58, 0.74, 0.94], np.float32) * (1 - light) + np.array([0.98, 0.86, 0.74], np.float32) * light
@@ -154,7 +154,7 @@ def impressionism(flat: FlatDrawing) -> Image.Image:
 
 
 class Dab(NamedTuple):
-    """How strokes are painted: how many at most, their size in pixels, how far their tones and angles vary."""
+    """Stroke settings: the maximum number, the size in pixels, and the variation of tones and angles."""
 
     most: int
     length: float
@@ -166,7 +166,7 @@ class Dab(NamedTuple):
 def _dabs(
     flat: FlatDrawing, pen: ImageDraw.ImageDraw, target: Plane, angle: Plane, dab: Dab, where: Plane | None = None
 ) -> None:
-    """Paint strokes in the tones of the target, each a little off, where there is something."""
+    """Paint strokes in slightly varied tones of the target, limited to the mask `where`."""
     random, count = flat.random, dab.most
     if where is None:
         rows, columns = random.randint(0, flat.size, count), random.randint(0, flat.size, count)
@@ -191,7 +191,7 @@ def _dabs(
 
 
 def expressionism(flat: FlatDrawing) -> Image.Image:
-    """Forms bent out of shape, harsh colour, black contours, and a sky of burning waves."""
+    """Render in distorted forms and harsh colours, with black contours and a sky of burning waves."""
     down, across = flat.position
     bend = 14.0
     dy = np.sin(across * 15 + flat.noise(3) * 5) * bend * 0.6

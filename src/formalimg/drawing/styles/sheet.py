@@ -1,4 +1,4 @@
-"""The contact sheet of styles: one scene in each of them."""
+"""The contact sheet of styles: one scene in every style."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COLUMNS, _CELL, _GAP, _TITLE = 5, 248, 8, 24
 
 
 def sample_drawing(size: int) -> Image:
-    """Draw five things of Knolling on the ground, without a style."""
+    """Draw five objects of Knolling on the ground, without a style."""
     tones = {**palette().colors, **palette().others}
     elements = []
     for label, (color, box) in _SAMPLE.items():
@@ -37,13 +37,13 @@ def sample_drawing(size: int) -> Image:
 
 
 def style_sheet(size: int = 768) -> Image:
-    """Render the sample without a style and in every style, drawn at `size` pixels and shown smaller."""
+    """Render the sample without a style and in every style, at `size` pixels before downscaling."""
     plain = sample_drawing(size)
     return captioned({"no style": plain, **{style: apply(plain, style, seed=3) for style in STYLES}})
 
 
 def captioned(images: Mapping[str, Image]) -> Image:
-    """Return images in rows, each with its name below."""
+    """Arrange images in rows, each with its name below."""
     from PIL import Image, ImageDraw, ImageFont
 
     rows = math.ceil(len(images) / _COLUMNS)
