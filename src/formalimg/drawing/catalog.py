@@ -200,7 +200,7 @@ def _require_keys(kind: str, word: str, row: Mapping[str, Any]) -> None:
 
 
 def _merge(known: dict[str, Any], row: Mapping[str, Any], label: str) -> None:
-    """Add what another file says of a class: lists and tables grow, everything else is said once."""
+    """Merge the settings of a class from another file, combining lists and tables and rejecting conflicting values."""
     for key, value in row.items():
         if key not in known:
             known[key] = value

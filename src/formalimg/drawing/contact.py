@@ -1,4 +1,4 @@
-"""Contact at pixel level: whether objects on, in, held by or in front of others are painted so that it is visible.
+"""Contact at pixel level: whether relations such as on, in, holding and in front are visible in the painting.
 
 Boxes are rectangles, and drawings are not: the corner of a box may be empty. So objects are painted one by one, with
 their materials and states, and what is compared is which pixels of the canvas each of them covers.

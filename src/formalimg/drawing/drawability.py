@@ -80,7 +80,7 @@ def _brief_problems(brief: SceneBrief, catalog: DrawnCatalog) -> Iterator[str]:
 
 
 def _size_problems(asked: list[_Asked], catalog: DrawnCatalog) -> Iterator[str]:
-    """Yield the reasons why requested sizes cannot be recognised from the other objects."""
+    """Yield the reasons why requested sizes cannot be recognised beside the other objects."""
     sizes = {obj.label: word for obj in asked for kind, word in obj.words if kind == "size"}
     references = {obj.label: catalog.classes.get(obj.label, _NOTHING).usual_length for obj in asked}
     measures = {label: length for label, length in references.items() if length and label not in sizes}

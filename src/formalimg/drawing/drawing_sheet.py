@@ -26,7 +26,7 @@ class SheetCell(NamedTuple):
 
 
 def render_drawings(drawings: Sequence[IconDrawing], width: int, height: int) -> Image:
-    """Render drawings side by side on a transparent background."""
+    """Render drawings in their own frames on a transparent background."""
     import resvg_py
     from PIL import Image
 

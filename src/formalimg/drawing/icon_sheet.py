@@ -78,5 +78,5 @@ def living_sheet() -> Image:
 
 
 def things_sheet() -> Image:
-    """Render furniture, household, dishes, food, clothes and tools, with all their variants."""
+    """Render all drawings of furniture, household items, dishes, food, clothes and tools, including variants."""
     return icon_sheet(sheet_entries("things"))

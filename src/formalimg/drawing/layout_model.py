@@ -201,7 +201,7 @@ class LayoutModel:
             self.model.add_bool_or(literals)
 
     def _require_light(self, thing: int, carrier: int) -> None:
-        """Require that a carried object is clearly visible but not much larger than usual relative to its carrier."""
+        """Require that a carried object is not much larger than usual relative to its carrier."""
         lengths = [self.looks[number].entry.length for number in (thing, carrier)]
         if self.facts.sizes[thing] or self.facts.sizes[carrier]:
             return
@@ -213,7 +213,7 @@ class LayoutModel:
         )
 
     def _require_standing(self, thing: _BoxVariables, carrier: _BoxVariables, look: DrawnLook, alone: bool) -> None:
-        """Require that an object is centred on the standing line of its carrier and does not dwarf it."""
+        """Require that an object's base is on the standing line of its carrier, with its centre within that line."""
         place = look.stand or StandingPlace(look.entry.on, 0.3, 0.7)
         aside = (place.right - place.left) / 4 if alone else 0
         height, left, right = (round(_SHARE * part) for part in (place.height, place.left + aside, place.right - aside))

@@ -27,7 +27,7 @@ def path_element(data: str, fill: str | None = None, line: str | None = None, wi
 
 
 def polyline(points: Sequence[Point]) -> str:
-    """Return path data of straight lines."""
+    """Return path data of straight lines through the points."""
     return "M" + "L".join(number_text(*point) for point in points)
 
 

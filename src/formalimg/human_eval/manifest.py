@@ -85,7 +85,7 @@ _OPTIONAL = ("borderline", "imported", "instructions", "completion_url", "rule",
 
 
 def write_study_manifest(manifest: StudyManifest, folder: Path) -> None:
-    """Write `study.toml`."""
+    """Write the manifest of a study to `study.toml`."""
     table = _manifest_type().dump_python(manifest, by_alias=True)
     tables = {name: table.pop(name) for name in ("schema", "runs", "correction", "rules")}
     lines = [

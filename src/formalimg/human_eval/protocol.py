@@ -72,7 +72,7 @@ class RatingStep:
     cannot_tell: bool = False  # raters may answer that they cannot tell
 
     def accepts(self, value: object) -> bool:
-        """Return whether an answer has the type and range of this step; stored ones may always be `CANNOT_TELL`."""
+        """Return whether an answer has a valid type and range for this step; boxes do not accept `CANNOT_TELL`."""
         if value == CANNOT_TELL:
             return self.kind != "boxes"
         match self.kind:

@@ -285,7 +285,7 @@ class Study:
             return {name: stored_name(code, "code") for name, code in rows}
 
     def image(self, rater: str, token: str) -> bytes:
-        """Return the original image file for a rater's token."""
+        """Return the bytes of the image behind a rater's token, as returned by the image model."""
         number = self._position(rater).number
         rows = self._query(adapt_query(_IMAGE, self.manifest.schema), number=number, token=token)
         if not rows:

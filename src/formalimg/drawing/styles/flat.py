@@ -43,7 +43,7 @@ class FlatDrawing:
 
     @cached_property
     def rgb(self) -> Plane:
-        """The tones of all pixels."""
+        """The RGB tones of all pixels."""
         return plane(self.image)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Styles of the street, the screen and the printing press: pixel art, pop art, graffiti, cubism, cyberpunk."""
+"""Graphic styles: pixel art, pop art, graffiti, cubism, cyberpunk."""
 
 from __future__ import annotations
 

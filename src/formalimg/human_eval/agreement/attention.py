@@ -27,7 +27,7 @@ class RaterSummary(NamedTuple):
 
     @property
     def missed(self) -> float | None:
-        """The share of attention checks that were missed; None if there were none."""
+        """The share of attention checks that the rater missed; None if there were none."""
         return 1 - self.checks_passed / self.checks if self.checks else None
 
 

@@ -1,4 +1,4 @@
-"""Studies of human scores: their differences from the scores of a judge, and the reliability of the raters."""
+"""Studies of human scores: differences from the scores of a judge, and reliability of the raters."""
 
 from __future__ import annotations
 

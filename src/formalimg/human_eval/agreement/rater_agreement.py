@@ -169,7 +169,7 @@ class Panel:
 def build_panel(
     raters: Mapping[str, Answers], majority: Answers, judge: Answers, info: Mapping[Case, CaseInfo], confidence: float
 ) -> Panel:
-    """Compare several raters and a judge over the same cases."""
+    """Build the comparison of several raters and a judge over the same cases."""
     cases = list(majority)
     items = [case.belongs_to for case in cases]
     item_of = dict(zip(cases, items, strict=True))

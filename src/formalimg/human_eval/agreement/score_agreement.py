@@ -142,7 +142,7 @@ class ScoredCounts(NamedTuple):
 
 
 def count_scored(scored: Iterable[tuple[bool, bool]]) -> ScoredCounts:
-    """Count images by whether the first and the second judge scored them."""
+    """Count images by which of the two judges scored them."""
     counts = Counter(scored)
     return ScoredCounts(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
 
@@ -159,7 +159,7 @@ class QuestionScores(NamedTuple):
 
     @property
     def distance(self) -> float:
-        """The absolute difference of the scores; 0 if one is unknown."""
+        """The absolute difference of the scores; 0 if either is unknown."""
         return 0.0 if self.first is None or self.second is None else abs(self.first - self.second)
 
 
