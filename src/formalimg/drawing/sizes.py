@@ -75,7 +75,7 @@ def is_ordinary(
 ) -> bool:
     """Return whether a class is clearly not tiny or huge; cases between this and `has_size` are ambiguous.
 
-    They also differ where nothing sets the scale.
+    Cases without references that set the scale are ambiguous too.
     """
     sides, length, measures = _measure(objects, item, references, catalog)
     if not sides:

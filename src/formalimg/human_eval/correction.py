@@ -41,7 +41,7 @@ class DrawnImage(NamedTuple):
 
 @dataclass(frozen=True)
 class CorrectionSample:
-    """The images of a correction study of one run."""
+    """The sampled images of a study that corrects the judge of one run."""
 
     judge: str  # the judge whose answers decided how many images of each cell were drawn
     labels: int  # how many images were asked for when the study was created

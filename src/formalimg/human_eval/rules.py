@@ -120,7 +120,8 @@ def min_checks(protocol: RatingProtocol) -> int:
 def usual_checks(images: int, protocol: RatingProtocol) -> int:
     """Return the default number of attention checks per rater for the given number of images.
 
-    As many as tell careful raters from others, at most one for two images in a short study, and one in twenty tasks.
+    Enough to distinguish careful raters from others, but at most one per two images in a short study, and at least one
+    in twenty tasks.
     """
     return max(
         ceil(images * CHECKS / (1 - CHECKS) - _ROUNDING), min(min_checks(protocol), ceil(images / _IMAGES_PER_CHECK))

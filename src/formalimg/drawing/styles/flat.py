@@ -89,7 +89,7 @@ class FlatDrawing:
         return down, across
 
     def noise(self, cells: int, *shape: int) -> Plane:
-        """Return smooth random values from 0 to 1 that change over `cells` by `cells` places, or rows by columns."""
+        """Return smooth random values from 0 to 1, interpolated from a grid of `cells` by `cells` or of `shape`."""
         rows, columns = shape if shape else (cells, cells)
         values = Image.fromarray(self.random.random_sample((rows, columns)).astype(np.float32))
         smooth = np.asarray(values.resize((self.size, self.size), Image.Resampling.BICUBIC), np.float32)
