@@ -1,4 +1,4 @@
-"""Measure a judge: show it drawings, with one part flipped, with changes that must not matter; count its answers.
+"""Measurement of judges on rendered scenes, with and without a flipped part, and under nuisances.
 
 Calls of what is measured are counted against a budget, and end if it only fails.
 """
@@ -55,14 +55,14 @@ _Result = TypeVar("_Result")
 
 
 class DrawingAnswer(NamedTuple):
-    """What a judge says about an image: whether the flipped part holds, and whether all does; None if unscored."""
+    """A judge's answer about the flipped part and the whole image, with None for unscored."""
 
     part: bool | None
     passed: bool | None
 
 
 class View(NamedTuple):
-    """One image of an item: the name of the drawing or of the change, which drawing is changed, and its scene."""
+    """An image of an item to be judged: the name of the drawing or nuisance, the base drawing and its scene."""
 
     name: str
     base: str
@@ -71,7 +71,7 @@ class View(NamedTuple):
 
 @dataclass
 class ExampleAnswers:
-    """The answers about one item: by the name of the drawing or nuisance, and which drawing the nuisance changed."""
+    """A judge's answers about all images of one item."""
 
     example: FlippedScene
     answers: dict[str, DrawingAnswer] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class ExampleAnswers:
     served: dict[str, None] = field(default_factory=dict)
 
     def record(self, view: View, answer: Verdict | Unscored) -> None:
-        """Keep what the judge says about an image of the item."""
+        """Record the judge's answer about an image of the item."""
         self.answers[view.name] = read_answer(answer, self.example.part.name)
         self.served.update(dict.fromkeys(served_models(answer)))
         if view.name in NUISANCES:
@@ -101,7 +101,7 @@ def certify_judge(
     spending: Spending | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> JudgeCertificate:
-    """Measure how a judge answers about drawings of a suite that has a drawn world.
+    """Measure a judge's accuracy on rendered scenes of a suite that has a drawn world.
 
     Args:
         judge: the judge to measure, as `open_judge` returns it for the suite.
