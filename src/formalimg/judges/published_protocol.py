@@ -1,4 +1,4 @@
-"""Published protocols: what judges share that ask and score as published scripts do.
+"""Base classes for judges that follow published protocols.
 
 What the published scripts take for an answer counts as they count it. What they leave out of their totals, or count as
 a fail because no answer came, is `Unscored`.
@@ -36,7 +36,7 @@ PublishedAnswerType = TypeVar("PublishedAnswerType", bound=TextAnswer)
 
 
 class PublishedJudge(PromptedChat):
-    """Base of the judges that ask as the published scripts do."""
+    """Base class for judges that follow published scripts."""
 
     rules: ClassVar[int] = 1
     """The version of the rules from answers to verdicts: raise it whenever a verdict may come out differently."""
@@ -54,7 +54,7 @@ class PublishedJudge(PromptedChat):
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The settings of the chat model, the protocol with the version of its rules, and the prompts."""
+        """The settings of the chat model, the protocol and its rules version, and the prompts."""
         return {
             **self._chat.settings,
             "protocol": self._protocol,
@@ -65,11 +65,11 @@ class PublishedJudge(PromptedChat):
 
     @property
     def as_code(self) -> bool:
-        """Whether the published code decides where the paper says something else."""
+        """Whether the published code takes precedence over the paper."""
         return self._protocol != "paper"
 
     def _label(self, prompt: Prompt, label: str) -> str | None:
-        """Return the media type that a published script gives to all images, where its request is sent to the letter.
+        """Return the media type declared by a published script, or None if the file's own type is used.
 
         That is so with the authors' text, and a server of the kind that they asked: others check the type.
         """
@@ -78,7 +78,7 @@ class PublishedJudge(PromptedChat):
     async def _ask(
         self, messages: Sequence[Message], answer_type: type[PublishedAnswerType]
     ) -> Answered[PublishedAnswerType] | NoValidAnswer:
-        """Ask once; the chat model repeats the request where the answer cannot be read."""
+        """Query the chat model and return its answer, or `NoValidAnswer` if there is none."""
         reply = await self._chat.ask(messages, answer_type)
         if isinstance(reply, Answered):
             return reply
@@ -87,14 +87,14 @@ class PublishedJudge(PromptedChat):
 
 
 async def attach_image(image: LoadedImage, label: str | None = None) -> Attachment:
-    """Return the image as it is sent, encoded in a thread, so that other images do not wait for it."""
+    """Encode an image as an attachment, in a worker thread to avoid blocking the event loop."""
     if label is not None and image.data.startswith(_PUBLISHED_FORMATS):
         return Attachment(image.data, label)
     return (await asyncio.to_thread(encode_image, image)).attachment
 
 
 def system_and_user(prompt: Prompt, values: Mapping[str, str]) -> tuple[str, str]:
-    """Return the two messages in a prompt, filled: up to the line `[user]`, and from there on.
+    """Split a prompt at the `[user]` line, and return the filled system and user messages.
 
     Blanks at their ends are part of a text of the authors, and of no other.
     """
@@ -115,11 +115,11 @@ class WordAnswer(TextAnswer):
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Take the text as it is."""
+        """Wrap the text unchanged."""
         return cls(text=text)
 
     def is_yes(self, *, as_code: bool) -> bool:
-        """Return whether it says yes; anything else is a no."""
+        """Return whether the answer is yes."""
         return "Yes" in self.text if as_code else _YES.match(self.text) is not None
 
 
