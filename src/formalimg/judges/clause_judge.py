@@ -190,7 +190,7 @@ def read_findings(answer: ClauseAnswer | PublishedAnswer, clauses: Sequence[str]
 
 
 def find_problem(findings: ClauseFindings, clauses: Sequence[str], *, allow_unknown: bool) -> str | None:
-    """Return an error message for the model if the findings are invalid, or None."""
+    """Return an error message for the model if the findings are invalid, else None."""
     if findings.torn:
         return f"it says both that these clauses hold and that they do not: {_list_clauses(findings.torn)}"
     strays = f"it judges clauses that were not given: {_list_clauses(findings.unknown)}" if findings.unknown else ""

@@ -230,7 +230,7 @@ def _check_answer(judge: Judge, drawing: KnownDrawing, answer: Verdict | Unscore
 
 
 def _check_convention(judge: Judge, drawing: KnownDrawing, written: Sequence[Sequence[float]]) -> _Finding | None:
-    """Return a finding if the answer's boxes are in an unexpected convention, or None."""
+    """Return a finding if the answer's boxes are in an unexpected convention, else None."""
     convention = judge.settings.get("boxes")
     if not isinstance(convention, str):  # no boxes, or as published, where the way is part of the protocol
         return None
@@ -239,7 +239,7 @@ def _check_convention(judge: Judge, drawing: KnownDrawing, written: Sequence[Seq
 
 
 def other_convention(asked: BoxConvention, true: Box, written: Sequence[Sequence[float]]) -> tuple[str, str] | None:
-    """Return a problem and advice if a box matches the true box in another convention, or None."""
+    """Return a problem and advice if a box matches the true box in another convention, else None."""
     for convention in box_conventions():
         span = convention.span or SIZE
         numbers = convention.write(true, SIZE, SIZE)

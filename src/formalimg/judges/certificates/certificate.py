@@ -189,7 +189,7 @@ class JudgeCertificate:
         return CountedShare(sum(self.unscored.values()), 2 * self.scenes)
 
     def reaches(self, threshold: float) -> bool:
-        """Return whether no image is unscored, and all sensitivities and specificities reach `threshold`."""
+        """Return whether every image is scored, and sensitivity and specificity reach `threshold` in every kind."""
         groups = (self.whole, *self.by("kind"))
         shares = [share.value for counts in groups for share in (counts.sensitivity, counts.specificity)]
         return not self.unscored and all(share is not None and share >= threshold for share in shares)

@@ -311,7 +311,7 @@ def _find_false_part(item: Item[Any], drawn: DrawnScene, profile: str) -> str | 
 
 
 def _jitter_boxes(drawn: DrawnScene, rng: Random) -> DrawnScene:
-    """Shift box edges slightly at random, except for objects in a support or contact relation."""
+    """Shift box edges slightly at random, except for objects with relations."""
     fixed = {end for relation in drawn.scene.relations or () for end in (relation.first, relation.second)}
     objects = [
         obj if number in fixed else replace(obj, box=Box(*(edge + rng.uniform(-_JITTER, _JITTER) for edge in obj.box)))

@@ -160,7 +160,7 @@ def find_problem(answer: SeenThings, frame: BoxFrame) -> str | None:
 def resolve_objects(
     answers: Iterable[ClassAnswer], frame: BoxFrame, colors: Sequence[str]
 ) -> tuple[list[SceneObject], dict[str, list[Any]]]:
-    """Convert valid answers to objects, and report dropped, recoloured and merged entries.
+    """Convert valid answers to objects by the following rules, and report all changes.
 
     1. An entry counts if its label is one of the classes it was asked for; case, blanks, hyphens and underscores do
        not matter. Others are dropped (`dropped`).
