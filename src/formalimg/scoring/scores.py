@@ -109,7 +109,7 @@ def _format_verdict(passed: bool | None) -> str:
 
 @dataclass(frozen=True)
 class Score:
-    """The score of an image for a prompt.
+    """How well an image shows what a prompt asks for.
 
     Attributes:
         passed: whether it shows everything; None if it could not be scored.
@@ -134,7 +134,7 @@ class Score:
 
 @dataclass(frozen=True, repr=False)
 class Scores(Sequence[Score]):
-    """The scores of several images, in input order.
+    """The scores of some images, in their order.
 
     Attributes:
         scores: one for each image and prompt.

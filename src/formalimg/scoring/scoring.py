@@ -73,7 +73,7 @@ def score(
     folder: str | Path | None = None,
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> Scores:
-    """Score images against prompts, without a suite.
+    """Score images by prompts: no suite is needed.
 
     A prompt becomes a formula where our English reader can read it, else yes/no questions written by a chat model, else
     one question; where a text reader judges, its quoted text is checked and nothing else. The same call again resumes,
