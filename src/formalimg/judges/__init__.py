@@ -1,4 +1,4 @@
-"""Judges: from an image to a verdict."""
+"""Judges, which return a verdict on an image."""
 
 from formalimg._util.lazy import lazy_exports
 

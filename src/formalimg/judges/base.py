@@ -1,4 +1,4 @@
-"""Contracts of judges, grounders and text readers: images, what was found in them, parts of verdicts."""
+"""Protocols and data types shared by judges, grounders and text readers."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ MAX_OBJECTS = 1000
 
 @dataclass(frozen=True)
 class LoadedImage:
-    """An image to be judged."""
+    """An image to be judged, as file content and as decoded pixels."""
 
     data: bytes  # the file as the image model returned it: PNG, JPEG or WebP
     pil: Image  # the decoded image, upright, in RGB
 
 
 def load_image(image: Image) -> LoadedImage:
-    """Return an image that was made here, as a PNG file."""
+    """Wrap a PIL image as a `LoadedImage`, encoded as PNG."""
     return LoadedImage(png_bytes(image), image)
 
 
 def load_uncached(image: Image) -> LoadedImage:
-    """Return an image with other corner pixels, which nobody sees: no cache knows what a judge says of it."""
+    """Load an image with imperceptibly changed corner pixels, so that no cache has an answer for it."""
     image = image.convert("RGB")
     rng = SystemRandom()
     right, bottom = image.width - 1, image.height - 1
@@ -63,7 +63,7 @@ def load_uncached(image: Image) -> LoadedImage:
 
 @dataclass(frozen=True)
 class Grounding:
-    """What a grounder saw in an image."""
+    """The objects that a grounder found in an image."""
 
     scene: Scene  # the objects, on a canvas of 1000 by 1000 whatever the size of the image
     # 0 to 1; how sure the grounder is that this is all of it. Below its threshold it returns `Unscored`
@@ -93,15 +93,15 @@ class TextReading:
 
 @runtime_checkable
 class TextReader(Concurrent, Protocol):
-    """Image in, text out."""
+    """Protocol for text readers, which return the text in an image."""
 
     async def read(self, image: LoadedImage) -> TextReading | Unscored:
-        """Return the text in an image, or why it cannot be read."""
+        """Return the text in an image, or the reason why it cannot be read."""
         ...
 
 
 def find_formula(item: Item[object]) -> FormulaSpec | Unscored:
-    """Return the spec of an item that has a formula to judge by, or why nobody can judge it."""
+    """Return the item's formula spec, or `Unscored` if the item has no readable formula."""
     spec = item.spec
     if not isinstance(spec, FormulaSpec):
         return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
@@ -111,7 +111,7 @@ def find_formula(item: Item[object]) -> FormulaSpec | Unscored:
 
 
 def soft_score(verdict: Verdict) -> float | None:
-    """Return the weighted mean of P(yes) over the parts; None unless every part has one."""
+    """Return the weighted mean of `p_yes` over the parts, or None if any part has no probability."""
     weight, total = 0.0, 0.0
     for part in verdict.parts:
         if part.p_yes is None:
@@ -122,7 +122,7 @@ def soft_score(verdict: Verdict) -> float | None:
 
 
 def part_to_json(part: Part) -> dict[str, object]:
-    """Return a part of a verdict as plain data."""
+    """Convert a part of a verdict to JSON-compatible data."""
     data: dict[str, object] = {
         "name": part.name,
         "kind": part.kind,
@@ -135,7 +135,7 @@ def part_to_json(part: Part) -> dict[str, object]:
 
 
 def part_from_json(data: Mapping[str, object]) -> Part:
-    """Return the part that `part_to_json` wrote."""
+    """Rebuild a part from the output of `part_to_json`."""
     # A report reads tens of thousands: without a loop over the names, and with tuples of types, not unions.
     name, kind, score = data["name"], data["kind"], data["score"]
     weight, about, reason, p_yes = data["weight"], data["about"], data["reason"], data.get("p_yes")

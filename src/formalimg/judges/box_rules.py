@@ -1,4 +1,4 @@
-"""What rules for boxes share: colours, detections and certainty of found objects, and the formulas of what is asked."""
+"""Helpers shared by box-based rules: object colours, detections, confidences and clause formulas."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"(?<![\w#])#(\d+)\b")
 
 
 class ProfileVerdict(NamedTuple):
-    """What one profile says about an image."""
+    """The verdict of one judging profile on an image."""
 
     passed: bool
     parts: tuple[Part, ...]
@@ -46,7 +46,7 @@ def name_colors(
     colors: ColorReading,
     clip: ClipColors | None = None,
 ) -> list[SceneObject]:
-    """Return the objects with the colours to go by; pixels are read only if the item names a colour."""
+    """Assign a colour to each object, reading pixels only if the item mentions a colour."""
     if colors == "grounder" or not any(requirement.color for requirement in spec.include):
         return list(objects)
     if clip is not None:
@@ -63,7 +63,7 @@ def name_colors(
 def pixel_detections(
     objects: Sequence[SceneObject], scores: Sequence[float], size: tuple[int, int]
 ) -> dict[str, list[dict[str, object]]]:
-    """Return objects on the canvas as detections by class, with boxes in pixels of an image of this size."""
+    """Group objects by class as detections, with boxes converted from the canvas to pixels."""
     across, down = size[0] / CANVAS, size[1] / CANVAS
     detections: dict[str, list[dict[str, object]]] = {}
     for obj, score in zip(objects, scores, strict=True):
@@ -73,7 +73,7 @@ def pixel_detections(
 
 
 def read_confidences(grounding: Grounding) -> list[float]:
-    """Return the confidence of each object; empty if the grounder gives none, or not one for each."""
+    """Return the confidence of each object, or an empty list if any is missing."""
     entries = grounding.evidence.get("found")
     if not isinstance(entries, list) or len(entries) != len(grounding.scene):
         return []
@@ -82,7 +82,7 @@ def read_confidences(grounding: Grounding) -> list[float]:
 
 
 def logic_verdict(spec: ObjectSpec, objects: Sequence[SceneObject], counted: Sequence[int]) -> ProfileVerdict:
-    """Return whether the formulas of what is asked for hold."""
+    """Check the formula of each requirement against the counted objects."""
     scene = Scene.of([objects[number] for number in counted])
     parts = []
     for clause in translate(spec):
@@ -97,7 +97,7 @@ def logic_verdict(spec: ObjectSpec, objects: Sequence[SceneObject], counted: Seq
 
 
 def _explain_clause(clause: TranslatedClause, prepared: PreparedFormula, scene: Scene) -> str:
-    """Return why a clause does not hold: how many were needed and found, or what the closest objects lack."""
+    """Explain why a clause fails: required and actual counts, or mismatches of the closest objects."""
     failed = [judged for judged in prepared.best_binding(scene).clauses if not judged.holds]
     reasons = "; ".join(dict.fromkeys(judged.reason for judged in failed))
     if not isinstance(clause.formula, Exists):
@@ -113,7 +113,7 @@ def _explain_clause(clause: TranslatedClause, prepared: PreparedFormula, scene: 
 
 
 def read_color_options(reader: Options, name: str) -> dict[str, Any]:
-    """Read who says which colour an object has: of a detector the pixels, unless an option says otherwise."""
+    """Read the `colors` option, which defaults to `pixels` for detectors and to `grounder` otherwise."""
     colors = reader.choice("colors", COLOR_READINGS, "pixels" if name.startswith(DETECTORS) else "grounder")
     if colors == "clip":
         from formalimg.judges.grounders.colors import DEFAULT_CLIP, open_clip_colors
@@ -125,7 +125,7 @@ def read_color_options(reader: Options, name: str) -> dict[str, Any]:
 
 
 def open_rule_grounder(suite: str, name: str, options: Mapping[str, str], threshold: float) -> Grounder:
-    """Return the grounder whose boxes a rule judges: all from its threshold on."""
+    """Open the grounder for a box-based rule, with a detector threshold low enough for the rule."""
     if name.startswith(DETECTORS):
         # Boxes that the rule counts must not be dropped by the detector's own threshold, which is higher.
         return open_grounder(name, {"threshold": f"{max(threshold, 0.01):g}", **options})

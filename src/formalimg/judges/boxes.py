@@ -1,4 +1,4 @@
-"""Boxes: how families of models write them (`boxes.toml`), how much they overlap, and where there is room for another.
+"""Bounding boxes: coordinate conventions of model families (`boxes.toml`), overlap, and search for free space.
 
 Overlap is intersection over union (IoU).
 """
@@ -31,7 +31,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True)
 class BoxConvention:
-    """How a model writes boxes."""
+    """The coordinate convention in which a model writes boxes."""
 
     name: str  # how users write it, such as `xyxy-1000`
     order: tuple[str, ...]  # the order of the numbers: xmin, ymin, xmax, ymax, or ymin, xmin, ymax, xmax
@@ -41,15 +41,15 @@ class BoxConvention:
 
     @property
     def in_pixels(self) -> bool:
-        """Whether the numbers depend on the size of the image as it is sent."""
+        """Whether coordinates are pixels of the image that was sent."""
         return self.span is None
 
     def instruction(self, width: int, height: int) -> str:
-        """Return the text that asks for boxes in an image of this size."""
+        """Return the prompt text that requests boxes for an image of the given size."""
         return self.text.format(width=width, height=height)
 
     def on_canvas(self, numbers: Sequence[float], width: int, height: int) -> Box | str:
-        """Return the box on the canvas, or what is wrong with the numbers: nothing is swapped, clipped or guessed.
+        """Convert coordinates to a box on the canvas, or return an error message if they are invalid.
 
         A box in the very corner, with no number above 1, is written in unit coordinates: the model did not do as asked.
         """
@@ -74,7 +74,7 @@ class BoxConvention:
         return box
 
     def write(self, box: Box, width: int, height: int) -> tuple[float, ...]:
-        """Return the numbers of a box on the canvas as a model writes them: the inverse of `on_canvas`."""
+        """Convert a box on the canvas to the model's coordinates, the inverse of `on_canvas`."""
         across, down = (self.span or width) / CANVAS, (self.span or height) / CANVAS
         left, top, right, bottom = box.xmin * across, box.ymin * down, box.xmax * across, box.ymax * down
         return (left, top, right, bottom) if self.order[0] == "xmin" else (top, left, bottom, right)
@@ -115,7 +115,7 @@ def box_convention(model: str, convention: str = "auto") -> BoxConvention:
 
 
 def box_conventions() -> tuple[BoxConvention, ...]:
-    """Return all conventions that `-J boxes=` knows."""
+    """Return all box conventions accepted by `-J boxes=`."""
     return tuple(box_convention("", name) for name in _read_table()["conventions"])
 
 
@@ -131,14 +131,14 @@ MIN_OVERLAP = 0.9
 
 
 class Match(NamedTuple):
-    """A true object, and the object that was found in its place."""
+    """A ground-truth object and the detected object matched to it."""
 
     truth: SceneObject
     found: SceneObject
 
 
 def match_objects(truth: Scene, found: Scene, min_overlap: float = MIN_OVERLAP) -> list[Match]:
-    """Return pairs of the same class with a high enough IoU, the closest first; no object is in two of them."""
+    """Match true and found objects of the same class one to one, in descending order of IoU."""
     if not 0 < min_overlap <= 1:  # also refuses NaN
         raise FormalimgError(f"boxes cannot be asked to overlap by {min_overlap:g}: take more than 0, and 1 at most")
     pairs = [
@@ -168,7 +168,7 @@ def box_overlap(first: Box, second: Box) -> float:
 
 
 def are_apart(first: Box, second: Box, gap: float) -> bool:
-    """Return whether there is such a gap between two boxes, across or down."""
+    """Return whether two boxes are at least `gap` apart, horizontally or vertically."""
     across = max(first.xmin, second.xmin) - min(first.xmax, second.xmax)
     down = max(first.ymin, second.ymin) - min(first.ymax, second.ymax)
     return max(across, down) >= gap
@@ -177,7 +177,7 @@ def are_apart(first: Box, second: Box, gap: float) -> bool:
 def find_free_box(
     width: int, height: int, boxes: Sequence[Box], rng: Random, *, border: int, gap: int, tries: int
 ) -> Box | None:
-    """Return a box in a random place on the canvas that keeps a gap from others; None if none is found."""
+    """Return a randomly positioned box that keeps `gap` from all others, or None after `tries` attempts."""
     for _ in range(tries):
         left, top = rng.randint(border, CANVAS - border - width), rng.randint(border, CANVAS - border - height)
         free = Box(left, top, left + width, top + height)
@@ -193,14 +193,14 @@ _SLACK = 1 - 1e-9
 
 
 class KeptBoxes:
-    """Boxes that are kept one after the other, and compared with a new one all at once."""
+    """A growing collection of boxes that computes the overlap with a new box efficiently."""
 
     def __init__(self) -> None:
         self._boxes: list[Box] = []
         self._columns: NDArray[np.float64] | None = None
 
     def add(self, box: Box) -> None:
-        """Keep a box."""
+        """Add a box to the collection."""
         self._boxes.append(box)
         count = len(self._boxes)
         if count <= _FEW:
@@ -215,7 +215,7 @@ class KeptBoxes:
             self._columns[:, count - 1] = (*box, box.area)
 
     def overlapping(self, box: Box, min_overlap: float) -> list[int]:
-        """Return the numbers of the boxes with this IoU or more, in the order in which they were added."""
+        """Return the indices of boxes whose IoU with `box` is at least `min_overlap`, in insertion order."""
         if self._columns is None:
             return [number for number, earlier in enumerate(self._boxes) if box_overlap(box, earlier) >= min_overlap]
         import numpy as np

@@ -1,4 +1,4 @@
-"""Python functions as judges: `CallableJudge`, for any function `(image, item) -> bool | float | dict`."""
+"""Judges from Python functions: `CallableJudge` wraps any `(image, item) -> bool | float | dict`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EXPECTED = "give True or False, a number from 0 to 1, or a dict of such parts"
 
 
 class CallableJudge:
-    """A Python function as a judge.
+    """A judge that calls a Python function.
 
     The function takes a PIL image (upright, RGB) and the `Item`; it may be async. What it returns:
 
@@ -69,7 +69,7 @@ class CallableJudge:
         self.concurrency = concurrency
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Return what the function says about the image; what it raises makes the image unscored."""
+        """Call the function and return its verdict, or `Unscored` if it raises an exception."""
         try:
             answer = await call_function(self._function, image.pil, item)
         except Exception as error:  # also an error of ours inside the function: it concerns this image alone
@@ -85,7 +85,7 @@ class CallableJudge:
             return Unscored("judge failed", f"{self.name} {error}")
 
     def _verdict(self, answer: object) -> Verdict:
-        """Return the verdict that an answer stands for."""
+        """Convert the function's return value to a verdict."""
         if not isinstance(answer, Mapping):
             score = _read_score(answer, "an answer")
             return Verdict(score >= self._threshold, () if _is_bool(answer) else (Part("score", "score", score),))
@@ -128,7 +128,7 @@ def _function_name(function: object) -> str:
 
 
 def _code_digest(function: Any) -> str:
-    """Return a digest of the function's source code, or of its byte code where there is no source; else empty."""
+    """Return a digest of the function's source or byte code, or an empty string if it has neither."""
     function = inspect.unwrap(function.func if isinstance(function, partial) else function)
     compiled = getattr(function, "__code__", None)
     try:
@@ -150,7 +150,7 @@ def _is_bool(value: object) -> bool:
 
 
 def _read_score(value: object, name: str) -> float:
-    """Return a truth value or a number from 0 to 1 as a score."""
+    """Convert a bool or a number from 0 to 1 to a float."""
     if _is_bool(value):
         return float(bool(value))
     if not isinstance(value, Real) and getattr(value, "ndim", None) == 0:

@@ -1,4 +1,4 @@
-"""Chat judges: send an image with a question to a chat model, validate the answer, ask once more, keep the evidence.
+"""Base classes for judges that query a chat model about an image, validate the answer and retry once.
 
 Clause, question and score judges and the VLM grounder are chat judges. They differ in prompt, in answer type, and in
 how answers become parts of a verdict. The image file is sent as it is unless a model could see another image in it.
@@ -58,7 +58,7 @@ class ValidAnswer(Generic[JudgeAnswer]):
 
 @dataclass(frozen=True)
 class NoValidAnswer:
-    """Why there is no valid answer."""
+    """The reason why the chat model gave no valid answer."""
 
     reason: UnscoredReason  # the kind of failure
     detail: str  # what happened, in one line
@@ -67,7 +67,7 @@ class NoValidAnswer:
 
 
 class PromptedChat:
-    """A chat model with prompts, of which users may have texts of their own."""
+    """A chat model with its prompts, which users can override."""
 
     prompt_folder: ClassVar[Path]
     """The folder of its prompts."""
@@ -96,12 +96,12 @@ class PromptedChat:
 
     @property
     def concurrency(self) -> int:
-        """As many images at a time as the chat model takes requests."""
+        """The maximum number of concurrent requests to the chat model."""
         return self._chat.concurrency
 
 
 class ChatJudge(PromptedChat):
-    """Base of everything that asks a chat model about an image, and asks again where an answer is not valid."""
+    """Base class for judges and grounders that query a chat model and retry once after an invalid answer."""
 
     retry_prompt: ClassVar[str]
     """The prompt that reports a `{problem}` with an answer and asks again."""
@@ -112,7 +112,7 @@ class ChatJudge(PromptedChat):
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The settings of the chat model, how it is asked, with which prompts, and the version of the rules."""
+        """The settings of the chat model, the judging options, the prompts and the rules version."""
         return {
             **self._chat.settings,
             **self._options,
@@ -122,7 +122,7 @@ class ChatJudge(PromptedChat):
         }
 
     async def _encode(self, image: LoadedImage, *, on_grid: bool = False) -> ChatImage:
-        """Encode the image in a thread, so that other images do not wait for it."""
+        """Encode the image in a worker thread to avoid blocking the event loop."""
         return await asyncio.to_thread(encode_image, image, on_grid=on_grid)
 
     async def _ask(
@@ -133,7 +133,7 @@ class ChatJudge(PromptedChat):
         find_problem: Callable[[JudgeAnswer], str | None],
         prompt: str = "prompt",
     ) -> ValidAnswer[JudgeAnswer] | NoValidAnswer:
-        """Ask a question; if the answer parses but is not valid, report the problem and ask once more."""
+        """Query the chat model, and retry once with an error message if the answer is invalid."""
         question = _build_question(image.attachment, self._prompts[prompt], values, self.image_position)
         messages = [Message("user", question)]
         raw: list[str] = []
@@ -164,13 +164,13 @@ class ChatJudge(PromptedChat):
 
 
 def check_option(option: str, value: str, values: Sequence[str]) -> None:
-    """Refuse a value that an option does not have."""
+    """Raise an error if `value` is not among the allowed values of an option."""
     if value not in values:
         raise FormalimgError(f"unknown {option} {value!r}: known are {', '.join(values)}")
 
 
 def total_cost(costs: Iterable[float | None]) -> float | None:
-    """Return the sum of the costs; None if one of them is unknown."""
+    """Return the sum of the costs, or None if any of them is unknown."""
     total = 0.0
     for cost in costs:
         if cost is None:
@@ -180,12 +180,12 @@ def total_cost(costs: Iterable[float | None]) -> float | None:
 
 
 def numbering_problem(count: int, listed: str) -> str:
-    """Return the message for answers whose numbers are not 1 to `count`; `listed` are the numbers they have."""
+    """Return the error message for answers that are not numbered 1 to `count`."""
     return f"it must answer the questions 1 to {count}, each once and in this order, but it has {listed or 'none'}"
 
 
 def explain_unanswered(reply: Unanswered) -> tuple[UnscoredReason, str]:
-    """Return why there is no verdict without an answer: the kind of reason, and what the model did."""
+    """Return the unscored reason and a detail message for a request without an answer."""
     explanations: Mapping[str, tuple[UnscoredReason, str]] = {
         "unreadable": ("not understood", "gave answers that cannot be read"),
         "refused": ("judge failed", DECLINED),
@@ -199,7 +199,7 @@ def explain_unanswered(reply: Unanswered) -> tuple[UnscoredReason, str]:
 
 
 class ChatImage(NamedTuple):
-    """An image as it is sent to a chat model, and its size in pixels there."""
+    """An image encoded for a chat model, with its size in pixels."""
 
     attachment: Attachment
     width: int
@@ -207,7 +207,7 @@ class ChatImage(NamedTuple):
 
 
 def encode_image(image: LoadedImage, *, on_grid: bool = False) -> ChatImage:
-    """Return the image as it is sent.
+    """Encode an image for a chat model, converting it to PNG only if necessary.
 
     The file is sent as is, except where a model might see another image in it than the one that is judged:
     rotated (EXIF) and transparent images, animations, and files other than PNG, JPEG or WebP are sent as PNG.
@@ -223,7 +223,7 @@ def encode_image(image: LoadedImage, *, on_grid: bool = False) -> ChatImage:
 
 
 def size_on_grid(width: int, height: int) -> tuple[int, int]:
-    """Return the size nearest to this one that services with patches of 28 pixels leave unchanged."""
+    """Return the closest size that services with 28-pixel patches leave unchanged."""
     scale = min(1.0, (MAX_PIXELS / (width * height)) ** 0.5, MAX_SIDE / max(width, height))
     if scale == 1.0:
         across, down = (max(GRID, round(side / GRID) * GRID) for side in (width, height))
@@ -233,7 +233,7 @@ def size_on_grid(width: int, height: int) -> tuple[int, int]:
 
 
 def _unambiguous_type(data: bytes) -> str | None:
-    """Return the media type of a file in which every decoder sees the same image; None for others."""
+    """Return the media type of the file, or None if decoders could render it differently."""
     from PIL import ExifTags, Image
 
     try:
@@ -248,7 +248,7 @@ def _unambiguous_type(data: bytes) -> str | None:
 def _build_question(
     image: Attachment, prompt: Prompt, values: Mapping[str, str], default_position: ImagePosition
 ) -> tuple[str | Attachment, ...]:
-    """Return the parts of a message: the text of the prompt, with the image at its placeholder.
+    """Build the message for a prompt, with the image inserted at its placeholder.
 
     Our prompts put what is the same for all questions first, then the image, then the question: servers with a prefix
     cache read the instruction once for all images, and each image once for all questions.

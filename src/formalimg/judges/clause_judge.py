@@ -1,4 +1,4 @@
-"""The clause judge: ask a chat model, clause by clause, whether an image satisfies a formula.
+"""The clause judge, which asks a chat model whether an image satisfies each clause of a formula.
 
 Clauses in an answer are matched letter by letter, or not at all.
 """
@@ -63,7 +63,7 @@ class PublishedAnswer(BaseModel):
 
 
 class ClauseJudge(ChatJudge):
-    """Ask a chat model whether an image satisfies a formula, with a verdict on each of its clauses.
+    """A judge that asks a chat model whether an image satisfies each clause of a formula.
 
     An answer is valid only if it covers every clause, each copied letter by letter. After a second invalid answer the
     image is `Unscored`. Evidence, all plain data:
@@ -100,11 +100,11 @@ class ClauseJudge(ChatJudge):
         self._allow_unknown = decide == "verdict" or not is_published
 
     def questions(self, item: Item[object]) -> int:
-        """Return how many requests are sent per image of this item."""
+        """Return the number of requests per image of this item."""
         return 0 if isinstance(find_formula(item), Unscored) else 1
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the image satisfies the formula of the item."""
+        """Judge whether the image satisfies the item's formula."""
         spec = find_formula(item)
         if isinstance(spec, Unscored):
             return spec
@@ -148,7 +148,7 @@ class ClauseJudge(ChatJudge):
 
 @dataclass
 class ClauseFindings:
-    """What an answer says about the clauses of a formula."""
+    """The clause verdicts extracted from an answer."""
 
     fulfilled: bool  # its verdict on the image as a whole
     # whether each clause holds, by the text of the clause; clauses that it left out are missing
@@ -159,7 +159,7 @@ class ClauseFindings:
     torn: list[str] = field(default_factory=list)  # clauses of which it says both that they hold and that they do not
 
     def contradiction(self) -> str | None:
-        """Return how the verdict contradicts the clauses, as text; None if it does not."""
+        """Describe how the overall verdict contradicts the clauses, or return None if they agree."""
         failing = [clause for clause, holds in self.holds.items() if not holds]
         if self.fulfilled and failing:
             return f"the verdict is true, but by the clauses not all of it holds: {_list_clauses(failing)}"
@@ -169,7 +169,7 @@ class ClauseFindings:
 
 
 def read_findings(answer: ClauseAnswer | PublishedAnswer, clauses: Sequence[str]) -> ClauseFindings:
-    """Return what an answer says about these clauses."""
+    """Extract the clause verdicts from an answer."""
     by_text = {normalize_clause(clause): clause for clause in clauses}
     if isinstance(answer, PublishedAnswer):  # it lists only clauses that hold: the others do not
         listed = {normalize_clause(text): text for text in answer.satisfied_clauses}
@@ -190,7 +190,7 @@ def read_findings(answer: ClauseAnswer | PublishedAnswer, clauses: Sequence[str]
 
 
 def find_problem(findings: ClauseFindings, clauses: Sequence[str], *, allow_unknown: bool) -> str | None:
-    """Return why findings are not valid, as a message to the model; None if they are."""
+    """Return an error message for the model if the findings are invalid, else None."""
     if findings.torn:
         return f"it says both that these clauses hold and that they do not: {_list_clauses(findings.torn)}"
     strays = f"it judges clauses that were not given: {_list_clauses(findings.unknown)}" if findings.unknown else ""
@@ -201,7 +201,7 @@ def find_problem(findings: ClauseFindings, clauses: Sequence[str], *, allow_unkn
 
 
 def normalize_clause(clause: str) -> str:
-    """Return a clause without redundant blanks: nothing else may differ between a clause and its copy."""
+    """Normalize whitespace in a clause."""
     return re.sub(r"(?<=\() | (?=\))", "", " ".join(clause.split()))
 
 

@@ -1,4 +1,4 @@
-"""Failed clauses in English: what a scene shows in place of what a formula asks for.
+"""English sentences that describe what a scene shows instead of a failed clause.
 
 "no banana found", "the cup is blue, not red", "no plate is above the fork". A sentence is used only if it is true of
 the scene; where none is certain, the caller falls back on the wording of the clause.
@@ -23,14 +23,14 @@ Binding: TypeAlias = Mapping[str, int]
 
 
 class SceneSentence(NamedTuple):
-    """A sentence that is true of a scene, and the numbers of the objects that it speaks of."""
+    """A true sentence about a scene, with the indices of the objects it mentions."""
 
     text: str
     objects: frozenset[int] = frozenset()
 
 
 class ParsedClause(NamedTuple):
-    """A clause: a claim about objects, and the atoms under which it is made, for each object of a `forall`."""
+    """A clause parsed into its claim and the conditions under which the claim is made."""
 
     conditions: tuple[Atom, ...]
     claim: Atom | Count
@@ -43,18 +43,18 @@ class ParsedClause(NamedTuple):
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The variables of its conditions."""
+        """The variables that occur in the conditions."""
         return tuple(dict.fromkeys(name for atom in self.conditions for name in atom.variables))
 
     def atoms(self) -> Iterator[Atom]:
-        """Yield the atoms that a scene decides."""
+        """Yield the atoms whose truth depends on the scene."""
         claims = _list_conjuncts(self.claim) or () if isinstance(self.claim, Count) else (self.claim,)
         yield from (atom for atom in (*self.conditions, *claims) if atom.predicate not in (DISTINCT, STYLE_PREDICATE))
 
 
 @lru_cache(maxsize=20_000)
 def parse_clause(text: str) -> ParsedClause | None:
-    """Return a clause with one claim; None for a text of any other form."""
+    """Parse a clause with a single claim, or return None if it has another form."""
     try:
         clause = parse(text)
     except FormulaError:
@@ -73,7 +73,7 @@ def parse_clause(text: str) -> ParsedClause | None:
 
 @dataclass(frozen=True)
 class JudgedScene:
-    """The clauses of a formula in the scene that a judge saw, under the binding that it found best.
+    """A scene with the clauses of a formula and the best variable binding found by a judge.
 
     An object that is bound to a variable of another class says nothing about what failed: it is replaced by the object
     of that class under which most clauses hold, or there is none.
@@ -86,7 +86,7 @@ class JudgedScene:
     style: str = ""  # the style of the image; empty if it is not known
 
     def sentences(self, number: int) -> tuple[SceneSentence, ...]:
-        """Return what the scene shows in place of a failed clause; nothing where no sentence is certain."""
+        """Describe what the scene shows instead of a failed clause, or return () if nothing certain applies."""
         clause = self.clauses[number]
         if clause is None or not self._is_readable(clause):
             return ()
@@ -113,7 +113,7 @@ class JudgedScene:
 
     @cached_property
     def _classes(self) -> dict[str, str]:
-        """The class of each variable, as the clauses state it."""
+        """The class of each variable, as stated by the clauses."""
         classes: dict[str, str] = {}
         for clause in filter(None, self.clauses):
             stated = [clause.claim] if clause.positive and isinstance(clause.claim, Atom) else []
@@ -125,7 +125,7 @@ class JudgedScene:
 
     @cached_property
     def _rules(self) -> dict[str, tuple[Atom, ...]]:
-        """The variables of each `forall`, with the conditions besides their class."""
+        """The conditions on each `forall` variable, except its class."""
         return {
             name: tuple(atom for atom in clause.conditions if atom.predicate != "Is" and name in atom.variables)
             for clause in filter(None, self.clauses)
@@ -134,12 +134,12 @@ class JudgedScene:
 
     @cached_property
     def _missing(self) -> set[str]:
-        """The variables of whose class there is no object; of a `forall`, none that it is about."""
+        """The variables that no object in the scene can be bound to."""
         return {name for name in self._classes if not self._candidates(name)}
 
     @cached_property
     def _binding(self) -> dict[str, int]:
-        """What each variable stands for, if anything: an object of its class."""
+        """The object index for each variable, restricted to objects of the variable's class."""
         binding = {name: obj for name, obj in self.judge_binding.items() if 0 <= obj < len(self.phrases.scene)}
         for name in self._classes:
             candidates = self._candidates(name)
@@ -155,7 +155,7 @@ class JudgedScene:
         return binding
 
     def _candidates(self, name: str) -> list[int]:
-        """Return the objects of a variable's class; of a `forall`, those that it is about."""
+        """Return the objects of a variable's class that also meet its `forall` conditions."""
         objects = self.phrases.scene.having("Is", self._classes[name])
         for atom in self._rules.get(name, ()):
             if len(atom.variables) == 1 and not self.phrases.scene.objection(atom):
@@ -172,7 +172,7 @@ class JudgedScene:
         return bool(self.phrases.scene.seconds(atom.predicate, 1 << objects[0], 1 << objects[1]))
 
     def _holds(self, clause: ParsedClause, binding: Binding) -> bool | None:
-        """Return whether a claim holds under a binding; None if that cannot be told."""
+        """Return whether a claim holds under a binding, or None if this is unknown."""
         claim = clause.claim
         if isinstance(claim, Count):
             counted = self._count(claim, binding)
@@ -184,7 +184,7 @@ class JudgedScene:
         return self._is_true(claim, [binding[name] for name in claim.variables]) is clause.positive
 
     def _count(self, count: Count, binding: Binding) -> list[int] | None:
-        """Return the objects that a count is about; None if its body is no plain conjunction."""
+        """Return the objects that a count includes, or None if its body is not a conjunction of atoms."""
         conjuncts = _list_conjuncts(count)
         bound = {*binding, count.variable.name}
         if conjuncts is None or any(name not in bound for atom in conjuncts for name in atom.variables):
@@ -201,7 +201,7 @@ class JudgedScene:
     # --- sentences
 
     def _absent(self, name: str) -> SceneSentence:
-        """Return that no object of a class was found; of a `forall` with attributes, none that it is about."""
+        """Build the sentence for a variable without any matching object."""
         objects = list(members(self.phrases.scene.having("Is", self._classes[name])))
         adjectives = self._rules.get(name, ()) if objects else ()
         return SceneSentence(f"no {self.phrases.bare(self._classes[name], adjectives)} found", frozenset(objects))
@@ -236,11 +236,11 @@ class JudgedScene:
         return SceneSentence(f"only one {self._noun(claim.variables[0])} found", frozenset(candidates))
 
     def _noun(self, name: str) -> str:
-        """Return the noun for one of the objects that a variable may stand for."""
+        """Return the noun for an object that the variable can be bound to."""
         return self.phrases.one(self._classes[name], self._rules.get(name, ()))
 
     def _unwanted(self, claim: Atom) -> SceneSentence | None:
-        """Return that an object is what it should not be, where it is clear which object is meant."""
+        """Build the sentence for an object with an unwanted property, or return None if it would be ambiguous."""
         objects = [self._binding[name] for name in claim.variables]
         if not self._is_true(claim, objects) or any(len(self._candidates(name)) > 1 for name in claim.variables):
             return None
@@ -252,7 +252,7 @@ class JudgedScene:
         return SceneSentence(text, frozenset(objects))
 
     def _property(self, claim: Atom) -> SceneSentence | None:
-        """Return a sentence on an attribute or a place."""
+        """Build the sentence for a failed attribute or position, or return None."""
         (name,) = claim.variables
         candidates, obj, phrase = self._candidates(name), self._binding[name], self.phrases.predicate(claim)
         wrong = [candidate for candidate in candidates if not self._is_true(claim, [candidate])]
@@ -270,7 +270,7 @@ class JudgedScene:
         return SceneSentence(text, frozenset([obj]))
 
     def _together(self, name: str) -> SceneSentence | None:
-        """Return that no object has all the attributes and places that are asked of it."""
+        """Build the sentence for a variable whose required properties no single object combines, or return None."""
         claims = dict.fromkeys(
             clause.claim for clause in self._readable if clause.positive and clause.variables == (name,)
         )
@@ -284,7 +284,7 @@ class JudgedScene:
         return SceneSentence(text, frozenset([self._binding[name]]))
 
     def _relation(self, claim: Atom) -> SceneSentence | None:
-        """Return a sentence on how two objects are related."""
+        """Build the sentence for a failed relation between two objects, or return None."""
         first, second = claim.variables
         firsts, seconds, phrase = self._candidates(first), self._candidates(second), self.phrases.predicate(claim)
         objects = (self._binding[first], self._binding[second])
@@ -319,13 +319,13 @@ class JudgedScene:
 
 
 def _list_conjuncts(count: Count) -> tuple[Atom, ...] | None:
-    """Return the atoms of a count's body; None if it is no conjunction of atoms."""
+    """Return the atoms of a count's body, or None if it is not a conjunction of atoms."""
     parts = count.body.parts if isinstance(count.body, And) else (count.body,)
     conjuncts = tuple(part for part in parts if isinstance(part, Atom))
     return conjuncts if len(conjuncts) == len(parts) else None
 
 
 def _get_word(atom: Atom) -> str | None:
-    """Return the word of an atom such as `(Has ?x 'red')`; None if it has none."""
+    """Return the word argument of an atom such as `(Has ?x 'red')`, or None."""
     last = atom.arguments[-1]
     return last.text if isinstance(last, Value) else None

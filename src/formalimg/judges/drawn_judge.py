@@ -1,4 +1,4 @@
-"""The judge `builtin/drawn`: go by the scene that a drawing carries, which is what it shows.
+"""The judge `builtin/drawn`, which reads the scene stored in a drawing instead of its pixels.
 
 It does not look at the image. It measures image models, and everything between prompt and report, with a judge that
 cannot err; it says nothing about how well any judge sees.
@@ -36,7 +36,7 @@ _VERSION = 2
 
 
 class DrawnJudge:
-    """Judge drawings of the built-in models by the scene that each file carries.
+    """A judge for drawings of the built-in models that reads the scene stored in each file.
 
     Formulas are judged clause by clause, and other items as their benchmark says, with the parts that the judges of
     these suites have. Any other image, and any drawing that was changed, is `Unscored`. Evidence, all plain data:
@@ -52,13 +52,13 @@ class DrawnJudge:
     concurrency = os.cpu_count() or 1
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the scene of the image has what the item asks for."""
+        """Judge whether the scene stored in the image satisfies the item."""
         # Decoding the digest and deciding take some milliseconds: other images should not wait for it.
         return await asyncio.to_thread(judge_drawing, item, image)
 
 
 def judge_drawing(item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-    """Return the verdict on a drawing by the scene that it carries, or why there is none."""
+    """Judge a drawing by its stored scene, or return `Unscored` if there is none."""
     try:
         drawn = read_signed_png(image.data, image.pil)
     except NotDrawnError as error:
@@ -67,7 +67,7 @@ def judge_drawing(item: Item[object], image: LoadedImage) -> Verdict | Unscored:
 
 
 def judge_drawn_scene(item: Item[object], drawn: DrawnScene, profile: str = "official") -> Verdict | Unscored:
-    """Return the verdict on what a scene shows."""
+    """Judge whether a scene satisfies the item."""
     evidence: dict[str, object] = {"scene": drawn.scene.to_json(), "style": drawn.style, "depth": list(drawn.order)}
     suite = get_suite(item.suite)
     verdict = suite.judge_drawn(item, drawn, profile)
@@ -93,7 +93,7 @@ def _judge_formula(formula: Formula, drawn: DrawnScene, evidence: dict[str, obje
 
 
 def _judge_clauses(formula: Formula, verification: Verification) -> tuple[tuple[Part, ...], dict[str, int]]:
-    """Return the clauses as the parts that `ClauseJudge` has, with their bindings; one part if they are too many."""
+    """Return a part per clause with the variable bindings, or a single part if there are too many clauses."""
     try:
         best = prepare_formula(formula).best_binding(verification.scene, verification.style)
         clauses = to_prenex(formula).clauses

@@ -1,4 +1,4 @@
-"""Registry: open judges and grounders by name, such as `builtin/icons`; suite and protocol decide how each is used."""
+"""Factories for judges, grounders and text readers by name, such as `builtin/icons`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def open_judge(
     task: Literal["image", "layout"] | str = "image",
     protocol: Protocol | str = "default",
 ) -> Judge:
-    """Return the judge of this name for a suite; without a name, the one that works offline.
+    """Open a judge for a suite by name, by default the one that works offline.
 
     A chat model is used as the suite needs it: it is asked for boxes, and logic decides, or for a verdict on each
     clause, an answer to each question, or a score on each of an item's weighted questions.
@@ -87,13 +87,13 @@ def open_judge(
 
 
 def check_protocol(protocol: str) -> None:
-    """Refuse a protocol that does not exist."""
+    """Raise an error if the protocol is unknown."""
     if protocol not in PROTOCOLS:
         raise FormalimgError(f"unknown protocol {protocol!r}: known are {', '.join(PROTOCOLS)}")
 
 
 def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Grounder:
-    """Return the grounder of this name: `builtin/icons`, `detector/coco`, `detector/…`, or a chat model.
+    """Open a grounder by name: `builtin/icons`, `detector/coco`, `detector/…`, or a chat model.
 
     Raises:
         FormalimgError: if there is none, or an option is wrong.
@@ -124,7 +124,7 @@ def open_grounder(name: str, options: Mapping[str, str] | None = None) -> Ground
 
 
 def list_grounders() -> list[Provider]:
-    """Return the grounders and text readers that are no chat models, and what is missing to use each."""
+    """Return the grounders and text readers other than chat models, with their missing requirements."""
     # Only what says whether they can be used is loaded.
     from formalimg.judges.grounders.detector import open_detector
     from formalimg.judges.grounders.detector_files import find_installed_networks, missing_parts
@@ -150,7 +150,7 @@ def list_grounders() -> list[Provider]:
 
 
 def open_text_reader(name: str, options: Mapping[str, str] | None = None) -> TextReader:
-    """Return the text reader of this name: `ocr/rapidocr`."""
+    """Open a text reader by name; the only one is `ocr/rapidocr`."""
     if name != TEXT_READER:
         raise FormalimgError(f"there is no text reader {name}: known is {TEXT_READER}")
     from formalimg.judges.rapidocr import open_rapidocr
@@ -159,7 +159,7 @@ def open_text_reader(name: str, options: Mapping[str, str] | None = None) -> Tex
 
 
 def open_text_judge(name: str, options: Mapping[str, str] | None = None) -> TextJudge:
-    """Return the judge that goes by a text reader."""
+    """Open a text judge that uses the given text reader."""
     from formalimg.judges.text_judge import TextJudge
     from formalimg.models.options import Options
 
@@ -171,7 +171,7 @@ def open_text_judge(name: str, options: Mapping[str, str] | None = None) -> Text
 
 
 def take_text_judge(options: dict[str, Any]) -> TextJudge | None:
-    """Return the judge of the reader that options name, and remove these options; None if they name none."""
+    """Pop the text options and open the text judge they select, or return None if there is no `reader` option."""
     text_options = {key: options.pop(key) for key in TEXT_OPTIONS if key in options}
     name = text_options.pop("reader", None)
     if name is None and text_options:
@@ -206,7 +206,7 @@ def _open_drawn_judge(suite: str, options: Mapping[str, str] | None) -> Judge:
 def open_prompt_judge(
     judge: Grounder | ChatModel | TextReader, *, by_text: TextJudge | None = None, **options: Any
 ) -> Judge:
-    """Return the judge of free prompts that goes by a grounder or a text reader, or asks a chat model."""
+    """Open a judge for free prompts that uses the given grounder, text reader or chat model."""
     from formalimg.judges.prompt_judge import PromptJudge
 
     if isinstance(judge, Grounder):
@@ -232,7 +232,7 @@ def require_chat(
     why_not: str,
     advice: str = ", or make the images only, with `formalimg run --no-judge`",
 ) -> str:
-    """Return the name of the chat model; refuse a missing name, and grounders that find boxes and colours only."""
+    """Return the name of the chat model, or raise an error if it is missing or not a chat model."""
     if name is None:
         raise FormalimgError(
             f"there is no judge for {suite} that works offline: name a chat model that can see, as in "
@@ -253,7 +253,7 @@ def open_chat(
     user: str,
     choices: Mapping[str, tuple[str, ...]],
 ) -> tuple[ChatModel, dict[str, Any]]:
-    """Return the chat model with its own options, and the options that say how it is used.
+    """Open a chat model, and return it with the options that belong to the judge.
 
     Values of several words have hyphens on a command line, so that they need no quotes: per-class for per class.
     """
@@ -289,7 +289,7 @@ def open_published_chat(
     max_tokens: int | None = None,
     top_p: float | None = None,
 ) -> tuple[ChatModel, Followed, dict[str, Any]]:
-    """Return the chat model of a published protocol, what is followed, and the options that say how it is used.
+    """Open a chat model for a published protocol, with its sampling options and the authors' prompts.
 
     The texts of the authors are used where they have been pulled, unless the user names others.
     """

@@ -1,4 +1,4 @@
-"""What failed, in English: one short sentence for each thing that an image does not show as asked.
+"""Failures of an image as short English sentences.
 
 The one place that says so, for the viewer, reports, notebooks and the command line: "no banana found", "the cup is
 blue, not red", "2 forks found, 3 needed". Of a formula, the scene that the judge stored decides which sentence is true;
@@ -31,7 +31,7 @@ _ANSWERED = 0.5
 
 
 class FailureSentence(NamedTuple):
-    """Something that an image does not show as asked."""
+    """A sentence that describes a failure, with the parts and objects it refers to."""
 
     text: str  # the sentence, without a full stop
     # which parts of the verdict it explains, by their numbers; none if it is about the whole
@@ -41,7 +41,7 @@ class FailureSentence(NamedTuple):
 
 
 def failure_sentences(verdict: Verdict | Unscored, suite: Benchmark, formula: str = "") -> tuple[FailureSentence, ...]:
-    """Return what an image does not show as asked, each thing once; nothing if it passed."""
+    """Describe all failures of an image as unique sentences, or return () if it passed."""
     if isinstance(verdict, Unscored):
         return (FailureSentence(": ".join(filter(None, [verdict.reason, verdict.detail]))),)
     explanation = verdict.evidence.get("explanation")
@@ -60,12 +60,12 @@ def failure_sentences(verdict: Verdict | Unscored, suite: Benchmark, formula: st
 
 
 def failure_text(verdict: Verdict | Unscored, suite: Benchmark, formula: str = "") -> str:
-    """Return what an image does not show as asked, as one line; empty if it passed. See `failure_sentences`."""
+    """Join the failures of an image as one line, or return an empty string if it passed."""
     return "; ".join(sentence.text for sentence in failure_sentences(verdict, suite, formula))
 
 
 def find_failed_parts(verdict: Verdict) -> list[int]:
-    """Return the numbers of the parts that failed; of answers with probabilities, those that are wrong."""
+    """Return the indices of the failed parts."""
     below = [number for number, part in enumerate(verdict.parts) if part.score < 1]
     if all(part.p_yes is None for part in verdict.parts):
         return below
@@ -75,7 +75,7 @@ def find_failed_parts(verdict: Verdict) -> list[int]:
 def _explain_part(
     verdict: Verdict, number: int, suite: Benchmark, formula: str, scene: JudgedScene | None
 ) -> Iterable[SceneSentence]:
-    """Return the sentences on a failed part."""
+    """Return the sentences that explain a failed part."""
     part = verdict.parts[number]
     if formula and part.name.startswith("("):
         return (scene is not None and scene.sentences(number)) or [_explain_clause(part, formula, suite, scene)]
@@ -89,7 +89,7 @@ def _explain_part(
 
 
 def _read_judged_scene(verdict: Verdict, suite: Benchmark, formula: str) -> JudgedScene | None:
-    """Return the clauses in the scene that the judge stored; None if there is none, or it cannot be read."""
+    """Combine the formula's clauses with the judge's stored scene, or return None if it is missing or unreadable."""
     bindings, style = verdict.evidence.get("bindings"), verdict.evidence.get("style")
     scene = read_stored_scene(verdict, suite)
     parsed, _ = try_parse(formula)
@@ -119,7 +119,7 @@ def _read_judged_scene(verdict: Verdict, suite: Benchmark, formula: str) -> Judg
 
 
 def read_stored_scene(verdict: Verdict | Unscored, suite: Benchmark) -> Scene | None:
-    """Return the scene that a judge stored, as it decided by it; None if there is none, or it cannot be read."""
+    """Return the scene stored by the judge, or None if it is missing or unreadable."""
     try:
         scene = Scene.from_json(verdict.evidence["scene"]) if "scene" in verdict.evidence else None
     except SceneError:
@@ -139,13 +139,13 @@ def read_stored_scene(verdict: Verdict | Unscored, suite: Benchmark) -> Scene | 
 
 
 def _vocabulary_of(formula: str) -> str:
-    """Return the vocabulary of a formula that a prompt was read as: one of them has a predicate for all attributes."""
+    """Return the name of the vocabulary that a free prompt's formula uses."""
     *rest, last = vocabulary_names()
     return next((name for name in rest if "(Has " in formula and "Has" in vocabulary(name).predicates), last)
 
 
 def _explain_clause(part: Part, formula: str, suite: Benchmark, scene: JudgedScene | None) -> SceneSentence:
-    """Return the wording of a clause; of the whole formula, which has too many clauses, only that it fails."""
+    """Return the English wording of a failed clause, or a generic sentence for a whole formula."""
     if part.kind == "formula":
         return SceneSentence(_TOGETHER)
     clause = parse_clause(part.name)
@@ -161,13 +161,13 @@ def _explain_clause(part: Part, formula: str, suite: Benchmark, scene: JudgedSce
 
 
 def clause_words(clause: str, formula: str, suite: Benchmark) -> str:
-    """Return a clause of a formula as English without a full stop; empty if there are no words for it."""
+    """Return a clause as English without a full stop, or an empty string if it has no wording."""
     return _word_clause(clause, formula, suite.vocabulary or _vocabulary_of(formula))
 
 
 @lru_cache(maxsize=4096)
 def _word_clause(clause: str, formula: str, vocabulary: str) -> str:
-    """Return a clause in words; empty if there are none. Finding them takes milliseconds, and pages show many."""
+    """Return the cached English wording of a clause, or an empty string if it has none."""
     from formalimg.language.clause_sentence import clause_in_words  # here, because scenes explain most failures
 
     try:
@@ -180,7 +180,7 @@ _NEEDED = re.compile(r"(?:.*: )?(.+ (?:needed|allowed)), (none|\d+) found(?:: .*
 
 
 def reason_by_count(reason: str) -> str:
-    """Return a reason that counts with what was found first, without the numbers of objects; any other as it is."""
+    """Rephrase a reason about a count to begin with the number found, and leave other reasons unchanged."""
     counted = _NEEDED.fullmatch(reason)
     if counted is None:
         return reason
@@ -193,7 +193,7 @@ def reason_by_count(reason: str) -> str:
 
 
 def _explain_question(part: Part, verdict: Verdict) -> Iterator[SceneSentence]:
-    """Yield a question with the answer that was wrong; nothing of one that was not asked because of another."""
+    """Yield the question with its wrong answer, or nothing if the question was skipped."""
     if part.reason.startswith(("not asked", "counts as failed")):
         return
     if not part.name.endswith("?"):

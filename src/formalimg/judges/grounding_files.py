@@ -1,4 +1,4 @@
-"""Grounding files as they were published: `responses/knolling/<model>/grounding/json/<id>.json`, judged in bulk.
+"""Published grounding files (`responses/knolling/<model>/grounding/json/<id>.json`), judged in bulk.
 
 Each file holds what somebody's grounder found in an image, or the layout that a chat model planned. The image beside
 it, `imgs/<id>.png`, is shown where it is there; else the boxes are drawn. Further images of an item have names such as
@@ -37,26 +37,26 @@ _MAX_GROUNDING_BYTES, _MAX_IMAGE_BYTES = 10_000_000, 200_000_000
 
 @dataclass(frozen=True)
 class GroundingFolder:
-    """The grounding files of one model."""
+    """A folder with the grounding files of one model."""
 
     path: Path  # the folder with the files
     model: str  # the model whose images they are about, after the folder above
 
     @cached_property
     def files(self) -> Mapping[str, Path]:
-        """The files by their names without suffix, in the order of their names."""
+        """The files by stem, sorted by name."""
         return {path.stem: path for path in sorted(self.path.glob("*.json"))}
 
     @cached_property
     def digest(self) -> str:
-        """A digest of all files: with other groundings, verdicts are others."""
+        """A digest of all files in the folder."""
         total = hashlib.sha256()
         for name, path in self.files.items():
             total.update(name.encode("utf-8", "surrogateescape") + b"\0" + hashlib.sha256(_read_file(path)).digest())
         return total.hexdigest()[:16]
 
     def samples(self, items: Sequence[str]) -> int:
-        """Return how many images each of these items has at most."""
+        """Return the maximum number of images per item."""
         ids, largest = frozenset(items), 1
         for name in self.files:
             match = _SAMPLE.fullmatch(name)
@@ -65,23 +65,23 @@ class GroundingFolder:
         return largest
 
     def unknown_files(self, items: Sequence[str], samples: int) -> list[str]:
-        """Return the names of files that belong to none of these items."""
+        """Return the names of files that do not belong to any of the items."""
         names = {name for item in items for sample in range(samples) for name in _file_names(item, sample)}
         return [path.name for name, path in self.files.items() if name not in names]
 
     def file(self, item: str, sample: int) -> Path | None:
-        """Return the grounding file of an image; None if there is none."""
+        """Return the grounding file of an image, or None if it does not exist."""
         return next((self.files[name] for name in _file_names(item, sample) if name in self.files), None)
 
     def picture(self, item: str, sample: int) -> Path | None:
-        """Return the image itself, in `imgs` beside the groundings; None if it is not there."""
+        """Return the original image from the `imgs` folder, or None if it does not exist."""
         images = self.path.resolve().parent.parent / "imgs"
         names = (f"{name}{suffix}" for name in _file_names(item, sample) for suffix in _IMAGE_SUFFIXES)
         return next((path for name in names if (path := images / name).is_file()), None)
 
 
 def find_grounding_folders(path: Path) -> list[GroundingFolder]:
-    """Return the folders with grounding files at or below a path, one for each model, by name."""
+    """Find the folders with grounding files at or below a path, one per model."""
     for candidates in (*(sorted(path.glob(pattern)) for pattern in _PATTERNS), [path]):
         folders = [folder for folder in candidates if folder.is_dir() and any(folder.glob("*.json"))]
         if folders:
@@ -94,7 +94,7 @@ def find_grounding_folders(path: Path) -> list[GroundingFolder]:
 
 @dataclass(frozen=True)
 class GroundedImages:
-    """The images that grounding files are about, as an image model; where one is not there, its boxes are drawn."""
+    """An image model that returns the images of grounding files, or drawings of their boxes if missing."""
 
     folder: GroundingFolder  # the files
     name: str  # the model that made the images
@@ -104,7 +104,7 @@ class GroundedImages:
     settings: Mapping[str, Setting] = field(default_factory=lambda: {"source": "grounding files"})
 
     def fingerprint(self, item: str, sample: int) -> str | None:
-        """Return what tells whether the file that is shown was replaced; None if there is none."""
+        """Return a fingerprint of the image's file that changes if it is replaced, or None if there is no file."""
         path = self.folder.picture(item, sample) or self.folder.file(item, sample)
         if path is None:
             return None
@@ -112,7 +112,7 @@ class GroundedImages:
         return f"{path.suffix} {status.st_size} {status.st_mtime_ns}"
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
-        """Yield the image of each grounding file; those without a file are absent."""
+        """Yield the image for each request, or an absent result if it has no grounding file."""
         for request in requests:
             yield await asyncio.to_thread(self._load, request.item, request.sample)
 
@@ -131,7 +131,7 @@ class GroundedImages:
 
 @dataclass(frozen=True)
 class GroundingFileJudge:
-    """Judge images by their grounding files, with the verdicts of `SceneJudge` on such scenes."""
+    """A judge that decides by published grounding files instead of the image."""
 
     folder: GroundingFolder  # the files
     # whether a file that cannot be read as a scene is a failure, as for layouts that a chat model planned; else it is
@@ -145,7 +145,7 @@ class GroundingFileJudge:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The files, the semantics of `forall` or the protocol, and the version of the rules."""
+        """The digest of the files, the semantics of `forall` or the protocol, and the rules version."""
         if self.is_published:
             return {"files": self.folder.digest, "protocol": "published", "protocol_rules": 1}
         return {
@@ -156,7 +156,7 @@ class GroundingFileJudge:
         }
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether what was found satisfies the formula of the item."""
+        """Judge whether the objects in the grounding file satisfy the item's formula."""
         if not isinstance(item.spec, FormulaSpec):
             return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
         path = self._file(item.id, image)
@@ -178,7 +178,7 @@ class GroundingFileJudge:
         return await asyncio.to_thread(judge_grounding, item.spec.formula, Grounding(scene))
 
     def _file(self, item: str, image: LoadedImage) -> Path | None:
-        """Return the file about an image; of several images of an item, the one with the same picture."""
+        """Return the grounding file of an image, identified by its content if the item has several images."""
         if self.folder.file(item, 1) is None:
             return self.folder.file(item, 0)
         sample = 0
@@ -191,7 +191,7 @@ class GroundingFileJudge:
 
 
 def read_grounding_file(path: Path) -> Scene:
-    """Return the scene in a grounding file."""
+    """Read a scene from a grounding file."""
     try:
         return Scene.from_json(loads_strict(_read_file(path)))
     except SceneError:
@@ -215,11 +215,11 @@ def _read_file(path: Path, limit: int = _MAX_GROUNDING_BYTES) -> bytes:
 
 
 def _file_names(item: str, sample: int) -> tuple[str, ...]:
-    """Return the names that the file of an image may have."""
+    """Return the possible names of an image's grounding file."""
     return (f"{item}_{sample}",) if sample else (item, f"{item}_0")
 
 
 def _model_name(folder: Path) -> str:
-    """Return the model of a folder `MODEL/grounding/json`, or of one that is named after it."""
+    """Return the model name from the path of a folder with grounding files."""
     parts = [part for part in folder.resolve().parts if part not in ("json", "grounding")]
     return parts[-1] if parts else "groundings"

@@ -1,4 +1,4 @@
-"""What the stored observation of a judge says about the judge itself.
+"""Diagnostics of a judge's own behaviour, read from its stored evidence.
 
 Boxes that were dropped for their labels, and verdicts on the whole that the clauses contradict. All of it is read from
 the evidence that verdicts have always been stored with, so runs of earlier versions tell it too.
@@ -18,14 +18,14 @@ _MAX_LABEL = 40
 
 
 class DroppedBox(NamedTuple):
-    """A box whose label was not asked for."""
+    """A box whose label was not requested."""
 
     label: str  # the label as the judge wrote it
     asked_for: tuple[str, ...]  # the classes that it was asked for
 
 
 class BoxCount(NamedTuple):
-    """The boxes that a chat model gave for an image."""
+    """The number of boxes reported by a chat model for an image, and those with other labels."""
 
     given: int  # all of them
     dropped: tuple[DroppedBox, ...]  # those whose labels were not asked for
@@ -34,7 +34,7 @@ class BoxCount(NamedTuple):
 
 
 def count_boxes(verdict: Verdict | Unscored) -> BoxCount | None:
-    """Return the boxes that a chat model gave for an image; None if it was not asked for boxes, or gave no answer."""
+    """Count the boxes reported by a chat model, or return None if no boxes were requested."""
     evidence = verdict.evidence
     grounder = evidence.get("grounder", evidence)  # without a verdict, there is only what the grounder tells
     classes = tuple(
@@ -54,7 +54,7 @@ def count_boxes(verdict: Verdict | Unscored) -> BoxCount | None:
 
 
 def _list_entries(data: Any, name: str) -> Sequence[Mapping[str, Any]]:
-    """Return the objects in a list of stored data; whatever else is stored there does not count."""
+    """Return the mappings in a list of stored data, ignoring any other entries."""
     entries = data.get(name) if isinstance(data, Mapping) else None
     return [entry for entry in entries if isinstance(entry, Mapping)] if isinstance(entries, list) else []
 
@@ -65,7 +65,7 @@ def _list_classes(entry: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def other_labels_text(labels: Iterable[str] | Mapping[str, int]) -> str:
-    """Return labels, or labels with their counts, the most frequent first, such as `mug (3), glass`."""
+    """Format labels in descending order of frequency, such as `mug (3), glass`."""
     counts: Counter[str] = Counter()
     for label, count in Counter(labels).items():
         counts[truncate(" ".join(label.split()), _MAX_LABEL, 10) or "no label"] += count
@@ -76,13 +76,13 @@ def other_labels_text(labels: Iterable[str] | Mapping[str, int]) -> str:
 
 
 def all_dropped_detail(labels: Iterable[str], classes: Sequence[str]) -> str:
-    """Return why an image is unscored whose boxes all have other labels than those asked for."""
+    """Return the unscored detail for an image whose boxes all have labels that were not requested."""
     # Short, because tables cut details; commands say what to do about it.
     return f"no box has a label that was asked for: {other_labels_text(labels)} in place of {', '.join(classes)}"
 
 
 def clause_disagreement(verdict: Verdict | Unscored) -> str:
-    """Return how a judge's verdict on the whole and its clauses disagree; empty if they agree, or it gave only one."""
+    """Describe the contradiction between a judge's overall verdict and its clauses, or return an empty string."""
     if not isinstance(verdict, Verdict) or not has_clause_verdicts(verdict):
         return ""
     failing = sum(part.score < 1 for part in verdict.parts)
@@ -95,12 +95,12 @@ def clause_disagreement(verdict: Verdict | Unscored) -> str:
 
 
 def has_clause_verdicts(verdict: Verdict | Unscored) -> bool:
-    """Return whether a judge gave both a verdict on the whole and one on each clause."""
+    """Return whether a verdict includes both an overall answer and an answer for each clause."""
     return isinstance(verdict, Verdict) and isinstance(verdict.evidence.get("fulfilled"), bool) and bool(verdict.parts)
 
 
 def explanation_title(verdict: Verdict | Unscored) -> str:
-    """Return what the explanation of a verdict is: what the judge says it saw, or what follows from that by logic."""
+    """Return the title for the explanation of a verdict."""
     if isinstance(verdict, Verdict):
         if "rule" in verdict.evidence:
             return "Why not"
@@ -110,7 +110,7 @@ def explanation_title(verdict: Verdict | Unscored) -> str:
 
 
 def served_models(answer: Verdict | Unscored) -> tuple[str, ...]:
-    """Return the ids of the models that gave an answer, as far as the provider says."""
+    """Return the ids of the models that served an answer, if reported by the provider."""
     grounder = answer.evidence.get("grounder")
     served = answer.evidence.get("served") or (grounder.get("served") if isinstance(grounder, Mapping) else None)
     models = served.get("model") if isinstance(served, Mapping) else None

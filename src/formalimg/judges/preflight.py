@@ -1,4 +1,4 @@
-"""Pre-flight of a judge: ask it about drawings whose content is known, and find out whether its answers can be used.
+"""Pre-flight checks, which test a judge on simple drawings with known content.
 
 One drawing is enough for a judge that answers well. Where the answer is wrong, a second, different drawing tells a
 judge that sees little from one that does not see at all. Answers are checked by pure functions; `check_judge` asks.
@@ -65,7 +65,7 @@ _ADVICE = {
 
 @dataclass(frozen=True)
 class KnownDrawing:
-    """A drawing, what is asked about it, and what is right."""
+    """A drawing with known content, a question about it and the correct answers."""
 
     shows: str  # what the drawing shows, in words
     asked: str  # what the judge is asked, in words
@@ -77,11 +77,11 @@ class KnownDrawing:
 
     @property
     def box(self) -> Box:
-        """The box of the one object."""
+        """The box of the drawing's first object."""
         return self.scene.objects[0].box
 
     def image(self) -> LoadedImage:
-        """Draw it as the built-in models draw the suite, without the scene: a judge must look, and no cache knows."""
+        """Render the drawing without embedded scene data, with a few changed pixels to avoid cached answers."""
         is_drawn = get_suite(self.item.suite).world == "drawn"
         drawing = draw_scene(DrawnScene(self.scene), SIZE) if is_drawn else draw(self.scene, SIZE)
         if self.text:
@@ -91,7 +91,7 @@ class KnownDrawing:
 
 
 def two_places(item: Item[object]) -> tuple[KnownDrawing, KnownDrawing]:
-    """Return two drawings of a bottle, in different places: a judge is asked where it is."""
+    """Return two drawings of a bottle at different positions."""
     question = "where the bottle is"
     return (
         KnownDrawing("a red bottle at the lower left", question, item, _BOTTLE_SCENE),
@@ -100,7 +100,7 @@ def two_places(item: Item[object]) -> tuple[KnownDrawing, KnownDrawing]:
 
 
 def two_texts(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
-    """Return a drawing of a text that is asked for, and one of another text, for what reads text."""
+    """Return a drawing of the requested text and one of another text, for testing text readers."""
     right, wrong = "Cafe 24", "BOOK SHOP"
     item = Item(suite, "preflight", 1, f"A sign that says '{right}'.", QuestionSpec(text_questions((right,))))
     question, nothing = f"for the text {right}", Scene.of([])
@@ -126,7 +126,7 @@ def two_things(
 
 
 def bottle_and_fork(item: Item[object]) -> tuple[KnownDrawing, KnownDrawing]:
-    """Return a drawing of a bottle and one of a fork, for an item that asks about the one, then about the other."""
+    """Return a drawing of a bottle and one of a fork, for an item that asks about both in this order."""
     question = "whether there is a bottle, and whether there is a fork"
     return two_things(item, question, (True, False), (False, True))
 
@@ -136,7 +136,7 @@ def bottle_and_fork(item: Item[object]) -> tuple[KnownDrawing, KnownDrawing]:
 
 @dataclass(frozen=True)
 class PreflightResult:
-    """What a pre-flight found."""
+    """The result of a pre-flight check."""
 
     problem: str = ""  # why the judge cannot be used: what was asked, what came, and what to do; empty if it can be
     warning: str = ""  # what it got wrong although it can be used; empty if nothing
@@ -145,7 +145,7 @@ class PreflightResult:
 
 
 class _Finding(NamedTuple):
-    """What an answer says."""
+    """The evaluation of a judge's answer about a known drawing."""
 
     right: bool
     answer: tuple[object, ...]  # what it says, comparable with another answer
@@ -154,7 +154,7 @@ class _Finding(NamedTuple):
 
 
 def needs_preflight(judge: Judge, suite: str) -> bool:
-    """Return whether a judge costs or can fail: it asks a chat model, or runs a detector or a text reader.
+    """Return whether a judge needs a pre-flight check, because it calls a chat model, detector or text reader.
 
     Judges built from a Python function or class are their author's to test.
     """
@@ -174,7 +174,7 @@ def needs_preflight(judge: Judge, suite: str) -> bool:
 
 
 async def check_judge(judge: Judge, suite: str) -> PreflightResult:
-    """Ask a judge about one known drawing, and about another one if its answer is wrong."""
+    """Test a judge on a known drawing, and on a second one if its first answer is wrong."""
     is_detector = judge.name.startswith(DETECTORS)
     findings: list[_Finding] = []
     costs: list[float | None] = []
@@ -201,7 +201,7 @@ async def check_judge(judge: Judge, suite: str) -> PreflightResult:
 
 
 def _check_answer(judge: Judge, drawing: KnownDrawing, answer: Verdict | Unscored) -> _Finding:
-    """Return what an answer says about a known drawing."""
+    """Evaluate a judge's answer about a known drawing."""
     scene = answer.evidence.get("scene")
     boxes = [obj.box for obj in Scene.from_json(scene).objects] if isinstance(scene, Mapping) else []
     dropped = [entry for entry in _grounder_list(answer, "dropped") if isinstance(entry, Mapping)]
@@ -230,7 +230,7 @@ def _check_answer(judge: Judge, drawing: KnownDrawing, answer: Verdict | Unscore
 
 
 def _check_convention(judge: Judge, drawing: KnownDrawing, written: Sequence[Sequence[float]]) -> _Finding | None:
-    """Return the finding of an answer whose boxes are written in another way than asked for; None if they are not."""
+    """Return a finding if the answer's boxes are in an unexpected convention, else None."""
     convention = judge.settings.get("boxes")
     if not isinstance(convention, str):  # no boxes, or as published, where the way is part of the protocol
         return None
@@ -239,7 +239,7 @@ def _check_convention(judge: Judge, drawing: KnownDrawing, written: Sequence[Seq
 
 
 def other_convention(asked: BoxConvention, true: Box, written: Sequence[Sequence[float]]) -> tuple[str, str] | None:
-    """Return in which other way than asked for the true box was written, and what to do; None if in none we know."""
+    """Return a problem and advice if a box matches the true box in another convention, else None."""
     for convention in box_conventions():
         span = convention.span or SIZE
         numbers = convention.write(true, SIZE, SIZE)
@@ -263,7 +263,7 @@ def _is_near(box: Sequence[float], numbers: Sequence[float], span: float) -> boo
 
 
 def _explain_unscored(judge: Judge, answer: Unscored, *, has_boxes: bool) -> _Finding:
-    """Return the finding of an answer without a verdict: what came, and what to do about it."""
+    """Return the finding for an unscored answer, with advice for the user."""
     # The judge names itself in the middle of its message, after what it was asked for.
     message = truncate(" ".join(answer.detail.rpartition(f"{judge.name} ")[2].split()), 200, 60) or answer.reason
     if judge.name.startswith(DETECTORS):
@@ -277,14 +277,14 @@ def _explain_unscored(judge: Judge, answer: Unscored, *, has_boxes: bool) -> _Fi
 
 
 def _grounder_list(answer: Verdict | Unscored, name: str) -> list[Any]:
-    """Return a list in the evidence of a grounder, or in that of a judge without one."""
+    """Return a list from the grounder's evidence, or from the judge's own evidence if it has no grounder."""
     grounder = answer.evidence.get("grounder")
     entries = (grounder if isinstance(grounder, Mapping) else answer.evidence).get(name)
     return entries if isinstance(entries, list) else []
 
 
 def _written_boxes(answer: Verdict | Unscored) -> Iterator[tuple[float, ...]]:
-    """Yield all boxes in the answers of a model, as it wrote them."""
+    """Yield all boxes in a model's raw answers."""
     for entry in _grounder_list(answer, "answers"):
         raw = entry.get("raw") if isinstance(entry, Mapping) else entry
         for text in raw if isinstance(raw, list) else [raw]:

@@ -1,4 +1,4 @@
-"""The prompt judge: judge free prompts by the formula they were read as, or else by their questions."""
+"""The prompt judge, which judges free prompts by formula if possible, and by questions otherwise."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _QUOTED = re.compile(r"'([^']+)'")
 
 @dataclass(frozen=True)
 class PromptJudge:
-    """Judge items with a `QuestionSpec`: formulas by one judge, questions by another."""
+    """A judge for items with a `QuestionSpec`, which delegates to a formula judge and a question judge."""
 
     by_formula: Judge  # judges items that have a formula: by a grounder and logic, or clause by clause
     # judges the others; None where nothing can answer questions, as a grounder; a `TextJudge` where only questions
@@ -32,12 +32,12 @@ class PromptJudge:
 
     @property
     def name(self) -> str:
-        """The name of the judge of formulas: a chat model, a grounder or a text reader."""
+        """The name of the formula judge."""
         return self.by_formula.name
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The settings of both judges; where they differ, with the way of judging in front."""
+        """The settings of both judges, prefixed with `formula.` or `questions.` where they differ."""
         formula = self.by_formula.settings
         questions = {} if self.by_questions is None else self.by_questions.settings
         shared = {key: value for key, value in formula.items() if key in questions and questions[key] == value}
@@ -49,11 +49,11 @@ class PromptJudge:
 
     @property
     def concurrency(self) -> int:
-        """As many images at a time as both take."""
+        """The maximum number of concurrent images that both judges allow."""
         return min(judge.concurrency for judge in (self.by_formula, self.by_questions) if judge is not None)
 
     def questions(self, item: Item[object]) -> int:
-        """Return how many requests are sent per image of this item, at most."""
+        """Return the maximum number of requests per image of this item."""
         formula = _formula_item(item)
         judged: list[tuple[Judge, Item[Any]]] = [(self.by_formula, formula)] if formula is not None else []
         if isinstance(item.spec, QuestionSpec) and item.spec.questions and self.by_questions is not None:
@@ -62,25 +62,25 @@ class PromptJudge:
 
     @property
     def nouns(self) -> Collection[str] | None:
-        """The classes that prompts may name besides any other noun, if a detector judges; else None."""
+        """The classes that a detector can find, or None if the judge is not a detector."""
         if not self.name.startswith(DETECTORS):
             return None
         return getattr(getattr(self.by_formula, "grounder", None), "classes", ())
 
     def unknown_classes(self, item: Item[object]) -> tuple[str, ...]:
-        """Return the classes of this item's formula that a grounder cannot look for; its images will be unscored."""
+        """Return the classes in the item's formula that the grounder cannot find, which leave it unscored."""
         formula = _formula_item(item)
         unknown = getattr(self.by_formula, "unknown_classes", None)
         return unknown(formula) if unknown and formula is not None else ()
 
     @property
     def reads_text(self) -> bool:
-        """Whether a text reader answers the questions for text, and no other question has an answer."""
+        """Whether questions are answered by a text reader, which supports only questions for text."""
         return isinstance(self.by_questions, TextJudge)
 
     @property
     def price(self) -> Price:
-        """The price of what is asked."""
+        """The price of the formula judge."""
         return price_of(self.by_formula)
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
@@ -117,7 +117,7 @@ class PromptJudge:
 
 
 def _combine_verdicts(formula: Verdict, questions: Verdict) -> Verdict:
-    """Return the verdict on a formula and the questions for what it leaves out: both pass, or neither."""
+    """Combine the verdicts on a formula and on the remaining questions; the image must pass both."""
     lists = {
         key: [*value, *more]
         for key, value in formula.evidence.items()
@@ -132,7 +132,7 @@ def _combine_verdicts(formula: Verdict, questions: Verdict) -> Verdict:
 
 
 def _formula_item(item: Item[object]) -> Item[FormulaSpec] | None:
-    """Return the item that has only the formula, in the suite of its vocabulary; None if there is no formula."""
+    """Return a copy of the item with only its formula, or None if there is none."""
     spec = item.spec
     if not isinstance(spec, QuestionSpec) or spec.formula is None:
         return None

@@ -1,4 +1,4 @@
-"""Published protocols: what judges share that ask and score as published scripts do.
+"""Base classes for judges that follow published protocols.
 
 What the published scripts take for an answer counts as they count it. What they leave out of their totals, or count as
 a fail because no answer came, is `Unscored`.
@@ -36,7 +36,7 @@ PublishedAnswerType = TypeVar("PublishedAnswerType", bound=TextAnswer)
 
 
 class PublishedJudge(PromptedChat):
-    """Base of the judges that ask as the published scripts do."""
+    """Base class for judges that follow published scripts."""
 
     rules: ClassVar[int] = 1
     """The version of the rules from answers to verdicts: raise it whenever a verdict may come out differently."""
@@ -54,7 +54,7 @@ class PublishedJudge(PromptedChat):
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The settings of the chat model, the protocol with the version of its rules, and the prompts."""
+        """The settings of the chat model, the protocol and its rules version, and the prompts."""
         return {
             **self._chat.settings,
             "protocol": self._protocol,
@@ -65,11 +65,11 @@ class PublishedJudge(PromptedChat):
 
     @property
     def as_code(self) -> bool:
-        """Whether the published code decides where the paper says something else."""
+        """Whether the published code takes precedence over the paper."""
         return self._protocol != "paper"
 
     def _label(self, prompt: Prompt, label: str) -> str | None:
-        """Return the media type that a published script gives to all images, where its request is sent to the letter.
+        """Return the media type declared by a published script if its request is reproduced exactly, else None.
 
         That is so with the authors' text, and a server of the kind that they asked: others check the type.
         """
@@ -78,7 +78,7 @@ class PublishedJudge(PromptedChat):
     async def _ask(
         self, messages: Sequence[Message], answer_type: type[PublishedAnswerType]
     ) -> Answered[PublishedAnswerType] | NoValidAnswer:
-        """Ask once; the chat model repeats the request where the answer cannot be read."""
+        """Query the chat model and return its answer, or `NoValidAnswer` if there is none."""
         reply = await self._chat.ask(messages, answer_type)
         if isinstance(reply, Answered):
             return reply
@@ -87,14 +87,14 @@ class PublishedJudge(PromptedChat):
 
 
 async def attach_image(image: LoadedImage, label: str | None = None) -> Attachment:
-    """Return the image as it is sent, encoded in a thread, so that other images do not wait for it."""
+    """Encode an image as an attachment, in a worker thread to avoid blocking the event loop."""
     if label is not None and image.data.startswith(_PUBLISHED_FORMATS):
         return Attachment(image.data, label)
     return (await asyncio.to_thread(encode_image, image)).attachment
 
 
 def system_and_user(prompt: Prompt, values: Mapping[str, str]) -> tuple[str, str]:
-    """Return the two messages in a prompt, filled: up to the line `[user]`, and from there on.
+    """Split a prompt at the `[user]` line, and return the filled system and user messages.
 
     Blanks at their ends are part of a text of the authors, and of no other.
     """
@@ -115,16 +115,16 @@ class WordAnswer(TextAnswer):
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Take the text as it is."""
+        """Wrap the text unchanged."""
         return cls(text=text)
 
     def is_yes(self, *, as_code: bool) -> bool:
-        """Return whether it says yes; anything else is a no."""
+        """Return whether the answer is yes."""
         return "Yes" in self.text if as_code else _YES.match(self.text) is not None
 
 
 def parse_json(text: str) -> Any:
-    """Return the value of a text in JSON."""
+    """Parse JSON text, raising `ValueError` if it is invalid or nested too deeply."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -135,7 +135,7 @@ def parse_json(text: str) -> Any:
 
 
 class WordJudge(PublishedJudge):
-    """Base of the judges that ask a chat model each question of an item by itself, to be answered in one word.
+    """Base class for judges that ask a chat model one question per request, to be answered in one word.
 
     The score of a part is 1 if the first word of the answer is the expected one, and else 0; its `p_yes` is the
     probability of the expected answer, if the server reports log-probabilities: the sum over the first tokens of its
@@ -156,11 +156,11 @@ class WordJudge(PublishedJudge):
         super().__init__(chat, "published", {"prompt": self.prompt}, prompts, options)
 
     def questions(self, item: Item[object]) -> int:
-        """Return how many requests are sent per image of this item."""
+        """Return the number of requests per image of this item."""
         return len(item.spec.questions) if isinstance(item.spec, QuestionSpec) else 0
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge how likely every question about the image has its expected answer."""
+        """Judge whether every question has its expected answer, with probabilities if available."""
         spec = item.spec
         if not isinstance(spec, QuestionSpec) or not spec.questions:
             return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
@@ -188,18 +188,18 @@ class WordJudge(PublishedJudge):
         return Verdict(all(part.score for part in parts), tuple(parts), evidence, cost)
 
     def _chance(self, question: GraphQuestion, reply: Answered[WordAnswer]) -> float | None:
-        """Return the probability of the expected answer; None if the server does not tell."""
+        """Return the probability of the expected answer, or None if the server reports no log-probabilities."""
         return probability_of(reply.first_tokens, question.expected)
 
 
 def list_spellings(expected: str) -> tuple[str, ...]:
-    """Return how an expected answer may be written: the word, capitalised, and a number in digits."""
+    """Return the accepted spellings of an expected answer: as given, capitalized, and in digits for numbers."""
     digits = (str(COUNT_WORDS.index(expected)),) if expected in COUNT_WORDS else ()
     return (expected, expected.capitalize(), *digits)
 
 
 def probability_of(chances: Mapping[str, float], expected: str) -> float | None:
-    """Return the probability of an expected answer, given those of the first tokens; None if nothing is known."""
+    """Return the probability of an expected answer from first-token probabilities, or None if there are none."""
     return min(1.0, sum(chances.get(word, 0.0) for word in list_spellings(expected))) if chances else None
 
 
@@ -213,7 +213,7 @@ def _word_part(question: GraphQuestion, raw: str, chance: float | None) -> Part:
 def open_word_chat(
     suite: str, name: str, options: Mapping[str, str], own_keys: tuple[str, ...]
 ) -> tuple[ChatModel, dict[str, Any]]:
-    """Return the chat model that answers in one word, and the options that say how it is used."""
+    """Open a chat model for one-word answers, and return it with the options that belong to the judge."""
     from formalimg.judges.factory import open_chat
     from formalimg.models.options import logprobs_options, sampling_options
 

@@ -1,4 +1,4 @@
-"""Yes/no questions: what judges share that ask a chat model such questions about an image, and the judge of graphs.
+"""Judges that ask a chat model yes/no questions about an image.
 
 In a graph, questions depend on each other and are asked in the order of their dependencies. A question whose parent
 does not have its expected answer is not asked: whether the cup is red means nothing where there is no cup. It counts as
@@ -76,7 +76,7 @@ class NumberedAnswers(BaseModel):
 
 
 class AskedQuestion(NamedTuple):
-    """A question as it is asked, with the kind of its part and the words that the part is about."""
+    """A question to be asked, with the kind and words of the resulting part."""
 
     question: str
     category: str
@@ -84,13 +84,13 @@ class AskedQuestion(NamedTuple):
 
 
 class QuestionRequest(NamedTuple):
-    """One request: its questions, and its answer."""
+    """A request to a chat model, with its questions and answer."""
 
     questions: Sequence[AskedQuestion]
     answer: ValidAnswer[YesNoAnswer | NumberedAnswers] | NoValidAnswer
 
     def parts(self) -> list[Part]:
-        """Return a part for each question; none without a valid answer."""
+        """Return a part for each question, or [] if the answer is invalid."""
         if isinstance(self.answer, NoValidAnswer):
             return []
         value = self.answer.value
@@ -110,7 +110,7 @@ class QuestionRequest(NamedTuple):
 
 
 class YesNoJudge(ChatJudge):
-    """Base of the judges that ask a chat model yes/no questions about an image.
+    """Base class for judges that ask a chat model yes/no questions about an image.
 
     There is a verdict only if every question has an answer that is yes or no; after a second invalid answer the image
     is `Unscored`. Evidence, all plain data:
@@ -156,13 +156,13 @@ class YesNoJudge(ChatJudge):
 
 
 def parse_yes_no(answer: str) -> bool | None:
-    """Return whether an answer is yes or no; None if it is neither, such as `Yes, but …`, `Not sure` or `oui`."""
+    """Return whether an answer is yes or no, or None for anything else, such as `Yes, but …` or `oui`."""
     word = answer.strip(_IGNORED).removesuffix(".").rstrip(_IGNORED).lower()
     return {"yes": True, "no": False}.get(word)
 
 
 def find_problem(answer: YesNoAnswer | NumberedAnswers, count: int) -> str | None:
-    """Return why an answer to so many questions is not valid, as a message to the model; None if it is."""
+    """Return an error message for the model if the answer to `count` questions is invalid, else None."""
     if isinstance(answer, YesNoAnswer):
         return (
             None if parse_yes_no(answer.answer) is not None else f"{_quote_answer(answer.answer)} is neither yes nor no"
@@ -181,7 +181,7 @@ def _quote_answer(answer: str) -> str:
 
 
 def combine_answers(requests: Sequence[QuestionRequest]) -> Verdict | Unscored:
-    """Return the verdict that the answers to all requests make."""
+    """Combine the answers to all requests into a verdict."""
     parts = [part for request in requests for part in request.parts()]
     served: dict[str, list[Setting]] = {}  # all values, where requests differ
     for request in requests:
@@ -213,7 +213,7 @@ def combine_answers(requests: Sequence[QuestionRequest]) -> Verdict | Unscored:
 
 
 class QuestionGraphJudge(YesNoJudge):
-    """Ask a chat model the questions of an item, parents before the questions that depend on them.
+    """A judge that asks a chat model the questions of an item, parents before their children.
 
     An image passes if every question has its expected answer; its score is the weighted mean. It has a verdict only if
     every question that was asked has an answer that is yes or no. With all questions in one request, those whose
@@ -247,11 +247,11 @@ class QuestionGraphJudge(YesNoJudge):
 
     @property
     def chat(self) -> ChatModel:
-        """The chat model that is asked."""
+        """The chat model that answers the questions."""
         return self._chat
 
     def questions(self, item: Item[object]) -> int:
-        """Return how many requests are sent per image of this item, at most."""
+        """Return the maximum number of requests per image of this item."""
         count = len(item.spec.questions) if isinstance(item.spec, QuestionSpec) else 0
         return count if self._one_by_one else min(1, count)
 
@@ -288,7 +288,7 @@ class QuestionGraphJudge(YesNoJudge):
         return graph_verdict(spec, parts, verdict)
 
     def _is_next(self, question: GraphQuestion, parts: Mapping[str, Part], spec: QuestionSpec) -> bool:
-        """Return whether a question is asked now: before its parents only where all are asked."""
+        """Return whether a question is to be asked in the next round."""
         if question.id in parts:
             return False
         if not self._one_by_one or spec.zeroing == "direct":
@@ -302,7 +302,7 @@ def _is_met(question: GraphQuestion, part: Part) -> bool:
 
 
 def graph_verdict(spec: QuestionSpec, answered: Mapping[str, Part], verdict: Verdict) -> Verdict:
-    """Return the verdict on all questions of an item, given the parts of those that were answered, by their ids."""
+    """Build the verdict on an item from the answered parts, with failed parents taken into account."""
     by_id = {question.id: question for question in spec.questions}
     met = {name: _is_met(by_id[name], part) for name, part in answered.items()}
     failed_by = spec.failed_parents(met)

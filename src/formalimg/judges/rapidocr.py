@@ -1,4 +1,4 @@
-"""The text reader `ocr/rapidocr`: PP-OCR on the CPU by the package rapidocr, whose wheel has the weights inside."""
+"""The text reader `ocr/rapidocr`, which runs PP-OCR on the CPU through the rapidocr package."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CONFIDENCE = 0.5
 
 
 class RapidOcrReader:
-    """Read text with PP-OCR: lines are detected, turned upright and recognized. Latin letters, digits and Chinese.
+    """A text reader that runs PP-OCR. Supports Latin letters, digits and Chinese.
 
     The weights are loaded with the first image. Evidence: `served`, the version of the package.
     """
@@ -49,7 +49,7 @@ class RapidOcrReader:
 
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
-        """The content of the weights and the thresholds."""
+        """The digest of the weights, and the thresholds."""
         return {"weights": _weights_digest(), "confidence": self._confidence, "enlarge": self._enlarge}
 
     async def read(self, image: LoadedImage) -> TextReading:
@@ -103,7 +103,7 @@ def _weights_digest() -> str:
 
 @requires(modules=("rapidocr", "onnxruntime", "cv2"), install=install_line("ocr"))
 def open_rapidocr(options: Mapping[str, str]) -> RapidOcrReader:
-    """Open the reader of text, `ocr/rapidocr`."""
+    """Open the text reader `ocr/rapidocr`."""
     reader = Options(NAME, options)
     confidence = reader.number("confidence", CONFIDENCE, minimum=0.01, maximum=1)
     enlarge = reader.number("enlarge", 1.0, minimum=1, maximum=4)

@@ -1,4 +1,4 @@
-"""Verdicts made again from what is on record: judges opened by their recorded settings go by recorded answers.
+"""Judges that recompute verdicts from recorded answers, without querying any model.
 
 A judge that asks a chat model reads its raw answers again, one that has a grounder decides again by the scene that was
 found, and one that is computed here and always gives the same looks at the image again. Judges send one request after
@@ -52,11 +52,11 @@ _LOCAL_OPTIONS = {
 
 
 class EvidenceError(Exception):
-    """Evidence that is not what such a judge stores; the message says what is wrong."""
+    """Raised when stored evidence is not in the form that the judge stores."""
 
 
 class UnknownJudgeError(Exception):
-    """A judge that cannot be opened by its recorded settings."""
+    """Raised when a judge cannot be reopened from its recorded settings."""
 
     def __init__(self, reason: str, *, is_own: bool) -> None:
         super().__init__(reason)
@@ -67,7 +67,7 @@ class UnknownJudgeError(Exception):
 
 
 class RecordedRequest(NamedTuple):
-    """One request on record."""
+    """A recorded request with the model's answers to all attempts."""
 
     attempts: tuple[str, ...]  # the answers, word for word, to the request and to what was said after an invalid answer
     p_yes: float | None = None  # the probability of yes; None if it is not on record
@@ -83,14 +83,14 @@ class _Recorded:
 
 @dataclass
 class RecordedChat(_Recorded):
-    """A chat model that gives recorded answers, read as every answer is."""
+    """A chat model that replays recorded answers."""
 
     requests: Sequence[RecordedRequest] = ()
     _request: int = -1
     _attempt: int = 0
 
     async def ask(self, messages: Sequence[Message], answer_type: type[AnswerType]) -> Reply[AnswerType]:
-        """Return the next recorded answer; `Unanswered` where there is none."""
+        """Parse and return the next recorded answer, or `Unanswered` if there are no more."""
         if messages[-1].role != "user" or any(message.role == "assistant" for message in messages):
             self._attempt += 1
         else:
@@ -107,18 +107,18 @@ class RecordedChat(_Recorded):
 
     @property
     def left_over(self) -> int:
-        """How many requests on record were not sent."""
+        """The number of recorded requests that have not been replayed."""
         return len(self.requests) - 1 - self._request
 
 
 @dataclass
 class RecordedGrounder(_Recorded):
-    """A grounder that finds what is on record, in whatever image."""
+    """A grounder that returns a recorded grounding for any image."""
 
     grounding: Grounding | None = None
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        """Return the recorded scene."""
+        """Return the recorded grounding."""
         if self.grounding is None:
             raise EvidenceError("its evidence has no scene, which this judge always stores")
         return self.grounding
@@ -126,12 +126,12 @@ class RecordedGrounder(_Recorded):
 
 @dataclass
 class RecordedReader(_Recorded):
-    """A text reader that reads what is on record, in whatever image."""
+    """A text reader that returns a recorded reading for any image."""
 
     reading: TextReading | None = None
 
     async def read(self, image: LoadedImage) -> TextReading | Unscored:
-        """Return the recorded text."""
+        """Return the recorded reading."""
         if self.reading is None:
             raise EvidenceError("its evidence has no text, which this judge always stores")
         return self.reading
@@ -139,7 +139,7 @@ class RecordedReader(_Recorded):
 
 @dataclass
 class _RecordedDrawing(_Recorded):
-    """A judge of drawings that goes by the scene on record."""
+    """A judge of drawings that uses the recorded scene."""
 
     evidence: Mapping[str, object] = field(default_factory=dict)
 
@@ -152,7 +152,7 @@ class _RecordedDrawing(_Recorded):
 
 @dataclass
 class _RecordedLayout(_Recorded):
-    """A judge of published layouts that goes by the objects on record."""
+    """A judge of published layouts that uses the recorded objects."""
 
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
@@ -165,7 +165,7 @@ class _RecordedLayout(_Recorded):
 
 
 class RecordedModels(NamedTuple):
-    """What a judge that is opened again goes by, in the places of its models."""
+    """The settings and replayed models for reopening a recorded judge."""
 
     settings: Mapping[str, Any]  # its settings on record; from anybody, so anything may be missing or wrong
     chat: RecordedChat  # its chat model
@@ -176,7 +176,7 @@ class RecordedModels(NamedTuple):
 
 @dataclass(frozen=True)
 class _UnseenPixels:
-    """The pixels of an image that nobody looks at: whatever its size, it takes no memory, and no time to encode."""
+    """A placeholder for image pixels that are never read, with a size but no data."""
 
     size: tuple[int, int]
 
@@ -198,7 +198,7 @@ def _create_pixel() -> Image:
 
 
 class RecordedJudge:
-    """A judge that makes its verdicts again from its own records."""
+    """A judge that recomputes verdicts from its own recorded evidence."""
 
     def __init__(self, suite: str, task: str, name: str, settings: Mapping[str, Setting]) -> None:
         self._task, self._name, self._settings = task, name, settings
@@ -226,14 +226,14 @@ class RecordedJudge:
                 raise UnknownJudgeError(reason, is_own=is_own)
 
     def source(self, item: Item[object]) -> RecordedSource:
-        """Return what on record the verdicts on an item follow from."""
+        """Return whether verdicts on an item are recomputed from recorded answers or from the recorded scene."""
         if not self._asks_chat:
             return "scene"
         has_chat_boxes = "boxes" in self._settings and self._settings.get("color_reading", "grounder") == "grounder"
         return "scene" if self._goes_by_boxes(item) and not has_chat_boxes else "answers"
 
     async def judge(self, item: Item[object], stored: Verdict | Unscored, size: tuple[int, int]) -> Verdict | Unscored:
-        """Return the verdict that the records of a verdict make.
+        """Recompute a verdict from the evidence of a stored one.
 
         Args:
             item: the item.
@@ -258,7 +258,7 @@ class RecordedJudge:
         return verdict
 
     def _open(self, chat: RecordedChat, grounder: RecordedGrounder, evidence: Mapping[str, object]) -> Judge:
-        """Return the judge with these in the places of its models, and evidence in that of what it sees."""
+        """Open the judge with replayed models in place of its own."""
         settings: Mapping[str, Any] = self._settings
         if self._task == "layout" or self._name == LayoutJudge.name:
             if "protocol" not in settings:
@@ -285,7 +285,7 @@ class RecordedJudge:
 
 
 def open_local_judge(suite: str, task: str, name: str, settings: Mapping[str, Setting]) -> Judge | None:
-    """Return the judge of these settings if it is computed here, asks nobody and loads nothing that is named by others.
+    """Reopen a judge from its settings if it runs locally on built-in resources, else return None.
 
     None for all others, and for a detector that is not installed, or has other weights.
     """
@@ -312,7 +312,7 @@ def open_local_judge(suite: str, task: str, name: str, settings: Mapping[str, Se
 
 
 def _read_requests(item: Item[object], stored: Verdict | Unscored) -> tuple[RecordedRequest, ...]:
-    """Return the requests of a verdict with their raw answers, in the order in which they were sent."""
+    """Return the recorded requests of a verdict with their raw answers, in order."""
     evidence: object = stored.evidence
     if isinstance(evidence, Mapping) and "answers" not in evidence and "grounder" in evidence:
         evidence = evidence["grounder"]
@@ -343,7 +343,7 @@ def _read_request(entry: object, chances: Mapping[str, list[float | None]], deni
 
 
 def _read_grounding(evidence: Mapping[str, object]) -> Grounding | None:
-    """Return what a grounder found by the evidence of a verdict; None if there is no scene."""
+    """Rebuild the grounding from a verdict's evidence, or return None if it has no scene."""
     if "scene" not in evidence:
         return None
     confidence, more = evidence.get("confidence", 1.0), evidence.get("grounder", {})
@@ -353,7 +353,7 @@ def _read_grounding(evidence: Mapping[str, object]) -> Grounding | None:
 
 
 def _read_text(evidence: Mapping[str, object]) -> TextReading | None:
-    """Return what a text reader read by the evidence of a verdict; None if there is no text."""
+    """Rebuild the text reading from a verdict's evidence, or return None if it has no text."""
     beside = evidence.get("by_reader")
     stored: Mapping[str, Any] = beside if isinstance(beside, Mapping) else evidence
     if "text" not in stored:
@@ -369,7 +369,7 @@ def _read_text(evidence: Mapping[str, object]) -> TextReading | None:
 
 
 def _read_drawing(evidence: Mapping[str, object]) -> DrawnScene:
-    """Return the drawn scene in the evidence of a verdict."""
+    """Rebuild the drawn scene from a verdict's evidence."""
     if "scene" not in evidence or "depth" not in evidence:
         raise EvidenceError("its evidence has no scene, which this judge always stores")
     depth, style = evidence["depth"], evidence.get("style")

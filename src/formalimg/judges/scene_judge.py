@@ -1,4 +1,4 @@
-"""The scene judge: a grounder finds the objects in an image, and logic decides whether they satisfy the formula.
+"""The scene judge, which verifies a formula in the scene found by a grounder.
 
 The layout judge applies the same logic to planned layouts, without an image to look at.
 """
@@ -30,7 +30,7 @@ RULES = 1
 
 @dataclass(frozen=True)
 class SceneJudge:
-    """Judge images of items that have a formula, by what a grounder finds in them.
+    """A judge that verifies an item's formula in the scene found by a grounder.
 
     The verdict passes if the formula holds in the scene, with a strict `forall`. Its parts are the clauses under the
     best binding. Evidence, all plain data:
@@ -54,36 +54,36 @@ class SceneJudge:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The settings of the grounder, the semantics of `forall`, and the version of the rules."""
+        """The settings of the grounder, the semantics of `forall`, and the rules version."""
         relations: dict[str, Setting] = {} if self.relations == "recorded" else {"relations": self.relations}
         return {**self.grounder.settings, "semantics": "strict", "judging_rules": RULES, **relations}
 
     @property
     def price(self) -> Price:
-        """The price of what the grounder asks."""
+        """The price of the grounder."""
         from formalimg.models.pricing import price_of  # here, because built-in grounders have none
 
         return price_of(self.grounder)
 
     @property
     def concurrency(self) -> int:
-        """As many images at a time as the grounder takes."""
+        """The maximum number of concurrent images that the grounder allows."""
         return self.grounder.concurrency
 
     def questions(self, item: Item[object]) -> int:
-        """Return how many requests to a chat model are sent per image of this item."""
+        """Return the number of chat model requests per image of this item."""
         count = getattr(self.grounder, "questions", None)
         spec = find_formula(item) if count else None
         return count(spec.object_classes) if count and isinstance(spec, FormulaSpec) else 0
 
     def unknown_classes(self, item: Item[object]) -> tuple[str, ...]:
-        """Return the classes of this item that the grounder cannot look for; its images will be unscored."""
+        """Return the item's classes that the grounder cannot find, which leave its images unscored."""
         unknown = getattr(self.grounder, "unknown_classes", None)
         spec = find_formula(item) if unknown else None
         return unknown(spec.object_classes) if unknown and isinstance(spec, FormulaSpec) else ()
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the image satisfies the formula of the item."""
+        """Judge whether the image satisfies the item's formula."""
         spec = find_formula(item)
         if isinstance(spec, Unscored):
             return spec
@@ -99,7 +99,7 @@ class SceneJudge:
 
 
 def judge_grounding(formula: Formula, grounding: Grounding) -> Verdict | Unscored:
-    """Return the verdict on a formula, given what was found in an image."""
+    """Verify a formula in the scene of a grounding, and return the verdict."""
     evidence: dict[str, object] = {"scene": grounding.scene.to_json(), "confidence": grounding.confidence}
     if grounding.evidence:
         evidence["grounder"] = dict(grounding.evidence)
@@ -126,7 +126,7 @@ def judge_grounding(formula: Formula, grounding: Grounding) -> Verdict | Unscore
 
 
 def clause_parts(best: BestBinding, weights: Mapping[str, float] | None = None) -> tuple[Part, ...]:
-    """Return the clauses of a formula as parts of a verdict."""
+    """Convert the clauses of a best binding to parts of a verdict."""
     by_kind = weights or {}
     return tuple([_clause_part(judged, by_kind.get(judged.kind, 1.0)) for judged in best.clauses])
 
@@ -139,7 +139,7 @@ def _clause_part(judged: ClauseResult, weight: float) -> Part:
 
 
 def formula_part(verification: Verification) -> Part:
-    """Return the whole formula as one part, for formulas with too many clauses."""
+    """Return the whole formula as a single part, for formulas with too many clauses."""
     formula = verification.formula
     predicates = tuple(sorted({atom.predicate for atom in atoms(formula)}))
     return Part(str(formula), "formula", float(verification.passed), about=predicates)
@@ -147,7 +147,7 @@ def formula_part(verification: Verification) -> Part:
 
 @dataclass(frozen=True)
 class LayoutJudge:
-    """Judge planned layouts by the scene stored in their files, with the verdicts of `SceneJudge` on such scenes.
+    """A judge for planned layouts that verifies the formula in the scene stored in each file.
 
     A layout that cannot be read, or leaves the canvas, fails: it is the answer of the planner. The evidence has the
     `rule` by which it fails.
@@ -158,7 +158,7 @@ class LayoutJudge:
     concurrency: int = 2
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the layout satisfies the formula of the item."""
+        """Judge whether the layout satisfies the item's formula."""
         spec = find_formula(item)
         if isinstance(spec, Unscored):
             return spec
@@ -175,7 +175,7 @@ class LayoutJudge:
 
 @dataclass(frozen=True)
 class PublishedLayoutJudge:
-    """Judge planned layouts by the objects stored in their files, as they were written, with published verdicts.
+    """A judge for planned layouts that follows the published evaluator.
 
     A layout that could not be read is the model's own failure, and fails.
     """
@@ -185,7 +185,7 @@ class PublishedLayoutJudge:
     concurrency: int = 2
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the layout satisfies the formula of the item."""
+        """Judge whether the layout satisfies the item's formula."""
         if not isinstance(item.spec, FormulaSpec):
             return Unscored("not understood", f"item {item.id} of {item.suite} has no formula to judge by")
         try:
@@ -197,6 +197,6 @@ class PublishedLayoutJudge:
 
 
 async def judge_written_layout(item: Item[object], objects: object) -> Verdict | Unscored:
-    """Return the published verdict on objects as they were written; None in their place if they cannot be read."""
+    """Apply the published evaluator to the objects of a layout, which are None if unreadable."""
     verdict = await asyncio.to_thread(get_suite(item.suite).judge_layout, item, objects)
     return verdict or Unscored("not understood", f"{item.suite} has no published verdicts on layouts")

@@ -1,4 +1,4 @@
-"""Phrases for the objects of a scene: "the blue cup", "no pair of scissors", "2 forks found, 3 needed"."""
+"""English phrases for the objects of a scene, such as "the blue cup" or "2 forks found, 3 needed"."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ALTERNATIVES = ("color", "material", "shape")
 
 
 class DefiniteObject(NamedTuple):
-    """A phrase that only one object of the scene fits, and the form of "is" behind it."""
+    """A phrase that identifies one object of the scene, with "is" or "are" as its verb."""
 
     text: str
     verb: str
@@ -25,7 +25,7 @@ class DefiniteObject(NamedTuple):
 
 @dataclass(frozen=True)
 class ScenePhrases:
-    """Words for the objects of a scene."""
+    """Builds English phrases for the objects of a scene."""
 
     scene: Scene  # the scene
     # the words of the suite, with a noun for each class and a phrase for each predicate of the formula
@@ -33,16 +33,16 @@ class ScenePhrases:
     vocabulary: Vocabulary | None  # what kind of attribute a word is; None if the suite has no vocabulary
 
     def bare(self, label: str, adjectives: Sequence[Atom] = ()) -> str:
-        """Return the noun of a class without an article: "red cup", "scissors"."""
+        """Return the noun of a class without an article, such as "red cup" or "scissors"."""
         return " ".join([*map(self.before, adjectives), self.lexicon.nouns[label].text])
 
     def one(self, label: str, adjectives: Sequence[Atom] = ()) -> str:
-        """Return the noun of one object, to stand behind "no" or "every": "red cup", "pair of scissors"."""
+        """Return the noun for a single object, to follow "no" or "every": "red cup", "pair of scissors"."""
         measure = self.lexicon.nouns[label].measure
         return " ".join(filter(None, [measure, self.bare(label, adjectives)]))
 
     def definite(self, number: int) -> DefiniteObject | None:
-        """Return an object as "the cup", or "the blue cup" if there are other cups; None if that is not enough."""
+        """Return an unambiguous phrase such as "the cup" or "the blue cup", or None if there is none."""
         obj = self.scene.objects[number]
         if obj.label not in self.lexicon.nouns:
             return None
@@ -55,11 +55,11 @@ class ScenePhrases:
         return DefiniteObject(f"the {obj.color} {noun}", verb)
 
     def can_say(self, atom: Atom) -> bool:
-        """Return whether there are words for a predicate."""
+        """Return whether the lexicon has a phrase for the atom."""
         return self.lexicon.has_phrase(atom)
 
     def before(self, atom: Atom) -> str:
-        """Return an attribute as it stands before a noun; empty if it cannot."""
+        """Return an attribute in the form that precedes a noun, or an empty string if it has none."""
         match atom.arguments:
             case (_, Value(word)):
                 entry = self.lexicon.adjectives.get((atom.predicate, word))
@@ -67,7 +67,7 @@ class ScenePhrases:
         return ""
 
     def predicate(self, atom: Atom) -> str:
-        """Return what follows "is": "red", "in the center of the image", "to the left of"."""
+        """Return the predicate phrase that follows "is": "red", "in the center of the image", "to the left of"."""
         match atom.arguments:
             case (_, Value(word)):
                 return self.lexicon.adjectives[atom.predicate, word].after
@@ -76,11 +76,11 @@ class ScenePhrases:
         return self.lexicon.relations[atom.predicate].phrases[0]
 
     def style(self, word: str) -> str:
-        """Return a style with its article: "an oil painting"."""
+        """Return a style with its article, such as "an oil painting"."""
         return self.lexicon.styles.get(word) or f"a {word}"
 
     def contrast(self, atom: Atom, number: int) -> str:
-        """Return what an object is in place of an attribute: "blue, not red"; empty if that is not known."""
+        """Return an object's actual and expected attribute, such as "blue, not red", or an empty string."""
         match atom.arguments:
             case (_, Value(word)):
                 kind = ATTRIBUTE_PREDICATES.get(atom.predicate) or self._attribute_kind(word)
@@ -92,13 +92,13 @@ class ScenePhrases:
         return ""
 
     def _attribute_kind(self, word: str) -> str:
-        """Return the kind of attribute that a word is; empty if it may be several."""
+        """Return the attribute kind of a word, or an empty string if it is ambiguous or unknown."""
         words = {} if self.vocabulary is None else self.vocabulary.words
         kinds = [kind for kind in ATTRIBUTE_KINDS if word in words.get(kind, ())]
         return kinds[0] if len(kinds) == 1 else ""
 
     def counted(self, count: Count, number: int, binding: Mapping[str, int]) -> str:
-        """Return how many objects were found and needed; empty if there are no words for what was counted."""
+        """Return a phrase for the number of objects found and needed, or an empty string if it cannot be worded."""
         parts = count.body.parts if isinstance(count.body, And) else (count.body,)
         labels, adjectives, places = [], [], []
         for part in parts:

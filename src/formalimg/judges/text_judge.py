@@ -1,4 +1,4 @@
-"""The text judge: questions for text in the image, answered by a text reader and by edit distance.
+"""The text judge, which compares quoted text with the output of a text reader.
 
 Where a chat model answers the questions, what a reader says of them is stored beside its answers, without effect.
 """
@@ -24,14 +24,14 @@ _MOST_SHOWN = 120
 
 
 class TextQuestion(NamedTuple):
-    """A question for text, and the strings that it asks for."""
+    """A question about text in the image, with the strings it asks for."""
 
     question: GraphQuestion
     wanted: tuple[str, ...]
 
 
 class TextJudge:
-    """Decide questions for text by what a text reader reads; a question that asks for more leaves the image unscored.
+    """A judge that answers questions about text in the image by comparing strings with a text reader's output.
 
     A question has its expected answer if the image shows its strings; its score is 1 − the edit distance as a share of
     the longer string. Evidence, all plain data:
@@ -53,7 +53,7 @@ class TextJudge:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The settings of the reader, and how strings are compared."""
+        """The settings of the reader, and the options for string comparison."""
         options: Mapping[str, Setting] = {
             "reader": self.name,
             "compare": self._compare,
@@ -64,11 +64,11 @@ class TextJudge:
 
     @property
     def concurrency(self) -> int:
-        """As many images at a time as the reader takes."""
+        """The maximum number of concurrent images that the reader allows."""
         return self.reader.concurrency
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the image shows the text that the item asks for."""
+        """Judge whether the image shows the text requested by the item."""
         spec = item.spec
         questions = find_text_questions(spec)
         if isinstance(questions, str) or not isinstance(spec, QuestionSpec):
@@ -102,15 +102,15 @@ class TextJudge:
         return Verdict(all(part.score == 1 for part in parts), tuple(parts), evidence, reading.cost)
 
     def match(self, texts: Sequence[str], reading: TextReading) -> TextMatches:
-        """Compare wanted strings with what was read."""
+        """Match the requested strings with the text read from an image."""
         return match_texts(texts, reading.lines, self._compare)
 
     def shows(self, match: TextMatch) -> bool:
-        """Return whether a wanted string counts as shown."""
+        """Return whether the distance of a match is within the tolerance."""
         return match.distance <= self._tolerance
 
     def evidence(self, matches: TextMatches, reading: TextReading) -> dict[str, object]:
-        """Return what was read, as plain data."""
+        """Return the text read and its matches as JSON-compatible data."""
         text = [{"text": line.text, "box": list(line.box), "confidence": line.confidence} for line in reading.lines]
         listed = [
             {"asked": match.wanted, "read": match.text, "distance": round(match.distance, 4)}
@@ -120,7 +120,7 @@ class TextJudge:
         return {**reading.evidence, "reader": self.name, "text": text, "matches": listed, **more}
 
     def _score(self, text_question: TextQuestion, matches: Sequence[TextMatch]) -> float:
-        """Return the score of a question, as if no other had failed it."""
+        """Return the score of a question, ignoring failed parents."""
         is_shown = all(map(self.shows, matches))
         if text_question.question.expected == "no":
             return float(not is_shown)
@@ -128,7 +128,7 @@ class TextJudge:
 
 
 def find_text_questions(spec: object) -> list[TextQuestion] | str:
-    """Return the questions of an item with the strings they ask for; unless all ask for text alone, why not."""
+    """Return the item's text questions, or an explanation if it asks for anything other than text."""
     if not isinstance(spec, QuestionSpec) or not spec.questions:
         return "the item asks for none"
     questions = [TextQuestion(question, find_wanted_texts(question.question)) for question in spec.questions]
@@ -146,7 +146,7 @@ def find_text_questions(spec: object) -> list[TextQuestion] | str:
 
 
 def describe_match(match: TextMatch, matches: TextMatches) -> str:
-    """Return in words what was read in place of a wanted string: its misspelling, or else what no other string is."""
+    """Describe what was read for a requested string: a near match, or else the unmatched text."""
     read = match.text if match.is_near else truncate(" / ".join(matches.extra), _MOST_SHOWN, 20)
     if read:
         return f"reads {read}, asked {match.wanted}"
@@ -156,7 +156,7 @@ def describe_match(match: TextMatch, matches: TextMatches) -> str:
 async def put_text_beside(
     verdict: Verdict, questions: Sequence[GraphQuestion], judge: TextJudge, image: LoadedImage
 ) -> Verdict:
-    """Return a verdict whose reasons also say what a reader reads, where a question asks for text and nothing else.
+    """Add a text reader's results to the reasons and evidence of a verdict, without changing the outcome.
 
     The evidence `by_reader` has the name of the reader, what it read, and for each question whether by it the image
     shows the text; None where the question asks for more.

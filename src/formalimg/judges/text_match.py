@@ -1,4 +1,4 @@
-"""Match wanted strings against the lines of text in an image: by edit distance, whatever the line breaks.
+"""Matching of requested strings with lines of text in an image by edit distance, across line breaks.
 
 A wanted string is compared with runs of words. A run may go on from a line to the next one in reading order, to the
 nearest line below, or to the nearest one on its right, so that a sign beside another one is read by itself. Blanks
@@ -41,7 +41,7 @@ class _Word(NamedTuple):
 
 @dataclass(frozen=True)
 class TextMatch:
-    """A wanted string, and what comes closest to it."""
+    """A requested string with the closest text in the image."""
 
     wanted: str  # the string that is asked for
     text: str  # the words of the image that come closest to it; empty if there is no text
@@ -50,18 +50,18 @@ class TextMatch:
 
     @property
     def score(self) -> float:
-        """The similarity: 1 − distance."""
+        """The similarity, defined as 1 − distance."""
         return 1 - self.distance
 
     @property
     def is_near(self) -> bool:
-        """Whether the words are the wanted string, perhaps misspelt."""
+        """Whether the text is similar enough to be the requested string or a misspelling of it."""
         return self.score >= NEAR
 
 
 @dataclass(frozen=True)
 class TextMatches:
-    """The matches of all wanted strings."""
+    """The matches of all requested strings, with the remaining text."""
 
     matches: tuple[TextMatch, ...]  # one for each wanted string, in their order
     extra: tuple[str, ...]  # the text that belongs to none of them, by line, in reading order
@@ -69,7 +69,7 @@ class TextMatches:
 
 
 def normalize_text(text: str, comparison: Comparison = "loose") -> str:
-    """Return a text as it is compared: Unicode NFKC without blanks, with plain quotes and dashes.
+    """Normalize text for comparison: apply Unicode NFKC, remove whitespace, and simplify quotes and dashes.
 
     Loose: without case, accents of Latin letters, and punctuation at the ends.
     """
@@ -82,7 +82,7 @@ def normalize_text(text: str, comparison: Comparison = "loose") -> str:
 
 
 def match_texts(string: Sequence[str], lines: Sequence[TextLine], comparison: Comparison = "loose") -> TextMatches:
-    """Find the words of an image that come closest to each wanted string."""
+    """Find the text in an image that is closest to each requested string."""
     ordered = reading_order(lines)
     page = _Page(ordered, comparison)
     results = [page.find(text) for text in string]
@@ -96,7 +96,7 @@ def match_texts(string: Sequence[str], lines: Sequence[TextLine], comparison: Co
 
 
 def reading_order(lines: Sequence[TextLine]) -> list[TextLine]:
-    """Return lines in reading order: rows from the top, each from the left."""
+    """Sort lines in reading order: rows from top to bottom, each from left to right."""
     rows: list[list[TextLine]] = []
     for line in sorted(lines, key=lambda line: line.box.center_y):
         row = next((row for row in rows if _share_a_row(row[0].box, line.box)), None)
@@ -107,7 +107,7 @@ def reading_order(lines: Sequence[TextLine]) -> list[TextLine]:
 
 
 class _Page:
-    """The words of an image, and the lines that may follow each line."""
+    """The words of an image, with the possible successors of each line."""
 
     def __init__(self, lines: Sequence[TextLine], comparison: Comparison) -> None:
         self.words = [_WORDS.findall(line.text) for line in lines]
@@ -116,7 +116,7 @@ class _Page:
         self._next = [_find_successors(lines, number) for number in range(len(lines))]
 
     def find(self, string: str) -> tuple[TextMatch, tuple[_Word, ...]]:
-        """Return the run of words that comes closest to a string; of equally close ones the first."""
+        """Return the closest run of words to a string, the first one in case of a tie."""
         target = normalize_text(string, self._comparison)
         best = TextMatch(string, "", 1.0)
         words: tuple[_Word, ...] = ()
@@ -156,7 +156,7 @@ class _Page:
 
 
 def _find_successors(lines: Sequence[TextLine], number: int) -> tuple[int, ...]:
-    """Return the lines that may go on from a line: the next in reading order, the nearest below and on the right."""
+    """Return the indices of lines that can continue a line: the next one, and the nearest below and right."""
     box = lines[number].box
     rest = [(index, line.box) for index, line in enumerate(lines) if index != number]
     right = [(at.xmin - box.xmax, index) for index, at in rest if _share_a_row(box, at) and at.center_x > box.xmax]
@@ -179,12 +179,12 @@ def _share_a_row(first: Box, second: Box) -> bool:
 
 
 def _overlap_share(low: float, high: float, other_low: float, other_high: float) -> float:
-    """Return how much of the shorter of two intervals the other one covers."""
+    """Return the overlap of two intervals as a fraction of the shorter one."""
     shorter = min(high - low, other_high - other_low)
     return (min(high, other_high) - max(low, other_low)) / shorter if shorter > 0 else 0.0
 
 
 def _without_accents(text: str) -> str:
-    """Return a text whose Latin letters have no accents; other scripts keep their marks, which are letters there."""
+    """Remove accents from Latin letters, leaving other scripts unchanged."""
     bases = [(character, unicodedata.normalize("NFD", character)[0]) for character in text]
     return "".join(base if base.isascii() else character for character, base in bases)

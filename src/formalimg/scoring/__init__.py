@@ -1,4 +1,4 @@
-"""Scoring of any image by any prompt: no suite is needed, and everything is kept in a run folder."""
+"""Scoring of arbitrary images against prompts, with all results stored in a run folder."""
 
 from formalimg._util.lazy import lazy_exports
 

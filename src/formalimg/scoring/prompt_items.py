@@ -1,4 +1,4 @@
-"""Items of free prompts: each prompt becomes a formula where our reader knows its English, else questions, else one.
+"""Items for free prompts, which become formulas, yes/no questions or a single question.
 
 Ids follow from image, prompt and how the prompt is taken apart, so that the same call finds what an earlier one did.
 """
@@ -52,14 +52,14 @@ TYPICAL_QUESTIONS = 6
 
 
 class ScoredPair(NamedTuple):
-    """An image, and the prompt that it is scored by."""
+    """An image with the prompt it is scored against."""
 
     image: UserImage
     prompt: str
 
 
 class PromptItems(NamedTuple):
-    """The items of some pairs."""
+    """The items built from images and prompts, with warnings and the cost of writing questions."""
 
     items: dict[str, Item[QuestionSpec]]  # the items, by id, each once
     ids: list[str]  # the id of the item of each pair
@@ -68,7 +68,7 @@ class PromptItems(NamedTuple):
 
 
 def read_spec(prompt: str) -> QuestionSpec:
-    """Return what a prompt asks for without asking anybody: its quoted text, else a formula, else one question."""
+    """Convert a prompt to a spec without a chat model: as quoted text, a formula, or a single question."""
     texts = find_quoted_texts(prompt)
     if 0 < len(texts) <= MAX_GRAPH_QUESTIONS:
         return QuestionSpec(text_questions(texts))
@@ -77,7 +77,7 @@ def read_spec(prompt: str) -> QuestionSpec:
 
 
 def read_prompt_items(path: Path) -> list[Item[QuestionSpec]]:
-    """Return the items of a table of prompts: CSV, JSON or JSON Lines with `id` and `prompt`."""
+    """Read items from a table of prompts in CSV, JSON or JSON Lines format, with the columns `id` and `prompt`."""
     items: dict[str, Item[QuestionSpec]] = {}
     for row in iterate_table(path, lambda location, reason: None):
         name, prompt = row.text(("id", "item", "item_id", "prompt_id")), row.text(("prompt", "text", "caption"))
@@ -93,7 +93,7 @@ def read_prompt_items(path: Path) -> list[Item[QuestionSpec]]:
 
 @dataclass(frozen=True)
 class PromptItemBuilder:
-    """Makes the items of pairs of image and prompt."""
+    """Builds items from pairs of image and prompt."""
 
     pairs: Sequence[ScoredPair]  # the images with their prompts
     form: PromptForm = "auto"  # what prompts become
@@ -122,7 +122,7 @@ class PromptItemBuilder:
         self._require_formula()
 
     def _read(self, prompt: str) -> None:
-        """Find what a prompt becomes, as far as nobody has to be asked."""
+        """Convert a prompt to a spec if this is possible without a chat model."""
         reason = ""
         if self.questions is not None:
             self._specs[prompt] = QuestionSpec(self.questions)
@@ -144,7 +144,7 @@ class PromptItemBuilder:
             self._specs[prompt] = QuestionSpec(whole_question(prompt), no_formula=reason)
 
     def _require_formula(self) -> None:
-        """Refuse prompts of which none can be read, where each should become a formula."""
+        """Raise an error if formulas are required but no prompt can be read as one."""
         if self.form != "formula" or any(spec.formula is not None for spec in self.known):
             return
         prompt, spec = next(iter(self._specs.items()))
@@ -155,18 +155,18 @@ class PromptItemBuilder:
 
     @property
     def known(self) -> list[QuestionSpec]:
-        """What prompts become, as far as nobody has to be asked."""
+        """The specs that were determined without a chat model."""
         return list(self._specs.values())
 
     def unwritten(self, folder: Path) -> list[str]:
-        """Return the prompts whose questions have to be written: those in the run folder are known."""
+        """Return the prompts whose questions are neither determined nor stored in the run folder."""
         stored = self._stored(folder)
         missing = (pair.prompt for name, pair in zip(self.ids, self.pairs, strict=True) if name not in stored)
         return [prompt for prompt in dict.fromkeys(missing) if prompt not in self._specs]
 
     @cached_property
     def ids(self) -> list[str]:
-        """The id of the item of each pair: the same for the same image, prompt, and way to take it apart."""
+        """The item id of each pair, which depends on the image, the prompt and its spec or writer."""
         asked_of = self.writer.settings if self.writer is not None else {}
         return [f"{image.slug}-{self._digest(image, prompt, asked_of)[:10]}" for image, prompt in self.pairs]
 
@@ -177,12 +177,12 @@ class PromptItemBuilder:
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def folder(self, runs: Path) -> Path:
-        """Return the folder of the run: the same for the same images and prompts."""
+        """Return the run folder for these images and prompts."""
         text = "\n".join(sorted(set(self.ids)))
         return runs / f"score-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
     def build(self, folder: Path, budget: float | None = None) -> PromptItems:
-        """Return the items; questions that are not in the run folder yet are written."""
+        """Build the items, writing questions that are not yet in the run folder."""
         to_write = self.unwritten(folder)
         spending = Spending()
         spending.budget = budget
@@ -200,7 +200,7 @@ class PromptItemBuilder:
         return PromptItems(self._make_items(folder, written), self.ids, warnings, spending.cost)
 
     def _make_items(self, folder: Path, specs: Mapping[str, QuestionSpec]) -> dict[str, Item[QuestionSpec]]:
-        """Return the items as the run folder has them, or else by the specs of their prompts."""
+        """Create the items, preferring specs stored in the run folder."""
         stored = self._stored(folder)
         return {
             name: prompt_item(name, pair.prompt, stored.get(name) or specs[pair.prompt])
@@ -208,7 +208,7 @@ class PromptItemBuilder:
         }
 
     def _unchecked(self) -> list[str]:
-        """Return a line on the prompts of which only a part is checked, for each way; nothing if there are none."""
+        """Return warnings about prompts that are only partly checked."""
         lines = []
         texts = [prompt for prompt, spec in self._specs.items() if isinstance(find_text_questions(spec), list)]
         rests = [rest for prompt in texts if any(map(str.isalnum, rest := remove_quoted_texts(prompt)))]
@@ -220,13 +220,13 @@ class PromptItemBuilder:
         return lines
 
     def estimated(self, folder: Path) -> PromptItems:
-        """Return the items as far as they are known, with a typical number of questions in place of unwritten ones."""
+        """Return the items for a cost estimate, with a typical number of questions for unwritten prompts."""
         typical = tuple(GraphQuestion(str(number), "Is it there?") for number in range(TYPICAL_QUESTIONS))
         specs = dict.fromkeys((pair.prompt for pair in self.pairs), QuestionSpec(typical)) | self._specs
         return PromptItems(self._make_items(folder, specs), self.ids, [])
 
     def _stored(self, folder: Path) -> dict[str, QuestionSpec]:
-        """Return what the run folder holds of these items: what was paid for once is not written again."""
+        """Return the specs already stored in the run folder, by item id."""
         if not (folder / "run.toml").exists():
             return {}
         with contextlib.closing(open_run(folder)) as run:
@@ -242,7 +242,7 @@ def _format_unchecked(rests: Sequence[str], limit: str) -> str:
 
 
 def prompt_item(name: str, prompt: str, spec: QuestionSpec) -> Item[QuestionSpec]:
-    """Return the item of a prompt, tagged by what the prompt became."""
+    """Create the item for a prompt, tagged with the form of its spec."""
     form = "formula" if spec.formula is not None else "questions" if spec.questions else "unread"
     if form == "questions" and {question.category for question in spec.questions} == {"text"}:
         form = "text"

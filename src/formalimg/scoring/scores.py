@@ -1,4 +1,4 @@
-"""Scores of images: what failed in English, what they come to, and tables of them."""
+"""Scores of images, with failure reasons, totals and tables."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Scored(Protocol):
 
 
 class ScoreTotals(NamedTuple):
-    """What scores come to."""
+    """Summary statistics of scores."""
 
     images: int  # how many images and prompts there are
     mean: float | None  # the mean score of those that could be scored; None if there are none
@@ -45,7 +45,7 @@ class ScoreTotals(NamedTuple):
     unscored: int  # how many could not be scored
 
     def __str__(self) -> str:
-        """Return it as a line: `3 images: mean 0.67, 2 passed`."""
+        """Format the totals as a line such as `3 images: mean 0.67, 2 passed`."""
         images = "1 image" if self.images == 1 else f"{self.images:,} images"
         scored = "" if not self.unscored or self.mean is None else f" of {self.images - self.unscored:,}"
         counts = [] if self.mean is None else [f"mean {self.mean:.2f}{scored}", f"{self.passed:,} passed"]
@@ -53,14 +53,14 @@ class ScoreTotals(NamedTuple):
 
 
 def summarize_scores(scores: Sequence[_Scored]) -> ScoreTotals:
-    """Return the mean of scores, and how many pass; what could not be scored is in neither."""
+    """Return the mean score and the number of passing images, ignoring unscored ones."""
     values = [score.score for score in scores if score.score is not None]
     mean = sum(values) / len(values) if values else None
     return ScoreTotals(len(scores), mean, sum(score.passed is True for score in scores), len(scores) - len(values))
 
 
 def score_table(scores: Sequence[Score]) -> Table:
-    """Return scores as a table, one row each; what could not be scored says so, and has no number.
+    """Return a table with one row per score.
 
     A prompt that all images share is the title. The caption sums up.
     """
@@ -84,7 +84,7 @@ def score_table(scores: Sequence[Score]) -> Table:
 
 
 def score_frame(scores: Sequence[Score], *, parts: bool) -> DataFrame:
-    """Return scores as a data frame: one row for each image, or for each part of each of them."""
+    """Return a data frame with one row per score, or one row per part."""
     pandas = import_pandas()
     if not parts:
         rows = [{name: getattr(score, name) for name in _FRAME} for score in scores]
@@ -164,11 +164,11 @@ class Scores(Sequence[Score]):
 
     @property
     def mean(self) -> float | None:
-        """The mean of the scores of the images that could be scored; None if there are none."""
+        """The mean score of all scored images, or None if there are none."""
         return summarize_scores(self.scores).mean
 
     def to_pandas(self, *, parts: bool = False) -> DataFrame:
-        """Return a data frame with one row for each image; `passed` and `score` are missing where it is unscored.
+        """Return a data frame with one row per image, with missing values for unscored images.
 
         Args:
             parts: one row for each part of each score (clause, question), of the images that are scored.
@@ -185,7 +185,7 @@ class Scores(Sequence[Score]):
         return render_markdown(score_table(self))
 
     def _repr_html_(self) -> str:
-        """Return the scores as a table, which notebooks show."""
+        """Return the scores as an HTML table for notebooks."""
         from formalimg.reports.tables.html import render_html
 
         return render_html(score_table(self))
@@ -198,7 +198,7 @@ _NOT_ASKED = "not asked"
 
 
 def failure_reason(verdict: Verdict | Unscored, spec: QuestionSpec, suite: Benchmark) -> str:
-    """Return what an image does not show, as one line; empty if it shows everything.
+    """Describe the failures of an image on one line, or return an empty string if it passed.
 
     `no: Is the cup red?` is a question with the wrong answer; what is wrong with a formula is said in a sentence, such
     as `the cup is not to the left of the fork`.
@@ -219,7 +219,7 @@ def failure_reason(verdict: Verdict | Unscored, spec: QuestionSpec, suite: Bench
 def _select_failed(
     parts: Sequence[Part], questions: Sequence[GraphQuestion]
 ) -> list[tuple[Part, GraphQuestion | None]]:
-    """Return the parts that failed, with their questions; a judge of the user's own may have other parts."""
+    """Return the failed parts with their questions, or with None if parts and questions do not correspond."""
     paired: Sequence[GraphQuestion | None] = questions if len(parts) == len(questions) else [None] * len(parts)
     return [(part, question) for part, question in zip(parts, paired, strict=True) if part.score < 0.5]
 

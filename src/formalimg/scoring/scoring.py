@@ -1,4 +1,4 @@
-"""Score any image by any prompt: `score`, which makes items of the prompts and executes a run on the images."""
+"""The `score` function, which scores images against prompts without a suite."""
 
 from __future__ import annotations
 
@@ -129,13 +129,13 @@ def score(
 
 @dataclass(frozen=True)
 class Scoring:
-    """Images, prompts and a judge, before anything is asked."""
+    """Images, prompts and a judge, ready to be run."""
 
     builder: PromptItemBuilder  # makes the items
     judge: Judge  # judges the images
 
     def config(self, made: PromptItems, budget: float | None) -> RunConfig:
-        """Return the configuration of the run on these items."""
+        """Return the run configuration for the items."""
         images = dict(zip(made.ids, (pair.image for pair in self.builder.pairs), strict=True))
         return RunConfig(
             list(made.items.values()), UserImages(images), made_with=f"formalimg {version('formalimg')}", budget=budget
@@ -150,7 +150,7 @@ class Scoring:
         preflight: bool | None = None,
         on_notice: Callable[[str], None] = _log.warning,
     ) -> Scores:
-        """Try the judge, write what has to be written, judge the images, and return their scores.
+        """Run the judge on all images, and return their scores.
 
         Args:
             folder: the run folder.
@@ -188,7 +188,7 @@ class Scoring:
         return Scores(tuple(scores), folder, progress, tuple(made.warnings))
 
     def _build_items(self, folder: Path, budget: float | None, on_notice: Callable[[str], None] | None) -> PromptItems:
-        """Return the items; before somebody is paid for writing questions, the judge is tried, with `on_notice`."""
+        """Build the items, with a pre-flight check of the judge before any questions are paid for."""
         if on_notice is None or not self.builder.unwritten(folder):
             return self.builder.build(folder, budget)
         from formalimg.runs.preflight import PreflightLog, check_judges  # here, because most prompts are not written
@@ -211,7 +211,7 @@ def open_scoring(
     writer_options: Mapping[str, str] | None = None,
     questions: tuple[GraphQuestion, ...] | None = None,
 ) -> Scoring:
-    """Open images, judge and writer, and refuse what cannot be scored before anything is paid."""
+    """Open the images, judge and question writer, and raise an error if the prompts cannot be scored."""
     if writer is None and writer_options:
         raise FormalimgError("options of a writer need a writer: name one")
     opened = _open_judge(judge, judge_options)
@@ -269,7 +269,7 @@ def _open_judge(
 
 
 def _chat_of(judge: Judge) -> ChatModel | None:
-    """Return the chat model that a judge asks; None if it asks none."""
+    """Return the chat model used by a judge, or None if it has none."""
     question_judge = judge.by_questions if isinstance(judge, PromptJudge) else judge
     return getattr(question_judge, "chat", None)
 
@@ -279,7 +279,7 @@ def _answers_questions(judge: Judge) -> bool:
 
 
 def _require_answerable(builder: PromptItemBuilder, judge: Judge) -> None:
-    """Refuse prompts of which none can be judged, before anything is paid: a grounder answers no questions."""
+    """Raise an error if the judge cannot answer any of the prompts."""
     if _answers_questions(judge):
         return
     reads_text = getattr(judge, "reads_text", False)
@@ -303,7 +303,7 @@ def _require_answerable(builder: PromptItemBuilder, judge: Judge) -> None:
 
 
 def question_text(questions: Sequence[GraphQuestion]) -> str:
-    """Return questions as one text, which stands where there is no prompt."""
+    """Join questions as a text to be used in place of a prompt."""
     return truncate(" ".join(question.question for question in questions), 160, 40)
 
 

@@ -1,4 +1,4 @@
-"""Translation of prompts into formulas: by our reader, and the rest by a chat model whose formulas are checked."""
+"""Translation of prompts to formulas by the built-in reader or a chat model."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TranslatedBy: TypeAlias = Literal["reader", "model", "not translated"]
 
 
 class Translation(NamedTuple):
-    """A prompt, its formula as text or None, who translated it, and why there is no formula."""
+    """The result of translating a prompt: a formula with its translator, or the reason for failure."""
 
     prompt: str
     formula: str | None
@@ -48,28 +48,28 @@ class Translation(NamedTuple):
 
 @dataclass(frozen=True)
 class TranslationWords:
-    """The words that prompts are translated into."""
+    """The vocabulary and classes for translating prompts."""
 
     suite: str  # the vocabulary whose predicates and phrases are used
     classes: tuple[str, ...] = ()  # further classes
     is_open: bool = False  # whether nouns that are not known are classes, too
 
     def of(self, prompt: str) -> TranslationWords:
-        """Return the words with those that an open vocabulary takes from the prompt."""
+        """Return a copy extended by the unknown nouns of the prompt, if the vocabulary is open."""
         if not self.is_open:
             return self
         return replace(self, classes=(*self.classes, *find_unknown_nouns(prompt, self.suite, self.classes)))
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The vocabulary that formulas are checked against."""
+        """The vocabulary for checking formulas."""
         base = vocabulary(self.suite)
         words = {**base.words, "class": tuple(dict.fromkeys((*base.words["class"], *self.classes)))}
         return Vocabulary(base.name, words, base.predicates)
 
 
 def translation_words(name: str) -> TranslationWords:
-    """Return the words of a vocabulary."""
+    """Load the words for a vocabulary name, a vocabulary file or a file of classes."""
     if name == OPEN:
         return TranslationWords("natural", is_open=True)
     if name in vocabulary_names():
@@ -85,7 +85,7 @@ def translation_words(name: str) -> TranslationWords:
 
 
 def read_prompts(file: Path) -> list[str]:
-    """Return the prompts of a file: one per line, or the field `prompt` of JSON Lines, JSON or CSV."""
+    """Read prompts from a text file with one per line, or from the `prompt` field of JSON Lines, JSON or CSV."""
     prompts = []
     for number, record in enumerate(read_records(file, "prompt"), 1):
         prompt = record.get("prompt")
@@ -99,7 +99,7 @@ def read_prompts(file: Path) -> list[str]:
 
 
 def translate_by_reader(prompt: str, words: TranslationWords) -> Translation:
-    """Return the translation of a prompt by our reader, which refuses what it does not understand."""
+    """Translate a prompt with the built-in reader, which rejects prompts it does not fully understand."""
     if len(prompt) > MAX_READ:
         return Translation(prompt, None, "not translated", f"it has more than {MAX_READ:,} characters")
     try:
@@ -111,7 +111,7 @@ def translate_by_reader(prompt: str, words: TranslationWords) -> Translation:
 
 
 def _read_whole(prompt: str, words: TranslationWords) -> Formula:
-    """Return the formula of a whole prompt: of sentences, or of free English with nothing left over."""
+    """Parse a whole prompt as a formula, or raise an error if any part of it is left over."""
     try:
         return understand(prompt, words.suite, words.of(prompt).classes).formula
     except WordingError:
@@ -122,7 +122,7 @@ def _read_whole(prompt: str, words: TranslationWords) -> Formula:
 
 
 def translation_shares(translations: Sequence[Translation]) -> dict[TranslatedBy, float]:
-    """Return the share of prompts that each way translated."""
+    """Return the proportion of prompts translated by the reader, by the model, and by neither."""
     counts = Counter(translation.how for translation in translations)
     ways: tuple[TranslatedBy, ...] = ("reader", "model", "not translated")
     return {way: counts[way] / len(translations) for way in ways}
@@ -138,7 +138,7 @@ class WrittenFormula(BaseModel):
 
 
 class FormulaTranslator:
-    """Translates prompts with a chat model, and checks every formula.
+    """Translates prompts with a chat model and validates every formula.
 
     Attributes:
         chat: the chat model.
@@ -152,7 +152,7 @@ class FormulaTranslator:
     async def translate_all(
         self, prompts: Sequence[str], words: TranslationWords, spending: Spending
     ) -> dict[str, Translation]:
-        """Return the translations of these prompts."""
+        """Translate all prompts, and return the translations by prompt."""
         return await write_each(
             prompts,
             lambda prompt: self._translate(prompt, words.of(prompt).vocabulary),

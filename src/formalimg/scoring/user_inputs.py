@@ -1,4 +1,4 @@
-"""What users give to be scored: images, as an image model that serves them; files of prompts, and of questions."""
+"""Images, prompts and questions provided by the user for scoring."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class UserImage:
 
     @property
     def slug(self) -> str:
-        """The name of the file in plain letters, for the ids of items."""
+        """The file name reduced to letters, digits and hyphens, for use in item ids."""
         return re.sub(r"[^a-z0-9]+", "-", Path(self.name).stem.lower()).strip("-")[:40] or "image"
 
 
 def open_user_image(image: AnyImage, number: int) -> UserImage:
-    """Return an image that a user gave."""
+    """Open an image provided by the user as a path, bytes or an object."""
     if isinstance(image, str | os.PathLike):
         path = Path(image)
         return UserImage(os.fspath(path), _hash_bytes(_read_file(path)), partial(_read_file, path))
@@ -54,7 +54,7 @@ def open_user_image(image: AnyImage, number: int) -> UserImage:
 
 
 def find_image_files(paths: Sequence[Path]) -> list[Path]:
-    """Return these files, and the images in these folders in natural order."""
+    """Return the files among the paths, and all images in the folders in natural order."""
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
@@ -70,7 +70,7 @@ def find_image_files(paths: Sequence[Path]) -> list[Path]:
 
 
 class UserImages:
-    """An image model that serves given images, by the id of the item that each belongs to.
+    """An image model that serves images provided by the user, by item id.
 
     Attributes:
         name, settings, batch, concurrency, sees_spec, style: as for every image model.
@@ -87,11 +87,11 @@ class UserImages:
         self._images = images
 
     def fingerprint(self, item: str, sample: int) -> str:
-        """Return the digest of the image of an item, so that another image is read anew."""
+        """Return the digest of the item's image, which changes if the image is replaced."""
         return self._images[item].sha256
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
-        """Yield the images as they are, one result per request."""
+        """Yield one unmodified image per request."""
         for request in requests:
             image = self._images[request.item]
             try:
@@ -121,7 +121,7 @@ def _hash_bytes(data: bytes) -> str:
 
 
 def pair_images(paths: Sequence[Path], prompt: str | None, prompts_file: Path | None) -> list[tuple[Path, str]]:
-    """Return the images of these files and folders, each with its prompt."""
+    """Pair each image in the files and folders with its prompt."""
     if (prompt is None) == (prompts_file is None):
         raise FormalimgError("say what the images should show: give --prompt, or --prompts-file with one for each")
     images = find_image_files(paths)
@@ -147,7 +147,7 @@ def pair_images(paths: Sequence[Path], prompt: str | None, prompts_file: Path | 
 
 
 def _find_image(name: str, images: Sequence[Path], prompts_file: Path) -> Path:
-    """Return the image of this name: among the given ones by path or file name, or from the folder of the file."""
+    """Find an image by path or file name among the given images or, without any, next to the prompts file."""
     if images:
         matches = [image for image in images if name in (str(image), image.name)]
         matches = matches or [image for image in images if str(image).endswith(f"/{name}")]
@@ -165,7 +165,7 @@ _FIELDS = ("question", "id", "parents", "expected", "category", "weight")
 
 
 def read_questions(path: str | Path) -> tuple[GraphQuestion, ...]:
-    """Return the questions in a file.
+    """Read questions from a file.
 
     A `.jsonl` file has one object per line, a `.json` file a list of them, a `.csv` file a heading; the fields are
     `question`, and optionally `id` (by default the number of the question), `parents` (ids; in CSV separated by
@@ -183,7 +183,7 @@ def read_questions(path: str | Path) -> tuple[GraphQuestion, ...]:
 
 
 def question_of(record: Mapping[str, Any], number: int, location: str) -> GraphQuestion:
-    """Return the question in a record."""
+    """Parse a question from a record."""
     unknown = next((str(name) for name in record if name not in _FIELDS), None)
     if unknown is not None:
         raise FormalimgError(f"{location}: unknown field {unknown[:40]!r}: known are {', '.join(_FIELDS)}")

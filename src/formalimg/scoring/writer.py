@@ -1,4 +1,4 @@
-"""The question writer: a chat model takes a prompt apart into yes/no questions, and the list is checked."""
+"""The question writer, which decomposes prompts into yes/no questions with a chat model."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class WrittenQuestions(BaseModel):
 
 
 class Writing(NamedTuple):
-    """What became of a prompt."""
+    """The questions written for a prompt, or the reason why there are none."""
 
     questions: tuple[GraphQuestion, ...] | None  # its questions; None if none could be written
     reason: str = ""  # why there are none, on one line
@@ -56,7 +56,7 @@ class Writing(NamedTuple):
 
 
 class QuestionWriter:
-    """Takes prompts apart into questions.
+    """Decomposes prompts into yes/no questions with a chat model.
 
     Attributes:
         chat: the chat model that writes.
@@ -69,11 +69,11 @@ class QuestionWriter:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """All that shapes its questions."""
+        """The settings of the chat model and the prompt for writing questions."""
         return {**self.chat.settings, "writer": self.chat.name, "prompt": str(self._prompt)}
 
     async def write_all(self, prompts: Sequence[str], spending: Spending) -> dict[str, Writing]:
-        """Return the questions of these prompts."""
+        """Write questions for all prompts, and return them by prompt."""
         advice = "by writing questions: give a larger one, or --as whole, which writes none"
         return await write_each(prompts, self._write, self.chat, spending, advice)
 
@@ -95,7 +95,7 @@ def _check_questions(written: WrittenQuestions) -> Writing | str:
 async def ask_until_valid(
     chat: ChatModel, text: str, answer: type[_Answer], check: Callable[[_Answer], _Written | str], again: Prompt
 ) -> _Written | Unanswered | str:
-    """Return what `check` makes of the answer; if it returns a problem, as a text, tell the model and ask once more."""
+    """Query the chat model and return the checked answer, retrying once with the problem if it is invalid."""
     messages = [Message("user", (text,))]
     problem = ""
     for _ in range(_MAX_ATTEMPTS):
@@ -118,7 +118,7 @@ async def write_each(
     spending: Spending,
     advice: str,
 ) -> dict[str, _Written]:
-    """Return what is written for each prompt, as many at once as the chat model takes."""
+    """Apply `write` to each prompt, respecting the chat model's concurrency and the budget."""
     door = asyncio.Semaphore(max(1, chat.concurrency))
 
     async def write_one(prompt: str) -> _Written:
@@ -150,7 +150,7 @@ def _build_question(written: WrittenQuestion) -> GraphQuestion:
 
 
 def _form_problem(questions: Sequence[GraphQuestion]) -> str | None:
-    """Return which question yes or no does not answer, or cannot be shown; None if all are fine."""
+    """Return a problem if any question is unprintable or not a yes/no question, else None."""
     for question in questions:
         if not (question.id + question.question).isprintable():
             return f"the question {truncate(question.id, 20, 20)!r} holds characters that cannot be shown"

@@ -1,1 +1,1 @@
-"""Certificates of judges: drawn scenes of which one clause is made false, changes that must not matter, and drift."""
+"""Certificates of judges, measured on rendered scenes with one false clause and on harmless image changes."""

@@ -1,4 +1,4 @@
-"""Anchor sets: drawings with the answers that a judge gave to them, asked again later to find out if it has changed.
+"""Anchor sets: rendered images that a judge answers again later, to detect whether it has changed.
 
 A folder holds the drawings and `anchor.json`: who was asked and how, the answers of two passes, and every look since.
 The answer to a drawing is what the judge says of the flipped part and of the whole. A failed call is no answer and is
@@ -55,7 +55,7 @@ _Question = tuple[Item[Any], bytes, str]
 
 @dataclass(frozen=True)
 class AnchorImage:
-    """A drawing of an anchor set, and the answers of the two first passes."""
+    """A rendered image of an anchor set, with the judge's first two answers."""
 
     file: str  # its file name
     digest: str  # the SHA-256 of the file
@@ -68,7 +68,7 @@ class AnchorImage:
 
 @dataclass(frozen=True)
 class StoredLook:
-    """A later look at an anchor set: when, by which served models, and how many answers were compared and changed."""
+    """The result of a later check against an anchor set."""
 
     date: str
     asked: int
@@ -78,7 +78,7 @@ class StoredLook:
 
 @dataclass(frozen=True)
 class AnchorSet:
-    """An anchor set with everything that was asked so far."""
+    """An anchor set with its images, first answers and later checks."""
 
     judge: str
     suite: str
@@ -91,13 +91,13 @@ class AnchorSet:
 
     @property
     def evidence(self) -> DriftEvidence:
-        """The evidence that the judge has changed since."""
+        """The statistical evidence that the judge has changed since the anchor set was made."""
         answered = [image for image in self.images if _FAILED not in (image.first, image.second)]
         second = AnchorLook(len(answered), sum(image.first != image.second for image in answered))
         return drift_evidence(second, [AnchorLook(look.asked, look.changed) for look in self.looks])
 
     def to_json(self) -> dict[str, object]:
-        """Return the anchor set as plain data."""
+        """Convert the anchor set to JSON-compatible data."""
         return {"format": _FORMAT, "version": _VERSION, **asdict(self), "e": self.evidence.e}
 
     def _encode(self) -> bytes:
@@ -116,7 +116,7 @@ def make_anchor(
     spending: Spending | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> AnchorSet:
-    """Draw an anchor set, ask the judge about it twice, and store it in a new folder."""
+    """Render an anchor set, query the judge twice on each image, and store the answers in a new folder."""
     refuse_to_certify(judge, scenes)
     calls = MeteredCalls(judge, spending or Spending(), on_progress)
     with atomic_folder(folder) as temporary:
@@ -146,7 +146,7 @@ def look_again(
     spending: Spending | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> AnchorSet:
-    """Ask a judge again about a random part of its anchor set, and store how many answers changed."""
+    """Query the judge again on a random sample of its anchor set, and store how many answers changed."""
     with _lock_folder(folder):
         anchor = read_anchor(folder)
         if (anchor.judge, dict(anchor.settings)) != (judge.name, dict(judge.settings)):
@@ -175,7 +175,7 @@ def look_again(
 
 @contextmanager
 def _lock_folder(folder: Path) -> Iterator[None]:
-    """Keep others from looking at the same time: one of the looks would be lost."""
+    """Lock the folder, so that concurrent checks do not overwrite each other."""
     read_anchor(folder)  # nothing is written to a folder that is none
     with ExitStack() as stack:
         try:
@@ -189,7 +189,7 @@ def _lock_folder(folder: Path) -> Iterator[None]:
 
 
 def read_anchor(folder: Path) -> AnchorSet:
-    """Return the anchor set of a folder."""
+    """Read the anchor set stored in a folder."""
     try:
         data = loads_strict(stored := read_plain_bytes(folder / ANCHOR_FILE, _MAX_BYTES))
         if data["format"] != _FORMAT or data["version"] != _VERSION:
@@ -204,7 +204,7 @@ def read_anchor(folder: Path) -> AnchorSet:
 
 
 def anchor_text(anchor: AnchorSet) -> str:
-    """Return what an anchor set tells, in one line for a set that was just made, else with the last look."""
+    """Summarize an anchor set and its latest check in one line."""
     evidence = anchor.evidence
     noise = f"{100 * (evidence.noise or 0.0):.1f} %"
     if not anchor.looks:
@@ -242,7 +242,7 @@ def _load_question(folder: Path, image: AnchorImage, items: Mapping[str, Item[An
 async def _ask_all(
     judge: Judge, calls: MeteredCalls, questions: Sequence[_Question]
 ) -> tuple[list[str], dict[str, None]]:
-    """Return the answers in the order of the questions, and the models that gave them."""
+    """Query the judge on all images, and return its answers in order with the models that served them."""
     served: dict[str, None] = {}
 
     async def ask(question: _Question) -> str:

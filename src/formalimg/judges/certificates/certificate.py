@@ -1,4 +1,4 @@
-"""The certificate of a judge: counts of its answers about drawings, from which every share and interval follows.
+"""The certificate of a judge: counts of its answers about rendered scenes, with all derived rates.
 
 All tests of a certificate share a chance of 5 % of naming a fault that is none: each of m tests is made at a level of
 5 % / m, where m counts the groups and changes that have enough answers (Bonferroni).
@@ -43,22 +43,22 @@ _MAX_WORDS = 30
 
 
 class CountedShare(NamedTuple):
-    """A share of a count, with its exact interval."""
+    """A proportion with its exact confidence interval."""
 
     part: int
     whole: int
 
     @property
     def value(self) -> float | None:
-        """The share; None of nothing."""
+        """The proportion, or None if the denominator is 0."""
         return self.part / self.whole if self.whole else None
 
     def interval(self, confidence: float = 0.95) -> Interval:
-        """Return the Clopper-Pearson interval; of nothing, everything is possible."""
+        """Return the Clopper-Pearson interval, which is [0, 1] if the denominator is 0."""
         return clopper_pearson(self.part, self.whole, confidence) if self.whole else Interval(0.0, 1.0)
 
     def is_lower(self, rest: CountedShare, level: float) -> bool:
-        """Return whether the share is bad, and lower than another one by more than chance."""
+        """Return whether the proportion is low, and significantly lower than `rest`."""
         if self.value is None or rest.value is None or self.value > HIGH or self.value >= rest.value:
             return False
         return fisher_lower(self.part, self.whole, rest.part, rest.whole) <= level
@@ -76,7 +76,7 @@ def _format_share(share: float) -> str:
 
 @dataclass(frozen=True)
 class AnswerCounts:
-    """Counts of answers about what is true and what is false."""
+    """Counts of yes and no answers to true and false statements."""
 
     by: str  # image, clause (all flipped ones), kind, word (predicate), level (K), size (smallest object) or objects
     value: str  # the kind, predicate, level or group; empty for all
@@ -87,28 +87,28 @@ class AnswerCounts:
 
     @property
     def sensitivity(self) -> CountedShare:
-        """The share of yes where the truth is yes."""
+        """The proportion of true statements that the judge accepts."""
         return CountedShare(self.yes_to_true, self.true)
 
     @property
     def specificity(self) -> CountedShare:
-        """The share of no where the truth is no."""
+        """The proportion of false statements that the judge rejects."""
         return CountedShare(self.no_to_false, self.false)
 
     @property
     def yes_to_false(self) -> CountedShare:
-        """The share of yes where the truth is no."""
+        """The proportion of false statements that the judge accepts."""
         return CountedShare(self.false - self.no_to_false, self.false)
 
     @property
     def is_measured(self) -> bool:
-        """Whether there are enough answers to say anything."""
+        """Whether there are enough answers for a finding."""
         return min(self.true, self.false) >= MIN_ANSWERS
 
 
 @dataclass(frozen=True)
 class InvarianceCounts:
-    """What became of answers when something changed that must not matter."""
+    """Counts of answers that changed after a nuisance was applied to the image."""
 
     nuisance: str  # what changed
     about: str  # `image` for the verdict on the whole, `clause` for the answer about the flipped clause
@@ -119,23 +119,23 @@ class InvarianceCounts:
 
     @property
     def is_measured(self) -> bool:
-        """Whether there are enough answers to say anything."""
+        """Whether there are enough answers for a finding."""
         return self.asked >= MIN_ANSWERS
 
     @property
     def changed(self) -> CountedShare:
-        """The share of answers that did not stay as they were."""
+        """The proportion of answers that changed."""
         return CountedShare(self.to_yes + self.to_no + self.unscored, self.asked)
 
     @property
     def stayed(self) -> CountedShare:
-        """The share of answers that stayed as they were."""
+        """The proportion of answers that did not change."""
         return CountedShare(self.asked - self.changed.part, self.asked)
 
 
 @dataclass(frozen=True)
 class JudgeCertificate:
-    """How a judge answers about drawings whose content is known."""
+    """The measured accuracy of a judge on rendered scenes with known content."""
 
     judge: str  # its name
     suite: str  # the suite whose items were drawn
@@ -156,46 +156,46 @@ class JudgeCertificate:
     made_with: str = ""  # the version of formalimg
 
     def by(self, dimension: str) -> tuple[AnswerCounts, ...]:
-        """Return the counts by image, clause, kind, word, level, size or objects."""
+        """Return the counts for one dimension: image, clause, kind, word, level, size or objects."""
         return tuple(counts for counts in self.counts if counts.by == dimension)
 
     @property
     def whole(self) -> AnswerCounts:
-        """The counts of whole images: whether they pass."""
+        """The counts of verdicts on whole images."""
         return next(iter(self.by("image")), AnswerCounts("image", "", 0, 0, 0, 0))
 
     @property
     def clauses(self) -> AnswerCounts:
-        """The counts of all flipped parts."""
+        """The counts of answers about all flipped parts."""
         return next(iter(self.by("clause")), AnswerCounts("clause", "", 0, 0, 0, 0))
 
     @property
     def groups(self) -> tuple[AnswerCounts, ...]:
-        """The counts by kind, then those by predicate, but for predicates that are a kind of their own."""
+        """The counts by kind and by predicate, without predicates that are also kinds."""
         kinds = self.by("kind")
         values = {counts.value for counts in kinds}
         return (*kinds, *(counts for counts in self.by("word") if counts.value not in values))
 
     @property
     def not_measured(self) -> dict[str, int]:
-        """The kinds, predicates and changes with too few answers to say anything about them, and how many these are."""
+        """The number of answers for each kind, predicate and nuisance that has too few of them."""
         answers = {group.value: min(group.true, group.false) for group in self.groups if not group.is_measured}
         changes = {counts.nuisance: counts.asked for counts in self.nuisances if not counts.is_measured}
         return answers | changes
 
     @property
     def unscored_share(self) -> CountedShare:
-        """The share of drawings without a verdict."""
+        """The proportion of rendered images without a verdict."""
         return CountedShare(sum(self.unscored.values()), 2 * self.scenes)
 
     def reaches(self, threshold: float) -> bool:
-        """Return whether all drawings have a verdict, and every kind has such a sensitivity and specificity."""
+        """Return whether every image is scored, and sensitivity and specificity reach `threshold` in every kind."""
         groups = (self.whole, *self.by("kind"))
         shares = [share.value for counts in groups for share in (counts.sensitivity, counts.specificity)]
         return not self.unscored and all(share is not None and share >= threshold for share in shares)
 
     def to_json(self) -> dict[str, object]:
-        """Return the certificate as plain data: who, when, how, all counts, and which error rates they would show."""
+        """Convert the certificate to JSON-compatible data, with intervals and detectable error rates."""
         names = ("date", "made_with", "judge", "served", "protocol", "settings", "suite", "scenes", "seed", "images")
         stored = {name: getattr(self, name) for name in (*names, "unscored")}
         return {
@@ -218,7 +218,7 @@ class JudgeCertificate:
 
     @classmethod
     def from_json(cls, data: object) -> JudgeCertificate:
-        """Return the certificate that `to_json` wrote."""
+        """Rebuild a certificate from the output of `to_json`."""
         from pydantic import TypeAdapter, ValidationError  # here, because most reports have no certificate
 
         if not isinstance(data, dict) or data.get("format") != FORMAT:
@@ -239,7 +239,7 @@ class JudgeCertificate:
         return replace(certificate, findings=find_faults(certificate))
 
     def _check_counts(self) -> None:
-        """Refuse counts that cannot be."""
+        """Raise an error if the counts are inconsistent."""
         pairs = [share for counts in self.counts for share in (counts.sensitivity, counts.specificity)]
         changes = [count for row in self.nuisances for count in (row.to_yes, row.to_no, row.unscored)]
         totals = [*(share.whole for share in pairs), *(counts.asked for counts in self.nuisances)]
@@ -258,7 +258,7 @@ class JudgeCertificate:
             raise ValueError(f"it has more than {MAX_SCENES:,} scenes")
 
     def __str__(self) -> str:
-        """Return the certificate as text: tables of sensitivity, specificity and invariance, then the findings."""
+        """Format the certificate as tables of sensitivity, specificity and invariance, followed by the findings."""
         served = f" (served by {', '.join(self.served)})" if self.served else ""
         words = sorted(self.groups[len(self.by("kind")) :], key=lambda counts: -counts.false)[:_MAX_WORDS]
         listed = [self.whole, self.clauses, *self.by("kind"), *words]
@@ -292,7 +292,7 @@ class JudgeCertificate:
         )
 
     def _row(self, counts: AnswerCounts) -> tuple[object, ...]:
-        """Return a row of the table."""
+        """Return the table row for one group of answers."""
         suite = get_suite(self.suite)
         label = {
             "image": "whole image",
@@ -307,7 +307,7 @@ class JudgeCertificate:
 
 
 def align_columns(*rows: Sequence[object]) -> list[str]:
-    """Return the lines of a table: the first column to the left, the others to the right."""
+    """Format rows as aligned lines, with the first column left-justified and the others right-justified."""
     cells = [list(map(str, row)) for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in cells]
@@ -318,13 +318,13 @@ def _share_fields(name: str, share: CountedShare) -> dict[str, object]:
 
 
 def level_label(suite: Benchmark, level: str) -> str:
-    """Return a level as it is called: by its name, or as in `K 3`."""
+    """Return the display name of a level, such as `K 3`."""
     names = {str(number): name for number, name in suite.level_names.items()}
     return names.get(level, f"{suite.level} {level}")
 
 
 def read_certificate(path: Path) -> JudgeCertificate:
-    """Return the certificate of a file that `certify --out` wrote.
+    """Read a certificate file written by `certify --out`.
 
     Raises:
         FormalimgError: if the file cannot be read, or is none.
@@ -339,7 +339,7 @@ def read_certificate(path: Path) -> JudgeCertificate:
 
 
 def significance_level(certificate: JudgeCertificate) -> float:
-    """Return the level at which each test of a certificate is made: 5 %, divided by the number of tests."""
+    """Return the significance level of each test: 5 % divided by the number of tests (Bonferroni)."""
     groups = [counts for by in ("level", "size", "objects") for counts in certificate.by(by)]
     measured = sum(counts.is_measured for counts in (*certificate.groups, *groups))
     changes = sum(counts.is_measured for counts in certificate.nuisances)
@@ -348,7 +348,7 @@ def significance_level(certificate: JudgeCertificate) -> float:
 
 
 def detectable_error(certificate: JudgeCertificate, counts: AnswerCounts) -> float | None:
-    """Return the error rate in a group that is found with a power of 90 %, in a judge that is right elsewhere."""
+    """Return the lowest error rate that a test of this group detects with 90 % power, or None."""
     elsewhere = certificate.clauses.false - counts.false
     if not counts.is_measured or elsewhere < 1:
         return None
@@ -358,7 +358,7 @@ def detectable_error(certificate: JudgeCertificate, counts: AnswerCounts) -> flo
 
 
 class CertifiedErrors(NamedTuple):
-    """Error rates with their exact intervals."""
+    """Error rates of a judge with their exact confidence intervals."""
 
     rates: ErrorRates  # the rates, as `tipping_point` takes them
     false_pass: Interval  # the interval of the rate at which wrong drawings pass
@@ -368,7 +368,7 @@ class CertifiedErrors(NamedTuple):
 def certified_errors(
     certificate: JudgeCertificate, about: Literal["image", "clause"] = "image", confidence: float = 0.95
 ) -> CertifiedErrors | None:
-    """Return how often a judge passed what is wrong and failed what is right, on drawings."""
+    """Return the false-pass and false-fail rates of a judge, or None if there are too few answers."""
     counts = certificate.whole if about == "image" else certificate.clauses
     if not counts.is_measured:
         return None

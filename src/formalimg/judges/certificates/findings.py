@@ -1,4 +1,4 @@
-"""Findings: the faults of a judge in plain words, from counts and exact tests, never from a single number.
+"""Findings: the faults of a judge in plain English, derived from counts by exact tests.
 
 A fault is named if it is large and chance is no explanation for it, at the level of `significance_level`.
 """
@@ -64,7 +64,7 @@ _Phrase = Callable[[str, AnswerCounts, AnswerCounts], str]
 
 
 def find_faults(certificate: JudgeCertificate) -> tuple[str, ...]:
-    """Return the faults that the counts of a certificate show, in words, the gravest first; then what is not measured.
+    """Describe the faults that a certificate shows, followed by the groups with too few answers.
 
     That there is no fault is said only of what is measured.
     """
@@ -82,7 +82,7 @@ def find_faults(certificate: JudgeCertificate) -> tuple[str, ...]:
 
 
 def _format_all_clear(certificate: JudgeCertificate) -> str:
-    """Return that there is no fault in what is measured."""
+    """Describe a certificate in which no fault was found."""
     names = dict.fromkeys(_group_name(certificate, group) for group in certificate.groups if group.is_measured)
     names |= dict.fromkeys(counts.nuisance for counts in certificate.nuisances if counts.is_measured)
     if not names:
@@ -95,7 +95,7 @@ def _format_shares(counts: AnswerCounts) -> str:
 
 
 def _group_name(certificate: JudgeCertificate, counts: AnswerCounts) -> str:
-    """Return what a kind or predicate is called."""
+    """Return the display name of a kind or predicate."""
     if counts.by == "word":
         return _WORDS.get(counts.value, counts.value)
     colors = vocabulary("natural").words["color"]
@@ -117,12 +117,12 @@ def _find_unscored_faults(certificate: JudgeCertificate, level: float) -> Iterat
 
 
 def _interval_confidence(level: float) -> float:
-    """Return the confidence of an interval of which each end is a one-sided test of this level."""
+    """Return the confidence of a two-sided interval whose ends are one-sided tests at `level`."""
     return 1 - 2 * level
 
 
 def _general_faults(certificate: JudgeCertificate) -> Iterator[str]:
-    """Yield a fault that concerns all answers, about the flipped parts or about whole images."""
+    """Yield a fault that affects all answers, such as answering yes to almost everything."""
     clauses = certificate.clauses
     for counts, subject in ((clauses, "almost everything"), (certificate.whole, "almost every image")):
         for answer, low, high in (
@@ -142,14 +142,14 @@ def _general_faults(certificate: JudgeCertificate) -> Iterator[str]:
 
 
 def _is_at_chance(counts: AnswerCounts) -> bool:
-    """Return whether a yes is about as frequent where it is wrong as where it is right: each could be the other."""
+    """Return whether yes answers are about as frequent for false statements as for true ones."""
     right, wrong = counts.sensitivity.value or 0.0, counts.yes_to_false.value or 0.0
     is_possible = counts.sensitivity.interval().low <= wrong and right <= counts.yes_to_false.interval().high
     return is_possible and right - wrong <= _NO_SKILL
 
 
 def _rate_faults(certificate: JudgeCertificate, level: float) -> Iterator[str]:
-    """Yield whether a judge errs often, one way or the other."""
+    """Yield faults for low sensitivity or specificity on whole images."""
     whole, confidence = certificate.whole, _interval_confidence(level)
     if whole.sensitivity.interval(confidence).high < HIGH:
         yield f"often fails images that show everything: sensitivity {whole.sensitivity}"
@@ -158,7 +158,7 @@ def _rate_faults(certificate: JudgeCertificate, level: float) -> Iterator[str]:
 
 
 def _group_faults(certificate: JudgeCertificate, level: float) -> list[str]:
-    """Return the kinds that a judge does not see, or sees worse than the others; then the same of predicates."""
+    """Describe the kinds and predicates with significantly lower sensitivity or specificity than the rest."""
     faults: list[str] = []
     named: set[str] = set()
     reported: list[AnswerCounts] = []
@@ -189,7 +189,7 @@ def _is_weak(counts: AnswerCounts, rest: AnswerCounts, level: float) -> bool:
 
 
 def _choose_phrase(counts: AnswerCounts) -> _Phrase:
-    """Return what formats the fault of a weak group."""
+    """Return the function that describes the fault of a weak group."""
     if not _is_at_chance(counts):
         return _format_weak
     return _format_not_found if (counts.sensitivity.value or 0.0) <= _NO_SKILL else _format_not_seen
@@ -223,12 +223,12 @@ def _format_weak(names: str, counts: AnswerCounts, rest: AnswerCounts) -> str:
 
 
 def _join_names(names: Sequence[str]) -> str:
-    """Return names as text, with "and" before the last."""
+    """Join names with commas, and with "and" before the last."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def _place_faults(certificate: JudgeCertificate, level: float) -> list[str]:
-    """Return where answers get worse: small objects, many objects, high levels.
+    """Describe faults for small objects, many objects or high levels.
 
     Where a kind or predicate is weak this is not asked: it may be frequent there.
     """
@@ -257,7 +257,7 @@ def _sum_counts(groups: Iterable[AnswerCounts]) -> AnswerCounts:
 
 
 def _invariance_faults(certificate: JudgeCertificate, level: float) -> Iterator[str]:
-    """Yield which answers change when the same is asked again, or with what must not matter.
+    """Yield faults for answers that change on a repeated query or under a nuisance.
 
     Of verdicts and clauses, those are named that change more. Noise changes as many answers to yes as to no, but may be
     stronger where a part is flipped. A text is in such drawings alone, so it is named only if answers change one way.
@@ -283,7 +283,7 @@ def _most_changed(counts: Sequence[InvarianceCounts]) -> InvarianceCounts | None
 
 
 def _is_two_way(counts: InvarianceCounts, level: float) -> bool:
-    """Return whether chance explains that answers change to yes more often than to no, or the other way round."""
+    """Return whether changes to yes and changes to no are about equally frequent, up to chance."""
     changed = counts.to_yes + counts.to_no
     ways = [CountedShare(count, changed) for count in (counts.to_yes, counts.to_no)]
     return counts.unscored <= changed and all(share.interval(_interval_confidence(level)).low <= 0.5 for share in ways)

@@ -1,4 +1,4 @@
-"""Flipped scenes: items with a drawn scene that shows what they ask for, and one in which exactly one clause is false.
+"""Flipped scenes: pairs of rendered scenes for an item, one correct and one with exactly one false clause.
 
 The clause (or concept) that is flipped is asked about in both drawings: its answer in the first measures sensitivity,
 in the second specificity, and neither is easier than the other by what else is shown. Items and flips are chosen such
@@ -54,14 +54,14 @@ _TOO_FEW, _TOO_MANY = "too few", "too many"
 
 
 class Group(NamedTuple):
-    """A kind of parts, or a word that parts are about; `by` is the dimension of the certificate."""
+    """A group of parts in a certificate: a kind, predicate or colour, with `by` as its dimension."""
 
     by: str
     value: str
 
 
 def _part_words(item: Item[Any], part: Part) -> tuple[str, ...]:
-    """Return the words that a part may be counted by: its only predicate, relation or colour, else its kind.
+    """Return the words under which a part is counted: its only predicate, relation or colour, else its kind.
 
     A count can be missed in two ways, and which one depends on the flip.
     """
@@ -84,7 +84,7 @@ class FlippedScene:
 
     @property
     def word(self) -> str:
-        """What the part is about: its only predicate, relation or colour, else its kind; too few or too many."""
+        """The word under which the flip is counted, which for counts is "too few" or "too many"."""
         words = _part_words(self.item, self.part)
         if len(words) == 1:
             return words[0]
@@ -94,28 +94,28 @@ class FlippedScene:
 
     @property
     def groups(self) -> tuple[Group, Group]:
-        """The groups that the flip counts for."""
+        """The groups under which the flip is counted."""
         return Group("kind", self.part.kind), Group("word", self.word)
 
     @cached_property
     def nuisances_of_shown(self) -> frozenset[str]:
-        """The names of the changes that must not matter in the first scene, and do not."""
+        """The names of the nuisances that preserve the truth of the first scene."""
         return applicable_nuisances(self.item, self.shown)
 
     @cached_property
     def nuisances_of_flipped(self) -> frozenset[str]:
-        """The same for the second scene."""
+        """The names of the nuisances that preserve the truth of the second scene."""
         return applicable_nuisances(self.item, self.flipped)
 
     @property
     def smallest_side(self) -> float:
-        """The smaller side of the smallest object of the first scene, in thousandths of the image."""
+        """The shorter side of the smallest object in the first scene, in thousandths of the canvas."""
         boxes = [obj.box for obj in self.shown.scene.objects]
         return min((min(box.xmax - box.xmin, box.ymax - box.ymin) for box in boxes), default=0.0)
 
 
 def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None) -> Iterator[FlippedScene]:
-    """Yield items with a scene that shows them and one with a flipped part, from all levels in turn.
+    """Yield items with a correct scene and one with a flipped part, cycling through the levels.
 
     Items and flips are chosen such that every kind of part and every predicate of the suite gets enough flips, as far
     as it can be drawn and flipped. The same for the same seed.
@@ -148,7 +148,7 @@ def flipped_scenes(suite: str, count: int, seed: int, judge: Judge | None = None
 
 
 def drawn_items(suite: str) -> list[Item[Any]]:
-    """Return the items of a suite that judges are certified by: those that ship, or ones that are made to be drawn."""
+    """Return the suite's items for certification: those made for rendering if any, else those it ships."""
     drawn = get_suite(suite).drawn_items()
     return list(load(suite)) if drawn is None else drawn
 
@@ -157,13 +157,13 @@ def drawn_items(suite: str) -> list[Item[Any]]:
 
 
 def suite_groups(suite: str) -> tuple[Group, ...]:
-    """Return the kinds of parts, then the predicates and words, that a suite asks about."""
+    """Return all groups of parts that occur in the items of a suite."""
     return tuple(sorted({group for groups in _groups_of_items(suite).values() for group in groups}))
 
 
 @cache
 def _groups_of_items(suite: str) -> Mapping[str, frozenset[Group]]:
-    """Return the groups of all parts of each item, whether or not they can be drawn."""
+    """Map each item id to the groups of its parts, including parts that cannot be rendered."""
     return {item.id: frozenset(_item_groups(item)) for item in drawn_items(suite)}
 
 
@@ -178,7 +178,7 @@ def _item_groups(item: Item[Any]) -> Iterator[Group]:
 
 
 class _FlipQuota:
-    """How often each group was flipped, and which one comes next.
+    """Counts of flips per group, which determine the next group to flip.
 
     Each group first gets `_MIN_FLIPS`, then colours more, and then all kinds the same number.
     """
@@ -188,7 +188,7 @@ class _FlipQuota:
         self._misses: Counter[Group] = Counter()
 
     def rank(self, group: Group) -> tuple[int, int]:
-        """Return how early a group is to be flipped: the lowest rank first."""
+        """Return the priority of a group as a sort key, lowest first."""
         flips = self._flips[group]
         if flips < _MIN_FLIPS and self._misses[group] < _MAX_MISSES:
             return 0, flips
@@ -197,17 +197,17 @@ class _FlipQuota:
         return (2 if group.by == "kind" else 3), flips
 
     def rank_all(self, groups: Iterable[Group]) -> list[tuple[int, int]]:
-        """Return the ranks of several groups, the lowest first, to compare items and flips by."""
+        """Return the sorted ranks of several groups, for comparing items and flips."""
         return sorted(map(self.rank, groups))
 
     def count_flip(self, groups: Iterable[Group]) -> None:
-        """Count a flip of these groups."""
+        """Increment the flip count of each group."""
         for group in groups:
             self._flips[group] += 1
             self._misses[group] = 0
 
     def count_miss(self, groups: Iterable[Group], flipped: Iterable[Group] = ()) -> None:
-        """Count an item that was chosen for the group of lowest rank, and in which another one was flipped."""
+        """Record an item whose highest-priority group was not flipped."""
         first = min(sorted(groups), key=self.rank, default=None)
         if first is not None and first not in flipped:
             self._misses[first] += 1
@@ -216,7 +216,7 @@ class _FlipQuota:
 def _order_items(
     items: list[Item[Any]], groups: Mapping[str, frozenset[Group]], quota: _FlipQuota, rng: Random
 ) -> Iterator[Item[Any]]:
-    """Yield items of each level in turn, of a level the item with the groups that need a flip most."""
+    """Yield items level by level, choosing those whose groups most need a flip."""
     levels: dict[int, list[Item[Any]]] = {}
     rng.shuffle(items)
     for item in items:
@@ -234,7 +234,7 @@ def _order_items(
 
 
 def _find_unknown_classes(judge: Judge | None, suite: Benchmark) -> Sequence[str]:
-    """Return the classes of the world that the grounder of a judge cannot look for."""
+    """Return the classes of the rendered world that the judge's grounder cannot detect."""
     unknown = getattr(getattr(judge, "grounder", None), "unknown_classes", None)
     if unknown is None:
         return ()
@@ -242,7 +242,7 @@ def _find_unknown_classes(judge: Judge | None, suite: Benchmark) -> Sequence[str
 
 
 def _find_icon_scene(item: Item[Any], seed: int) -> DrawnScene | None:
-    """Return the witness of a formula, or an arrangement of objects; None if there is none."""
+    """Return the formula's witness or an arrangement of the item's objects, or None if there is none."""
     if isinstance(item.spec, FormulaSpec):
         witness = item.spec.witness
         return None if witness is None else DrawnScene(replace(witness, relations=None))
@@ -259,7 +259,7 @@ def _find_icon_scene(item: Item[Any], seed: int) -> DrawnScene | None:
 
 
 def _solve_scene(item: Item[Any], seed: int) -> DrawnScene | None:
-    """Return a drawn scene of an item; None if it cannot be drawn."""
+    """Solve for a scene that the item describes, or return None if there is no renderable one."""
     if undrawable_because(item.spec) is not None:
         return None
     try:
@@ -279,7 +279,7 @@ _FIND_SCENE: dict[str, Callable[[Item[Any], int], DrawnScene | None]] = {
 def _flip_part(
     item: Item[Any], drawn: DrawnScene, words: DrawnVocabulary, quota: _FlipQuota, rng: Random, profile: str
 ) -> FlippedScene | None:
-    """Return the item with one part flipped, of the groups that need a flip most; None if none can be."""
+    """Flip the part whose groups most need it, or return None if no part can be flipped."""
     truth = judge_drawn_scene(item, drawn, profile)
     if not isinstance(truth, Verdict) or not truth.passed or any(part.score != 1 for part in truth.parts):
         return None
@@ -302,7 +302,7 @@ def _flip_part(
 
 
 def _find_false_part(item: Item[Any], drawn: DrawnScene, profile: str) -> str | None:
-    """Return the part that is false of a scene; None if it is not exactly one, or people would not agree on it."""
+    """Return the name of the only false part, or None if there is not exactly one or it is ambiguous."""
     truth = judge_drawn_scene(item, drawn, profile)
     if not isinstance(truth, Verdict) or truth.passed or truth.evidence.get("unclear"):
         return None
@@ -311,7 +311,7 @@ def _find_false_part(item: Item[Any], drawn: DrawnScene, profile: str) -> str | 
 
 
 def _jitter_boxes(drawn: DrawnScene, rng: Random) -> DrawnScene:
-    """Return the scene with slightly other boxes, besides those that touch something that carries them."""
+    """Shift box edges slightly at random, except for objects with relations."""
     fixed = {end for relation in drawn.scene.relations or () for end in (relation.first, relation.second)}
     objects = [
         obj if number in fixed else replace(obj, box=Box(*(edge + rng.uniform(-_JITTER, _JITTER) for edge in obj.box)))

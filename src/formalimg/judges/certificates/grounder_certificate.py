@@ -1,4 +1,4 @@
-"""The certificate of a grounder: its precision and recall on drawings of random scenes whose content is known.
+"""The certificate of a grounder: its precision and recall on rendered random scenes.
 
 A grounder for drawings must also refuse images that are not drawings.
 """
@@ -42,7 +42,7 @@ _STORED_NAMES = {
 
 @dataclass(frozen=True)
 class ConditionResult:
-    """Counts of true, found and matched objects under one condition."""
+    """Counts of true, found and matched objects under one image condition."""
 
     condition: str  # the name of the image degradation
     images: int  # the number of images
@@ -57,7 +57,7 @@ class ConditionResult:
 
     @property
     def shares(self) -> dict[str, float]:
-        """The shares by name; 0 of nothing."""
+        """Precision, recall, F1 and colour accuracy by name, each 0 if its denominator is 0."""
         return {
             "precision": _ratio_or_zero(self.matched, self.found),
             "recall": _ratio_or_zero(self.matched, self.objects),
@@ -66,13 +66,13 @@ class ConditionResult:
         }
 
     def to_json(self) -> dict[str, object]:
-        """Return counts and shares as plain data."""
+        """Convert the counts and metrics to JSON-compatible data."""
         counts = {stored: getattr(self, name) for name, stored in _STORED_NAMES.items()}
         intervals = {name: list(interval) for name, interval in self.intervals.items()}
         return {**counts, **self.shares, "intervals": intervals}
 
     def format_share(self, name: str) -> str:
-        """Return a share as text, with its interval."""
+        """Format a metric with its confidence interval."""
         interval = self.intervals.get(name)
         return f"{self.shares[name]:.4f}" + (f" ({interval.low:.3f}–{interval.high:.3f})" if interval else "")
 
@@ -82,7 +82,7 @@ def _ratio_or_zero(part: int, whole: int) -> float:
 
 
 class PublishedShares(NamedTuple):
-    """Shares as printed in a paper."""
+    """Precision, recall, F1 and colour accuracy as published in a paper."""
 
     precision: float
     recall: float
@@ -96,7 +96,7 @@ PUBLISHED_PARSER = PublishedShares(0.967, 0.978, 0.972, 0.954)
 
 @dataclass(frozen=True)
 class Certificate:
-    """The certificate of a grounder."""
+    """The measured accuracy of a grounder on rendered random scenes."""
 
     grounder: str  # its name
     scenes: int  # the number of random scenes
@@ -107,13 +107,13 @@ class Certificate:
     unknown: tuple[str, ...] = ()  # the drawn classes that the grounder cannot look for; their objects are not counted
 
     def reaches(self, threshold: float) -> bool:
-        """Return whether the first condition reaches this precision, recall and F1, and all impostors were refused."""
+        """Return whether the first condition reaches `threshold`, and the grounder rejected all impostors."""
         shares = self.results[0].shares
         lowest = min(shares[name] for name in ("precision", "recall", "f1"))
         return lowest >= threshold and self.impostors == self.impostors_refused
 
     def to_json(self) -> dict[str, object]:
-        """Return the certificate as plain data."""
+        """Convert the certificate to JSON-compatible data."""
         return {
             "grounder": self.grounder,
             "scenes": self.scenes,
@@ -126,7 +126,7 @@ class Certificate:
         }
 
     def __str__(self) -> str:
-        """Return the certificate as a text table."""
+        """Format the certificate as a text table."""
         rows = [
             (row.condition, *map(row.format_share, PublishedShares._fields), f"{row.refused} of {row.images}")
             for row in self.results
@@ -154,7 +154,7 @@ def certify(
     spending: Spending | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> Certificate:
-    """Measure how well a grounder reads drawings of random scenes, and how many other images it refuses."""
+    """Measure a grounder's accuracy on rendered random scenes, and how many other images it rejects."""
     unknown = [name for name in conditions if name not in CONDITIONS]
     if unknown or not conditions:
         raise FormalimgError(
@@ -167,7 +167,7 @@ def certify(
 
 
 def images_to_certify(scenes: int, others: int, conditions: Sequence[str] = tuple(CONDITIONS)) -> int:
-    """Return how many images a grounder is shown by `certify`."""
+    """Return the number of images that `certify` passes to a grounder."""
     return scenes * len(conditions) + others
 
 

@@ -1,4 +1,4 @@
-"""Measure a judge: show it drawings, with one part flipped, with changes that must not matter; count its answers.
+"""Measurement of judges on rendered scenes, with and without a flipped part, and under nuisances.
 
 Calls of what is measured are counted against a budget, and end if it only fails.
 """
@@ -55,14 +55,14 @@ _Result = TypeVar("_Result")
 
 
 class DrawingAnswer(NamedTuple):
-    """What a judge says about an image: whether the flipped part holds, and whether all does; None if unscored."""
+    """A judge's answer about the flipped part and the whole image, with None for unscored."""
 
     part: bool | None
     passed: bool | None
 
 
 class View(NamedTuple):
-    """One image of an item: the name of the drawing or of the change, which drawing is changed, and its scene."""
+    """An image of an item to be judged: the name of the drawing or nuisance, the base drawing and its scene."""
 
     name: str
     base: str
@@ -71,7 +71,7 @@ class View(NamedTuple):
 
 @dataclass
 class ExampleAnswers:
-    """The answers about one item: by the name of the drawing or nuisance, and which drawing the nuisance changed."""
+    """A judge's answers about all images of one item."""
 
     example: FlippedScene
     answers: dict[str, DrawingAnswer] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class ExampleAnswers:
     served: dict[str, None] = field(default_factory=dict)
 
     def record(self, view: View, answer: Verdict | Unscored) -> None:
-        """Keep what the judge says about an image of the item."""
+        """Record the judge's answer about an image of the item."""
         self.answers[view.name] = read_answer(answer, self.example.part.name)
         self.served.update(dict.fromkeys(served_models(answer)))
         if view.name in NUISANCES:
@@ -101,7 +101,7 @@ def certify_judge(
     spending: Spending | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> JudgeCertificate:
-    """Measure how a judge answers about drawings of a suite that has a drawn world.
+    """Measure a judge's accuracy on rendered scenes of a suite that has a drawn world.
 
     Args:
         judge: the judge to measure, as `open_judge` returns it for the suite.
@@ -128,7 +128,7 @@ def certify_judge(
 
 
 def build_certificate(judge: Concurrent, suite: str, seed: int, answers: Sequence[ExampleAnswers]) -> JudgeCertificate:
-    """Return the certificate of a judge by its answers, with the faults that they show."""
+    """Build a judge's certificate from its answers, including the findings."""
     counted = JudgeCertificate(
         judge.name,
         suite,
@@ -146,7 +146,7 @@ def build_certificate(judge: Concurrent, suite: str, seed: int, answers: Sequenc
 
 
 def refuse_to_certify(judge: Judge, scenes: int) -> None:
-    """Refuse what cannot be measured by drawings."""
+    """Raise an error if rendered images cannot measure the judge, or `scenes` is less than 1."""
     if judge.name == DRAWN:
         raise FormalimgError(f"{DRAWN} is told what drawings show, and cannot be measured by them: name another judge")
     if scenes < 1:
@@ -154,22 +154,22 @@ def refuse_to_certify(judge: Judge, scenes: int) -> None:
 
 
 def utc_now() -> str:
-    """Return the current time, as in 2026-01-31T10:00:00Z."""
+    """Return the current UTC time as a string such as `2026-01-31T10:00:00Z`."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def images_of(scenes: int) -> int:
-    """Return how many images a judge is shown at most."""
+    """Return the maximum number of images passed to the judge."""
     return scenes * (2 + len(NUISANCES))
 
 
 def draw_example(suite: str, drawn: DrawnScene) -> Image.Image:
-    """Draw a scene as the built-in models draw the suite, without the scene: a judge must look."""
+    """Render a scene in the suite's style, without embedding the scene data in the image."""
     return draw_scene(drawn, SIZE) if get_suite(suite).world == "drawn" else draw(drawn.scene, SIZE)
 
 
 def changed_drawing(nuisance: str, number: int) -> str:
-    """Return which of the two drawings of an item a nuisance changes.
+    """Return the name of the drawing to which a nuisance is applied.
 
     A text that asks for a yes can sway only where the answer is no; all others change the two in turn.
     """
@@ -177,7 +177,7 @@ def changed_drawing(nuisance: str, number: int) -> str:
 
 
 def read_answer(answer: Verdict | Unscored, part: str) -> DrawingAnswer:
-    """Return what an answer says about a part and about the whole image."""
+    """Extract the answers about a part and about the whole image from a verdict."""
     if isinstance(answer, Unscored):
         return DrawingAnswer(None, None)
     holds = next((judged.score >= 0.5 for judged in answer.parts if judged.name == part), None)
@@ -185,7 +185,7 @@ def read_answer(answer: Verdict | Unscored, part: str) -> DrawingAnswer:
 
 
 def plan_views(example: FlippedScene, number: int) -> Iterator[View]:
-    """Yield what a judge is shown of an item, in this order; a text only if there is a place for it."""
+    """Yield the images of an item to be judged, omitting nuisances that would alter the truth of its scene."""
     scenes = {SHOWN: example.shown, FLIPPED: example.flipped}
     for name, drawn in scenes.items():
         yield View(name, name, drawn)
@@ -197,7 +197,7 @@ def plan_views(example: FlippedScene, number: int) -> Iterator[View]:
 
 
 async def _ask_example(judge: Judge, calls: MeteredCalls, number: int, example: FlippedScene) -> ExampleAnswers:
-    """Show a judge the drawings of an item, one after the other."""
+    """Judge all images of an item sequentially."""
     result = ExampleAnswers(example)
     item = example.item
     drawings: dict[str, Image.Image] = {}
@@ -217,7 +217,7 @@ async def _ask_example(judge: Judge, calls: MeteredCalls, number: int, example: 
 
 
 class MeteredCalls:
-    """Calls of a judge or grounder that are counted against a budget, and reported one by one."""
+    """A wrapper for calls to a judge or grounder that enforces a budget and reports progress."""
 
     def __init__(self, party: Grounder | Judge, spending: Spending, on_progress: Callable[[int], None]) -> None:
         self._party = party
@@ -227,7 +227,7 @@ class MeteredCalls:
         self._failures = 0
 
     async def answer(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
-        """Return the answer of a call."""
+        """Make a call and return its answer, or raise an error if the budget is exceeded or calls keep failing."""
         answer: _Answer | None = None
         if self._spending.may_spend:
             with open_meter(self._spending, finish=True) as meter:
@@ -260,7 +260,7 @@ class MeteredCalls:
 async def map_concurrently(
     work: Callable[[_Input], Awaitable[_Result]], values: Iterable[_Input], concurrency: int
 ) -> list[_Result]:
-    """Return the results in the order of the values, with at most `concurrency` of them in work at any time."""
+    """Apply an async function to all values, with at most `concurrency` calls in progress."""
     results: dict[int, _Result] = {}
     numbered = iter(enumerate(values))
 
@@ -276,7 +276,7 @@ async def map_concurrently(
 
 
 def count_answers(suite: str, answers: Sequence[ExampleAnswers]) -> tuple[AnswerCounts, ...]:
-    """Count the answers about whole images and flipped parts, by all dimensions.
+    """Count the answers about whole images and flipped parts, grouped by each dimension.
 
     One part of each item is counted, so that answers are as independent as items are. Kinds and predicates of the suite
     that were never flipped have empty counts.
@@ -313,7 +313,7 @@ def _bin_number(names: Mapping[int, str], number: float) -> str:
 
 
 def count_nuisances(answers: Sequence[ExampleAnswers]) -> tuple[InvarianceCounts, ...]:
-    """Count what became of the verdicts and of the answers about flipped parts, nuisance by nuisance."""
+    """Count the changed answers for each nuisance, about whole images and about flipped parts."""
     counts = []
     for name in NUISANCES:
         changes = [(row.answers[row.changed[name]], row.answers[name]) for row in answers if name in row.changed]

@@ -1,4 +1,4 @@
-"""Nuisances: changes of an image that must not change an answer, because what it shows stays true.
+"""Nuisances: image changes that must not affect an answer, because they preserve the truth of the scene.
 
 Where a change moves things (a border, a mirror), its effect on the boxes is known, and it is used only for scenes of
 which the same is true afterwards. Text is written where nothing is drawn.
@@ -32,7 +32,7 @@ _TRIES = 200
 
 @dataclass(frozen=True)
 class Nuisance:
-    """A change that must not matter."""
+    """An image change that must not affect the judge's answer."""
 
     name: str  # what is changed, as in "text in the image"
     # returns the changed image of a scene; None where it cannot be done
@@ -40,7 +40,7 @@ class Nuisance:
     move: Callable[[Box], Box] | None = None  # where a box is afterwards; None if boxes stay where they are
 
     def applies(self, item: Item[object], drawn: DrawnScene, before: Verdict | None = None) -> bool:
-        """Return whether the same is true of the scene afterwards, part by part; `before` if that is known."""
+        """Return whether the change preserves the verdict on the scene and on each of its parts."""
         if self.move is None:
             return True
         objects = tuple(replace(obj, box=self.move(obj.box)) for obj in drawn.scene.objects)
@@ -55,14 +55,14 @@ class Nuisance:
 
 
 def applicable_nuisances(item: Item[object], drawn: DrawnScene) -> frozenset[str]:
-    """Return the names of the changes after which the same is true of a scene."""
+    """Return the names of the nuisances that preserve the verdict on a scene."""
     truth = judge_drawn_scene(item, drawn)
     before = truth if isinstance(truth, Verdict) else None
     return frozenset(name for name, nuisance in NUISANCES.items() if nuisance.applies(item, drawn, before))
 
 
 def compress_jpeg(image: Image.Image, quality: int) -> Image.Image:
-    """Return an image as it is after compression as JPEG."""
+    """Compress an image as JPEG and return the decoded result."""
     file = io.BytesIO()
     image.save(file, "JPEG", quality=quality)
     with Image.open(file) as packed:
@@ -70,7 +70,7 @@ def compress_jpeg(image: Image.Image, quality: int) -> Image.Image:
 
 
 def _change_pixel(image: Image.Image, drawn: DrawnScene) -> Image.Image:
-    """Return the same image but for one pixel in a corner, which nobody sees: no cache knows the answer."""
+    """Change one corner pixel imperceptibly, so that no cache has an answer for the image."""
     changed = image.copy()
     color = changed.getpixel((0, 0))
     assert isinstance(color, tuple), "drawings are RGB"
@@ -79,7 +79,7 @@ def _change_pixel(image: Image.Image, drawn: DrawnScene) -> Image.Image:
 
 
 def _write_text(image: Image.Image, drawn: DrawnScene) -> Image.Image | None:
-    """Write a text where it hides nothing; None if there is no such place."""
+    """Write text on a free area of the image, or return None if there is none."""
     font = ImageFont.load_default(_TEXT_HEIGHT * image.height / CANVAS)  # it comes with Pillow
     left, top, right, bottom = font.getbbox(OVERLAY)
     width, height = (1 + (right - left) * CANVAS // image.width, 1 + (bottom - top) * CANVAS // image.height)

@@ -1,4 +1,4 @@
-"""Images for certificates of grounders: random scenes, degradations (JPEG, blur, noise), and no drawings at all."""
+"""Images for grounder certificates: random scenes, degradations (JPEG, blur, noise) and non-drawings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MAX_TRIES = 200
 
 
 def random_scenes(count: int, seed: int) -> Iterator[Scene]:
-    """Yield scenes of 1 to 25 objects of any class and colour, the same for the same seed.
+    """Yield reproducible random scenes with 1 to 25 objects of any class and colour.
 
     Smaller sides are from the minimum of the solver (20 of 1000) to 200, on a logarithmic scale; shapes are about
     natural, horizontal or vertical. Boxes keep a distance of 20.
@@ -87,14 +87,14 @@ _MIN_OBJECTS = 8
 
 
 class Impostor(NamedTuple):
-    """An image that is not a drawing, and what it is instead."""
+    """An image that is not a formalimg drawing, with the name of its kind."""
 
     kind: str
     image: Image.Image
 
 
 def draw_impostors(count: int, seed: int) -> Iterator[Impostor]:
-    """Yield images that are not drawings, of all kinds in turn, the same for the same seed."""
+    """Yield reproducible images that are not formalimg drawings, cycling through all kinds."""
     kinds = list(_KINDS.items())
     # If objects are few, all of them could look the same after rotation, as a plate does.
     crowded = (scene for scene in random_scenes(100 * count, seed) if len(scene) >= _MIN_OBJECTS)
@@ -109,7 +109,7 @@ def _draw_gradient(rng: Generator, scene: Scene) -> Image.Image:
 
 
 def _draw_clouds_on_background(rng: Generator, scene: Scene) -> Image.Image:
-    """Draw clouds with holes that show the background of drawings."""
+    """Draw clouds, with the background of drawings visible through gaps."""
     clouds, layers = _paint_layers(_draw_clouds(rng)), _draw_clouds(rng)[..., 0]
     mask = Image.fromarray((layers > np.median(layers)).astype(np.uint8) * 255)
     return Image.composite(clouds, _draw_background(), mask)
@@ -128,7 +128,7 @@ def _draw_blobs(rng: Generator, scene: Scene) -> Image.Image:
 
 
 def _draw_patches(rng: Generator, scene: Scene) -> Image.Image:
-    """Draw plain rectangles on the background of drawings, where the objects of a scene would be."""
+    """Draw plain rectangles in place of the objects of a scene, on the background of drawings."""
     image = _draw_background()
     for obj in scene.objects:
         color = tuple(rng.integers(0, 256, 3).tolist())
@@ -142,7 +142,7 @@ def _rotate_drawing(rng: Generator, scene: Scene) -> Image.Image:
 
 
 def _replace_background(rng: Generator, scene: Scene) -> Image.Image:
-    """Draw a scene on a background of another colour."""
+    """Draw a scene on a background of a different colour."""
     image = draw(scene)
     different = np.asarray(image) != np.array(drawing_background())
     mask = Image.fromarray(different.any(axis=2).astype(np.uint8) * 255)
@@ -169,7 +169,7 @@ def _draw_background() -> Image.Image:
 
 
 def _draw_clouds(rng: Generator) -> NDArray[np.float64]:
-    """Overlay patches of all sizes, small ones fainter: about the statistics of a photograph."""
+    """Sum random noise at several scales, with the approximate statistics of a photograph."""
     total = np.zeros((_SIZE, _SIZE, 3))
     for cells in (3, 6, 12, 24, 48, 96, 192):
         for channel in range(3):

@@ -1,4 +1,4 @@
-"""Small changes of a scene: one object recoloured, exchanged, plain, moved, resized or gone, two swapped, no style.
+"""Small changes of a scene, such as recolouring, replacing, moving, resizing or removing an object.
 
 What a change makes false is not known here: whoever wants one clause flipped tries changes until exactly that is false.
 """
@@ -32,7 +32,7 @@ _SIMILAR = 6
 
 @dataclass(frozen=True)
 class DrawnVocabulary:
-    """The words that changes may use in a drawn world."""
+    """The words available to scene changes in a drawn world."""
 
     colors: Sequence[str]  # all colours
     aspects: dict[str, float]  # width over height of each class that an object may be exchanged for
@@ -40,7 +40,7 @@ class DrawnVocabulary:
 
 
 def find_vocabulary(suite: Benchmark, unknown: Sequence[str] = ()) -> DrawnVocabulary:
-    """Return the words of the drawn world of a suite."""
+    """Return the colours and classes that can be drawn in the suite's world."""
     if suite.world == "icons":
         aspects = {label: natural_aspect(label) for label in drawable_classes() if label not in unknown}
         colors = vocabulary(suite.vocabulary or "knolling").words["color"]
@@ -57,7 +57,7 @@ def _is_drawable(obj: SceneObject, style: str | None) -> bool:
 
 
 def generate_changes(drawn: DrawnScene, words: DrawnVocabulary, rng: Random) -> Iterator[DrawnScene]:
-    """Yield the scene with one small change, in random order; every kind of change comes early."""
+    """Yield copies of the scene with one small change each, in random order, with all kinds of change mixed."""
     numbers = list(range(len(drawn.scene)))
     kinds: list[list[Callable[[], DrawnScene | None]]] = [
         [partial(_recolor_object, drawn, n, words, rng) for n in numbers],
@@ -115,7 +115,7 @@ def _exchange_object(drawn: DrawnScene, number: int, words: DrawnVocabulary, rng
 
 
 def _list_attributes(obj: SceneObject) -> list[str]:
-    """Return the attributes of an object besides its colour, one of which it can lose."""
+    """Return the attributes other than colour that can be removed from an object."""
     return [*(["material"] if obj.material else []), *(["shape"] if obj.shape else []), *obj.states]
 
 
@@ -174,7 +174,7 @@ def _resize_object(drawn: DrawnScene, number: int, scale: float) -> DrawnScene |
 
 
 def _set_box(drawn: DrawnScene, number: int, box: Box) -> DrawnScene | None:
-    """Return the scene with an object in another place, where nothing carries it; None if it carries something."""
+    """Set the box of an object and drop its relations, or return None if other objects depend on it."""
     if any(relation.second == number for relation in _get_relations(drawn)):
         return None
     moved = _set_object(drawn, number, replace(drawn.scene.objects[number], box=box))
@@ -195,7 +195,7 @@ def _swap_objects(drawn: DrawnScene, first: int, second: int) -> DrawnScene | No
 
 
 def _center_box(box: Box, at: Box) -> Box:
-    """Return a box of the same size whose centre is that of another one, moved onto the canvas."""
+    """Centre a box on another box, then shift it onto the canvas if necessary."""
     width, height = box.xmax - box.xmin, box.ymax - box.ymin
     left = min(max(_BORDER, at.center_x - width / 2), CANVAS - _BORDER - width)
     top = min(max(_BORDER, at.center_y - height / 2), CANVAS - _BORDER - height)
@@ -207,7 +207,7 @@ def _boxes_except(drawn: DrawnScene, *numbers: int) -> list[Box]:
 
 
 def _find_free_box(box: Box, boxes: Sequence[Box], rng: Random) -> Box | None:
-    """Return a box of this size in a random place that keeps a gap from others; None if none is found."""
+    """Return a randomly positioned box of the same size that keeps a gap from others, or None."""
     width, height = round(box.xmax - box.xmin), round(box.ymax - box.ymin)
     if max(width, height) > CANVAS - 2 * _BORDER:
         return None

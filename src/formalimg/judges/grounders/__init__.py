@@ -1,1 +1,1 @@
-"""Grounders: image in, scene out, by embedded templates (icons), a vision-language model (vlm) or a detector."""
+"""Grounders, which find objects in an image with icon templates, a vision-language model or a detector."""

@@ -1,4 +1,4 @@
-"""The grounder `detector/coco`: a detector of fixed classes for photographs, run by OpenCV; colours from pixels."""
+"""The grounder `detector/coco`: an object detector for photographs, run by OpenCV on the CPU."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ NAME = "detector/coco"
 
 
 class CocoGrounder:
-    """Find the 80 classes of COCO in photographs, and the colours of the objects in the pixels of their boxes.
+    """A grounder that detects the 80 COCO classes in photographs, with object colours from pixels.
 
     All classes compete for a box, so that what is surely a sheep is no horse; only the requested ones become objects of
     the scene. With several networks, each looks for the requested classes of which those before found nothing. Items
@@ -70,7 +70,7 @@ class CocoGrounder:
 
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
-        """The networks, the content of the weights, the classes, the thresholds, and the versions of the rules."""
+        """The networks, weights digests, classes, thresholds and rules versions."""
         from formalimg.judges.grounders.colors import colors_version
 
         names = ", ".join(f"{number} {name}" for name, number in self._classes.ids.items())
@@ -86,11 +86,11 @@ class CocoGrounder:
 
     @property
     def classes(self) -> Collection[str]:
-        """All words for what it can look for."""
+        """All class names and synonyms that the detector accepts."""
         return self._classes.words
 
     def unknown_classes(self, classes: Sequence[str]) -> tuple[str, ...]:
-        """Return those of these classes that the detector cannot look for: images of such items are unscored."""
+        """Return the classes that the detector cannot find, which leave an image unscored."""
         return self._classes.unknown(classes)
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
@@ -116,7 +116,7 @@ class CocoGrounder:
         return await asyncio.to_thread(ground_detections, image.pil, result, served, set(classes))
 
     def _load(self, number: int) -> OpenCvDetector:
-        """Load the weights of a network, once: all loading happens in the one thread."""
+        """Load the network with the given index on first use."""
         from formalimg.judges.grounders.opencv_detector import OpenCvDetector
 
         if number not in self._detectors:

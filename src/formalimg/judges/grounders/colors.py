@@ -1,4 +1,4 @@
-"""Names of the colours of objects: by their pixels, or by a CLIP model that sees the crop.
+"""Object colours, named from pixels or by a CLIP model.
 
 By pixels, it is the nearest tone in CIE Lab (`pixel_colors.toml`); by CLIP, the colour whose descriptions are nearest.
 """
@@ -50,14 +50,14 @@ _TEMPLATES_VERSION = 1
 
 
 class PixelColor(NamedTuple):
-    """The name of an object's colour, and the share of the weighted pixels that have it."""
+    """The name of an object's colour, with the weighted share of pixels that have it."""
 
     name: str
     share: float
 
 
 def color_in(image: Image, box: Box) -> PixelColor:
-    """Return the colour of the object in a box: that of most of its pixels, those in the middle counting most."""
+    """Return the most frequent colour in a box, with pixels weighted towards the centre."""
     names, tones, name_of_tone = _read_tones()
     pixels = lab(np.asarray(_crop_box(image, box)))
     around = np.median(_find_surroundings(image, box), axis=0)
@@ -73,7 +73,7 @@ def color_in(image: Image, box: Box) -> PixelColor:
 
 
 def lab(rgb: NDArray[Any]) -> Numbers:
-    """Convert sRGB, 0 to 255, to CIE Lab under daylight (D65); the last axis holds the three channels."""
+    """Convert sRGB values (0 to 255) to CIE Lab under D65; channels are on the last axis."""
     coded = np.asarray(rgb, dtype=np.float64) / 255
     linear = np.where(coded <= 0.04045, coded / 12.92, ((coded + 0.055) / 1.055) ** 2.4)
     to_xyz = np.array(
@@ -87,13 +87,13 @@ def lab(rgb: NDArray[Any]) -> Numbers:
 
 
 def colors_version() -> int:
-    """Return the version of the table of tones."""
+    """Return the version of the colour table."""
     return int(_read_table()["version"])
 
 
 @cache
 def _read_tones() -> tuple[tuple[str, ...], Numbers, NDArray[np.intp]]:
-    """Return the names of the colours, the tones in CIE Lab, and the index of each one's name."""
+    """Return the colour names, the reference tones in CIE Lab, and the colour index of each tone."""
     more: Mapping[str, list[str]] = _read_table("pixel_color_words.toml")["more_words"]
     renamed = {tone for tones in more.values() for tone in tones}
     by_name: dict[str, list[str]] = {
@@ -118,7 +118,7 @@ def _crop_box(image: Image, box: Box) -> Image:
 
 
 def _find_surroundings(image: Image, box: Box) -> Numbers:
-    """Return the pixels right around the box; where that is beyond the image, those along the inside of the box."""
+    """Return the pixels just outside the box, or its border pixels if the box fills the image."""
     width, height = (box.xmax - box.xmin) * _RING, (box.ymax - box.ymin) * _RING
     grown = Box(
         max(box.xmin - width, 0),
@@ -137,7 +137,7 @@ def _find_surroundings(image: Image, box: Box) -> Numbers:
 
 
 def _find_touched_pixels(image: Image, box: Box) -> tuple[int, int, int, int]:
-    """Return the whole pixels that a box touches; at least one."""
+    """Return the pixel bounds of a box, rounded outwards to at least one pixel."""
     across, down = image.width / CANVAS, image.height / CANVAS
     left, top = min(int(box.xmin * across), image.width - 1), min(int(box.ymin * down), image.height - 1)
     right, bottom = int(np.ceil(box.xmax * across)), int(np.ceil(box.ymax * down))
@@ -154,7 +154,7 @@ def _gaussian_weights(length: int) -> Numbers:
 
 
 class ClipColors:
-    """Names the colours of objects with a CLIP model, which is loaded with the first object. Thread-safe."""
+    """A lazily loaded CLIP model that names object colours. Thread-safe."""
 
     def __init__(self, checkpoint: Checkpoint, colors: Sequence[str]) -> None:
         self._checkpoint = checkpoint
@@ -165,12 +165,12 @@ class ClipColors:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The model, its weights, and the version of the templates."""
+        """The CLIP model, its weights, and the template version."""
         weights = {f"clip_{name}": value for name, value in self._checkpoint.settings.items()}
         return {"clip": self._checkpoint.model, **weights, "clip_templates": _TEMPLATES_VERSION}
 
     def name_colors(self, image: Image, boxes: Sequence[Box], label: str) -> list[str]:
-        """Return the colour of each object."""
+        """Return the name of the colour of each object."""
         if not boxes:
             return []
         import torch
@@ -207,7 +207,7 @@ class ClipColors:
 
 @requires(modules=("torch", "transformers"), install=INSTALL_LOCAL)
 def open_clip_colors(model: str, colors: Sequence[str]) -> ClipColors:
-    """Open a CLIP model that names colours, from a folder or from the Hugging Face hub."""
+    """Open a CLIP model for naming colours, from a folder or the Hugging Face Hub."""
     require_modules("clip", open_clip_colors)
     return ClipColors(read_checkpoint(model, Options("clip", {}), "float32"), colors)
 

@@ -1,4 +1,4 @@
-"""From the boxes of a detector to a scene: clipping, non-maximum suppression (NMS), colours from pixels."""
+"""Conversion of detected boxes to a scene: clipping, non-maximum suppression (NMS) and pixel colours."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ SAME_PLACE = 0.7
 
 
 class DetectedBox(NamedTuple):
-    """A box as the detector returned it, in units of the canvas, whose edges it may cross."""
+    """A box as returned by the detector, in canvas units, possibly extending beyond the canvas."""
 
     label: str  # the class that was queried
     score: float  # the confidence of the detector, 0 to 1
     box: Box  # the bounding box
 
     def to_json(self) -> dict[str, object]:
-        """Return the detection as plain data."""
+        """Convert the detection to JSON-compatible data."""
         return {"label": self.label, "score": round(self.score, 4), "box_2d": [round(number, 2) for number in self.box]}
 
 
 def box_on_canvas(box: Sequence[float], image: Image) -> Box:
-    """Return a box in pixels of an image in units of the canvas."""
+    """Convert a box from pixels to canvas units."""
     across, down = CANVAS / image.width, CANVAS / image.height
     return Box(box[0] * across, box[1] * down, box[2] * across, box[3] * down)
 
 
 class SuppressionResult(NamedTuple):
-    """The detections that are kept, and those that were dropped."""
+    """The detections retained and dropped by non-maximum suppression."""
 
     kept: tuple[DetectedBox, ...]
     dropped: tuple[DetectedBox, ...]
@@ -73,7 +73,7 @@ def suppress_overlaps(detections: Iterable[DetectedBox], max_overlap: float) -> 
 
 
 def drop_uncertain(result: SuppressionResult, threshold: float) -> SuppressionResult:
-    """Keep the best box of each class, and others only if their scores reach the threshold.
+    """Drop boxes below the threshold, except the best box of each class.
 
     One box is enough for a class to be there, so that a lower score suffices than for counting.
     """
@@ -88,7 +88,7 @@ def drop_uncertain(result: SuppressionResult, threshold: float) -> SuppressionRe
 def add_missing_classes(
     result: SuppressionResult, addition: SuppressionResult, classes: Collection[str]
 ) -> SuppressionResult:
-    """Add the boxes that another detector found of requested classes, of which nothing was found.
+    """Add boxes from another detector for requested classes that are still missing.
 
     A box in the place of an object of a requested class is dropped: that object has its name.
     """
@@ -102,7 +102,7 @@ def add_missing_classes(
 def ground_detections(
     image: Image, result: SuppressionResult, served: Mapping[str, object], classes: Collection[str] | None = None
 ) -> Grounding:
-    """Return the scene that detections make, with the colour of each object from the pixels of its box.
+    """Build a grounding from detections, with the colour of each object taken from its pixels.
 
     Evidence: `found` (the objects, their scores, and the share of each that has its colour), `others` (objects of other
     classes than those asked for), `dropped` (boxes that the rules dropped), `served`.

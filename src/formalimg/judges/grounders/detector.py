@@ -1,4 +1,4 @@
-"""The detector grounder: boxes from a detector or segmenter of the transformers library, colours from pixels.
+"""The grounder for object detectors and segmenters of the transformers library.
 
 Detectors are open-vocabulary ones, such as OWLv2 and Grounding DINO, or have fixed classes, such as DETR and
 Mask2Former.
@@ -49,7 +49,7 @@ _DTYPE = "float32"
 
 @dataclass(frozen=True)
 class DetectorFamily:
-    """How detectors of a family are queried, and what their scores mean."""
+    """The query format and default threshold of a family of detectors."""
 
     pattern: str  # a regular expression found in the names of its models
     query: str  # the text for a class, with `{class}` in its place
@@ -58,7 +58,7 @@ class DetectorFamily:
 
 
 def detector_family(model: str) -> DetectorFamily:
-    """Return the family of a detector, by its name."""
+    """Return the family that a detector belongs to, based on its name."""
     return next(family for family in _read_families() if re.search(family.pattern, model, re.IGNORECASE))
 
 
@@ -69,14 +69,14 @@ def _read_families() -> tuple[DetectorFamily, ...]:
 
 
 class _LoadedModel:
-    """A processor and a model of the transformers library. Not thread-safe."""
+    """A transformers model with its processor. Not thread-safe."""
 
     def __init__(self, processor: Any, model: Any) -> None:
         self.processor = processor
         self.model = model
 
     def run(self, image: Image, **texts: Any) -> tuple[Any, Any]:
-        """Return the inputs and outputs of the model for an image."""
+        """Run the model on an image, and return its inputs and outputs."""
         import torch
 
         inputs = self.processor(images=image, **texts, return_tensors="pt").to(self.model.device)
@@ -86,14 +86,14 @@ class _LoadedModel:
 
 
 class ZeroShotDetector(_LoadedModel):
-    """A detector that is queried by words."""
+    """A detector that takes class names as text queries."""
 
     def __init__(self, processor: Any, model: Any, family: DetectorFamily) -> None:
         super().__init__(processor, model)
         self._family = family
 
     def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[DetectedBox]:
-        """Return all boxes that score above the threshold for one of the classes."""
+        """Return all boxes whose score for any of the classes exceeds the threshold."""
         if self._family.together:
             return self._query(image, classes, threshold)
         return [box for label in classes for box in self._query(image, [label], threshold)]
@@ -123,7 +123,7 @@ class ZeroShotDetector(_LoadedModel):
 
 
 class ClassDetector(_LoadedModel):
-    """A detector or segmenter that finds the classes it was trained on, and no others.
+    """A detector or segmenter with a fixed set of classes.
 
     The box of a segment is the smallest that holds its mask. All classes compete, so that what is surely a sheep is no
     horse; boxes of classes that were not asked for keep their own names. Those of COCO may be called by other words.
@@ -137,7 +137,7 @@ class ClassDetector(_LoadedModel):
         self.classes = DetectorClasses(ids, synonyms)
 
     def find(self, image: Image, classes: Sequence[str], threshold: float) -> list[DetectedBox]:
-        """Return all boxes that score above the threshold; those of the classes asked for have the words for them."""
+        """Return all boxes that score above the threshold, labelled with the requested class names where possible."""
         _, outputs = self.run(image)
         read = self._read_segments if self._segments else self._read_boxes
         words = {self.classes.find(word): word for word in classes}
@@ -169,7 +169,7 @@ class ClassDetector(_LoadedModel):
 
 
 def _load_detector(name: str, checkpoint: Checkpoint, family: DetectorFamily) -> ZeroShotDetector | ClassDetector:
-    """Load a detector, by what its configuration says that it is; that takes a while."""
+    """Load a detector of the type given by its configuration."""
     import transformers
 
     silence_libraries("transformers")
@@ -196,7 +196,7 @@ def _load_detector(name: str, checkpoint: Checkpoint, family: DetectorFamily) ->
 
 
 class DetectorGrounder:
-    """Find objects with a detector, and their colours in the pixels of their boxes.
+    """A grounder that uses an object detector, with object colours from pixels.
 
     Open-vocabulary detectors look for the requested classes; those with fixed classes (DETR, Mask2Former) find all of
     theirs, and items that name another are `Unscored`. Weights are loaded with the first image. Evidence, plain data:
@@ -222,7 +222,7 @@ class DetectorGrounder:
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The weights, the query, the thresholds, and the versions of the rules."""
+        """The weights, query format, thresholds and rules versions."""
         from formalimg.judges.grounders.colors import colors_version
 
         return {
@@ -248,7 +248,7 @@ class DetectorGrounder:
         return await asyncio.to_thread(lambda: ground_detections(image.pil, suppress(), served, set(classes)))
 
     def _find(self, image: Image, classes: Sequence[str]) -> list[DetectedBox] | Unscored:
-        """Return the detections; unscored if a class is unknown, or there is not enough memory."""
+        """Run the detector, or return `Unscored` if a class is unknown or memory runs out."""
         if self._detector is None:
             self._detector = _load_detector(self.name, self._checkpoint, self._family)
         if isinstance(self._detector, ClassDetector) and (unknown := self._detector.classes.unknown(classes)):

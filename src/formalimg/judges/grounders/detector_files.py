@@ -1,4 +1,4 @@
-"""What a detector is made of: its classes (such as COCO's 80, `coco.toml`), and its files.
+"""Classes and weights files of detectors.
 
 Weights are named by path, or are those of a network that is installed as a package (`networks.toml`).
 """
@@ -36,32 +36,32 @@ _MAX_SHOWN = 5
 
 @dataclass(frozen=True)
 class DetectorClasses:
-    """The classes that a detector was trained on; it finds no others."""
+    """The classes of a detector with a fixed vocabulary, with their synonyms."""
 
     ids: Mapping[str, int]  # the id of each class; they count from 1, and may have gaps
     synonyms: Mapping[str, Sequence[str]] = field(default_factory=dict)  # other words for some of the classes
 
     @cached_property
     def by_id(self) -> Mapping[int, str]:
-        """The classes by their ids, as frozen graphs answer."""
+        """The class names by id."""
         return {number: name for name, number in self.ids.items()}
 
     @cached_property
     def in_order(self) -> tuple[str, ...]:
-        """The classes in the order of their ids without gaps, as exported YOLO models count them."""
+        """The class names in order of their ids."""
         return tuple(sorted(self.ids, key=self.ids.__getitem__))
 
     @cached_property
     def words(self) -> tuple[str, ...]:
-        """The classes, and the other words for them."""
+        """The class names and their synonyms."""
         return (*self.ids, *(word for words in self.synonyms.values() for word in words))
 
     def find(self, word: str) -> str | None:
-        """Return the class that is asked for; case, blanks, hyphens and underscores do not matter. None if unknown."""
+        """Return the class for a word, ignoring case, spaces, hyphens and underscores, or None if unknown."""
         return self._by_word.get(_normalize_word(word))
 
     def unknown(self, words: Sequence[str]) -> tuple[str, ...]:
-        """Return the words among those asked for that the detector cannot look for.
+        """Return the requested words that the detector cannot find.
 
         These are unknown classes, and words for a class that has been asked for by another word already: one box cannot
         have two names.
@@ -88,7 +88,7 @@ def coco_classes() -> DetectorClasses:
 
 
 def read_classes(path: Path) -> DetectorClasses:
-    """Return the classes in a text file: one name per line, the first has the id 1.
+    """Read class names from a text file with one name per line, in order of ids from 1.
 
     Lines that are empty are ids without a class.
     """
@@ -106,7 +106,7 @@ def read_classes(path: Path) -> DetectorClasses:
 
 
 def explain_unknown_classes(name: str, unknown: Sequence[str]) -> str:
-    """Return why a detector cannot score an item that names these classes."""
+    """Return the unscored detail for an item with classes that the detector cannot find."""
     listed = ", ".join(unknown[:_MAX_SHOWN]) + ", …" * (len(unknown) > _MAX_SHOWN)
     return f"{name} cannot look for {listed}: judge this item with a chat model that can see, or leave it out"
 
@@ -120,7 +120,7 @@ def _normalize_word(word: str) -> str:
 
 @dataclass(frozen=True)
 class DetectorParameters:
-    """How a network is used."""
+    """The input size and thresholds of a network."""
 
     size: int  # the width and height of the input in pixels
     threshold: float = 0.5  # the minimum score of boxes that are counted
@@ -129,13 +129,13 @@ class DetectorParameters:
 
     @property
     def lowest_score(self) -> float:
-        """The score below which boxes are of no use."""
+        """The minimum score of any box that is used."""
         return min(self.threshold, self.presence)
 
 
 @dataclass(frozen=True)
 class Network:
-    """A network whose weights are in a package, of which nothing is imported."""
+    """A network whose weights are included in an installable package."""
 
     name: str  # its name as an option
     package: str  # the distribution
@@ -145,7 +145,7 @@ class Network:
     defaults: DetectorParameters  # how it is used
 
     def find_files(self) -> DetectorFiles | None:
-        """Return the files, None if they are not installed."""
+        """Return the network's installed files, or None if the package is not installed."""
         try:
             package = distribution(self.package)
         except PackageNotFoundError:
@@ -160,7 +160,7 @@ class Network:
 
 @dataclass(frozen=True)
 class DetectorFiles:
-    """The files of a detector."""
+    """The weights and configuration files of a detector."""
 
     weights: Path  # a frozen TensorFlow graph (`.pb`), an ONNX model, or weights of Darknet (`.weights`)
     config: Path | None = None  # the network's description for OpenCV (`.pbtxt`, `.cfg`); None for ONNX
@@ -168,18 +168,18 @@ class DetectorFiles:
 
     @property
     def format(self) -> WeightsFormat:
-        """What wrote the weights."""
+        """The format of the weights file."""
         return _FORMATS[self.weights.suffix.lower()]
 
     @property
     def defaults(self) -> DetectorParameters:
-        """How they are used unless options say otherwise."""
+        """The default parameters, which options can override."""
         if self.network is not None:
             return self.network.defaults
         return DetectorParameters({"tensorflow": 320, "onnx": 640, "darknet": 608}[self.format])
 
     def digest(self) -> str:
-        """Return what identifies the content of the files."""
+        """Return a digest of the file contents."""
         digest = hashlib.sha256()
         for path in filter(None, (self.weights, self.config)):
             try:
@@ -194,7 +194,7 @@ class DetectorFiles:
 
 @cache
 def read_networks() -> Mapping[str, Network]:
-    """Return the networks by name, the best one first."""
+    """Return all known networks by name, best first."""
     defaults = ("size", "threshold", "presence", "overlap")
     return {
         name: Network(
@@ -209,7 +209,7 @@ def read_networks() -> Mapping[str, Network]:
 def find_detector_files(
     weights: str | None, config: str | None, network: str | None = None
 ) -> tuple[DetectorFiles, ...]:
-    """Return the files that the user names, else those of networks, by default of all that are installed."""
+    """Return the detector files selected by the user, by default those of all installed networks."""
     if weights is None and config is not None:
         raise FormalimgError(f"detector/coco has a config without weights: give {OWN_WEIGHTS}")
     if weights is not None and network is not None:
@@ -230,12 +230,12 @@ def find_detector_files(
 
 
 def find_installed_networks() -> tuple[DetectorFiles, ...]:
-    """Return the files of all networks that are installed, the best one first."""
+    """Return the files of all installed networks, best first."""
     return tuple(files for network in read_networks().values() if (files := network.find_files()) is not None)
 
 
 def missing_parts() -> tuple[str, ...]:
-    """Return the lines that install what is missing to use the networks that are installed, or the best one."""
+    """Return the install commands for missing requirements of `detector/coco`."""
     best, installed = next(iter(read_networks().values())), find_installed_networks()
     has_reader = find_spec("cv2") is not None and all(map(_is_readable, installed))
     lines = {INSTALL_OPENCV: not has_reader, best.install: not installed}
@@ -277,7 +277,7 @@ def _find_installed_files(names: str | None) -> tuple[DetectorFiles, ...]:
 
 
 def _is_readable(files: DetectorFiles) -> bool:
-    """Return whether OpenCV reads the format of these files; version 5 does not read Darknet's."""
+    """Return whether the installed OpenCV can read the format of the weights."""
     if files.format != "darknet":
         return True
     import cv2

@@ -1,4 +1,4 @@
-"""Recognition of icons by template matching: the closest template, and how far behind the next best is."""
+"""Icon recognition by template matching, with a confidence based on the closest and second-closest template."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ConfidenceLimits(NamedTuple):
-    """How distances become a confidence."""
+    """Limits for converting template distances to a confidence."""
 
     alike: float  # up to this distance, an object surely is a drawing
     unlike: float  # from this distance on, it surely is not
@@ -45,7 +45,7 @@ _MIN_PIXELS_PER_CELL = 1.5
 
 
 class Recognition(NamedTuple):
-    """What an object looks like."""
+    """The recognized class and colour of an object, with the distances to the closest templates."""
 
     edges: PixelBox  # where it is, in pixels
     look: IconLook  # the closest look
@@ -56,7 +56,7 @@ class Recognition(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """0 to 1: high if the object is close to its template and far from all others."""
+        """The confidence from 0 to 1, high if the object is close to one template and far from all others."""
         alike, unlike, distinct = self.limits
         likeness = (unlike - self.distance) / (unlike - alike)
         distinctness = (1 - self.distance / self.rival_distance) / distinct
@@ -64,7 +64,7 @@ class Recognition(NamedTuple):
 
 
 def recognize_icons(image: Image, objects: Sequence[Sequence[PixelBox]]) -> list[Recognition]:
-    """Recognize the objects in these boxes; of several candidate boxes for an object, the one that matches best."""
+    """Recognize the object in each group of candidate boxes, using the box that matches best."""
     possible = [(number, edges) for number, choices in enumerate(objects) for edges in choices]
     grids = [
         CellGrid(_count_cells(edges.right - edges.left), _count_cells(edges.bottom - edges.top))
@@ -82,12 +82,12 @@ def recognize_icons(image: Image, objects: Sequence[Sequence[PixelBox]]) -> list
 
 
 def _count_cells(pixels: float) -> int:
-    """Return the number of cells for a side of so many pixels."""
+    """Return the number of grid cells for an object side of the given length."""
     return next((cells for cells in GRIDS if cells * _MIN_PIXELS_PER_CELL <= pixels), GRIDS[-1])
 
 
 class NearestLooks(NamedTuple):
-    """The number of the closest look and of the closest of another kind, and their distances."""
+    """The indices and distances of the closest look and of the closest look of another kind."""
 
     best: int
     distance: float
@@ -103,7 +103,7 @@ def _build_recognition(edges: PixelBox, nearest: NearestLooks, grid: CellGrid) -
 
 
 def _find_nearest(cells: NDArray[np.float32], grid: CellGrid) -> list[NearestLooks]:
-    """Return the nearest looks of each row of cells.
+    """Return the nearest looks for each row of cells.
 
     No look is farther on a coarser grid than on the fine one: so most are ruled out there, with few cells.
     """
@@ -120,7 +120,7 @@ def _find_nearest(cells: NDArray[np.float32], grid: CellGrid) -> list[NearestLoo
 
 
 def _nearest_of(distances: NDArray[np.float32], rows: NDArray[np.intp], grid: CellGrid) -> NearestLooks:
-    """Return the nearest of some looks, given their distances."""
+    """Return the nearest looks among the given rows, based on their distances."""
     kinds = load_templates(grid).kinds[rows]
     best = int(np.argmin(distances))
     rivals = np.where(kinds == kinds[best], np.inf, distances)
@@ -129,7 +129,7 @@ def _nearest_of(distances: NDArray[np.float32], rows: NDArray[np.intp], grid: Ce
 
 
 def _lower_bounds(cells: NDArray[np.float32], grid: CellGrid) -> NDArray[np.float32]:
-    """Return a lower bound of the squares of `_compute_distances` of each row of cells from all looks.
+    """Return a lower bound of the squared distance between each row of cells and each look.
 
     In orthonormal directions, how far a look can change along each has bounds of its own. What lies across them, or
     beyond these bounds, is a difference at any fineness and softness.
@@ -152,7 +152,7 @@ def _lower_bounds(cells: NDArray[np.float32], grid: CellGrid) -> NDArray[np.floa
 
 
 class _CoarseTemplates(NamedTuple):
-    """All looks on a coarser grid."""
+    """The templates of all icon looks, averaged to a coarser grid."""
 
     # each bold drawing; its direction towards a fine one, and the part of that towards a soft one that is orthogonal
     # to it, both of length 1
@@ -188,7 +188,7 @@ def _coarse_templates(grid: CellGrid) -> _CoarseTemplates:
 
 
 def _normalize_rows(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the length of each row, and the row at length 1; one of no length stays as it is."""
+    """Return the length of each row and the rows scaled to unit length, leaving zero rows unchanged."""
     lengths = np.sqrt(_dot_rows(rows, rows))
     return lengths, rows / np.where(lengths > 0, lengths, 1)[:, None]
 
@@ -196,7 +196,7 @@ def _normalize_rows(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
 def _compute_distances(
     cells: NDArray[np.float32], grid: CellGrid, objects: NDArray[np.intp], rows: NDArray[np.intp]
 ) -> NDArray[np.float32]:
-    """Return the distances of pairs of an object and a look, at the fineness and softness that fit best."""
+    """Return the distances between paired objects and looks, with best-fitting outline width and blur."""
     grid_templates, sums = load_templates(grid), _TemplateProducts(*_dot_products(grid)[:, rows])
     object_cells = cells[objects]
     along_fine = _pair_products(object_cells, grid_templates.towards_fine[rows]) - sums.bold_fine
@@ -216,7 +216,7 @@ def _compute_distances(
 
 
 class _TemplateProducts(NamedTuple):
-    """Dot products of the cells of each template."""
+    """Dot products between the components of each template."""
 
     bold_bold: NDArray[np.float32]
     bold_fine: NDArray[np.float32]
@@ -228,7 +228,7 @@ class _TemplateProducts(NamedTuple):
 
 @cache
 def _dot_products(grid: CellGrid) -> NDArray[np.float32]:
-    """Return one row for each of `_TemplateProducts`."""
+    """Compute the fields of `_TemplateProducts` as rows of an array."""
     _, _, bold, fine, soft = load_templates(grid)
     # A look may have the same outline at all sizes: the ones keep its two directions apart.
     with_bold = [_dot_rows(bold, bold), _dot_rows(bold, fine), _dot_rows(bold, soft)]

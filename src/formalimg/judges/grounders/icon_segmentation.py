@@ -1,4 +1,4 @@
-"""Segmentation of drawings: connected components against the flat background, with edges to a fraction of a pixel."""
+"""Segmentation of drawings into connected components, with subpixel edges."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SMALL_SIDE = 128
 
 
 class Cells(NamedTuple):
-    """A half-open rectangle on a grid: from the first column and row to the ones after the last."""
+    """A half-open rectangle of grid cells."""
 
     left: int
     top: int
@@ -30,7 +30,7 @@ class Cells(NamedTuple):
     bottom: int
 
     def contains(self, inner: Cells) -> bool:
-        """Return whether the other rectangle lies within this one."""
+        """Return whether this rectangle contains `inner`."""
         return (
             self.left <= inner.left
             and self.top <= inner.top
@@ -40,7 +40,7 @@ class Cells(NamedTuple):
 
 
 def find_outermost(components: Iterable[Cells]) -> list[Cells]:
-    """Return the components that do not lie within another, from top to bottom.
+    """Return the components that are not contained in another, from top to bottom.
 
     A component within the rectangle of another belongs to it: the parts inside an outline may not touch it.
     """
@@ -52,7 +52,7 @@ def find_outermost(components: Iterable[Cells]) -> list[Cells]:
 
 
 def find_components(mask: NDArray[np.bool_]) -> list[Cells]:
-    """Return the bounding rectangles of the connected components of a mask (8-connectivity), found run by run."""
+    """Return the bounding rectangles of the 8-connected components of a mask."""
     height, width = mask.shape
     # Counted along the image, with a spare column, runs of one row touch those of the next that start up to their end
     # and end from their start on; all runs are one ascending list.
@@ -86,7 +86,7 @@ def find_components(mask: NDArray[np.bool_]) -> list[Cells]:
 
 
 def _find_roots(runs: int, first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the first run of the component of each run, given the runs that touch."""
+    """Return the root run of each run's component, given pairs of touching runs."""
     roots = np.arange(runs)
     while True:
         smaller, larger = np.minimum(roots[first], roots[second]), np.maximum(roots[first], roots[second])
@@ -126,7 +126,7 @@ _MAX_OBJECTS, _MAX_COMPONENTS = 150, 1500
 
 
 class PixelBox(NamedTuple):
-    """A rectangle in an image, in fractions of a pixel."""
+    """A rectangle in an image, in fractional pixel coordinates."""
 
     left: float
     top: float
@@ -135,13 +135,13 @@ class PixelBox(NamedTuple):
 
 
 class NotADrawing(NamedTuple):
-    """Why an image cannot be a drawing."""
+    """The reason why an image cannot be a drawing."""
 
     why: str
 
 
 def reduce_blocks(image: Image.Image) -> Image.Image | None:
-    """Return a small image that was enlarged by a whole factor with its pixels as squares; None for any other image."""
+    """Undo an integer upscaling of a small image, or return None if the image is not one."""
     factor, rest = divmod(image.width, SMALL_SIDE)
     if image.height != image.width or rest or not factor:
         return None
@@ -154,7 +154,7 @@ def reduce_blocks(image: Image.Image) -> Image.Image | None:
 
 
 def find_objects(image: Image.Image) -> list[tuple[PixelBox, ...]] | NotADrawing:
-    """Find what stands out from the background; each object comes with all rectangles that could be its box."""
+    """Find objects on the background, and return all candidate boxes for each."""
     pixels = np.asarray(image)
     contrast = _compute_contrast(pixels, drawing_background())
     pooled = _pool_contrast(contrast)
@@ -185,7 +185,7 @@ _OVERVIEW = 128
 
 
 def _background_of(image: Image.Image) -> tuple[int, int, int] | None:
-    """Return the background colour of the image; None if too little of it is close to that of drawings."""
+    """Return the image's background colour, or None if it is too different from that of drawings."""
     overview = image.resize((_OVERVIEW, _OVERVIEW), Image.Resampling.BOX)
     channels = [np.asarray(channel) for channel in overview.split()]
     away = [np.abs(channel - np.int16(level)) for channel, level in zip(channels, drawing_background(), strict=True)]
@@ -197,7 +197,7 @@ def _background_of(image: Image.Image) -> tuple[int, int, int] | None:
 
 
 def _is_mostly_flat(pooled: NDArray[np.uint8]) -> bool:
-    """Return whether most of the overview is the background of drawings to the level, which then is the median.
+    """Return whether most of the image has exactly the background colour of drawings.
 
     False also if that cannot be seen, as the pixels of the overview are not made of whole cells.
     """
@@ -210,14 +210,14 @@ def _is_mostly_flat(pooled: NDArray[np.uint8]) -> bool:
 
 
 def _median_level(levels: NDArray[np.uint8]) -> int:
-    """Return the median, rounded down; by counting, as there are few levels."""
+    """Return the median, rounded down."""
     below = np.cumsum(np.bincount(levels))
     lower, upper = np.searchsorted(below, [(len(levels) - 1) // 2, len(levels) // 2], side="right").tolist()
     return int((lower + upper) / 2)
 
 
 def _is_clear(pooled: NDArray[np.uint8], cells: Cells, speck: float) -> bool:
-    """Return whether this is part of an object rather than noise."""
+    """Return whether the cells have enough contrast to be an object rather than noise."""
     strongest = pooled[cells.top : cells.bottom, cells.left : cells.right].max()
     is_speck = max(cells.right - cells.left, cells.bottom - cells.top) < speck
     return bool(strongest > (_FAINT if is_speck else _SURE_CONTRAST))
@@ -227,7 +227,7 @@ _CHANNELS = 3
 
 
 def _compute_contrast(pixels: NDArray[np.uint8], background: tuple[int, int, int]) -> NDArray[np.uint8]:
-    """Return how far each channel of each pixel is from the background, in rows of red, green, blue, and so on."""
+    """Return the absolute difference of each pixel channel from the background, with interleaved channels."""
     height, width, _ = pixels.shape
     levels = pixels.reshape(height, width * _CHANNELS)
     flat = np.tile(np.array(background, np.uint8), width)
@@ -236,7 +236,7 @@ def _compute_contrast(pixels: NDArray[np.uint8], background: tuple[int, int, int
 
 
 def _pool_contrast(contrast: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the maximum contrast, in any channel, in each cell of two by two pixels."""
+    """Return the maximum contrast over all channels in each 2×2 pixel block."""
     height, channels = contrast.shape
     if height % _POOL or channels // _CHANNELS % _POOL:
         missing = channels // _CHANNELS % _POOL * _CHANNELS
@@ -269,14 +269,14 @@ def _candidate_boxes(contrast: NDArray[np.uint8], cells: Cells) -> tuple[PixelBo
 
 
 class _Profile:
-    """The contrast of an object along one direction, from one of its sides. Short: plain numbers are fastest."""
+    """The contrast profile of an object along one direction, starting at one of its sides."""
 
     def __init__(self, levels: list[int]) -> None:
         self._levels = levels
         self._begin = next((at for at, level in enumerate(levels) if level > _MIN_CONTRAST), 0)
 
     def edge(self, depth: int) -> float:
-        """Return where it rises to half of its first maximum, from its start in fractions of a pixel."""
+        """Return the position where the profile reaches half of its first maximum, in fractional pixels."""
         levels = self._levels
         half = max(levels[self._begin : self._begin + depth]) / 2
         inside = next(at for at, level in enumerate(levels) if level >= half)

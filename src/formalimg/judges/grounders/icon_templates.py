@@ -1,4 +1,4 @@
-"""Templates of icons: every class in every colour as grids of cells, drawn by maintainers and shipped as a file.
+"""Icon templates: all classes in all colours as grids of cells, loaded from a packaged file.
 
 Drawing takes seconds and loading takes none. And a grounder with shipped templates sees the same in every version of
 the library that draws.
@@ -32,14 +32,14 @@ FINEST = GRIDS[0]
 
 
 class CellGrid(NamedTuple):
-    """The number of cells that an object is divided into."""
+    """The number of cells in each direction of an object's grid."""
 
     across: int
     down: int
 
 
 def to_cells(image: Image.Image, edges: tuple[float, float, float, float], grid: CellGrid) -> NDArray[np.float32]:
-    """Return a part of an image, averaged to cells, as one row."""
+    """Average an area of an image to grid cells, flattened to one row."""
     return np.asarray(image.resize(grid, Image.Resampling.BOX, box=edges), np.float32).reshape(-1)
 
 
@@ -60,14 +60,14 @@ _FINE_SQUARE = 72
 
 
 class DrawnLooks(NamedTuple):
-    """All classes in all colours on the finest grid: one row for each of `list_kinds`, with bold and fine outlines."""
+    """Drawings of all classes in all colours on the finest grid, with bold and with fine outlines."""
 
     bold: NDArray[np.uint8]
     fine: NDArray[np.uint8]
 
 
 class _TemplateSize(NamedTuple):
-    """The class, colour and size in pixels of one drawing."""
+    """The class, colour and pixel size of a template drawing."""
 
     label: str
     color: str
@@ -76,12 +76,12 @@ class _TemplateSize(NamedTuple):
 
 
 def list_kinds() -> list[tuple[str, str]]:
-    """Return the class and colour of each row; slim classes have two rows in each colour."""
+    """Return the class and colour of each template row; slim classes have two rows per colour."""
     return [(label, color) for label, *_ in _list_shapes() for color in _list_colors()]
 
 
 def draw_looks() -> DrawnLooks:
-    """Draw the templates of all classes in all colours; takes seconds."""
+    """Draw the templates of all classes in all colours, which takes several seconds."""
     bold = _cut_cells(
         [_TemplateSize(label, color, *size) for label, size, _ in _list_shapes() for color in _list_colors()]
     )
@@ -100,7 +100,7 @@ def _list_shapes() -> list[tuple[str, tuple[int, int], tuple[int, int]]]:
 
 
 def _list_sizes(aspect: float) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
-    """Yield bold and fine sizes of a class: in its natural shape, and in a square if it is slim."""
+    """Yield the bold and fine sizes of a class, at its natural aspect ratio and, if slim, as a square."""
     slimness = max(aspect, 1 / aspect)
     bold, fine = _BOLD_SIDE * slimness, max(_FINE_LENGTH, _FINE_SIDE * slimness)
     across, down = min(1, aspect), min(1, 1 / aspect)
@@ -110,7 +110,7 @@ def _list_sizes(aspect: float) -> Iterator[tuple[tuple[int, int], tuple[int, int
 
 
 def _cut_cells(drawn: Sequence[_TemplateSize]) -> NDArray[np.uint8]:
-    """Return the cells of drawings of these sizes, one row each."""
+    """Draw the templates and return their cells, one row each."""
     rows = np.empty((len(drawn), 3 * FINEST**2), np.uint8)
     for sheet in _pack_sheets(drawn):
         boxes = {number: (x, y, x + drawn[number].width, y + drawn[number].height) for number, x, y in sheet}
@@ -125,7 +125,7 @@ def _cut_cells(drawn: Sequence[_TemplateSize]) -> NDArray[np.uint8]:
 
 
 def _pack_sheets(drawn: Sequence[_TemplateSize]) -> Iterator[list[tuple[int, int, int]]]:
-    """Yield sheets of drawings packed in shelves, the tallest first: their numbers and left top corners."""
+    """Pack drawings onto sheets, and yield the index and top left corner of each drawing per sheet."""
     sheet: list[tuple[int, int, int]] = []
     x = y = shelf = 0
     for number in sorted(range(len(drawn)), key=lambda number: -drawn[number].height):
@@ -153,7 +153,7 @@ class IconLook(NamedTuple):
 
 
 class IconTemplates(NamedTuple):
-    """All looks on one grid.
+    """The templates of all icon looks on one grid.
 
     Outlines do not grow with the objects they are around, and images may have been blurred. So a look is a drawing
     with bold outlines and two directions of change.
@@ -168,7 +168,7 @@ class IconTemplates(NamedTuple):
 
 @cache
 def load_templates(grid: CellGrid) -> IconTemplates:
-    """Return the templates on a grid."""
+    """Load the templates, averaged to the given grid."""
     looks, bold, towards_fine = _load_looks()
     finest = CellGrid(FINEST, FINEST)
     bold, towards_fine = average_cells(bold, finest, grid), average_cells(towards_fine, finest, grid)
@@ -180,7 +180,7 @@ def load_templates(grid: CellGrid) -> IconTemplates:
 
 
 def average_cells(rows: NDArray[np.float32], grid: CellGrid, coarser: CellGrid) -> NDArray[np.float32]:
-    """Return rows of cells on a coarser grid, whose numbers of cells divide those of the finer one."""
+    """Average rows of cells to a coarser grid."""
     down, across = grid.down // coarser.down, grid.across // coarser.across
     squares = rows.reshape(len(rows), coarser.down, down, coarser.across, across, 3)
     cells: NDArray[np.float32] = squares.mean(axis=(2, 4)).reshape(len(rows), -1)
@@ -188,7 +188,7 @@ def average_cells(rows: NDArray[np.float32], grid: CellGrid, coarser: CellGrid) 
 
 
 def _compute_softening(rows: NDArray[np.float32], grid: CellGrid) -> NDArray[np.float32]:
-    """Return what a slight blur adds to each cell; around an object is background."""
+    """Return the difference that a slight blur makes to each cell."""
     background = np.array(drawing_background(), np.float32)
     drawn = rows.reshape(-1, grid.down, grid.across, 3) - background
     framed = np.pad(drawn, ((0, 0), (1, 1), (1, 1), (0, 0)))
@@ -200,7 +200,7 @@ def _compute_softening(rows: NDArray[np.float32], grid: CellGrid) -> NDArray[np.
 
 @cache
 def _load_looks() -> tuple[tuple[IconLook, ...], NDArray[np.float32], NDArray[np.float32]]:
-    """Load all looks on the finest grid: drawn boldly, and the difference to a fine drawing."""
+    """Load the bold drawings of all looks on the finest grid, and their differences from the fine ones."""
     kinds = list_kinds()
     with (files("formalimg.judges.grounders") / LOOKS_FILE).open("rb") as file, np.load(file) as drawn:
         bold, fine = (drawn[name].astype(np.float32) for name in ("bold", "fine"))
@@ -212,6 +212,6 @@ def _load_looks() -> tuple[tuple[IconLook, ...], NDArray[np.float32], NDArray[np
 
 
 def _rotate_cells(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Rotate squares of cells by 90 degrees clockwise, as drawings are."""
+    """Rotate square grids of cells by 90 degrees clockwise."""
     squares = rows.reshape(-1, FINEST, FINEST, 3)
     return np.rot90(squares, -1, axes=(1, 2)).reshape(len(rows), -1)

@@ -1,4 +1,4 @@
-"""The icon grounder `builtin/icons`: read the drawings of formalimg back from their pixels."""
+"""The icon grounder `builtin/icons`, which recognizes objects in formalimg drawings from their pixels."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HALF_A_PIXEL = 0.5
 
 
 class IconGrounder:
-    """Read drawings by formalimg back: classes, colours and boxes, from pixels alone.
+    """A grounder that recognizes classes, colours and boxes in formalimg drawings from pixels alone.
 
     It is for images of the baselines, for tests of everything that comes after grounding, and for offline use.
     Photographs and images by other models are `Unscored`: it does not guess.
@@ -43,12 +43,12 @@ class IconGrounder:
     concurrency = os.cpu_count() or 1
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
-        """Find the objects in a drawing, of all classes, whichever are requested."""
+        """Find all objects in a drawing, regardless of the requested classes."""
         return await asyncio.to_thread(ground_icons, image.pil)
 
 
 def ground_icons(image: Image, predicted: Floats | None = None) -> Grounding | Unscored:
-    """Find the objects in a drawing by formalimg; `Unscored` for any other image, or if some object is not clear.
+    """Find the objects in a formalimg drawing, or return `Unscored` if the image cannot be read reliably.
 
     Args:
         image: the image, of any size and shape; it is taken to show the whole canvas.
@@ -78,7 +78,7 @@ def ground_icons(image: Image, predicted: Floats | None = None) -> Grounding | U
 
 
 def _ground_small(image: Image, components: Sequence[PixelBox], predicted: Floats | None) -> Grounding | Unscored:
-    """Find the objects in a small drawing, given what stands out from its background."""
+    """Find the objects in a small drawing, and check that they account for all connected components."""
     from formalimg.judges.grounders.small_icons import (
         decode_icons,
         find_unexplained,
@@ -108,7 +108,7 @@ def _ground_small(image: Image, components: Sequence[PixelBox], predicted: Float
 def _build_grounding(
     objects: Sequence[SceneObject], confidences: Sequence[float], evidence: Mapping[str, object]
 ) -> Grounding | Unscored:
-    """Return the scene, or `Unscored` if the confidence in an object is too low."""
+    """Build a grounding, or return `Unscored` if the confidence in any object is too low."""
     confidence = min(confidences, default=1.0)
     if confidence < MIN_CONFIDENCE:
         worst = confidences.index(confidence)
@@ -126,7 +126,7 @@ def _reduce_image(image: Image) -> Image:
 
 
 def _box_on_canvas(edges: PixelBox, image: Image) -> Box:
-    """Return the box on the canvas, in whole coordinates."""
+    """Convert a box from pixels to integer canvas coordinates."""
     across, down = CANVAS / image.width, CANVAS / image.height
     return Box(
         max(round(edges.left * across - _HALF_A_PIXEL), 0),

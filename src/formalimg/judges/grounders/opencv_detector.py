@@ -1,4 +1,4 @@
-"""Object detectors that OpenCV's dnn runs on the CPU: how they are loaded and asked, and the boxes in their answers.
+"""Object detectors run by OpenCV's dnn module on the CPU.
 
 The layouts of answers are recognised by their shapes, with C classes and N candidates:
 
@@ -39,7 +39,7 @@ _GRAY = (114, 114, 114)
 
 
 class PreparedImage(NamedTuple):
-    """The input of a detector, and where the image lies in it."""
+    """An image scaled to the detector's input, with the scale factors for its boxes."""
 
     blob: NDArray[np.float32]  # the pixels, of the shape (1, 3, size, size)
     across: float = 1.0  # the width of the square in widths of the image
@@ -47,7 +47,7 @@ class PreparedImage(NamedTuple):
 
 
 class OpenCvDetector:
-    """A detector that OpenCV's dnn runs. `prepare` may be called in any thread, `find` in one at a time."""
+    """A detector run by OpenCV's dnn module. `prepare` is thread-safe, `find` is not."""
 
     def __init__(self, files: DetectorFiles, classes: DetectorClasses, size: int) -> None:
         import cv2
@@ -71,7 +71,7 @@ class OpenCvDetector:
             )
 
     def prepare(self, image: Image) -> PreparedImage:
-        """Scale an image to the input of the detector.
+        """Scale an image to the detector's input size.
 
         A frozen SSD graph gets it stretched to a square, with values from -1 to 1: on photographs padding was no
         better. A YOLO model gets it padded to a square, with values from 0 to 1, as it was trained.
@@ -92,7 +92,7 @@ class OpenCvDetector:
         return PreparedImage(np.ascontiguousarray(scaled.transpose(2, 0, 1)[None]), across, down)
 
     def find(self, image: PreparedImage, threshold: float) -> list[DetectedBox]:
-        """Return all boxes that reach the threshold, of all classes."""
+        """Return all boxes of any class whose score reaches the threshold."""
         import cv2
 
         names = self._net.getUnconnectedOutLayersNames()
@@ -133,7 +133,7 @@ def _read_network(files: DetectorFiles) -> Any:
 
 
 def _resize_image(image: Image, size: tuple[int, int]) -> Image:
-    """Scale an image: down by the mean of the pixels, up smoothly."""
+    """Resize an image, by area averaging when shrinking and bicubic interpolation when enlarging."""
     from PIL.Image import Resampling
 
     grows = size[0] > image.width or size[1] > image.height
@@ -141,7 +141,7 @@ def _resize_image(image: Image, size: tuple[int, int]) -> Image:
 
 
 def _last_line(error: Exception) -> str:
-    """Return the last line of an error of OpenCV, which says what is wrong."""
+    """Return the last line of an OpenCV error message, which contains the reason."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return truncate(lines[-1] if lines else "no reason is given", 200, 0)
 
@@ -150,7 +150,7 @@ def _last_line(error: Exception) -> str:
 
 
 class DecodedBoxes(NamedTuple):
-    """Boxes of one image, the highest score first."""
+    """Detected boxes in one image, sorted by descending score."""
 
     labels: tuple[str, ...]  # the class of each
     scores: tuple[float, ...]  # the score of each, 0 to 1
@@ -158,7 +158,7 @@ class DecodedBoxes(NamedTuple):
 
 
 def decode_output(output: NDArray[Any], classes: DetectorClasses, size: int, threshold: float) -> DecodedBoxes:
-    """Return the boxes in the answer of a detector whose score reaches the threshold.
+    """Decode the detector's output, and return the boxes whose score reaches the threshold.
 
     Boxes of ids without a class are left out.
     """
@@ -190,7 +190,7 @@ def decode_output(output: NDArray[Any], classes: DetectorClasses, size: int, thr
 
 
 def _find_layouts(shape: tuple[int, ...], classes: int) -> list[str]:
-    """Return the layouts that an array of this shape can have."""
+    """Return the output layouts that match an array shape."""
     if len(shape) == 4 and shape[:2] == (1, 1) and shape[3] == 7:
         return ["ssd"]
     if len(shape) == 2 and shape[1] == 5 + classes:

@@ -1,4 +1,4 @@
-"""Detection of icons in images of 128 pixels, where objects are too small for templates: a transformer over patches.
+"""Icon detection in images of 128 pixels, where objects are too small for templates, by a transformer.
 
 Its weights (`small_icons.npz`) were trained by `training/train_detector.py` on drawings. What it says is believed only
 on the background of drawings, if all of it is clear, and if it explains every part that stands out; otherwise the image
@@ -40,7 +40,7 @@ _SLACK = 2.0
 
 
 class SmallIcon(NamedTuple):
-    """An object in a small image."""
+    """An object detected in a small image."""
 
     edges: PixelBox  # where it is, in pixels
     label: str  # its class
@@ -50,13 +50,13 @@ class SmallIcon(NamedTuple):
 
 
 def has_drawn_background(image: Image) -> bool:
-    """Return whether the background of drawings makes up a good part of an image."""
+    """Return whether enough of the image has the background colour of drawings."""
     distance = np.abs(np.asarray(image, dtype=np.int16) - np.array(drawing_background(), dtype=np.int16)).max(axis=-1)
     return bool((distance <= _BACKGROUND_NOISE).mean() >= _MIN_BACKGROUND)
 
 
 def predict_icons(image: Image) -> Floats:
-    """Return what the network predicts for each patch of an image of `SMALL_SIDE` pixels.
+    """Return the network's predictions for each patch of a small image.
 
     That is the score of an object whose centre is there, edges of its box, and scores of classes and colours.
     """
@@ -70,7 +70,7 @@ def predict_icons(image: Image) -> Floats:
 
 
 def decode_icons(predicted: Floats) -> list[SmallIcon]:
-    """Return the objects of an image, the most certain first, from what the network predicts for its patches.
+    """Decode the network's predictions to objects, in descending order of confidence.
 
     An object that is there with a probability between `_MIN_SCORE` and one half is returned too: with as little
     confidence as there is that it is none.
@@ -104,7 +104,7 @@ def decode_icons(predicted: Floats) -> list[SmallIcon]:
 
 
 def _decode_edges(offsets: Floats, patch: int) -> PixelBox:
-    """Return the edges of a box that is told from the centre of a patch."""
+    """Convert offsets from a patch centre to box edges."""
     row, column = divmod(patch, _GRID)
     across, down = (column + 0.5) * _PATCH, (row + 0.5) * _PATCH
     left, top, right, bottom = (float(offset) * _PATCH for offset in offsets)
@@ -112,7 +112,7 @@ def _decode_edges(offsets: Floats, patch: int) -> PixelBox:
 
 
 def find_unexplained(components: Sequence[PixelBox], icons: Sequence[SmallIcon]) -> PixelBox | None:
-    """Return a connected component that reaches out of the boxes of all objects found in it; None if there is none."""
+    """Return a connected component that extends beyond the objects found in it, or None."""
     for component in components:
         inside = [icon.edges for icon in icons if _boxes_touch(component, icon.edges)]
         if not inside:
@@ -149,7 +149,7 @@ def _load_network() -> _Network:
 
 
 def _clip_edges(left: float, top: float, right: float, bottom: float) -> tuple[float, float, float, float]:
-    """Return edges inside the image, at least a pixel apart."""
+    """Clip box edges to the image, keeping them at least one pixel apart."""
     left, top = min(max(left, 0.0), SMALL_SIDE - 1.0), min(max(top, 0.0), SMALL_SIDE - 1.0)
     return left, top, min(max(right, left + 1), float(SMALL_SIDE)), min(max(bottom, top + 1), float(SMALL_SIDE))
 
@@ -164,7 +164,7 @@ def _boxes_touch(first: PixelBox, second: PixelBox) -> bool:
 
 
 def _boxes_overlap(first: PixelBox, second: PixelBox) -> float:
-    """Return the intersection of two boxes over their union."""
+    """Return the intersection over union of two boxes."""
     across = max(0.0, min(first.right, second.right) - max(first.left, second.left))
     down = max(0.0, min(first.bottom, second.bottom) - max(first.top, second.top))
     areas = [(box.right - box.left) * (box.bottom - box.top) for box in (first, second)]

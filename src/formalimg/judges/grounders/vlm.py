@@ -1,4 +1,4 @@
-"""The VLM grounder: ask a vision-language model for the objects in an image, with boxes and colours."""
+"""The VLM grounder, which asks a vision-language model for the boxes and colours of objects."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SeenThings(BaseModel):
 
 
 class VlmGrounder(ChatJudge):
-    """Ask a chat model for the objects in an image: class, colour and box of each.
+    """A grounder that asks a chat model for the class, colour and box of each object.
 
     Only the requested classes are looked for. If the answer for one of them is missing or not valid, the image is
     `Unscored`, never a scene without these objects; so it is if every box has another label than asked for. Evidence,
@@ -88,7 +88,7 @@ class VlmGrounder(ChatJudge):
         )
 
     def questions(self, classes: Sequence[str]) -> int:
-        """Return how many requests are sent per image, for these classes; they are sent one after the other."""
+        """Return the number of requests per image for these classes."""
         return len(classes) if self._per_class else min(1, len(classes))
 
     async def ground(self, image: LoadedImage, classes: Sequence[str]) -> Grounding | Unscored:
@@ -131,26 +131,26 @@ class VlmGrounder(ChatJudge):
 
 
 class BoxFrame(NamedTuple):
-    """What the numbers of a box mean: the convention, and the size of the image that was sent."""
+    """The box convention of an answer, with the size of the image that was sent."""
 
     convention: BoxConvention
     width: int
     height: int
 
     def box(self, entry: SeenThing) -> Box | str:
-        """Return the box of an object on the canvas, or what is wrong with it."""
+        """Convert a reported box to the canvas, or return an error message if it is invalid."""
         return self.convention.on_canvas(entry.box_2d, self.width, self.height)
 
 
 class ClassAnswer(NamedTuple):
-    """A valid answer, and the classes that were asked for."""
+    """A valid answer, with the classes that were requested."""
 
     classes: Sequence[str]
     answer: SeenThings
 
 
 def find_problem(answer: SeenThings, frame: BoxFrame) -> str | None:
-    """Return the first boxes of an answer that are not valid, as a message to the model; None if all are."""
+    """Return an error message for the model that lists invalid boxes, or None if all are valid."""
     wrong = [box for box in map(frame.box, answer.objects) if isinstance(box, str)]
     if not wrong:
         return None
@@ -160,7 +160,7 @@ def find_problem(answer: SeenThings, frame: BoxFrame) -> str | None:
 def resolve_objects(
     answers: Iterable[ClassAnswer], frame: BoxFrame, colors: Sequence[str]
 ) -> tuple[list[SceneObject], dict[str, list[Any]]]:
-    """Return the objects in valid answers, and what became of other entries as plain data, by these rules.
+    """Convert valid answers to objects by the following rules, and report all changes.
 
     1. An entry counts if its label is one of the classes it was asked for; case, blanks, hyphens and underscores do
        not matter. Others are dropped (`dropped`).
@@ -201,7 +201,7 @@ def resolve_objects(
 
 
 def _find_color(name: str, vocabulary_colors: Mapping[str, str]) -> str | None:
-    """Return the colour of the vocabulary that is meant, or "other" if it says so; None for any other word."""
+    """Return the vocabulary colour for a name, or None if the name is unknown."""
     normalized = _normalize_name(name)
     return vocabulary_colors.get(_SPELLINGS.get(normalized, normalized))
 
