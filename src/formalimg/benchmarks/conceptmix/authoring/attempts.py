@@ -111,7 +111,7 @@ class ConceptAttempt:
         return self._accept_new(check_caption(answer, mix, self.pools), mix)
 
     async def _check_caption(self, mix: ConceptMixture, caption: str) -> str:
-        """Step 4. The published code takes what the checker repeats for the caption; the paper does not."""
+        """Request validation from the checker (step 4); in the published code its repetition replaces the caption."""
         repeat = self.plan.choices.profile == "official-code"
         answer = await self._item_talk.check(mix, caption, repeat=repeat)
         if isinstance(answer, Rejection):
@@ -200,7 +200,7 @@ class ConceptAuthoring(AuthoringTask):
         }
 
     def fewest_questions(self, first: str) -> int:
-        """Return how many questions an item takes at least: also the binding and its questions, if models are asked."""
+        """Return the minimum number of requests per item, with those for binding and questions if needed."""
         return 2 + (first == BindingAnswer.__name__) + int(self._plan.choices.questions == "model")
 
     def _levels(self, outcomes: Sequence[AttemptOutcome]) -> Counter[int]:
