@@ -1,4 +1,4 @@
-"""Folder layouts of images of published questions: T2I-CoReBench, OneIG-Bench and TIIF-Bench."""
+"""Image folder layouts of T2I-CoReBench, OneIG-Bench and TIIF-Bench."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TIIF = re.compile(
 
 
 def has_image_layout(folder: FolderListing) -> bool:
-    """Return whether a folder has one of these layouts."""
+    """Return whether a folder has one of the supported layouts."""
     return any(_COREBENCH.fullmatch(file) or _ONEIG.fullmatch(file) or _TIIF.fullmatch(file) for file in folder.files)
 
 
