@@ -240,7 +240,7 @@ def parse_prompt(text: str, requested: Iterable[Concept], optional: Iterable[Con
 
 
 def _disambiguate(parsed: ParsedPrompt) -> Iterator[ConceptMention]:
-    """Yield the mentions consistent with their context: "orange" is a fruit or a color."""
+    """Yield the mentions consistent with their context: "orange" is a fruit or a colour."""
     spans = [(mention.start, mention.end) for mention in parsed.mentions]
     for one in parsed.mentions:
         if spans.count((one.start, one.end)) == 1:

@@ -210,7 +210,7 @@ class _RelationChecks(NamedTuple):
                 yield Conflict("fit", f"nobody sees {pair} with the one inside")
 
     def _too_few(self) -> Iterator[Conflict]:
-        """Yield objects on top of more others than there are of them, or underneath more fixed ones."""
+        """Yield a conflict for each object with more supports, or more fixed objects on top, than its count allows."""
         for number in sorted({end for relation in self.placed if relation.name in _TOUCHING for end in relation[1:]}):
             supports = {second for name, first, second in self.placed if name == "top" and first == number}
             supports |= {first for name, first, second in self.placed if name == "bottom" and second == number}

@@ -1,4 +1,4 @@
-"""ConceptMix for drawn scenes: rendered verdicts, preflight drawings, and the world of built-in models."""
+"""Drawn scenes for ConceptMix: verdicts, preflight drawings, and the world of built-in models."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def _concept_fractions(section: Section, table: Table) -> Chart:
 
 
 def _easy_to_hard(section: Section, comparison: Comparison) -> PanelChart:
-    """Return a panel for each model with an easy and a hard run, with the range between them shaded."""
+    """Return a chart with a panel for each model that has an easy and a hard run, with their range shaded."""
     kinds = _run_difficulties(section)
     panels = []
     for model in dict.fromkeys(row.manifest.model.name for row in section.rows):

@@ -150,7 +150,7 @@ def _parse_pool(
 
 
 def _parse_published_config(text: str, category: Category) -> dict[str, Any]:
-    """Convert a published configuration to our table: rename `{skill}` to `{value}` and add articles before objects."""
+    """Convert a published configuration to our table: rename `{skill}` to `{value}` and add articles to objects."""
     if not text.strip():
         raise ValueError(f"it is empty: {_PUBLISHED_FORMAT_HINT}")
     data = json.loads(text)

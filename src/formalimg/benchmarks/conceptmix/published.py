@@ -271,7 +271,7 @@ class ScoredImage(NamedTuple):
 
 
 def read_scores(path: str | Path) -> list[ScoredImage]:
-    """Read the images in a score file, skipping the blank questions that the published code emits."""
+    """Read the images in a score file, skipping blank lines among the questions."""
     try:
         records = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:

@@ -305,7 +305,7 @@ class _PromptWriter:
         return str(self.rng.choice(phrasing_tables()["openings"]["shows"]))
 
     def _pick_verb(self, obj: ObjectPhrase, group: Sequence[PlacedRelation], *, front: bool, again: bool) -> Verb:
-        """Choose the verb for an object's position; after the first mention it is always "be"."""
+        """Choose the verb for an object's position, which is "be" once the object has been placed."""
         if again:
             return BE
         airborne = obj.id in self.airborne

@@ -73,7 +73,7 @@ class SamplingRules(NamedTuple):
         return numbers
 
     def object_weights(self) -> dict[int, int]:
-        """Return the sampling weight of each number of objects, with probability 1/4 per concept, scaled by 4 ** k."""
+        """Return the binomial weight of each number of objects, times 4 ** k, with object probability 1/4."""
         return {n: comb(self.k, n - 1) * int(3 ** self.others(n)) for n in self.object_counts()}
 
     def _why_impossible(self, maximum: int) -> str:

@@ -66,7 +66,7 @@ _IMAGE_AXES = frozenset({"lateral", "depth"})
 
 
 class SpatialClaim(NamedTuple):
-    """Subjects in a relation to reference objects or, if there are none, placed in the image."""
+    """A claim that subjects are in a relation to reference objects or, without references, in a part of the image."""
 
     phrase: SpatialPhrase
     subjects: frozenset[str]

@@ -129,7 +129,7 @@ class NounForms(NamedTuple):
 
 
 def noun_forms(item: str) -> NounForms:
-    """Return all noun forms of an object, including those other writers use."""
+    """Return all noun forms of an object, including variants that other writers use."""
     entry = lexicon_entry("object", item)
     synonyms = entry.get("said", ())
     return NounForms(

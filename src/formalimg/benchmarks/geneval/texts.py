@@ -87,7 +87,7 @@ def _explain_count(part: Part, objects: Sequence[SceneObject]) -> str:
 
 
 def _explain_position(part: Part, labels: Sequence[str]) -> str:
-    """Return the actual and required positions, or an empty string if they are unclear."""
+    """Return the actual and required positions, or an empty string unless the pair of objects is unique."""
     match = _PLACED.fullmatch(part.reason)
     if match is None or len(part.about) != 3:
         return ""

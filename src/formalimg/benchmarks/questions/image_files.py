@@ -30,7 +30,7 @@ def has_image_layout(folder: FolderListing) -> bool:
 
 
 def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the files of `C-MA/C-MA-001-0.png`, `anime/MODEL/000.webp`, `TYPE/MODEL/short_description/0.png`."""
+    """Yield candidate files: `C-MA/C-MA-001-0.png`, `anime/MODEL/000.webp`, `TYPE/MODEL/short_description/0.png`."""
     models = dict.fromkeys(
         match["model"] for file in folder.files if (match := _ONEIG.fullmatch(file) or _TIIF.fullmatch(file))
     )

@@ -62,7 +62,7 @@ def _scored_parts(
 
 
 def _without_first_row(image: SeenImage, item: Item[object]) -> SeenImage | None:
-    """Return the image without its first question, as in the code of DPG-Bench, or None if it is dropped.
+    """Return the image without its first question, or None if the code of DPG-Bench drops the image.
 
     The code never reads the first row of its file. If another question depends on it, looking up its answer raises an
     error, and the image is dropped: None.

@@ -1,4 +1,4 @@
-"""T2I-CompBench items as formulas, for the `logic` profile and for scenes, where boxes and colours decide.
+"""Formulas for T2I-CompBench items, used by the `logic` profile and for rendering scenes.
 
 A prompt becomes objects that must be there, and these become formulas. Numbers are exact. What has no geometric
 rule (near, next to) or needs more than boxes and colours (shapes, textures, sentences) is not translated.

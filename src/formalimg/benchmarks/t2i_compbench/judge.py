@@ -1,4 +1,4 @@
-"""The composition judge: a chat model answers noun phrases, and a grounder's boxes decide positions and counts.
+"""The composition judge: a chat model checks noun phrases, and a grounder's boxes decide positions and counts.
 
 The profiles of an image that go by boxes are all computed from one grounding; the verdict is that of the chosen one.
 """
@@ -129,7 +129,7 @@ class CompositionJudge:
         return int(count(self._classes(item))) if count else 0
 
     def unknown_classes(self, item: Item[object]) -> tuple[str, ...]:
-        """Return the item's classes that the judge does not support, which leave its images unscored."""
+        """Return the item's requirements that the judge cannot check, which leave its images unscored."""
         if self._goes_by_phrases(item):
             return ("noun phrases",) if self.phrases is None else ()
         classes = self._classes(item)

@@ -83,7 +83,7 @@ class ConceptAttempt:
         return Item(self.plan.suite, str(self.slot.id), self.slot.level, caption, spec, (), self.plan.version)
 
     async def _mix(self, drawn: DrawnConcepts) -> ConceptMixture:
-        """Bind the concepts and check them for conflicts before any request to a model (step 2)."""
+        """Complete the binding and reject conflicts and duplicates (step 2)."""
         _reject_conflicts(drawn.binding)
         binding = await self._complete(drawn)
         self.notes["added"] = len(binding.objects) - len(drawn.binding.objects)

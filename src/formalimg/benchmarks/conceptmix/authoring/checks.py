@@ -320,7 +320,7 @@ def _find_turning_words(words: Sequence[str], fitting: Collection[str]) -> Itera
 
 
 def _is_own(words: Sequence[str], index: int, own_pairs: Collection[tuple[str, str]]) -> bool:
-    """Return whether the word has the same neighbor as in the concept's own statement or question."""
+    """Return whether the word has the same neighbour as in the concept's own statement or question."""
     return any(pair in own_pairs for pair in pairwise(words[max(index - 1, 0) : index + 2]))
 
 

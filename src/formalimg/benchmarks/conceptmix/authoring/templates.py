@@ -248,7 +248,7 @@ class PublishedTalk(ItemTalk):
     turns: list[Message] = field(default_factory=list)
 
     async def bind(self, binding: Binding) -> BindingAnswer | Rejection:
-        """Request a completed binding, then repeat the request for its JSON alone."""
+        """Request a completed binding, then request its JSON alone."""
         request = self.texts.binding_request(binding)
         first = await self.talk.ask("writer", request, WordAnswer)
         if isinstance(first, Rejection):
