@@ -172,7 +172,7 @@ class ParsedPrompt:
         return range(start, min((number for number in ends if number >= index), default=len(self.tokens)))
 
     def objects_in(self, tokens: range) -> list[ConceptMention]:
-        """Return the object mentions that start within a token range, in order."""
+        """Return the object mentions that start in a range, in order."""
         return [self.objects[index] for index in tokens if index in self.objects]
 
     def previous_subject(self, index: int) -> ConceptMention | None:

@@ -43,7 +43,7 @@ class QuestionJudge(YesNoJudge):
     """
 
     def questions(self, item: Item[object]) -> int:
-        """Return the number of requests sent per image of this item."""
+        """Return how many requests are sent per image of this item."""
         count = len(item.spec.concepts) if isinstance(item.spec, ConceptSpec) else 0
         return count if self._one_by_one else min(1, count)
 
@@ -75,7 +75,7 @@ class PublishedQuestionJudge(PublishedJudge):
         super().__init__(chat, protocol, {"prompt": "published-question-judge"}, prompts)
 
     def questions(self, item: Item[object]) -> int:
-        """Return the number of requests sent per image of this item."""
+        """Return how many requests are sent per image of this item."""
         return len(item.spec.concepts) if isinstance(item.spec, ConceptSpec) else 0
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:

@@ -224,7 +224,7 @@ def _order_edges(axis: Axis, relations: Sequence[BoundRelation]) -> Iterator[tup
 
 
 def _point_cycle(steps: Iterable[tuple[Point, Point]]) -> tuple[Point, ...]:
-    """Return a cycle of points, or an empty tuple if there is none."""
+    """Return some cycle of points, or an empty tuple."""
     after: dict[Point, list[Point]] = {}
     for before, then in steps:
         after.setdefault(before, []).append(then)

@@ -88,7 +88,7 @@ def _find_head(parsed: ParsedPrompt, attribute: ConceptMention) -> tuple[Concept
 
 
 def _find_coordinated(parsed: ParsedPrompt, head: ConceptMention) -> frozenset[str]:
-    """Return an object and those that share its adjectives: "a red cat and dog"."""
+    """Return the object, and those that share its adjectives: "a red cat and dog"."""
     values = {head.concept.value}
     index = head.end
     while index + 1 < len(parsed.tokens) and parsed.tokens[index] == "and" and index + 1 in parsed.objects:
@@ -262,7 +262,7 @@ def _may_be_apart(parsed: ParsedPrompt, index: int, binding: Binding) -> bool:
 
 
 def excludes_contact(relation: str) -> bool:
-    """Return whether a relation excludes contact between its objects."""
+    """Return whether objects in this relation do not touch."""
     aside = split_tokens(str(lexicon_entry("spatial", relation).get("aside", "")))
     return bool(set(aside) & function_words("denials"))
 

@@ -253,7 +253,7 @@ def write_published_prompts(items: Iterable[Item[ConceptSpec]], folder: str | Pa
 
 
 class ScoredImage(NamedTuple):
-    """The scores of one image."""
+    """Scores of one image."""
 
     image_path: str  # the file, as the scorer called it
     questions: tuple[str, ...]  # what was asked

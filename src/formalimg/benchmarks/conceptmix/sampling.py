@@ -94,7 +94,7 @@ class SamplingRules(NamedTuple):
 
 
 def sampling_rules(k: int, pools: Pools, profile: PoolProfile, only: Category | None) -> SamplingRules:
-    """Return the rules for drawing from the given pools."""
+    """Return the rules for drawing from these pools."""
     if k < 0:
         raise FormalimgError(f"k is the number of concepts beside the first object, which cannot be {k}: take 1 to 7")
     if profile not in get_args(PoolProfile):
@@ -174,7 +174,7 @@ def draw_concepts(
 
 
 def _draw_categories(places: int, limits: tuple[int, ...], rng: random.Random) -> list[Category]:
-    """Draw a category for each place, uniformly over all orders within the limits."""
+    """Draw one category per place, all orders within the limits being equally likely."""
     categories: list[Category] = []
     for index, category in enumerate(OTHER_CATEGORIES):
         if len(categories) == places:
@@ -236,7 +236,7 @@ def count_bindings(k: int, pools: Pools, *, profile: PoolProfile = "paper", only
 
 
 def max_items(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Category | None = None) -> int:
-    """Return an upper bound on the number of distinct items.
+    """Return an upper bound on the number of different items.
 
     Each relation goes to two of the objects, or to one of them and one of the plain objects that we add. What is then
     sorted out as a conflict is counted all the same, so there may be fewer.

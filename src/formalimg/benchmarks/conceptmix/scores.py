@@ -51,7 +51,7 @@ class MarkedImage(NamedTuple):
 
 
 class MarkedRun(NamedTuple):
-    """A run with the answers for all of its images."""
+    """A run with the answers for all its images."""
 
     name: str
     images: tuple[MarkedImage, ...]
@@ -64,7 +64,7 @@ def has_answers(run: SeenRun) -> bool:
 
 
 def mark_run(run: SeenRun, missing: MissingPolicy) -> MarkedRun:
-    """Return the answers for all images in a run."""
+    """Return the answers for all images of a run."""
     concepts = {} if all(image.parts for image in run.images) else _item_concepts(run)
     images = tuple(_mark_image(image, concepts) for image in run.images)
     unanswered = sum(not image.is_answered for image in images)

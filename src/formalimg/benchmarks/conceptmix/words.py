@@ -39,7 +39,7 @@ def converse_of(relation: str) -> str | None:
 
 
 def function_words(group: str) -> frozenset[str]:
-    """Return the function words in a group."""
+    """Return a group of function words."""
     return frozenset(word_tables()["reading"][group])
 
 

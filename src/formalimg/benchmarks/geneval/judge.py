@@ -102,7 +102,7 @@ class ObjectJudge:
         return self.grounder.concurrency
 
     def questions(self, item: Item[object]) -> int:
-        """Return the number of chat-model requests per image of this item."""
+        """Return how many requests to a chat model are sent per image of this item."""
         count = getattr(self.grounder, "questions", None)
         return int(count(item.spec.object_classes)) if count and isinstance(item.spec, ObjectSpec) else 0
 

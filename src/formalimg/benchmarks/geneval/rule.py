@@ -131,7 +131,7 @@ class _RuleRun:
             self.checks.append(RuleCheck(name, "count", (absent.label,), few, reason))
 
     def mean_reward(self) -> float:
-        """Return the graded score, as in flow_grpo."""
+        """Return the graded score of flow_grpo."""
         return sum(self._rewards) / len(self._rewards) if self._rewards else 0.0
 
     def _check_count(self, included: IncludedObjects, number: int) -> bool:

@@ -59,7 +59,7 @@ class PublishedWordJudge(WordJudge):
         return limit if self._grounder is None else min(limit, self._grounder.concurrency)
 
     def questions(self, item: Item[object]) -> int:
-        """Return the number of requests sent per image of this item."""
+        """Return how many requests are sent per image of this item."""
         if not isinstance(item.spec, QuestionSpec):
             return 0
         of_classes = getattr(self._grounder, "questions", lambda classes: 0)

@@ -28,7 +28,7 @@ _ENOUGH = 100
 
 
 class QuestionFormat(NamedTuple):
-    """The question-file format of a benchmark."""
+    """The format of the question files of a benchmark."""
 
     name: str  # the benchmark
     columns: frozenset[str]  # the fields that its files have, and others do not
@@ -219,7 +219,7 @@ def _has_questions(rows: Sequence[TableRecord]) -> bool:
 
 
 def _read_files(files: Mapping[Path, Sequence[TableRecord]], suite: str, findings: ItemFindings) -> list[Item[Any]]:
-    """Read question files that share a format."""
+    """Read files of one format."""
     file_format = find_format(next(iter(files.values())))
     if file_format is None:
         return list(read_graphs([row for rows in files.values() for row in rows], suite, findings))
@@ -228,7 +228,7 @@ def _read_files(files: Mapping[Path, Sequence[TableRecord]], suite: str, finding
 
 
 def _read_folder(folder: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
-    """Read the question files in a folder.
+    """Read the question files of a folder.
 
     There must be one, or several of a format that comes in parts; others are named, because their items may be other
     ones of the same ids.

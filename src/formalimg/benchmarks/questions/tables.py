@@ -25,7 +25,7 @@ class _ImageScore(NamedTuple):
 
     @property
     def score(self) -> float | None:
-        """The weighted mean of the scores."""
+        """The weighted mean over the questions."""
         if not self.parts:
             return None
         return sum(score * weight for _, score, weight in self.parts) / sum(weight for _, _, weight in self.parts)

@@ -121,7 +121,7 @@ class CompositionJudge:
         return min(part.concurrency for part in (self.grounder, self.phrases) if part is not None)
 
     def questions(self, item: Item[object]) -> int:
-        """Return the number of chat-model requests per image of this item."""
+        """Return how many requests to a chat model are sent per image of this item."""
         if self._goes_by_phrases(item):
             count = getattr(self.phrases, "questions", None)
             return int(count(item)) if count else 0

@@ -153,7 +153,7 @@ def _reject_conflicts(binding: Binding) -> None:
 
 
 class ConceptAuthoring(AuthoringTask):
-    """The authoring task for ConceptMix items."""
+    """Authoring of ConceptMix items."""
 
     def __init__(self, plan: AuthoringPlan, prompts: Path | None) -> None:
         self._plan = plan
@@ -184,7 +184,7 @@ class ConceptAuthoring(AuthoringTask):
         }
 
     async def attempt(self, slot: Slot, number: int, talk: Conversation, shelf: AcceptedItems) -> AttemptOutcome:
-        """Run one attempt at the item of a slot."""
+        """Run one attempt."""
         return await ConceptAttempt(self._plan, slot, number, self._pools, talk, self._texts, shelf).run()
 
     def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:

@@ -65,13 +65,13 @@ class ConceptWriting(Authoring):
         return name, ConceptChoices(**{option.removeprefix("--"): value for option, value in options.items()})
 
     def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:
-        """Return the size of the published suite, after validating the levels."""
+        """Return the size of the published suite."""
         if any(level < 1 for level in levels):
             raise FormalimgError("levels must be 1 or more, as in --levels 1-7")
         return _USUAL
 
     def task(self, plan: AuthoringPlan, prompts: Path | None) -> AuthoringTask:
-        """Return the authoring task for a plan."""
+        """Return the task of a plan."""
         from formalimg.benchmarks.conceptmix.authoring.attempts import ConceptAuthoring  # heavy: plans do without it
 
         return ConceptAuthoring(plan, prompts)

@@ -112,7 +112,7 @@ class ConceptMixture:
     statements: tuple[str, ...]  # what each says of the image
 
     def spec(self, questions: Sequence[str]) -> ConceptSpec:
-        """Return an item spec with the given questions."""
+        """Return the spec of an item with these questions."""
         return ConceptSpec.of(self.concepts, self.statements, questions, self.binding)
 
 
@@ -125,7 +125,7 @@ def draw_mixture(plan: AuthoringPlan, pools: Pools, slot: Slot, attempt: int) ->
 
 
 def make_mixture(concepts: Sequence[Concept], binding: Binding, pools: Pools) -> ConceptMixture:
-    """Combine concepts with their complete binding and statements."""
+    """Combine concepts with their complete binding."""
     bound = bound_concepts(concepts, binding)
     return ConceptMixture(bound, binding, concept_statements(bound, binding, pools))
 

@@ -86,7 +86,7 @@ class CaptionAnswerCache:
             raise FormalimgError(f"{self._path} cannot be used: {error}; choose another folder") from error
 
     def put(self, caption: str, mask: int, raw: str) -> None:
-        """Store the answer for a caption."""
+        """Store an answer."""
         try:
             self._database.execute(
                 "insert or ignore into answers values (?, ?, ?)", (_hash_caption(caption), mask, raw)

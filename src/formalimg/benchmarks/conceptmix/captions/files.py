@@ -29,7 +29,7 @@ MASKS = 1 << len(CATEGORIES)
 
 
 def categories_to_mask(categories: Iterable[Category]) -> int:
-    """Return the bit mask of a set of categories."""
+    """Return the mask of a set of categories."""
     return sum(BITS[category] for category in set(categories))
 
 

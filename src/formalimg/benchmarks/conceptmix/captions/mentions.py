@@ -168,7 +168,7 @@ def _is_plain(entry: LexiconEntry) -> bool:
 
 
 def _last_words(names: Iterable[str]) -> frozenset[str]:
-    """Return the last word of each noun."""
+    """Return the last words of nouns."""
     return frozenset(_split_phrase(name)[-1] for name in names)
 
 
