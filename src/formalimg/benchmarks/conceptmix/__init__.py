@@ -1,4 +1,4 @@
-"""ConceptMix: an object and k random visual concepts, stated in a prompt and judged one yes/no question each.
+"""ConceptMix: an object and k random visual concepts, judged with one yes/no question each.
 
 In the order of the paper: `spec`, `pools` and `sampling` (which concepts are combined), `binding` and `completion`
 (which belong together), `realization` and `questions` (prompt and questions), `generation` (all of it), `published`

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class ConceptMix(Benchmark):
-    """The benchmark of combined concepts."""
+    """The ConceptMix benchmark of compositional prompts."""
 
     # --- items
 

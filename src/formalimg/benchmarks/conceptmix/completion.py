@@ -1,4 +1,4 @@
-"""Completion of a binding without a chat model (ConceptMix, section 2.3, step 2): objects for open relations.
+"""Completion of a binding without a chat model: objects for open relations (ConceptMix, section 2.3, step 2).
 
 The objects that were drawn are used first. A plain reference object is added only where it is needed:
 
@@ -77,12 +77,12 @@ def complete_binding(binding: Binding, rng: Random) -> Binding:
 
 
 def lacks_size_reference(binding: Binding) -> bool:
-    """Return whether a size cannot be judged because nothing of the usual size is there to compare with."""
+    """Return whether sizes cannot be judged because every object has a size attribute."""
     return bool(binding.objects) and all("size" in obj.attributes for obj in binding.objects)
 
 
 def _complete_with_reference(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -> _Completion:
-    """Return the best completion with one more reference object; ties are broken at random."""
+    """Return the best completion with one additional reference object, breaking ties at random."""
     candidates = [
         BoundObject(obj.name)
         for obj in reference_objects()
@@ -99,7 +99,7 @@ def _share_name(item: str, reference: str) -> bool:
 
 
 def _reference_cost(candidate: BoundObject, binding: Binding) -> int:
-    """Return how implausible a reference object is at best beside what was drawn; less is better."""
+    """Return how implausible a reference object is, in its best relations to the drawn objects."""
     return _company_cost(candidate, binding) + sum(
         min(
             implausibility(relation.name, *pair)
@@ -112,7 +112,7 @@ def _reference_cost(candidate: BoundObject, binding: Binding) -> int:
 
 
 def _company_cost(candidate: BoundObject, binding: Binding) -> int:
-    """Return how implausible a reference object is beside what was drawn, and as a size reference."""
+    """Return how implausible a reference object is next to the drawn objects, and as a size reference."""
     company = sum(scene_mismatch(candidate, obj) for obj in binding.objects)
     if not lacks_size_reference(binding):
         return company
@@ -120,7 +120,7 @@ def _company_cost(candidate: BoundObject, binding: Binding) -> int:
 
 
 def _complete_with(binding: Binding, objects: tuple[BoundObject, ...], rng: Random) -> _Completion:
-    """Return the best completion with these objects and no others."""
+    """Return the best completion with exactly these objects."""
     indexes = [index for index, relation in enumerate(binding.relations) if relation.is_open]
     indexes.sort(key=lambda index: binding.relations[index].name not in _CONSTRAINED_FIRST)
     scene, placed = SceneObjects(objects, len(binding.objects)), bound_relations(binding.relations)
@@ -135,7 +135,7 @@ def _complete_with(binding: Binding, objects: tuple[BoundObject, ...], rng: Rand
 
 
 def _count_lacking(binding: Binding, objects: Sequence[BoundObject], placed: Sequence[BoundRelation]) -> int:
-    """Return the number of open relations, sizes without comparison, and added objects without use."""
+    """Count open relations, sizes without a reference object, and unused added objects."""
     drawn = len(binding.objects)
     compares = lacks_size_reference(binding)
     busy = {end for relation in placed for end in relation[1:]}
@@ -147,7 +147,7 @@ def _count_lacking(binding: Binding, objects: Sequence[BoundObject], placed: Seq
 def _place_relations(
     relations: Sequence[SpatialRelation], placed: tuple[BoundRelation, ...], scene: SceneObjects, rng: Random
 ) -> tuple[BoundRelation, ...]:
-    """Choose the objects of open relations, in order, given those placed; there must be two objects."""
+    """Choose objects for the open relations, in order, given the relations already placed."""
     trials = iter(range(_MAX_TRIALS))
     best = _search_placement(relations, placed, count_problems(placed, scene), scene, rng, trials)
     if best is None:
@@ -165,7 +165,7 @@ def _search_placement(
     rng: Random,
     trials: Iterator[int],
 ) -> tuple[BoundRelation, ...] | None:
-    """Return the first placement without new problems, most plausible first; None if the trials find none."""
+    """Return the first placement without new problems, most plausible first, or None if the search is exhausted."""
     if not relations:
         return placed
     for candidate in _rank_placements(relations[0], placed, scene, rng):
@@ -182,7 +182,7 @@ def _search_placement(
 def _greedy_placement(
     relation: SpatialRelation, placed: tuple[BoundRelation, ...], scene: SceneObjects, rng: Random
 ) -> BoundRelation:
-    """Return the first placement that adds no problem, most plausible first; else the one that adds the fewest."""
+    """Return the most plausible placement that adds no problems, or the placement that adds the fewest."""
     allowed, counts = count_problems(placed, scene), []
     candidates = _rank_placements(relation, placed, scene, rng)[:_MAX_GREEDY]
     for candidate in candidates:
@@ -195,7 +195,7 @@ def _greedy_placement(
 def _rank_placements(
     relation: SpatialRelation, placed: Sequence[BoundRelation], scene: SceneObjects, rng: Random
 ) -> list[BoundRelation]:
-    """Return all pairs of objects for a relation, most plausible first; ties are broken at random."""
+    """Return all object pairs for a relation, most plausible first, breaking ties at random."""
     pairs = [
         BoundRelation(relation.name, first, second)
         for first, second in permutations(range(1, len(scene.objects) + 1), 2)
@@ -205,7 +205,7 @@ def _rank_placements(
 
 
 def _placement_cost(pair: BoundRelation, placed: Sequence[BoundRelation], scene: SceneObjects) -> int:
-    """Return how implausible a relation is, plus a penalty for crowding objects while others have no relation."""
+    """Return how implausible a relation is, plus a penalty for reusing objects while others have no relation."""
     ends = {pair.first, pair.second}
     same_pair = sum(ends == {earlier.first, earlier.second} for earlier in placed)
     busy = {end for earlier in placed for end in earlier[1:]}
@@ -216,7 +216,7 @@ def _placement_cost(pair: BoundRelation, placed: Sequence[BoundRelation], scene:
 
 
 def assign_shapes(binding: Binding, rng: Random) -> Binding:
-    """Return the binding if every object can have its shape; otherwise reassign the shapes.
+    """Reassign the shapes if some object cannot have its shape; otherwise return the binding unchanged.
 
     If not all of the shapes can go to different objects that can have them, nothing is changed, and `conflicts` reports
     the problem.
@@ -238,12 +238,12 @@ def assign_shapes(binding: Binding, rng: Random) -> Binding:
 
 
 def _match_shapes(shapes: Sequence[str], items: Sequence[str], rng: Random) -> Mapping[int, str] | None:
-    """Match each shape to a different item that can have it, by index; None if that is impossible."""
+    """Match each shape to a different compatible item, by index, or return None if that is impossible."""
     order = rng.sample(shapes, len(shapes))
     holders: dict[int, int] = {}  # the shape of each item, both by index
 
     def assign(shape: int, visited: set[int]) -> bool:
-        """Assign a shape to an item, displacing another shape if need be (augmenting path)."""
+        """Assign a shape to an item, displacing another shape if necessary (augmenting path)."""
         able = [index for index, item in enumerate(items) if can_have_shape(item, order[shape])]
         for index in rng.sample(able, len(able)):
             if index not in visited:

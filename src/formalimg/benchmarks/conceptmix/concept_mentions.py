@@ -1,4 +1,4 @@
-"""Reading a prompt back: tokens, phrasebook, and where a text mentions which concepts."""
+"""Prompt parsing: tokens, phrasebooks, and mentions of concepts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PARTING = str.maketrans(dict.fromkeys("-‐‑‒–—_/’'\"“”‘", " ")
 
 
 class PhraseMeaning(NamedTuple):
-    """A concept that a phrase may mean, and whether it only hints at it."""
+    """A concept that a phrase can mean, and whether the phrase only hints at the concept."""
 
     concept: Concept
     hinted: bool = False
@@ -39,7 +39,7 @@ def split_tokens(text: str) -> Phrase:
 
 
 def find_phrases(tokens: Sequence[str], book: Mapping[Phrase, _Found]) -> Iterator[tuple[int, int, _Found]]:
-    """Yield start, end and value of each phrase of a book, longest match first."""
+    """Yield the start, end and value of each phrase in `book`, longest match first."""
     longest = max(map(len, book), default=0)
     index = 0
     while index < len(tokens):
@@ -60,7 +60,7 @@ def phrase_group(group: str) -> Mapping[Phrase, bool]:
 
 
 def build_phrasebook(requested: Set[Concept], optional: Set[Concept]) -> Mapping[Phrase, PhraseMeanings]:
-    """Return the meanings of phrases; what can mean a requested concept is taken for it."""
+    """Return the meanings of phrases, preferring requested concepts where a phrase is ambiguous."""
     mine: dict[Phrase, list[PhraseMeaning]] = {}
     for concept in sorted(requested):
         for phrase, hinted in concept_phrases(concept):
@@ -85,7 +85,7 @@ def _book_of(concepts: frozenset[Concept]) -> Mapping[Phrase, PhraseMeanings]:
 
 
 def _pick_clearest(meanings: Sequence[PhraseMeaning]) -> PhraseMeanings:
-    """Return one meaning per category: a name before what only hints at it."""
+    """Return one meaning per category, preferring names over hints."""
     best: dict[str, PhraseMeaning] = {}
     for clear in sorted(meanings, key=lambda meaning: meaning.hinted):
         best.setdefault(clear.concept.category, clear)
@@ -94,7 +94,7 @@ def _pick_clearest(meanings: Sequence[PhraseMeaning]) -> PhraseMeanings:
 
 @cache
 def concept_phrases(concept: Concept) -> tuple[tuple[Phrase, bool], ...]:
-    """Return the phrases for a concept, and whether they only hint at it."""
+    """Return the phrases for a concept, each with a flag for mere hints."""
     category, value = concept
     entry = lexicon_entry(category, value)
     texts = [value, *entry.get("said", ()), *([entry["before"]] if "before" in entry else ())]
@@ -119,7 +119,7 @@ _KNOWN = ("others", "verbs", "linkers", "articles", "pronouns", "of_attributes",
 
 
 class ConceptMention(NamedTuple):
-    """A mention of a concept: the tokens from `start` up to, but not including, `end`."""
+    """A mention of a concept, covering the tokens from `start` (inclusive) to `end` (exclusive)."""
 
     concept: Concept
     hinted: bool
@@ -129,33 +129,33 @@ class ConceptMention(NamedTuple):
 
 @dataclass(frozen=True)
 class ParsedPrompt:
-    """A text as tokens, and its concept mentions."""
+    """A tokenized text and its concept mentions."""
 
     tokens: tuple[str, ...]
     mentions: tuple[ConceptMention, ...]
 
     @cached_property
     def objects(self) -> dict[int, ConceptMention]:
-        """Mentions of objects by their start."""
+        """Object mentions by start index."""
         return {mention.start: mention for mention in self.mentions if mention.concept.category == "object"}
 
     @cached_property
     def attributes(self) -> dict[int, ConceptMention]:
-        """Mentions of attributes by their start."""
+        """Attribute mentions by start index."""
         return {mention.start: mention for mention in self.mentions if mention.concept.category in ATTRIBUTES}
 
     @cached_property
     def spans(self) -> dict[int, ConceptMention]:
-        """Mentions of objects and attributes by each token they cover."""
+        """Object and attribute mentions by the index of each token they cover."""
         mentions = [*self.attributes.values(), *self.objects.values()]
         return {index: mention for mention in mentions for index in range(mention.start, mention.end)}
 
     def is_adjective(self, index: int) -> bool:
-        """Return whether an attribute other than a number starts there; a number starts a noun phrase of its own."""
+        """Return whether an attribute other than a number starts at `index`."""
         return index in self.attributes and self.attributes[index].concept.category != "number"
 
     def is_unknown(self, index: int) -> bool:
-        """Return whether the token looks like a noun or an adjective that is not a concept."""
+        """Return whether the token at `index` looks like a noun or adjective that is not a known concept."""
         token = self.tokens[index] if 0 <= index < len(self.tokens) else "."
         return not (
             index in self.spans
@@ -176,7 +176,7 @@ class ParsedPrompt:
         return [self.objects[index] for index in tokens if index in self.objects]
 
     def previous_subject(self, index: int) -> ConceptMention | None:
-        """Return the subject of the previous sentence: its only object, or the one it begins with."""
+        """Return the subject of the previous sentence: its only object, or the object it begins with."""
         before = self.sentence(index).start - 1
         while before > 0:
             sentence = self.sentence(before - 1)
@@ -188,7 +188,7 @@ class ParsedPrompt:
         return None
 
     def is_adjacent(self, start: int, end: int, also: frozenset[str] = frozenset()) -> bool:
-        """Return whether only articles, attributes and the words of `also` lie between two indexes."""
+        """Return whether only articles, attributes and words in `also` lie between two indexes."""
         words = function_words("articles") | function_words("of_attributes") | function_words("ordinals") | also
         return all(
             self.tokens[index] in words or (index in self.spans and self.spans[index].concept.category in ATTRIBUTES)
@@ -196,11 +196,11 @@ class ParsedPrompt:
         )
 
     def occurrences(self, group: str) -> list[range]:
-        """Return where the phrases of a group of function words occur."""
+        """Return the token ranges of all phrases in a group of function words."""
         return [range(start, end) for start, end, _ in find_phrases(self.tokens, phrase_group(group))]
 
     def preposition_before(self, mention: ConceptMention) -> str:
-        """Return the preposition before an object and its modifiers; empty if there is none."""
+        """Return the preposition before an object and its modifiers, or an empty string."""
         index = mention.start - 1
         while index >= 0 and self.is_adjacent(index, index + 1):
             index -= 1
@@ -208,7 +208,7 @@ class ParsedPrompt:
 
 
 def parse_prompt(text: str, requested: Iterable[Concept], optional: Iterable[Concept] = ()) -> ParsedPrompt:
-    """Find the mentions of concepts in a text, other than spatial ones.
+    """Find all concept mentions in a text, except spatial concepts.
 
     Args:
         text: the text.
@@ -240,7 +240,7 @@ def parse_prompt(text: str, requested: Iterable[Concept], optional: Iterable[Con
 
 
 def _disambiguate(parsed: ParsedPrompt) -> Iterator[ConceptMention]:
-    """Yield the mentions that their context does not rule out: an orange is a fruit or a colour."""
+    """Yield the mentions consistent with their context: "orange" is a fruit or a colour."""
     spans = [(mention.start, mention.end) for mention in parsed.mentions]
     for one in parsed.mentions:
         if spans.count((one.start, one.end)) == 1:
@@ -253,12 +253,12 @@ def _disambiguate(parsed: ParsedPrompt) -> Iterator[ConceptMention]:
 
 
 def _is_adjective(parsed: ParsedPrompt, mention: ConceptMention) -> bool:
-    """Return whether it certainly describes something else."""
+    """Return whether a mention is certainly used as an adjective."""
     return _is_predicate(parsed, mention.start) or _precedes_noun(parsed, mention.end)
 
 
 def _is_predicate(parsed: ParsedPrompt, index: int) -> bool:
-    """Return whether only attributes and a verb precede it: "is orange", "is tiny and orange"."""
+    """Return whether the token at `index` is in predicate position: "is orange", "is tiny and orange"."""
     starts = {mention.end: mention.start for mention in parsed.attributes.values()}
     index = _before_glue(parsed, index, starts)
     while index in starts:
@@ -286,7 +286,7 @@ def _precedes_noun(parsed: ParsedPrompt, index: int) -> bool:
 
 
 def _is_noun(parsed: ParsedPrompt, mention: ConceptMention) -> bool:
-    """Return whether it certainly names an object."""
+    """Return whether a mention certainly names an object."""
     before = parsed.tokens[mention.start - 1] if mention.start else ""
     after = parsed.tokens[mention.end] if mention.end < len(parsed.tokens) else "."
     described = any(attribute.end == mention.start for attribute in parsed.attributes.values()) or before == "shaped"
@@ -296,7 +296,7 @@ def _is_noun(parsed: ParsedPrompt, mention: ConceptMention) -> bool:
 
 
 def _is_part(parsed: ParsedPrompt, mention: ConceptMention) -> bool:
-    """Return whether an object is only part of another one's name: a cat statue, a robot dog."""
+    """Return whether an object is only part of another object's name: a cat statue, a robot dog."""
     category, value = mention.concept
     if category != "object" or parsed.tokens[mention.start : mention.end] != split_tokens(singular_of(value)):
         return False
@@ -311,7 +311,7 @@ def _is_part(parsed: ParsedPrompt, mention: ConceptMention) -> bool:
 
 
 def _is_absent(parsed: ParsedPrompt, mention: ConceptMention) -> bool:
-    """Return whether an object is named that need not be there: a cat's bowl, or a bowl for a cat."""
+    """Return whether a named object need not be visible: a cat's bowl, or a bowl for a cat."""
     if mention.concept.category != "object":
         return False
     index = mention.start - 1
@@ -329,7 +329,7 @@ def _is_absent(parsed: ParsedPrompt, mention: ConceptMention) -> bool:
 
 
 def describes_image(parsed: ParsedPrompt, style: ConceptMention) -> bool:
-    """Return whether a style is that of the image: "a cartoon of a cat", but not "a cat watches a cartoon"."""
+    """Return whether a style applies to the image: "a cartoon of a cat", but not "a cat watches a cartoon"."""
     if _modifies_image(parsed, style.end):
         return True
     if parsed.is_unknown(style.end) and parsed.tokens[style.end] not in function_words("behind_nouns"):
@@ -348,7 +348,7 @@ def describes_image(parsed: ParsedPrompt, style: ConceptMention) -> bool:
 
 
 def _modifies_image(parsed: ParsedPrompt, index: int) -> bool:
-    """Return whether an image or a depicted object comes next: "a cubist dog"."""
+    """Return whether a noun for an image or a depicted object comes next: "a cubist dog"."""
     while index < len(parsed.tokens) and (parsed.is_adjective(index) or _is_style(parsed, index)):
         index += 1
     token = parsed.tokens[index] if index < len(parsed.tokens) else "."

@@ -1,4 +1,4 @@
-"""Conflicts of a binding, which no image can show, and doubts, about which viewers could not agree.
+"""Conflicts, which make a binding impossible to depict, and doubts, on which viewers would disagree.
 
 Containment assumes nothing that is not stated. A bee that is inside a cup and inside a house is fine, as the cup can be
 in the house; a bee inside two houses is not. Relations that tell nothing, or of which a second pair of eyes would ask
@@ -53,7 +53,7 @@ _HOVERING = frozenset({"above", "below"})
 
 
 class Conflict(NamedTuple):
-    """A contradiction: the rule it breaks, and a one-line explanation."""
+    """A violated rule and a one-line explanation."""
 
     reason: str
     detail: str
@@ -64,7 +64,7 @@ Containers: TypeAlias = Mapping[int, frozenset[int]]
 
 
 def find_conflicts(binding: Binding) -> tuple[Conflict, ...]:
-    """Return everything in a binding that no image can show, or that viewers could not agree on.
+    """Return all conflicts in a binding: contradictions and requests that viewers could not agree on.
 
     Relations that are still open contradict nothing yet.
     """
@@ -100,7 +100,7 @@ def _find_paint_conflicts(objects: Sequence[BoundObject]) -> Iterator[Conflict]:
 
 
 def relation_conflicts(objects: Sequence[BoundObject], placed: Sequence[BoundRelation]) -> tuple[Conflict, ...]:
-    """Return the conflicts of the relations; no further relation can resolve them."""
+    """Return the conflicts among relations, none of which can be resolved by adding relations."""
     names = {number: f"the {obj.item}" for number, obj in enumerate(objects, 1)}
     loops = [
         Conflict("itself", f"{names[first]} cannot be in the relation {name!r} to itself")
@@ -112,7 +112,7 @@ def relation_conflicts(objects: Sequence[BoundObject], placed: Sequence[BoundRel
 
 
 class _RelationChecks(NamedTuple):
-    """The rules of relations between different objects."""
+    """Conflict rules for relations between different objects."""
 
     objects: Sequence[BoundObject]
     placed: Sequence[BoundRelation]
@@ -189,7 +189,7 @@ class _RelationChecks(NamedTuple):
                         yield Conflict("apart", f"{inside} and touches {self.names[touched]}, which cannot be in there")
 
     def _may_be_inside(self, content: int, container: int) -> bool:
-        """Return whether nothing rules out that one is inside the other, stated or not."""
+        """Return whether `content` can be inside `container`, given their sizes and all placed relations."""
         return can_be_inside(self.objects[content - 1], self.objects[container - 1]) and not any(
             _excludes_inside(relation, content, container) for relation in self.placed
         )
@@ -210,7 +210,7 @@ class _RelationChecks(NamedTuple):
                 yield Conflict("fit", f"nobody sees {pair} with the one inside")
 
     def _too_few(self) -> Iterator[Conflict]:
-        """Yield objects on top of more others than there are of them, or underneath more fixed ones."""
+        """Yield a conflict for each object with more supports, or more fixed objects on top, than its count allows."""
         for number in sorted({end for relation in self.placed if relation.name in _TOUCHING for end in relation[1:]}):
             supports = {second for name, first, second in self.placed if name == "top" and first == number}
             supports |= {first for name, first, second in self.placed if name == "bottom" and second == number}
@@ -226,19 +226,19 @@ class _RelationChecks(NamedTuple):
 
 
 def _object_count(obj: BoundObject) -> int:
-    """Return how many there are of an object: one, unless a number says otherwise."""
+    """Return the number of instances of an object, 1 by default."""
     number = obj.attributes.get("number", "1")
     return int(number) if number.isascii() and number.isdigit() else 1
 
 
 def _excludes_inside(relation: BoundRelation, content: int, container: int) -> bool:
-    """Return whether a relation other than *inside* rules out that `content` is inside `container`."""
+    """Return whether a relation other than *inside* contradicts `content` being inside `container`."""
     same = {relation.first, relation.second} == {content, container}
     return same and (relation.name == "outside" or relation.name in AXIS_CONSTRAINTS)
 
 
 def containers_of(placed: Sequence[BoundRelation]) -> dict[int, frozenset[int]]:
-    """Return all containers of each object that is inside anything."""
+    """Return the direct and indirect containers of each contained object."""
     direct: dict[int, set[int]] = {}
     for name, first, second in placed:
         if name == "inside":
@@ -257,14 +257,14 @@ def containers_of(placed: Sequence[BoundRelation]) -> dict[int, frozenset[int]]:
 
 
 class SceneObjects(NamedTuple):
-    """The objects of an image; the first `drawn` of them were drawn, the others added."""
+    """The objects in a scene, of which the first `drawn` were sampled and the rest added."""
 
     objects: tuple[BoundObject, ...]
     drawn: int
 
 
 def count_problems(placed: Sequence[BoundRelation], scene: SceneObjects) -> int:
-    """Return the number of conflicts, of relations without information, and of relations that leave viewers in doubt.
+    """Count conflicts, uninformative relations, and relations that leave viewers in doubt.
 
     A relation has no information if it puts an object outside of what it could not be inside of anyway, or if both
     objects were only added. Viewers are in doubt of objects whose relative places are said in more than one way, of a
@@ -293,7 +293,7 @@ def count_problems(placed: Sequence[BoundRelation], scene: SceneObjects) -> int:
 
 
 def _count_loops(placed: Sequence[BoundRelation]) -> int:
-    """Count relations in space between objects that others already connect.
+    """Count axis relations between objects that earlier relations already connect.
 
     The last of them follows from the others, or only a contrived view shows them all: a tree to the right of a bridge
     and to the left of a truck that the bridge is behind.
@@ -313,7 +313,7 @@ _NOWHERE: frozenset[int] = frozenset()
 
 
 def _count_relations_across(placed: Sequence[BoundRelation], within: Containers) -> int:
-    """Count relations between what is inside of something and what is not in there.
+    """Count relations between an object inside a container and an object outside of it.
 
     Whether a bag is beside the cat in the box, or beside the box, or in it, is as one likes.
     """
@@ -326,7 +326,7 @@ def _count_relations_across(placed: Sequence[BoundRelation], within: Containers)
 
 
 def _count_stack_doubts(placed: Sequence[BoundRelation]) -> int:
-    """Count relations that leave viewers in doubt because an object rests on another, or hovers above it.
+    """Count relations made doubtful by an object that rests on, or hovers above, another object.
 
     What rests on a bridge is where the bridge is, so that nothing else should have a relation to both. It rests on
     nothing else, hovers above nothing else, and like what hovers it is plainly outside of everything. And a box that
@@ -352,7 +352,7 @@ def _count_stack_doubts(placed: Sequence[BoundRelation]) -> int:
 
 
 def _count_implied_containments(placed: Sequence[BoundRelation], within: Containers) -> int:
-    """Count objects that must be inside something though it is not stated, as the table of a cat that is in a house."""
+    """Count unstated containments that relations imply, as for the table under a cat that is inside a house."""
 
     def are_apart(first: int, second: int) -> bool:
         return first not in within.get(second, _NOWHERE) and second not in within.get(first, _NOWHERE)

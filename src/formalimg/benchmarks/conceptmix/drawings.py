@@ -1,4 +1,4 @@
-"""Concepts in drawings: what drawn scenes show, drawings asked about before a run, and the world of built-in models."""
+"""Drawn scenes for ConceptMix: verdicts, preflight drawings, and the world of built-in models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from formalimg.types import Item, Part, Unscored, Verdict
 
 
 def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
-    """Return two drawings about which both questions are asked."""
+    """Return the two preflight drawings with their yes/no questions."""
     concepts = (
         RequestedConcept("object", word, f"the image contains a {word}", f"Does the image contain a {word}?")
         for word in (BOTTLE, FORK)
@@ -27,7 +27,7 @@ def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
 
 
 def judge_drawn(item: Item[object], drawn: DrawnScene) -> Verdict | Unscored:
-    """Return the verdict on what a drawn scene shows, concept by concept.
+    """Return the verdict on a drawn scene, concept by concept.
 
     Its evidence names under `unclear` the questions on which people would not agree: sizes between usual and tiny.
     """
@@ -59,7 +59,7 @@ def judge_drawn(item: Item[object], drawn: DrawnScene) -> Verdict | Unscored:
 
 
 def _to_drawn_concept(concept: RequestedConcept, spec: ConceptSpec) -> DrawnConcept | None:
-    """Return the concept with the classes of its objects; None if the data does not tell them."""
+    """Return the concept with its object classes, or None if the item does not specify them."""
     if concept.category == "style":
         return DrawnConcept("style", concept.value)
     if concept.category == "object":
@@ -73,7 +73,7 @@ def _to_drawn_concept(concept: RequestedConcept, spec: ConceptSpec) -> DrawnConc
 
 
 def _describe_objects(concept: DrawnConcept, drawn: DrawnScene) -> str:
-    """Return what the scene has of the classes of a concept, in words."""
+    """Describe the scene's objects that belong to the classes of a concept."""
     if concept.category == "style":
         return f"the style is {drawn.style}" if drawn.style else "it is a plain drawing"
     objects = [f"{obj.describe()} at {obj.box}" for obj in drawn.scene.objects if obj.label in concept.items]

@@ -25,7 +25,7 @@ _NO_CONCEPTS = "the verdict does not say which concepts are shown"
 
 
 class _ExportedImage(NamedTuple):
-    """An image of the run, its path in the export, and what it was made for."""
+    """An image in the run, its path in the export, and its item."""
 
     judged: Judged
     path: str
@@ -36,7 +36,7 @@ class _ExportedImage(NamedTuple):
         return tuple(requested.question for requested in self.item.spec.concepts)
 
     def scores(self) -> tuple[int, ...] | None:
-        """Return 1 or 0 for each concept; None if there is no verdict, or it does not say which concepts are shown."""
+        """Return 1 or 0 for each concept, or None if the verdict is missing or incomplete."""
         verdict = self.judged.verdict
         if not isinstance(verdict, Verdict):
             return None
@@ -49,7 +49,7 @@ class _ExportedImage(NamedTuple):
         return tuple(scores[key] for key in needed) if scores.keys() >= set(needed) else None
 
     def record(self) -> dict[str, object]:
-        """Return its record in `result.json`."""
+        """Return the image's record in `result.json`."""
         concepts = self.item.spec.drawn
         return {
             "num_skills": self.judged.outcome.level,
@@ -61,7 +61,7 @@ class _ExportedImage(NamedTuple):
         }
 
     def soft_records(self) -> Iterator[dict[str, object]]:
-        """Yield the questions that have P(yes)."""
+        """Yield a record for each question with a P(yes)."""
         verdict, outcome = self.judged.verdict, self.judged.outcome
         for part in verdict.parts if isinstance(verdict, Verdict) else ():
             if part.p_yes is not None:
@@ -77,7 +77,7 @@ class _ExportedImage(NamedTuple):
 
 
 def export_conceptmix(run: StoredRun, folder: str | Path, name: str) -> ExportedRun:
-    """Write a run of ConceptMix as `<folder>/<name>/<k>/…`, with scores in `<folder>/all_ind_scores/`.
+    """Export a ConceptMix run to `<folder>/<name>/<k>/…`, with scores in `<folder>/all_ind_scores/`.
 
     The layout has no place for images without scores: they are listed in `<name>_unscored.json` beside the scores. So
     are those that fail by a verdict that does not say which concepts are missing. P(yes), where the judge's server
@@ -126,7 +126,7 @@ def export_conceptmix(run: StoredRun, folder: str | Path, name: str) -> Exported
 
 
 def _list_images(images: Sequence[Judged], items: Mapping[str, Item[Any]], folder: Path) -> Iterator[_ExportedImage]:
-    """Yield the images that exist, each with the name that the published scripts give it."""
+    """Yield the existing images, each with its file name from the published scripts."""
     indexes = _item_indexes(images)
     for judged in images:
         outcome, item = judged.outcome, items[judged.outcome.item]
@@ -138,7 +138,7 @@ def _list_images(images: Sequence[Judged], items: Mapping[str, Item[Any]], folde
 
 
 def _item_indexes(images: Sequence[Judged]) -> dict[str, int]:
-    """Return the index of each item in its level: the published one, or else the next that is free."""
+    """Return the index of each item within its level: the published index, or the next free one."""
     levels = {judged.outcome.item: judged.outcome.level for judged in images}
     indexes = {
         item: index for item, level in levels.items() if (index := find_published_index(item, level)) is not None

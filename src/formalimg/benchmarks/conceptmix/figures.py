@@ -1,4 +1,4 @@
-"""Figures of ConceptMix: its items, its runs by concept and difficulty, and what captions speak of."""
+"""Figures of ConceptMix: items, runs by concept and difficulty, and caption studies."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def item_figures(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
-    """Yield words per prompt by k (Figure 12 of ConceptMix), and the categories of concepts, by suite."""
+    """Yield charts of prompt length by k (Figure 12 of ConceptMix) and of concept categories, by suite."""
     for name, items in suites.items():
         suite = get_suite(name)
         words = {
@@ -75,7 +75,7 @@ def item_figures(suites: Mapping[str, Sequence[Item[Any]]]) -> Iterator[Figure]:
 
 
 def run_figures(section: Section, comparison: Comparison) -> Iterator[Figure]:
-    """Yield the figures of runs: easy and hard concepts, the share of concepts shown, categories and values.
+    """Yield figures comparing runs: easy and hard concepts, concept fractions, categories and values.
 
     Categories and values are of images of one object and one more concept, and values also over all levels.
     """
@@ -98,7 +98,7 @@ def run_figures(section: Section, comparison: Comparison) -> Iterator[Figure]:
 
 
 def _concept_fractions(section: Section, table: Table) -> Chart:
-    """Return the share of concepts shown, by k; of published numbers those of the first judge."""
+    """Return a chart of concept fractions by k; of the published numbers, include only the first judge's."""
     styles = dict(zip((row.name for row in section.rows), run_styles(section.rows), strict=True))
     prefix = f"{section.suite.level} "
     levels = {
@@ -125,7 +125,7 @@ def _concept_fractions(section: Section, table: Table) -> Chart:
 
 
 def _easy_to_hard(section: Section, comparison: Comparison) -> PanelChart:
-    """Return a panel for each model with a run over easy and one over hard concepts, the range between them shaded."""
+    """Return a chart with a panel for each model that has an easy and a hard run, with their range shaded."""
     kinds = _run_difficulties(section)
     panels = []
     for model in dict.fromkeys(row.manifest.model.name for row in section.rows):
@@ -148,7 +148,7 @@ def _difficulty_panel(model: str, easy: dict[str, Point], whole: dict[str, Point
 
 
 def _run_difficulties(section: Section) -> dict[str, Difficulty]:
-    """Return which runs have only easy, or only hard, values in the categories that have both."""
+    """Return the difficulty of each run whose concepts are exclusively easy or exclusively hard."""
     table = _find_table(section, "values")
     if table is None:
         return {}
@@ -165,7 +165,7 @@ def _run_difficulties(section: Section) -> dict[str, Difficulty]:
 
 
 def _value_charts(section: Section, table: Table, head: str, measure: str) -> Iterator[tuple[str, Chart]]:
-    """Yield a chart for each category of a table, the value with the lowest numbers first."""
+    """Yield a chart for each category in a table, with the lowest-scoring values first."""
     for category in dict.fromkeys(str(row.cells[0]) for row in table.rows):
         points = _read_points(table, 1, head, category)
         if points:
@@ -177,7 +177,7 @@ def _find_table(section: Section, name: str) -> Table | None:
 
 
 def _read_points(table: Table, column: int, head: str, category: str = "") -> dict[str, dict[str, Point]]:
-    """Return for each run the numbers under a heading, by the texts of a column; of one category if it is named."""
+    """Return the points in column `head` for each run, keyed by the label in `column`, optionally for one category."""
     index = [heading.head for heading in table.columns].index(head)
     points: dict[str, dict[str, Point]] = {}
     for row in table.rows:
@@ -190,7 +190,7 @@ def _read_points(table: Table, column: int, head: str, category: str = "") -> di
 def _number_chart(
     section: Section, table: Table, points: Mapping[str, Mapping[str, Point]], measure: str, category: str = ""
 ) -> Chart:
-    """Return a chart of numbers by label; of a category the labels with the lowest numbers come first."""
+    """Return a chart of points by label, sorted by ascending mean if `category` is set."""
     by_label: dict[str, list[float]] = {}
     for run_points in points.values():
         for label, point in run_points.items():
@@ -213,7 +213,7 @@ def _number_chart(
 
 
 def caption_figures(study: CaptionStudy) -> Iterator[Figure]:
-    """Yield which categories captions combine, and how many; of the captions that name an object, as in the paper."""
+    """Yield figures of category combinations and counts, over captions that name an object, as in the paper."""
     counts = study.with_object
     if not counts.captions:
         return

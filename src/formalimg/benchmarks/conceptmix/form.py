@@ -51,7 +51,7 @@ def fields_of(spec: ConceptSpec, *, with_proof: bool) -> dict[str, Any]:
 
 
 def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> ConceptSpec | None:
-    """Parse the spec of a record; None, and findings, if it is invalid."""
+    """Parse the spec of a record; on failure, report findings and return None."""
     try:
         return _parse_spec(record.fields, level, frozenset(tags))
     except ValueError as error:
@@ -95,7 +95,7 @@ def _parse_spec(fields: dict[str, Any], level: int, tags: frozenset[str]) -> Con
 
 
 def known_spec(fields: dict[str, Any]) -> ConceptSpec:
-    """Return the spec of fields that are known to be valid."""
+    """Build the spec from fields already known to be valid."""
     requested = (RequestedConcept(**{**entry, "objects": tuple(entry["objects"])}) for entry in fields["concepts"])
     binding = Binding.from_json(fields["binding"]) if "binding" in fields else None
     unasked, order = (tuple(Concept(**entry) for entry in fields.get(name, ())) for name in ("unasked", "order"))
@@ -103,7 +103,7 @@ def known_spec(fields: dict[str, Any]) -> ConceptSpec:
 
 
 def asked_text(spec: ConceptSpec) -> str:
-    """Return a spec as one text: its fields as JSON."""
+    """Return the fields of a spec as JSON text."""
     return json.dumps(fields_of(spec, with_proof=False), ensure_ascii=False)
 
 

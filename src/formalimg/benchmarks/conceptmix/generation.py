@@ -34,7 +34,7 @@ _WORDINGS = 5
 
 
 def content_key(spec: ConceptSpec) -> Hashable:
-    """Return a key that is equal exactly for specs that ask for the same: such items are duplicates.
+    """Return a key that is equal for two specs exactly if they are duplicates.
 
     The key holds the concepts and their objects. Added objects count where a relation names them, since a cat on a
     table is not a cat on a chair; size references do not. Without a binding the concepts alone decide.
@@ -54,7 +54,7 @@ def content_key(spec: ConceptSpec) -> Hashable:
 
 @dataclass(frozen=True)
 class ConceptRecipe:
-    """Which items of ConceptMix to generate."""
+    """The parameters for generating ConceptMix items."""
 
     # the levels (k) to generate; 0 is an object alone, of which there are only as many as objects
     levels: tuple[int, ...] = tuple(range(1, 8))
@@ -74,7 +74,7 @@ class ConceptRecipe:
 
     @property
     def is_default(self) -> bool:
-        """Whether these are items of the default suite, not others with the same ids."""
+        """Whether the recipe produces the default suite, rather than different items with the same ids."""
         default = ConceptRecipe()
         return replace(self, levels=default.levels) == default and self.levels == default.levels[: len(self.levels)]
 
@@ -82,7 +82,7 @@ class ConceptRecipe:
 def generate_concept_items(
     recipe: ConceptRecipe, *, on_progress: Callable[[int], None] = lambda count: None
 ) -> SampledItems:
-    """Generate all items of a recipe; the same recipe always gives the same items."""
+    """Generate all items of a recipe, deterministically."""
     pools = load_pools(recipe.concepts, profile=recipe.profile, difficulty=recipe.difficulty)
     for level in recipe.levels:
         require_enough(level, recipe.per_level, pools, recipe.profile, recipe.only)
@@ -118,7 +118,7 @@ def _generate_item(
 
 
 def _draw_item(recipe: ConceptRecipe, pools: Pools, level: int, rng: random.Random) -> tuple[str, ConceptSpec] | str:
-    """Return prompt and spec of one draw, or why it was rejected."""
+    """Return the prompt and spec of one draw, or the reason for its rejection."""
     concepts = draw_concepts(level, pools, rng, profile=recipe.profile, only=recipe.only)
     drawn = sum(concept.category == "object" for concept in concepts)
     binding = assign_shapes(bind_attributes(concepts, pools, rng), rng)
@@ -140,12 +140,12 @@ def _draw_item(recipe: ConceptRecipe, pools: Pools, level: int, rng: random.Rand
 
 
 def _states_exactly(prompt: str, bound: Sequence[BoundConcept], binding: Binding, pools: Pools) -> bool:
-    """Return whether a prompt reads back as its concepts, and nothing else."""
+    """Return whether a prompt, when parsed, states exactly its concepts."""
     return not (missing_concepts(prompt, bound, binding) or extra_concepts(prompt, bound, binding, pools))
 
 
 class ConceptSynthesis(Synthesis):
-    """Sampling of items with concepts, as users ask for it."""
+    """Synthesis of ConceptMix items from command-line options."""
 
     suites = "conceptmix"
     options = frozenset(("--concepts", "--only", "--difficulty", "--profile"))
@@ -153,7 +153,7 @@ class ConceptSynthesis(Synthesis):
     def plan(
         self, levels: tuple[int, ...] | None, per_level: int | None, seed: int, options: Mapping[str, Any]
     ) -> SynthesisPlan:
-        """Return the recipe, ready to be made."""
+        """Return the synthesis plan for the given options."""
         settings = {name.removeprefix("--"): value for name, value in options.items()}
         recipe = ConceptRecipe(levels or ConceptRecipe.levels, per_level or ConceptRecipe.per_level, seed, **settings)
         total = len(recipe.levels) * recipe.per_level

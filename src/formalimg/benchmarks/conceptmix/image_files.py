@@ -1,4 +1,4 @@
-"""Folder layout of ConceptMix: `<model>/<k>/<index><first 50 characters of the prompt>.png`, beside a `result.json`.
+"""Folder layout of ConceptMix: `<model>/<k>/<index><first 50 characters of the prompt>.png`, next to a `result.json`.
 
 There is nothing between the index and the prompt, so a name is read by the prompts of the wanted items. Items with the
 same prompt are distinguished by the index: the published ids, such as `k1-070`, have it.
@@ -36,7 +36,7 @@ _NOT_WANTED = ""
 
 
 class ConceptImageName(NamedTuple):
-    """A file name as its level (the folder), the index at its start, and the sample at its end."""
+    """A parsed file name: level (the folder), leading index, and trailing sample number."""
 
     level: str
     number: int
@@ -44,23 +44,23 @@ class ConceptImageName(NamedTuple):
 
 
 def prompt_in_name(prompt: str) -> str:
-    """Return the part of an image's name that the published scripts make of its prompt."""
+    """Return the form of a prompt that the published scripts use in file names."""
     return re.sub(r"\W", "", prompt[:_MAX_NAME].replace(" ", "_"))
 
 
 def concept_image_name(level: int, number: int, prompt: str, sample: int, suffix: str) -> str:
-    """Return the path of an image in the folder of its model; samples after the first have their number behind it."""
+    """Return the path of an image within the model's folder, with a suffix for samples after the first."""
     return f"{level}/{number}{prompt_in_name(prompt)}{f'_{sample}' if sample else ''}{suffix}"
 
 
 def find_published_index(item: str, level: int) -> int | None:
-    """Return the index that a published item of this level has in its id; None for other items."""
+    """Return the index in a published item's id, or None for other items."""
     match = _PUBLISHED_ID.fullmatch(item)
     return int(match[2]) if match and int(match[1]) == level else None
 
 
 def has_image_layout(folder: FolderListing) -> bool:
-    """Return whether a folder has the layout of ConceptMix: a result.json, or images named as in it."""
+    """Return whether a folder has the layout of ConceptMix: a result.json, or image names in its format."""
     level = Path(folder.path).absolute().name  # it may be the folder of one level
     return any(
         file.rpartition("/")[2] == _RESULTS or _NAMED.fullmatch("/".join([level, *file.split("/")][-2:]))
@@ -69,7 +69,7 @@ def has_image_layout(folder: FolderListing) -> bool:
 
 
 def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the candidate files of ConceptMix's layout.
+    """Yield the candidate files in a folder with ConceptMix's layout.
 
     What result.json says of an image comes first. Only the last part of a path in it counts: the rest is that of the
     machine that generated the images. The scripts append a record each time they run, so the same record may occur
@@ -109,7 +109,7 @@ def _read_entries(folder: FolderListing, file: str) -> Iterator[MetadataEntry]:
 def _with_items(
     entries: Sequence[MetadataEntry], folder: FolderListing, index: ItemIndex, names: _ItemNames
 ) -> Iterator[MetadataEntry]:
-    """Yield the records with the items and samples that the names of their images add to the prompts."""
+    """Yield the records, extended by the item and sample parsed from each file name."""
     by_prompt: dict[str, list[tuple[MetadataEntry, ConceptImageName | None]]] = {}
     for entry in entries:
         text = entry.prompt or ""
@@ -126,7 +126,7 @@ def _with_items(
 def _items_of_names(
     listed: Sequence[ConceptImageName], items: Sequence[str], names: _ItemNames
 ) -> Mapping[tuple[str, int], str]:
-    """Return the items of images of one prompt, by level and index.
+    """Map level and index to an item, for the images of one prompt.
 
     Published items have their index in their ids. Others are counted: as many names as items are in the same order.
     """
@@ -141,7 +141,7 @@ def _items_of_names(
 
 
 def read_name(level: str, stem: str, prompt: str) -> ConceptImageName | None:
-    """Read the name of an image by its prompt, which may itself begin with a digit; None if it is another's."""
+    """Parse an image's file name, given its prompt; return None if the name does not match."""
     rest = prompt_in_name(prompt)
     for text, sample in _split_sample(stem):
         number = text.removesuffix(rest) if text.endswith(rest) else ""
@@ -151,14 +151,14 @@ def read_name(level: str, stem: str, prompt: str) -> ConceptImageName | None:
 
 
 def _split_sample(stem: str) -> Iterator[tuple[str, int]]:
-    """Yield the name without its sample: first as if it had none."""
+    """Yield possible splits of a file stem into name and sample number, first without a sample."""
     yield stem, 0
     if match := _SAMPLE.fullmatch(stem):
         yield match[1], int(match[2])
 
 
 class _ItemNames:
-    """The wanted items by what their prompts become in file names, and by level and index."""
+    """The requested items, indexed by the file-name form of their prompts, and by level and index."""
 
     def __init__(self, index: ItemIndex) -> None:
         self._by_prompt: dict[str, list[str]] = {}
@@ -169,11 +169,11 @@ class _ItemNames:
                 self._by_index[int(match[1]), int(match[2])] = item
 
     def published(self, name: ConceptImageName) -> str | None:
-        """Return the published item with the level and index of a name."""
+        """Return the published item with the level and index of a file name, or None."""
         return self._by_index.get((int(name.level), name.number)) if name.level.isdecimal() else None
 
     def find_item(self, level: str, file: str) -> FolderImage | None:
-        """Return the image that a file is by its name alone."""
+        """Return the image that a file's name identifies, or None."""
         matches = []
         for text, sample in _split_sample(Path(file).stem):
             start = _START.match(text)
@@ -194,12 +194,12 @@ class _ItemNames:
 
 
 def _find_level(file: str, folder: FolderListing) -> str:
-    """Return the name of the folder that a file is in: its level."""
+    """Return the level of a file, which is the name of its folder."""
     return Path(folder.path).absolute().joinpath(file).parent.name
 
 
 def _reject_several_models(folder: FolderListing, files: Sequence[str]) -> None:
-    """Refuse the folder of all models: images of another model would pass for further samples."""
+    """Raise an error if a folder holds images of several models, which would be taken for extra samples."""
     homes = list(dict.fromkeys("/".join(file.split("/")[:-2]) for file in files))
     if len(homes) > 1:
         listed = ", ".join(short_name(home or ".") for home in homes[:_SHOWN])

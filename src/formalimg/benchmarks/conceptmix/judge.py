@@ -1,4 +1,4 @@
-"""Judges that ask a chat model one yes/no question for each concept: our own, and that of the published protocol."""
+"""Judges that ask a chat model one yes/no question per concept, by our protocol or the published one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PEOPLE = (
 
 
 def _find_concepts(item: Item[object]) -> Sequence[RequestedConcept] | Unscored:
-    """Return the concepts that are asked for; or why there are none to ask for."""
+    """Return the concepts to judge, or an unscored result if the item has no usable questions."""
     concepts = item.spec.concepts if isinstance(item.spec, ConceptSpec) else ()
     if not concepts:
         return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
@@ -37,7 +37,7 @@ def _find_concepts(item: Item[object]) -> Sequence[RequestedConcept] | Unscored:
 
 
 class QuestionJudge(YesNoJudge):
-    """Ask a chat model one yes/no question for each concept that an image must show.
+    """Judge that asks a chat model one yes/no question for each requested concept.
 
     By default each question is a conversation of its own, as published. An image passes if every answer is yes.
     """
@@ -60,7 +60,7 @@ class QuestionJudge(YesNoJudge):
 
 
 class PublishedQuestionJudge(PublishedJudge):
-    """One request for each question, and one word for an answer; whatever is not yes is a no.
+    """Judge by the published protocol: one request per question, and every answer other than yes counts as no.
 
     One user message, the text before the image. Evidence, all plain data:
 
@@ -71,7 +71,7 @@ class PublishedQuestionJudge(PublishedJudge):
     prompt_folder = Path(__file__).parent / "prompts"
 
     def __init__(self, chat: ChatModel, protocol: Followed = "official-code", prompts: Path | None = None) -> None:
-        """Create a judge that asks this chat model; the arguments are those of `PublishedJudge`."""
+        """Initialize the judge with a chat model; the arguments are those of `PublishedJudge`."""
         super().__init__(chat, protocol, {"prompt": "published-question-judge"}, prompts)
 
     def questions(self, item: Item[object]) -> int:
@@ -105,7 +105,7 @@ class PublishedQuestionJudge(PublishedJudge):
 
 
 def open_judge(suite: str, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
-    """Return the judge that asks a chat model about each concept."""
+    """Open a judge that asks a chat model about each concept."""
     if protocol != "default":
         published, followed, judge_options = open_published_chat(
             suite, name, options, protocol, temperature=0, max_tokens=1
@@ -117,7 +117,7 @@ def open_judge(suite: str, name: str | None, options: Mapping[str, str], protoco
 
 
 def reopen_judge(recorded: RecordedModels) -> Judge:
-    """Return the judge of recorded settings that goes by recorded answers."""
+    """Reopen a judge from recorded settings and answers."""
     if "protocol" in recorded.settings:
         return PublishedQuestionJudge(recorded.chat, recorded.settings["protocol"])
     return QuestionJudge(recorded.chat, requests=recorded.settings["requests"])

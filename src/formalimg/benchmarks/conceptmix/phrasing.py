@@ -1,4 +1,4 @@
-"""Wordings a prompt may choose from: order and groups of relations, poses, synonyms, names of images and styles."""
+"""Phrasing choices for prompts: order and grouping of relations, poses, synonyms, names of images and styles."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _JOINING = 0.8
 
 @dataclass(frozen=True)
 class PlacedRelation:
-    """One relation with its usual phrase, subject and reference object."""
+    """A spatial relation with its usual phrase, subject and reference object."""
 
     name: str
     phrase: str
@@ -35,13 +35,13 @@ class PlacedRelation:
 
     @property
     def is_short(self) -> bool:
-        """Whether it is a built-in relation without an aside."""
+        """Whether this is a built-in relation whose phrase has no aside."""
         entry = lexicon_entry("spatial", self.name)
         return "phrase" in entry and "aside" not in entry
 
 
 def order_relations(binding: Binding) -> list[PlacedRelation]:
-    """Return the relations in an order in which each mentions a known object, as far as possible."""
+    """Order the relations so that each mentions a known object where possible."""
     remaining = [
         PlacedRelation(
             relation.name,
@@ -65,7 +65,7 @@ def order_relations(binding: Binding) -> list[PlacedRelation]:
 
 
 def group_relations(relations: Sequence[PlacedRelation], rng: random.Random) -> list[list[PlacedRelation]]:
-    """Group relations into sentences: two short relations of the same object may share one."""
+    """Group relations into sentences, sometimes combining two short relations with the same subject."""
     groups: list[list[PlacedRelation]] = []
     for relation in relations:
         last = groups[-1] if groups else []
@@ -91,23 +91,23 @@ def phrasing_tables() -> dict[str, Any]:
 
 
 class Verb(NamedTuple):
-    """A verb of place: of one object, of many, and as a participle; empty where it has none."""
+    """The forms of a verb: singular, plural, and participle (empty if unused)."""
 
     one: str
     many: str
     participle: str
 
     def agree(self, *, plural: bool) -> str:
-        """Return the verb for one object or for many."""
+        """Return the singular or plural form of the verb."""
         return self.many if plural else self.one
 
     def continuous(self) -> Verb:
-        """Return it as an ongoing state: "is standing"."""
+        """Return the continuous form of the verb: "is standing"."""
         return Verb(f"is {self.participle}", f"are {self.participle}", self.participle)
 
     @property
     def is_one_word(self) -> bool:
-        """Whether it may stand before its subject: "behind a lamp stands a cup"."""
+        """Whether the verb can precede its subject: "behind a lamp stands a cup"."""
         return " " not in self.one
 
 
@@ -115,7 +115,7 @@ BE = Verb("is", "are", "")
 
 
 def find_airborne(relations: Sequence[BoundRelation]) -> frozenset[int]:
-    """Return the objects that are above another one and rest on nothing."""
+    """Return the objects that are above another object and do not rest on anything."""
     upper = {
         relation.first if relation.name == "above" else relation.second
         for relation in relations
@@ -130,7 +130,7 @@ def find_airborne(relations: Sequence[BoundRelation]) -> frozenset[int]:
 
 
 def find_poses(item: str, relation: str, *, airborne: bool) -> list[Verb]:
-    """Return the verbs for how an object holds itself in a relation; none if none says only what is asked for."""
+    """Return the verbs for an object's pose in a relation, excluding those that would add information."""
     facts = object_facts(item)
     if airborne:
         names: Sequence[str] = () if facts.rooted else facts.aloft_as
@@ -143,7 +143,7 @@ def find_poses(item: str, relation: str, *, airborne: bool) -> list[Verb]:
 
 
 def find_placements(item: str) -> list[Verb]:
-    """Return the verbs that place an object and say nothing of how it holds itself."""
+    """Return the verbs that state an object's position without implying a pose."""
     facts = object_facts(item)
     tables = phrasing_tables()["placements"]
     groups = ["anything"]
@@ -155,7 +155,7 @@ def find_placements(item: str) -> list[Verb]:
 
 
 def find_other_name(item: str, other_items: Sequence[str]) -> str | None:
-    """Return what else an object may be called among these other objects; None if each name could mean another."""
+    """Return an unambiguous synonym for an object among other objects, or None if there is none."""
     unavailable = {
         name
         for other_item in other_items
@@ -165,7 +165,7 @@ def find_other_name(item: str, other_items: Sequence[str]) -> str | None:
 
 
 def vary_attributes(obj: ObjectPhrase, rng: random.Random) -> ObjectPhrase:
-    """Return a noun phrase with other words for its attributes, and some that follow the noun."""
+    """Return a noun phrase with its attributes reworded, some of them placed after the noun."""
     count = f"exactly {obj.count}" if obj.is_plural and rng.random() < 0.1 else obj.count
     return replace(
         obj, count=count, adjectives=tuple(_vary_attribute(adjective, obj, rng) for adjective in obj.adjectives)
@@ -193,7 +193,7 @@ def _vary_attribute(phrase: AttributePhrase, obj: ObjectPhrase, rng: random.Rand
 
 
 def pick_image(style: str | None, rng: random.Random) -> str:
-    """Return a word for an image, of this style if there is one."""
+    """Return a random word for an image, in the given style if any."""
     if style is None:
         return str(rng.choice(phrasing_tables()["openings"]["images"]))
     named = phrasing_tables()["styles"].get(style)
@@ -201,16 +201,16 @@ def pick_image(style: str | None, rng: random.Random) -> str:
 
 
 def has_image_noun(style: str) -> bool:
-    """Return whether a style has a noun for its images. "An image in the style of art deco of a car" is not English."""
+    """Return whether a style has its own noun for an image, as in "a watercolour of a car"."""
     return style in phrasing_tables()["styles"]
 
 
 def pick_manner(style: str, rng: random.Random) -> str:
-    """Return in what manner an image of a style is made."""
+    """Return a phrase for the manner in which an image of a style is made."""
     named = phrasing_tables()["styles"].get(style)
     return str(rng.choice(named["manners"]) if named else f"in the style of {style}")
 
 
 def style_predicate(style: str) -> str:
-    """Return what an image of a style is, after "the image is"."""
+    """Return the predicate for a style, to follow "the image is"."""
     return str(lexicon_entry("style", style).get("being", f"in the style of {style}"))

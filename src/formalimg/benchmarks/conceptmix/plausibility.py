@@ -33,7 +33,7 @@ PLACES = frozenset({"table", "room", "outdoors"})
 
 
 class SizeScale(NamedTuple):
-    """Factors by which a size word changes the usual length of an object: minimum, maximum, and as drawn."""
+    """Factors by which a size word scales an object's usual length: minimum, maximum, and typical."""
 
     minimum: float
     maximum: float
@@ -47,7 +47,7 @@ ANY_SCALE = SizeScale(0.02, 50.0, 1.0)
 
 @dataclass(frozen=True)
 class ObjectFacts:
-    """What is known of an object; lengths are in metres, None where unknown."""
+    """Facts about an object; lengths are in metres, or None if unknown."""
 
     name: str  # the object
     kind: str | None = None  # what sort of object it is
@@ -67,23 +67,23 @@ class ObjectFacts:
 
 
 def object_facts(item: str) -> ObjectFacts:
-    """Return what is known of an object by its name; nothing for most of the world."""
+    """Return the facts about an object, which are empty for unknown objects."""
     facts = _all_object_facts()
     return facts["objects"].get(item) or facts["references"].get(item) or ObjectFacts(item)
 
 
 def reference_objects() -> tuple[ObjectFacts, ...]:
-    """Return the plain objects that may be added to an image; none of them is in the pool."""
+    """Return the reference objects that completion may add to a scene, none of which is in the pool."""
     return tuple(_all_object_facts()["references"].values())
 
 
 def pool_objects() -> tuple[ObjectFacts, ...]:
-    """Return the objects of the pool, including those of the published code."""
+    """Return the facts about all pool objects, including those in the published code."""
     return tuple(_all_object_facts()["objects"].values())
 
 
 def can_have_shape(item: str, shape: str) -> bool:
-    """Return whether an object can have this outline and still be recognized.
+    """Return whether an object can have this outline and remain recognizable.
 
     Unknown shapes (a user's own) are rejected only for objects without a free outline.
     """
@@ -94,12 +94,12 @@ def can_have_shape(item: str, shape: str) -> bool:
 
 
 def is_kind_of(item: str, kind: str) -> bool:
-    """Return whether every such object is also one of the other kind, as every corgi is a dog."""
+    """Return whether every instance of `item` is also a `kind`, as every corgi is a dog."""
     return object_facts(item).is_a == kind
 
 
 def can_be_inside(content: BoundObject, container: BoundObject) -> bool:
-    """Return whether some specimen of the one, at its stated size, fits into some specimen of the other."""
+    """Return whether some instance of `content`, at its stated size, fits into some instance of `container`."""
     room, size = object_facts(container.item).room, object_facts(content.item).size
     if room is None or size is None:
         return room != 0
@@ -107,7 +107,7 @@ def can_be_inside(content: BoundObject, container: BoundObject) -> bool:
 
 
 def can_be_outside(content: BoundObject, container: BoundObject) -> bool:
-    """Return whether "outside" tells a viewer something: of a building, or of what the other would usually fit into."""
+    """Return whether "outside" is informative: `container` is a building, or `content` would usually fit into it."""
     facts = object_facts(container.item)
     if facts.room is None or object_facts(content.item).size is None:
         return facts.room != 0
@@ -117,7 +117,7 @@ def can_be_outside(content: BoundObject, container: BoundObject) -> bool:
 
 
 def typical_length(obj: BoundObject) -> float | None:
-    """Return the longest side of an object as one would draw it, in metres; None if unknown."""
+    """Return the typical longest side of an object, in metres, or None if unknown."""
     size = object_facts(obj.item).size
     return None if size is None else size * _size_scale(obj).typical
 
@@ -155,7 +155,7 @@ Point: TypeAlias = tuple[int, Mark]
 
 
 class AxisConstraint(NamedTuple):
-    """Meaning of a relation: marks of the first object come before (or after) those of the second on an axis."""
+    """The geometric meaning of a relation: the order of the two objects' marks along an axis."""
 
     axis: Axis
     first_is_before: bool
@@ -171,7 +171,7 @@ class BoundRelation(NamedTuple):
 
 
 def bound_relations(relations: Iterable[SpatialRelation]) -> tuple[BoundRelation, ...]:
-    """Return the relations of a binding that are no longer open."""
+    """Return the relations of a binding whose objects are both chosen."""
     return tuple(
         BoundRelation(relation.name, relation.first, relation.second)
         for relation in relations
@@ -195,7 +195,7 @@ AXIS_CONSTRAINTS: Mapping[str, AxisConstraint] = MappingProxyType(
 
 
 def contradictory_orders(relations: Sequence[BoundRelation]) -> Iterator[tuple[Axis, tuple[int, ...]]]:
-    """Yield each axis along which no image can satisfy all relations, with the objects of a cycle."""
+    """Yield each axis with contradictory relations, and the objects in the cycle."""
     axes: tuple[Axis, ...] = ("from left to right", "in height", "in depth")
     for axis in axes:
         circle = _point_cycle(_order_edges(axis, relations))
@@ -204,12 +204,12 @@ def contradictory_orders(relations: Sequence[BoundRelation]) -> Iterator[tuple[A
 
 
 def find_cycle(pairs: Iterable[tuple[int, int]]) -> tuple[int, ...]:
-    """Return objects that precede one another in a cycle; empty if there is none."""
+    """Return the objects of a cycle in a precedence relation, or an empty tuple if there is none."""
     return tuple(obj for obj, _ in _point_cycle(((before, "middle"), (after, "middle")) for before, after in pairs))
 
 
 def _order_edges(axis: Axis, relations: Sequence[BoundRelation]) -> Iterator[tuple[Point, Point]]:
-    """Yield pairs of points, the first before the second."""
+    """Yield pairs of points in which the first precedes the second along an axis."""
     for relation in relations:
         for obj in (relation.first, relation.second):
             yield (obj, "foot"), (obj, "middle")
@@ -247,7 +247,7 @@ def _point_cycle(steps: Iterable[tuple[Point, Point]]) -> tuple[Point, ...]:
 
 
 def implausibility(name: str, first: BoundObject, second: BoundObject) -> int:
-    """Return how implausible it is that the first object is in the named relation to the second."""
+    """Return how implausible relation `name` is from the first object to the second."""
     oddness = scene_mismatch(first, second)
     match name:
         case "inside":
@@ -273,14 +273,14 @@ def implausibility(name: str, first: BoundObject, second: BoundObject) -> int:
 
 
 def scene_mismatch(first: BoundObject, second: BoundObject) -> int:
-    """Return how implausible two objects are together: do they share a setting, and are both large enough to see?"""
+    """Return how poorly two objects match in setting and scale."""
     apart = object_facts(first.item).places.isdisjoint(object_facts(second.item).places)
     ratio = _length_ratio(first, second)
     return int(apart) + int(not 1 / 20 <= ratio <= 20) + int(not 1 / 200 <= ratio <= 200)
 
 
 def reference_mismatch(reference: BoundObject, measured: BoundObject) -> int:
-    """Return how poorly an object shows that another is tiny or huge.
+    """Return how unsuitable a reference object is for showing that another object is tiny or huge.
 
     It should stand beside it, be of about its length, and have a usual size at all: rocks and valleys come in any. Nor
     should it be a miniature itself, as a snow globe is.
@@ -308,7 +308,7 @@ def _is_scenery(obj: BoundObject) -> bool:
 
 
 def _is_misplaced(content: BoundObject, container: BoundObject) -> bool:
-    """Return whether nobody would look for it there: a house in a barn, a bush in a car. Roads run through tunnels."""
+    """Return whether the content is out of place in the container, such as a house in a barn or a bush in a car."""
     inner, outer = object_facts(content.item), object_facts(container.item)
     if _is_scenery(content):
         return not (inner.flat and outer.kind == "passage")
@@ -328,7 +328,7 @@ def _shows_miniatures(container: ObjectFacts) -> bool:
 
 
 def _resting_cost(load: BoundObject, support: BoundObject) -> int:
-    """Return how implausible it is that the one rests on the other; not very, for objects of which nothing is known."""
+    """Return how implausible it is that `load` rests on `support`, which is low for unknown objects."""
     upper, lower, length = object_facts(load.item), object_facts(support.item), typical_length(load)
     if lower.carries is None or length is None:
         return 1

@@ -38,11 +38,11 @@ class Pool:
     of_people: str | None = None
 
     def sentence(self, value: str, *, of_people: bool = False) -> str:
-        """Return the sentence template of a value."""
+        """Return the sentence template for a value."""
         return self.sentences.get(value, (self.of_people if of_people else None) or self.statement)
 
     def difficulty(self, value: str) -> Difficulty | None:
-        """Return whether a value is known to be easy or hard; None for most."""
+        """Return the known difficulty of a value, or None if unknown."""
         return "easy" if value in self.easy else "hard" if value in self.hard else None
 
 
@@ -59,7 +59,7 @@ _PUBLISHED_FORMAT_HINT = 'write {"category": "...", "description": "...", "skill
 def load_pools(
     folder: str | Path | None = None, *, profile: PoolProfile = "paper", difficulty: Difficulty | None = None
 ) -> Pools:
-    """Return the pools that concepts are drawn from."""
+    """Load the pools to sample concepts from."""
     if profile not in get_args(PoolProfile):
         raise FormalimgError(f"unknown profile {profile!r}: known are {', '.join(get_args(PoolProfile))}")
     pools = dict(_load_builtin_pools(profile))
@@ -85,7 +85,7 @@ def _load_builtin_pools(profile: PoolProfile) -> Pools:
 
 
 def _load_pool_folder(folder: Path, defaults: Pools, profile: PoolProfile) -> dict[Category, Pool]:
-    """Load the user's pools, for the categories that have a file in the folder."""
+    """Load the user's pools for the categories with a file in `folder`."""
     if not folder.is_dir():
         raise FormalimgError(f"there is no folder {folder}: give one with concepts, such as color.toml")
     pools: dict[Category, Pool] = {}
@@ -115,7 +115,7 @@ def _read_pool(path: Path, category: Category, default: Pool, profile: PoolProfi
 def _parse_pool(
     category: Category, table: Mapping[str, Any], profile: PoolProfile, default: Pool | None = None
 ) -> Pool:
-    """Parse a pool from a table; without a statement of its own it uses the default."""
+    """Parse a pool from a table, using the default statement if the table has none."""
     _reject_unknown_keys(table, _KEYS, category)
     values = _string_list(table, "values")
     if profile == "official-code":
@@ -150,7 +150,7 @@ def _parse_pool(
 
 
 def _parse_published_config(text: str, category: Category) -> dict[str, Any]:
-    """Convert a published configuration to our table: rename `{skill}` to `{value}` and add articles before objects."""
+    """Convert a published configuration to our table: rename `{skill}` to `{value}` and add articles to objects."""
     if not text.strip():
         raise ValueError(f"it is empty: {_PUBLISHED_FORMAT_HINT}")
     data = json.loads(text)

@@ -1,4 +1,4 @@
-"""Check of a prompt against its concepts: which it fails to state, and which it states though they were not requested.
+"""Check of a prompt against its concepts, reporting missing and extra concepts.
 
 Negation and vagueness count as not stated: not red, two or three dogs, anything but cubism. Attributes and numbers
 belong to objects by a simple reading of noun phrases. What it cannot decide counts as an error: another prompt is
@@ -37,7 +37,7 @@ _MATERIAL = ("shape", "texture")
 
 
 def attribute_owners(parsed: ParsedPrompt, attribute: ConceptMention) -> frozenset[str]:
-    """Return the objects that have an attribute; empty if it belongs to something else, or cannot be decided."""
+    """Return the objects that have an attribute, or an empty set if its owner is unknown or ambiguous."""
     if attribute.concept.category == "number":
         return find_counted_objects(parsed, attribute) or _find_counted_before(parsed, attribute)
     head, described = _find_head(parsed, attribute)
@@ -47,13 +47,13 @@ def attribute_owners(parsed: ParsedPrompt, attribute: ConceptMention) -> frozens
 
 
 def find_counted_objects(parsed: ParsedPrompt, number: ConceptMention) -> frozenset[str]:
-    """Return the objects directly after a number."""
+    """Return the objects that directly follow a number."""
     head, _ = _find_head(parsed, number)
     return _NONE if head is None else _find_coordinated(parsed, head)
 
 
 def counts_unknown_object(parsed: ParsedPrompt, number: ConceptMention) -> bool:
-    """Return whether a number counts something that is not a concept: "two birds", but not "the two animals"."""
+    """Return whether a number counts an unknown object: "two birds", but not "the two animals"."""
     index = number.end
     while index < len(parsed.tokens) and (parsed.is_adjective(index) or parsed.tokens[index].endswith("ed")):
         index += 1
@@ -62,7 +62,7 @@ def counts_unknown_object(parsed: ParsedPrompt, number: ConceptMention) -> bool:
 
 
 def _find_head(parsed: ParsedPrompt, attribute: ConceptMention) -> tuple[ConceptMention | None, bool | None]:
-    """Return the object after an adjective; else whether "fur", "texture" or the like follows, or something unknown."""
+    """Return the object modified by an adjective, or else whether a generic or an unknown noun follows."""
     index, unknown, described = attribute.end, 0, None
     while index < len(parsed.tokens):
         token = parsed.tokens[index]
@@ -98,7 +98,7 @@ def _find_coordinated(parsed: ParsedPrompt, head: ConceptMention) -> frozenset[s
 
 
 def _find_counted_before(parsed: ParsedPrompt, number: ConceptMention) -> frozenset[str]:
-    """Return the objects of "cats, three in number" and of "the number of cats is three"."""
+    """Return the objects counted by a later number: "cats, three in number", "the number of cats is three"."""
     sentence = parsed.sentence(number.start)
     before = parsed.objects_in(range(sentence.start, number.start))
     behind = parsed.tokens[number.end : number.end + 2]
@@ -111,7 +111,7 @@ def _find_counted_before(parsed: ParsedPrompt, number: ConceptMention) -> frozen
 
 
 def _predicate_owners(parsed: ParsedPrompt, attribute: ConceptMention, *, is_word_for_it: bool) -> frozenset[str]:
-    """Return the owners of an attribute after them, or of a pronoun: "is red", "with red fur", "made of glass"."""
+    """Return the owners of a predicate attribute, resolving pronouns: "is red", "with red fur", "made of glass"."""
     sentence = parsed.sentence(attribute.start)
     index, links = attribute.start - 1, []
     while index >= sentence.start and _is_link(parsed, index):
@@ -134,7 +134,7 @@ def _predicate_owners(parsed: ParsedPrompt, attribute: ConceptMention, *, is_wor
 
 
 def _is_link(parsed: ParsedPrompt, index: int) -> bool:
-    """Return whether this token may stand between an object and its attribute."""
+    """Return whether the token at `index` can occur between an object and its attribute."""
     token, mention = parsed.tokens[index], parsed.spans.get(index)
     if mention is not None:
         return mention.concept.category not in ("object", "number")
@@ -143,7 +143,7 @@ def _is_link(parsed: ParsedPrompt, index: int) -> bool:
 
 
 def _is_noun_use(attribute: ConceptMention, links: list[str], *, is_word_for_it: bool) -> bool:
-    """Return whether it is used as a noun: "a house and a heart", "a robot with a glass", "a woman in red"."""
+    """Return whether an attribute word is used as a noun: "a house and a heart", "a woman in red"."""
     if is_word_for_it:
         return False
     category = attribute.concept.category
@@ -158,7 +158,7 @@ def _is_noun_use(attribute: ConceptMention, links: list[str], *, is_word_for_it:
 
 
 def _find_antecedents(parsed: ParsedPrompt, index: int, *, several: bool) -> frozenset[str]:
-    """Return what a pronoun refers to."""
+    """Return the objects to which the pronoun at `index` refers."""
     before = parsed.objects_in(range(parsed.sentence(index).start, index))
     if not before:
         if not several:
@@ -173,7 +173,7 @@ def _find_antecedents(parsed: ParsedPrompt, index: int, *, several: bool) -> fro
 
 
 def _list_ending_at(parsed: ParsedPrompt, obj: ConceptMention) -> list[ConceptMention]:
-    """Return an object and those before it in the same list: "the cat and the dog"."""
+    """Return an object and those preceding it in the same list: "the cat and the dog"."""
     listed = [obj]
     before = parsed.objects_in(range(parsed.sentence(obj.start).start, obj.start))
     for earlier in reversed(before):
@@ -187,7 +187,7 @@ def _list_ending_at(parsed: ParsedPrompt, obj: ConceptMention) -> list[ConceptMe
 
 
 def _find_subject(parsed: ParsedPrompt, obj: ConceptMention) -> ConceptMention:
-    """Return the subject of "is" after an object in a prepositional phrase: "the cat next to the dog is …"."""
+    """Return the subject of "is" when `obj` is in a prepositional phrase: "the cat next to the dog is …"."""
     before = parsed.objects_in(range(parsed.sentence(obj.start).start, obj.start))
     while before and parsed.preposition_before(obj):
         obj = before.pop()
@@ -195,7 +195,7 @@ def _find_subject(parsed: ParsedPrompt, obj: ConceptMention) -> ConceptMention:
 
 
 def is_negated(parsed: ParsedPrompt, binding: Binding) -> bool:
-    """Return whether a text denies or doubts anything, in words that are not part of what is requested.
+    """Return whether a text contains a negation or a doubt outside the requested relations.
 
     It may then mean the opposite of what it seems to say, and is not read any further. That two objects do not touch
     may be said where they should not.
@@ -207,7 +207,7 @@ def is_negated(parsed: ParsedPrompt, binding: Binding) -> bool:
 
 
 def is_exact_number(parsed: ParsedPrompt, number: ConceptMention, binding: Binding) -> bool:
-    """Return whether it is the whole number, neither a part of another one nor a limit."""
+    """Return whether a number is exact, rather than part of a larger number or a limit such as "at least"."""
     if _is_number(parsed, number.start - 1) or _is_number(parsed, number.end):
         return False
     # A bee may be above three roses, and dogs may be more than three, or over three.
@@ -226,7 +226,7 @@ def _find_requested_phrases(parsed: ParsedPrompt, binding: Binding) -> list[Spat
 
 
 def _is_number(parsed: ParsedPrompt, index: int) -> bool:
-    """Return whether there is a number, or a separator that joins one to another as in 3,000."""
+    """Return whether the token at `index` is a number, or a separator within a number such as 3,000."""
     if not 0 <= index < len(parsed.tokens):
         return False
     joined = parsed.tokens[index] in (",", ".") and parsed.tokens[index + 1 : index + 2] == ("000",)
@@ -235,7 +235,7 @@ def _is_number(parsed: ParsedPrompt, index: int) -> bool:
 
 
 def _relation_token_positions(parsed: ParsedPrompt, binding: Binding) -> Iterator[int]:
-    """Yield the indexes of tokens that belong to a relation itself."""
+    """Yield the indexes of tokens that belong to a requested relation."""
     names = {relation.name for relation in binding.relations}
     for phrase in spatial_phrases(parsed, names):
         yield from range(phrase.start, phrase.end)
@@ -251,7 +251,7 @@ def _relation_token_positions(parsed: ParsedPrompt, binding: Binding) -> Iterato
 
 
 def _may_be_apart(parsed: ParsedPrompt, index: int, binding: Binding) -> bool:
-    """Return whether two objects should be apart, and the sentence does not say of others that they touch."""
+    """Return whether the sentence at `index` may state that objects are apart, given the requested relations."""
     names = {relation.name for relation in binding.relations}
     apart = {name for name in names if excludes_contact(name)}
     sentence = parsed.sentence(index)
@@ -268,7 +268,7 @@ def excludes_contact(relation: str) -> bool:
 
 
 def mentions_contact(parsed: ParsedPrompt, index: int) -> bool:
-    """Return whether the sentence around an index says that objects touch."""
+    """Return whether the sentence at `index` states that objects touch."""
     denied = {index for phrase in parsed.occurrences("apart") for index in phrase}
     contact = function_words("contact")
     return any(parsed.tokens[position] in contact and position not in denied for position in parsed.sentence(index))
@@ -278,7 +278,7 @@ _CLEAR = ("said", "places")
 
 
 def missing_concepts(prompt: str, concepts: Sequence[BoundConcept], binding: Binding) -> tuple[Concept, ...]:
-    """Return the concepts that a prompt does not state, or states of another object, in the order of the concepts.
+    """Return the requested concepts that a prompt does not state for the right objects, in concept order.
 
     A prompt that denies or doubts anything says nothing; one that speaks of "at least" so many says only that there
     are such objects.
@@ -301,7 +301,7 @@ def missing_concepts(prompt: str, concepts: Sequence[BoundConcept], binding: Bin
 def extra_concepts(
     prompt: str, concepts: Sequence[BoundConcept], binding: Binding, pools: Pools
 ) -> tuple[Concept, ...]:
-    """Return the concepts that a prompt states though they were not requested, in the order of the text."""
+    """Return the concepts that a prompt states without a request, in text order."""
     requested = _collect_requested(concepts, binding)
     parsed = parse_prompt(prompt, requested, _concepts_in(pools))
     extra: dict[int, Concept] = {}
@@ -348,7 +348,7 @@ def _is_stated(parsed: ParsedPrompt, facts: Collection[SpatialFact], bound: Boun
 
 
 def _names_more(parsed: ParsedPrompt, item: str, binding: Binding) -> bool:
-    """Return whether a text mentions another one of an object that has only one number."""
+    """Return whether a text mentions another instance of an object that occurs only once in the binding."""
     alone = sum(obj.item == item for obj in binding.objects) == 1
     more = function_words("more_of_it")
     return alone and any(
@@ -372,7 +372,7 @@ def _is_requested(parsed: ParsedPrompt, mention: ConceptMention, requested: set[
 
 
 def _extra_relations(parsed: ParsedPrompt, binding: Binding, pools: Pools) -> Iterator[tuple[int, str]]:
-    """Yield index and value of spatial relations that were not requested, at all or of these two objects."""
+    """Yield the index and value of each spatial relation that was not requested for its two objects."""
     axes = {relation_axis(relation.name) for relation in binding.relations}
     for phrase in spatial_phrases(parsed, pools["spatial"].values):
         if phrase.kind in _CLEAR and relation_axis(phrase.value) not in axes:

@@ -64,7 +64,7 @@ _SENTENCES = re.compile(r"\d+_sentences_k=(\d+)\.json")
 
 
 class PublishedPromptFile(NamedTuple):
-    """A file of prompts and its level."""
+    """A prompt file and its level."""
 
     path: Path
     level: int
@@ -101,7 +101,7 @@ def read_published_prompts(files: Iterable[PublishedPromptFile], findings: ItemF
 
 
 def _read_file(file: PublishedPromptFile, findings: ItemFindings) -> Iterator[Item[ConceptSpec]]:
-    """Yield the items of a file, each with the binding of the same index in the file of bindings beside it."""
+    """Yield the items in a file, with bindings from the matching file next to it."""
     path = file.path.with_name(file.path.name.replace("_sentences_", "_refined_config_"))
     has_bindings = path.is_file()
     bindings: dict[int, object] = {}
@@ -142,7 +142,7 @@ def _read_index(entry: object) -> int | None:
 
 
 class _PublishedRecord:
-    """A record of a file of sentences: whatever is odd about it becomes a tag, and never an error."""
+    """A record in a published prompt file, whose irregularities become tags rather than errors."""
 
     def __init__(self, fields: Mapping[str, Any], tags: Sequence[str]) -> None:
         self._fields = fields
@@ -170,7 +170,7 @@ class _PublishedRecord:
             self._tags[tag] = None
 
     def _spec(self, concepts: Sequence[Concept], questions: Sequence[str], data: object) -> ConceptSpec:
-        """Return what the record asks for: its questions in their order, each paired with its concept by content."""
+        """Return the spec of the record, pairing each question with a concept by content."""
         binding, bound, statements = _try_binding(concepts, data)
         paired = pair_questions(bound, questions, binding)
         by_question = {
@@ -190,7 +190,7 @@ class _PublishedRecord:
         return spec if spec.drawn == tuple(concepts) else replace(spec, order=tuple(concepts))
 
     def _concepts(self) -> Iterator[Concept]:
-        """Yield the concepts of the record; what has no known category or no name is tagged."""
+        """Yield the record's concepts and tag those without a known category or a value."""
         categories, skills = (self._list(self._fields.get(key)) for key in ("categories", "skills"))
         for name, skill in zip_longest(categories, skills):
             is_number = isinstance(skill, int) and not isinstance(skill, bool)
@@ -200,7 +200,7 @@ class _PublishedRecord:
             yield Concept(category or NO_CATEGORY, value or _UNKNOWN)
 
     def _lines(self, value: object) -> Iterator[str]:
-        """Yield the lines of the questions, which should be a list of texts."""
+        """Yield the lines of the question field, which should be a list of strings."""
         return map(self._text, value.split("\n") if isinstance(value, str) else self._list(value))
 
     def _list(self, value: object) -> list[Any]:
@@ -208,7 +208,7 @@ class _PublishedRecord:
         return value if isinstance(value, list) else []
 
     def _text(self, value: object) -> str:
-        """Return a text that can be stored; what is no text is empty."""
+        """Return `value` as valid UTF-8 text, or an empty string if it is not a string."""
         self._tag(BROKEN_TEXT, value is not None and (not is_text(value) or _REPLACED in value))
         return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
 
@@ -216,7 +216,7 @@ class _PublishedRecord:
 def _try_binding(
     concepts: Sequence[Concept], data: object
 ) -> tuple[Binding | None, Sequence[BoundConcept], Sequence[str]]:
-    """Return the binding, if it is valid and has these concepts, and the objects and statement of each concept."""
+    """Return the binding if it is valid for these concepts, along with bound concepts and statements."""
     if data is not None:
         try:
             binding = Binding.from_json(data)
@@ -228,7 +228,7 @@ def _try_binding(
 
 
 def write_published_prompts(items: Iterable[Item[ConceptSpec]], folder: str | Path) -> None:
-    """Write items in the published format: prompts and bindings of each level; all files or none."""
+    """Write the prompts and bindings of each level in the published format, either all files or none."""
     levels: dict[int, list[Item[ConceptSpec]]] = {}
     for item in in_order(items):
         levels.setdefault(item.level, []).append(item)
@@ -261,17 +261,17 @@ class ScoredImage(NamedTuple):
 
     @property
     def passed(self) -> bool | None:
-        """Whether all answers are yes; None if a question has no score, or there are no questions."""
+        """Whether all questions were answered with yes; None if scores are missing or there are no questions."""
         return all(self.scores) if self.questions and len(self.scores) == len(self.questions) else None
 
     @property
     def fraction(self) -> float | None:
-        """The share of questions answered with yes; None if a question has no score, or there are no questions."""
+        """The fraction of questions answered with yes; None if scores are missing or there are no questions."""
         return None if self.passed is None else sum(self.scores) / len(self.scores)
 
 
 def read_scores(path: str | Path) -> list[ScoredImage]:
-    """Read the images of a score file, skipping the blank lines that the published code keeps among the questions."""
+    """Read the images in a score file, skipping blank lines among the questions."""
     try:
         records = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -285,7 +285,7 @@ def read_scores(path: str | Path) -> list[ScoredImage]:
 
 
 def format_scores(images: Iterable[ScoredImage]) -> str:
-    """Return a score file for images with complete scores, with the totals of the published code.
+    """Return the text of a score file for fully scored images, with the totals of the published code.
 
     Its `average_score_per_image` is the share of all questions that have a yes; the paper's concept fraction, the mean
     over images of their shares, is another number where images have unequally many questions.

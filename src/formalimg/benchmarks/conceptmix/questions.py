@@ -1,4 +1,4 @@
-"""Statements and yes/no questions, one of each per concept, and the pairing of published questions with concepts."""
+"""Statements and yes/no questions for concepts, and the matching of published questions to concepts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _format_statement(bound: BoundConcept, binding: Binding, pools: Pools) -> st
 
 
 def _put_article(article: str | None, text: str) -> str:
-    """Return text after the article of a template: "another" replaces it, and "a" becomes "an" where it must."""
+    """Insert text after a template's article, adjusting "a" to "an" or dropping it before "another"."""
     if article is None:
         return text
     phrase = f"the {text}" if article.lower() == "the" else with_article(text)
@@ -83,7 +83,7 @@ def _put_article(article: str | None, text: str) -> str:
 
 
 def template_questions(concepts: Sequence[BoundConcept], binding: Binding) -> tuple[str, ...]:
-    """Return one yes/no question for each concept, in order; yes is good.
+    """Return one yes/no question for each concept, in order; the expected answer is always yes.
 
     Each can be understood alone, by a viewer who sees only the image.
     """
@@ -130,7 +130,7 @@ def _format_another(obj: ObjectPhrase) -> str:
 
 
 def make_question_item(prompt: str, questions: Sequence[OwnQuestion]) -> Item[ConceptSpec]:
-    """Return an item of users' own questions; judges pass the category on as the kind of a part, and do no more."""
+    """Return an item with the user's own questions, each with its category."""
     concepts = tuple(
         RequestedConcept(cast(Category, own_question.kind), "", "", own_question.question) for own_question in questions
     )
@@ -175,7 +175,7 @@ _RELATION_WORDS: Mapping[str, frozenset[str]] = {
 
 
 def split_lines(lines: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the questions among the lines of a chat model's answer, and the other lines; blank lines are left out.
+    """Split the lines of an answer into questions and other lines, dropping blank lines.
 
     Nothing of a question is changed: the published code sends it with its number and the blanks at its end.
     """
@@ -190,7 +190,7 @@ def split_lines(lines: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class QuestionPairing(NamedTuple):
-    """Questions and concepts that belong together, as indexes."""
+    """The matching between questions and concepts, by index."""
 
     # the question of each concept, in the order of the concepts; None for a concept without one
     questions: tuple[int | None, ...]
@@ -202,7 +202,7 @@ class QuestionPairing(NamedTuple):
 def pair_questions(
     concepts: Sequence[BoundConcept], questions: Sequence[str], binding: Binding | None
 ) -> QuestionPairing:
-    """Pair each concept with the question that asks for it.
+    """Match each concept to the question that asks for it.
 
     A pair needs words in common. The same place in both lists is enough where the question does not ask for another
     concept of the category.
@@ -234,7 +234,7 @@ def pair_questions(
 
 
 def _best_columns(totals: Sequence[Sequence[int]]) -> list[int | None]:
-    """Return the column of each row so that the total is highest; None for rows without one."""
+    """Return the column assigned to each row so that the total is maximal, or None for unassigned rows."""
     rows, columns = len(totals), len(totals[0]) if totals else 0
     if rows == columns and all(line[row] == max(line) for row, line in enumerate(totals)):
         return list(range(rows))  # nothing can be better, and nearly all records are like this
@@ -253,7 +253,7 @@ def _best_columns(totals: Sequence[Sequence[int]]) -> list[int | None]:
 
 
 def _score_pair(bound: BoundConcept, words: Phrase, binding: Binding | None) -> int:
-    """Return how well a question fits a concept; 0 if they have nothing in common."""
+    """Return how well a question matches a concept, or 0 if it does not match at all."""
     (category, value), ids = bound
     stated = _phrase_weight(bound.concept, words)
     if category == "object":
@@ -274,7 +274,7 @@ def _score_pair(bound: BoundConcept, words: Phrase, binding: Binding | None) -> 
 
 
 def _phrase_weight(concept: Concept, words: Phrase) -> int:
-    """Return the weight of the best phrase of a concept in a question."""
+    """Return the weight of the best-matching phrase of a concept in a question."""
     weights = (
         _HINT if hinted else _VALUE
         for phrase, hinted in _question_phrases(concept)

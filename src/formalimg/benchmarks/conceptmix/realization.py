@@ -1,4 +1,4 @@
-"""Prompt realization: bound concepts as a short paragraph that states each concept once, and nothing else."""
+"""Prompt realization: a short paragraph that states each bound concept exactly once."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def write_prompt(concepts: Sequence[BoundConcept], binding: Binding, rng: random
 
 @dataclass
 class _Sentence:
-    """A sentence without capital and full stop, the objects it names, and whether it may be joined with another."""
+    """An unpunctuated sentence, the objects it names, and whether it can be joined with another."""
 
     text: str
     objects: tuple[int, ...]
@@ -73,7 +73,7 @@ class _Sentence:
 
 @dataclass(frozen=True)
 class _Opening:
-    """How the first sentence says the style: by what the image is called, or in what manner it is made."""
+    """How the opening sentence expresses the style: by a noun for the image, or by a phrase of manner."""
 
     image: str = ""
     manner: str = ""
@@ -117,7 +117,7 @@ class _PromptWriter:
     # --- sentences
 
     def _add_relations(self, group: Sequence[PlacedRelation], opening: _Opening | None) -> None:
-        """Add a sentence on the place of one object; the group has one subject."""
+        """Add a sentence stating the position of one object."""
         subject = self.nouns[group[0].subject]
         again = subject.id in self.placed
         frame = self.rng.choice(self._frames(group, opening))
@@ -135,7 +135,7 @@ class _PromptWriter:
         self._add(*self._framed(frame, name, subject, verb, position, opening))
 
     def _frames(self, group: Sequence[PlacedRelation], opening: _Opening | None) -> list[str]:
-        """Return the sentence frames for the place of one object; likely ones occur several times."""
+        """Return the sentence frames for the position of one object; repeated frames are more likely."""
         frames = ["is", "is"]
         if group[0].subject in self.introduced:
             return frames
@@ -157,7 +157,7 @@ class _PromptWriter:
     def _framed(
         self, frame: str, name: str, subject: ObjectPhrase, verb: Verb, position: str, opening: _Opening | None
     ) -> tuple[str, bool]:
-        """Return a sentence and whether it is a clause that others may be joined with."""
+        """Return a sentence, and whether it is a clause that can be joined with another."""
         holding = f"{name} {verb.participle} {position}".replace("  ", " ")
         image = opening.image if opening else ""
         if frame == "shows":
@@ -181,7 +181,7 @@ class _PromptWriter:
         return self._led(clause, opening), True
 
     def _led(self, text: str, opening: _Opening | None) -> str:
-        """Return a sentence behind the manner in which the image is made, if that opens it."""
+        """Return a sentence preceded by the opening's phrase of manner, if any."""
         if opening is None or not opening.manner:
             return text
         if text.startswith("the ") and self.rng.random() < 0.6:
@@ -189,7 +189,7 @@ class _PromptWriter:
         return f"{opening.manner}, {text}"
 
     def _add_presence(self, numbers: Sequence[int], opening: _Opening | None) -> None:
-        """Add a sentence that these objects are there."""
+        """Add a sentence stating that the objects are present."""
         # Objects with a postmodifier come first, so that it is not read as describing all of them.
         objects = sorted((self.nouns[number] for number in numbers), key=lambda obj: not obj.has_postmodifier)
         plural = len(objects) > 1 or objects[0].is_plural
@@ -215,7 +215,7 @@ class _PromptWriter:
     def _first_presences(
         self, objects: Sequence[ObjectPhrase], opening: _Opening | None, pose: Verb | None
     ) -> list[str]:
-        """Return the frames of a first sentence that only says what is there."""
+        """Return the frames for a first sentence that only states which objects are present."""
         presence, openings = phrasing_tables()["presence"], phrasing_tables()["openings"]
         plural = len(objects) > 1 or objects[0].is_plural
         together = self.rng.sample(presence["together"], 3) if len(objects) > 1 else []
@@ -242,7 +242,7 @@ class _PromptWriter:
         return [*ways, "{all}", f"{plain} of {{all}}", f"{self.rng.choice(openings['seeing'])} {{all}}"]
 
     def _later_presences(self, plural: bool, pose: Verb | None) -> list[str]:
-        """Return the frames of a sentence that says what else is there."""
+        """Return the frames for a later sentence that states which other objects are present."""
         ways = list(phrasing_tables()["presence"]["also"])
         if pose and pose.is_one_word:
             ways += [f"{{all}} also {pose.agree(plural=plural)} in the {{image}}"] * 3
@@ -261,7 +261,7 @@ class _PromptWriter:
         self.mentions.clear()
 
     def _joined(self) -> list[str]:
-        """Return the sentences as text, some short ones joined in pairs."""
+        """Return the sentences as text, with some short ones joined in pairs."""
         texts: list[str] = []
         before: _Sentence | None = None  # the last one, if it may be joined with the next
         for sentence in self.sentences:
@@ -305,7 +305,7 @@ class _PromptWriter:
         return str(self.rng.choice(phrasing_tables()["openings"]["shows"]))
 
     def _pick_verb(self, obj: ObjectPhrase, group: Sequence[PlacedRelation], *, front: bool, again: bool) -> Verb:
-        """Choose the verb of a place; an object that was placed before has told how it holds itself."""
+        """Choose the verb for an object's position, which is "be" once the object has been placed."""
         if again:
             return BE
         airborne = obj.id in self.airborne
@@ -322,7 +322,7 @@ class _PromptWriter:
         return verb.continuous() if verb.is_one_word and not front and self.rng.random() < 0.3 else verb
 
     def _common_pose(self, objects: Sequence[ObjectPhrase]) -> Verb | None:
-        """Choose a pose that all of these objects may take where they merely are; None if there is none."""
+        """Choose a random pose that all of the objects share, or return None if there is none."""
         first, *rest = (find_poses(obj.item, "", airborne=False) for obj in objects)
         verbs = [verb for verb in first if all(verb in poses for poses in rest)]
         return self.rng.choice(verbs) if verbs else None
@@ -332,7 +332,7 @@ class _PromptWriter:
         return position.removesuffix(",") if last else position
 
     def _relation_phrase(self, relation: PlacedRelation) -> str:
-        """Return where an object is; what could be read of the wrong noun is said of the second one later."""
+        """Return the phrase for a relation, deferring ambiguous modifiers of the reference object."""
         reference = self.nouns[relation.reference]
         table = phrasing_tables()["relations"].get(relation.name, {})
         phrase = self.rng.choice(table.get("phrases", [relation.phrase]))
@@ -350,7 +350,7 @@ class _PromptWriter:
         return f"{phrase} {name}, {aside.format(it=reference.it, who=pronoun, rests=rests)},"
 
     def _introduce(self, obj: ObjectPhrase, *, may_trail: bool, may_defer: bool = False) -> str:
-        """Return the name of an object: the full noun phrase the first time."""
+        """Return the noun phrase for an object, in full at its first mention."""
         self.mentions.append(obj.id)
         if obj.id in self.introduced:
             return self._refer_back(obj)
@@ -371,7 +371,7 @@ class _PromptWriter:
         return obj.introduce(after=after, without=without, another=another)
 
     def _pick_postmodifier(self, adjectives: Sequence[AttributePhrase]) -> Category | None:
-        """Choose the attribute that follows the noun this time."""
+        """Choose the attribute that follows the noun, if any."""
         able = [adjective.category for adjective in adjectives if adjective.after and adjective.before]
         likely = 0.8 if len(adjectives) >= _MANY_ADJECTIVES else 0.3
         return self.rng.choice(able) if able and self.rng.random() < likely else None

@@ -1,4 +1,4 @@
-"""Sampling law of ConceptMix (section 2.3): how k concepts are drawn and bound, and how many ways there are.
+"""Sampling of ConceptMix concepts (section 2.3): drawing and binding k concepts, and counting combinations.
 
 Drawing categories, and again while a rule is broken, makes all orders of categories that keep the rules equally likely.
 Their number can be counted, so no draw has to be rejected, however rare the valid ones are.
@@ -36,11 +36,11 @@ _MAX_COUNTED_LEVEL = 50  # beyond it counting takes long, and there are nearly a
 
 
 class InfeasibleDrawError(FormalimgError, ValueError):
-    """The rules leave no way to draw so many concepts from these pools."""
+    """Raised if the rules do not allow k concepts to be drawn from the pools."""
 
 
 class SamplingRules(NamedTuple):
-    """Rules of a draw; ConceptMix, section 2.3, step 1."""
+    """Rules for drawing concepts (ConceptMix, section 2.3, step 1)."""
 
     k: int  # how many concepts there are beside the first object
     pool: int  # how many objects there are to choose from; none is drawn twice
@@ -50,7 +50,7 @@ class SamplingRules(NamedTuple):
     only: Category | None  # the category that all concepts but objects come from, at least one of them; None for any
 
     def limits(self, objects: int) -> tuple[int, ...]:
-        """Return the maximum number of concepts per other category, given the number of objects."""
+        """Return the maximum number of concepts in each non-object category, given the number of objects."""
         return tuple(self._limit(category, objects) for category in OTHER_CATEGORIES)
 
     def _limit(self, category: Category, objects: int) -> int:
@@ -61,11 +61,11 @@ class SamplingRules(NamedTuple):
         return 1 if self.profile == "paper" and category == "style" else objects
 
     def others(self, objects: int) -> int:
-        """Return how many concepts come from the other categories, given the number of objects."""
+        """Return the number of concepts from non-object categories, given the number of objects."""
         return self.k + 1 - objects
 
     def object_counts(self) -> tuple[int, ...]:
-        """Return all numbers of objects that some draw has."""
+        """Return all feasible numbers of objects."""
         maximum = min(self.pool, self.k if self.only not in (None, "object") else self.k + 1)
         numbers = tuple(n for n in range(1, maximum + 1) if self.others(n) <= sum(self.limits(n)))
         if not numbers:
@@ -73,7 +73,7 @@ class SamplingRules(NamedTuple):
         return numbers
 
     def object_weights(self) -> dict[int, int]:
-        """Return the weight of each number of objects; each of the k is one with probability 1/4 (times 4 ** k)."""
+        """Return the binomial weight of each number of objects, times 4 ** k, with object probability 1/4."""
         return {n: comb(self.k, n - 1) * int(3 ** self.others(n)) for n in self.object_counts()}
 
     def _why_impossible(self, maximum: int) -> str:
@@ -109,7 +109,7 @@ def sampling_rules(k: int, pools: Pools, profile: PoolProfile, only: Category | 
 
 @lru_cache(maxsize=2**14)
 def _count_ways(places: int, limits: tuple[int, ...]) -> Mapping[int, int]:
-    """Return the number of orders of categories by how often the first of them occurs, if the others can fill the rest.
+    """Map each count of the first category to the number of category orders that have it.
 
     Kept, because thousands are drawn by the same rules.
     """
@@ -119,7 +119,7 @@ def _count_ways(places: int, limits: tuple[int, ...]) -> Mapping[int, int]:
 
 @lru_cache(maxsize=2**16)
 def _count_orders(places: int, limits: tuple[int, ...]) -> int:
-    """Return the number of ways to fill places with categories within their limits."""
+    """Return the number of ways to fill `places` with categories within their limits."""
     return sum(_count_ways(places, limits).values()) if limits else int(places == 0)
 
 
@@ -194,7 +194,7 @@ def _draw_number(weights: Mapping[int, int], rng: random.Random) -> int:
 
 
 def bind_attributes(concepts: Sequence[Concept], pools: Pools, rng: random.Random) -> Binding:
-    """Give each attribute to a random object that has none of its category yet (section 2.3, step 2)."""
+    """Bind each attribute to a random object without an attribute of that category (section 2.3, step 2)."""
     items = [concept.value for concept in concepts if concept.category == "object"]
     if not items:
         raise BindingError("there is no object among the concepts: draw at least one")
@@ -218,7 +218,7 @@ def bind_attributes(concepts: Sequence[Concept], pools: Pools, rng: random.Rando
 
 
 def count_combinations(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Category | None = None) -> int:
-    """Return the number of different sets of concepts that `draw_concepts` can give.
+    """Return the number of different concept sets that `draw_concepts` can return.
 
     Their order does not count; how often each is there does, so red twice is not red once.
     """
@@ -228,7 +228,7 @@ def count_combinations(k: int, pools: Pools, *, profile: PoolProfile = "paper", 
 
 
 def count_bindings(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Category | None = None) -> int:
-    """Return the number of different bindings that `bind_attributes` can give, before relations are completed.
+    """Return the number of different bindings that `bind_attributes` can return, before relations are completed.
 
     A red cat with a blue dog is not a blue cat with a red dog. The order of objects and of relations does not count.
     """
@@ -255,7 +255,7 @@ def max_items(k: int, pools: Pools, *, profile: PoolProfile = "paper", only: Cat
 
 
 def require_enough(level: int, per_level: int, pools: Pools, profile: PoolProfile, only: Category | None) -> None:
-    """Refuse to make more different items than there are."""
+    """Raise an error if fewer distinct items exist than requested."""
     if level > _MAX_COUNTED_LEVEL:
         return
     maximum = max_items(level, pools, profile=profile, only=only)
@@ -277,7 +277,7 @@ def _ways_to_bind(category: Category, values: int, objects: int, count: int) -> 
 def _count_choices(
     k: int, pools: Pools, profile: PoolProfile, only: Category | None, ways: Callable[[Category, int, int, int], int]
 ) -> int:
-    """Sum over all numbers of objects and of concepts per category.
+    """Sum the number of choices over all object counts and all counts per category.
 
     `ways(category, values, objects, count)` is the number of ways for a category to occur `count` times.
     """

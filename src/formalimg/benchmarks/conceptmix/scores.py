@@ -18,7 +18,7 @@ from formalimg.types import Benchmark, Table
 
 
 class ConceptAnswer(NamedTuple):
-    """A concept of a prompt and its score, 0 to 1, in an image; None if unknown."""
+    """A concept in a prompt, and its score from 0 to 1 for an image, or None if unknown."""
 
     category: str
     value: str
@@ -26,12 +26,12 @@ class ConceptAnswer(NamedTuple):
 
     @property
     def shown(self) -> bool | None:
-        """Whether the image shows it."""
+        """Whether the image shows the concept."""
         return None if self.score is None else self.score >= 1
 
 
 class MarkedImage(NamedTuple):
-    """An image with an answer for each of its concepts."""
+    """An image with an answer for each concept in its prompt."""
 
     item: str  # the item's id
     level: int  # the item's level
@@ -40,12 +40,12 @@ class MarkedImage(NamedTuple):
 
     @property
     def is_answered(self) -> bool:
-        """Whether it is known which concepts are shown."""
+        """Whether every concept has an answer."""
         return bool(self.answers) and all(answer.score is not None for answer in self.answers)
 
     @property
     def one_more(self) -> ConceptAnswer | None:
-        """The concept besides the first object at k = 1: the one that is not an object, or else the second object."""
+        """The added concept at k = 1: the first concept that is not an object, or else the second object."""
         non_objects = [answer for answer in self.answers if answer.category != "object"]
         return next(iter(non_objects or self.answers[1:]), None)
 
@@ -58,7 +58,7 @@ class MarkedRun(NamedTuple):
 
 
 def has_answers(run: SeenRun) -> bool:
-    """Return whether the verdicts say which concepts are shown; some judges only say whether an image passes."""
+    """Return whether the verdicts include answers per concept, which some judges do not provide."""
     verdicts = [image for image in run.images if image.passed is not None]
     return not verdicts or any(image.parts or image.by_rule for image in verdicts)
 
@@ -97,7 +97,7 @@ def _item_concepts(run: SeenRun) -> dict[str, list[tuple[str, str]]]:
 
 
 def full_marks(suite: Benchmark, runs: Sequence[SeenRun], rules: HowCounted) -> Table:
-    """Return the share of images that show all concepts, by level, as the paper prints it."""
+    """Return the share of images that show all concepts, by level, as in the paper."""
     return _level_table(
         suite,
         {run.name: {level: Number.of(rate) for level, rate in run.summary.levels.items()} for run in runs},
@@ -110,7 +110,7 @@ def full_marks(suite: Benchmark, runs: Sequence[SeenRun], rules: HowCounted) -> 
 
 
 def concept_fractions(suite: Benchmark, runs: Sequence[MarkedRun], rules: HowCounted) -> Table:
-    """Return the share of concepts that images show, by level."""
+    """Return the fraction of concepts that images show, by level."""
     fractions: dict[str, Mapping[int, Number]] = {}
     for run in runs:
         levels = sorted({image.level for image in run.images})
@@ -153,7 +153,7 @@ def _mean_fraction(images: Sequence[MarkedImage], rules: HowCounted) -> Number:
 
 
 def _mean_share(images: Sequence[MarkedImage], rules: HowCounted, default: float) -> float:
-    """Return the mean share of concepts shown, where images without answers show none of them, or all."""
+    """Return the mean fraction of concepts shown, using `default` for images without answers."""
     scores = [
         [(answer.score if image.is_answered else default) or 0.0 for answer in image.answers] or [default]
         for image in images
@@ -205,7 +205,7 @@ _MEASURES: Mapping[str, Callable[[str], int]] = {"words": lambda prompt: len(pro
 
 
 def prompt_lengths(suite: Benchmark, runs: Sequence[SeenRun]) -> Table:
-    """Return words and characters of the prompts by level (Figure 12); runs over the same items are listed once."""
+    """Return prompt length in words and characters by level (Figure 12), listing runs over equal items only once."""
     by_items = {run.record.manifest.items_digest: run for run in reversed(runs)}
     listed = [run for run in runs if by_items[run.record.manifest.items_digest] is run]
     decimals = ("mean", "sd", "lower quartile", "median", "upper quartile")

@@ -1,4 +1,4 @@
-"""Spatial facts stated by a prompt: which object is where relative to which; ambiguous statements yield none."""
+"""Extraction of spatial facts from a prompt; ambiguous statements yield none."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PhraseKind: TypeAlias = Literal["said", "hinted", "backwards", "places"]
 
 
 class SpatialPhrase(NamedTuple):
-    """Tokens that state a spatial relation, from `start` up to, but not including, `end`."""
+    """The tokens that state a spatial relation, from `start` (inclusive) to `end` (exclusive)."""
 
     value: str
     kind: PhraseKind
@@ -28,7 +28,7 @@ class SpatialPhrase(NamedTuple):
 
 
 def spatial_phrases(parsed: ParsedPrompt, values: Iterable[str]) -> list[SpatialPhrase]:
-    """Return all phrases of a text that state these spatial concepts."""
+    """Return all phrases in a text that state one of the given spatial concepts."""
     return [
         SpatialPhrase(value, kind, start, end)
         for start, end, meanings in find_phrases(parsed.tokens, _spatial_phrasebook(frozenset(values)))
@@ -37,7 +37,7 @@ def spatial_phrases(parsed: ParsedPrompt, values: Iterable[str]) -> list[Spatial
 
 
 def relation_axis(value: str) -> str:
-    """Return the axis of a spatial concept: left and right share one."""
+    """Return the axis of a spatial concept, which is the same for "left" and "right"."""
     return str(lexicon_entry("spatial", value).get("axis", value))
 
 
@@ -66,7 +66,7 @@ _IMAGE_AXES = frozenset({"lateral", "depth"})
 
 
 class SpatialClaim(NamedTuple):
-    """Subjects in a relation to reference objects or, if there are none, placed in the image."""
+    """A claim that subjects are in a relation to reference objects or, without references, in a part of the image."""
 
     phrase: SpatialPhrase
     subjects: frozenset[str]
@@ -74,7 +74,7 @@ class SpatialClaim(NamedTuple):
 
 
 class _ReferenceSpan(NamedTuple):
-    """What follows a spatial phrase: objects, a pronoun, or neither; and where that ends."""
+    """The objects or pronoun that follow a spatial phrase, and the index where they end."""
 
     objects: tuple[ConceptMention, ...]
     pronoun: bool
@@ -82,7 +82,7 @@ class _ReferenceSpan(NamedTuple):
 
 
 class SpatialFact(NamedTuple):
-    """One object is in a relation to another."""
+    """A relation from one object to another."""
 
     value: str
     subject: str
@@ -90,14 +90,14 @@ class SpatialFact(NamedTuple):
 
 
 def is_stated(facts: Collection[SpatialFact], fact: SpatialFact) -> bool:
-    """Return whether a fact is stated, and its opposite is not."""
+    """Return whether a fact is stated and its opposite is not."""
     value, subject, reference = fact
     mutual = subject == reference or converse_of(value) == value
     return fact in facts and (mutual or SpatialFact(value, reference, subject) not in facts)
 
 
 def extract_facts(parsed: ParsedPrompt, values: Iterable[str]) -> list[tuple[SpatialFact, SpatialPhrase]]:
-    """Return all spatial facts of a text, from both sides, each with its phrase."""
+    """Return all spatial facts in a text, including their converses, each with its phrase."""
     relations = {*word_tables()["spatial"], *values}
     claims = extract_claims(parsed, relations)
     facts = [
@@ -127,7 +127,7 @@ def _both_ways(value: str, subject: str, reference: str) -> list[SpatialFact]:
 
 
 def extract_claims(parsed: ParsedPrompt, values: Iterable[str]) -> list[SpatialClaim]:
-    """Return the spatial claims of a text; phrases without a clear subject or reference yield none."""
+    """Return the spatial claims in a text, omitting phrases without a clear subject or reference."""
     claims: list[SpatialClaim] = []
     last: dict[int, tuple[frozenset[str], _ReferenceSpan]] = {}
     for phrase in spatial_phrases(parsed, values):
@@ -166,7 +166,7 @@ def _reference_after(parsed: ParsedPrompt, phrase: SpatialPhrase) -> _ReferenceS
 
 
 def _list_starting_at(parsed: ParsedPrompt, first: ConceptMention) -> tuple[ConceptMention, ...]:
-    """Return an object and those after it in the same list, "the dog and the cat", unless a verb follows."""
+    """Return an object and those following it in the same list, "the dog and the cat", unless a verb follows."""
     listed = [first]
     for obj in parsed.objects_in(range(first.end, parsed.sentence(first.start).stop)):
         start = listed[-1].end
@@ -178,7 +178,7 @@ def _list_starting_at(parsed: ParsedPrompt, first: ConceptMention) -> tuple[Conc
 
 
 def _is_verb(parsed: ParsedPrompt, index: int) -> bool:
-    """Return whether the token is a verb."""
+    """Return whether the token at `index` is a verb."""
     token = parsed.tokens[index] if index < len(parsed.tokens) else "."
     verbs = function_words("copulas") | function_words("verbs")
     return token in verbs or token.endswith("ing") or (parsed.is_unknown(index) and token.endswith("s"))
@@ -213,7 +213,7 @@ def _find_subjects(
 def _is_inverted(
     parsed: ParsedPrompt, phrase: SpatialPhrase, span: _ReferenceSpan, obj: ConceptMention, *, first: bool
 ) -> bool:
-    """Return whether the subject follows its place: "to the left of the table is a cat"."""
+    """Return whether the subject follows the spatial phrase: "to the left of the table is a cat"."""
     between = range(span.end, obj.start)
     start = parsed.sentence(phrase.start).start
     opened = phrase.start == start or parsed.tokens[phrase.start - 1] in _JOINTS
@@ -262,7 +262,7 @@ def _subjects_before(
 
 
 def _has_unknown_noun(parsed: ParsedPrompt, start: int, end: int) -> bool:
-    """Return whether the tokens end with an unknown noun: "a cat sits by a bird to the left of …"."""
+    """Return whether a token range ends with an unknown noun: "a cat sits by a bird to the left of …"."""
     index = end - 1
     while index >= start and parsed.is_unknown(index) and not parsed.tokens[index].endswith("s"):
         index -= 1

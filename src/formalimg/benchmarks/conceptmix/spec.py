@@ -31,7 +31,7 @@ OPEN = "?"
 
 
 class BindingError(FormalimgError, ValueError):
-    """An invalid binding, or one that changes what it had to keep."""
+    """Raised if a binding is invalid or makes changes that are not allowed."""
 
 
 class Concept(NamedTuple):
@@ -60,13 +60,13 @@ class SpatialRelation:
 
     @property
     def is_open(self) -> bool:
-        """Whether an object is still to be chosen."""
+        """Whether one of the two objects is not yet chosen."""
         return self.first is None or self.second is None
 
 
 @dataclass(frozen=True)
 class Binding:
-    """Assignment of concepts to objects.
+    """An assignment of concepts to objects.
 
     The objects that were drawn come first. Reference objects may follow: added because a relation needs two objects, or
     because the size of an object that is alone in the image cannot be judged.
@@ -78,11 +78,11 @@ class Binding:
 
     @property
     def is_open(self) -> bool:
-        """Whether the objects of a relation are still to be chosen."""
+        """Whether any relation is open."""
         return any(relation.is_open for relation in self.relations)
 
     def items_of(self, ids: Iterable[int]) -> list[str]:
-        """Return the items of objects by their ids."""
+        """Return the items of the objects with the given ids."""
         return [self.objects[number - 1].item for number in ids]
 
     def to_json(self) -> dict[str, object]:
@@ -129,7 +129,7 @@ class BoundConcept(NamedTuple):
 
 @dataclass(frozen=True)
 class RequestedConcept:
-    """One concept that an image must show, with its statement and question."""
+    """A concept that an image must show, with its statement and question."""
 
     category: Category  # what sort of concept it is
     value: str  # the concept
@@ -139,13 +139,13 @@ class RequestedConcept:
 
     @property
     def concept(self) -> Concept:
-        """The concept without statement and question."""
+        """The concept alone, without its statement and question."""
         return Concept(self.category, self.value)
 
 
 @dataclass(frozen=True)
 class ConceptSpec:
-    """What an item of ConceptMix asks for."""
+    """The concepts that a ConceptMix item requests."""
 
     # k + 1 concepts in the order of their questions: the objects first, the spatial ones last, the others in the
     # order drawn; in published data, any order
@@ -160,7 +160,7 @@ class ConceptSpec:
     def of(
         cls, bound: Sequence[BoundConcept], statements: Sequence[str], questions: Sequence[str], binding: Binding
     ) -> ConceptSpec:
-        """Return the spec of bound concepts with a statement and a question for each."""
+        """Build a spec from bound concepts, with a statement and a question for each."""
         texts = zip(bound, statements, questions, strict=True)
         return cls(
             tuple(
@@ -171,7 +171,7 @@ class ConceptSpec:
 
     @property
     def drawn(self) -> tuple[Concept, ...]:
-        """All concepts that the prompt was written for, in the order drawn.
+        """All concepts behind the prompt, in sampling order.
 
         Of several styles the last is that of the binding, and it is the one that is asked for.
         """
@@ -179,11 +179,11 @@ class ConceptSpec:
         return self.order or (*self.unasked, *requested)
 
     def values(self, category: Category) -> list[str]:
-        """Return the concepts of a category, in the order drawn."""
+        """Return the values of all concepts in a category, in sampling order."""
         return [concept.value for concept in self.drawn if concept.category == category]
 
     def scene_brief(self) -> SceneBrief:
-        """Return what the binding asks to be drawn."""
+        """Return the binding as a brief for rendering a scene."""
         from formalimg.benchmarks.drawn_requests import NothingToDrawError
         from formalimg.drawing.brief import BriefError, SceneBrief
 
@@ -196,12 +196,12 @@ class ConceptSpec:
 
     @property
     def stated_classes(self) -> list[str]:
-        """The objects that train and test items may not have in common."""
+        """The object classes, which training and test items must not share."""
         return self.values("object")
 
     @property
     def stated_relations(self) -> list[str]:
-        """The spatial concepts, each as the first in the alphabet of itself and its converse."""
+        """The spatial concepts, each replaced by its converse if that comes first alphabetically."""
         from formalimg.benchmarks.conceptmix.words import converse_of  # which imports this module
 
         return [min(value, converse_of(value) or value) for value in self.values("spatial")]
@@ -234,7 +234,7 @@ def _parse_relation(data: object, objects: int) -> SpatialRelation:
 
 
 def _parse_id(value: object) -> int | None:
-    """Return an id; chat models write some of them in quotes."""
+    """Parse an object id, which chat models sometimes quote, or return None."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 9:
         return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
@@ -257,12 +257,12 @@ def _get_list(table: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def last_style(concepts: Sequence[Concept]) -> str | None:
-    """Return the style that counts of several."""
+    """Return the last style among the concepts, which is the effective one, or None."""
     return next((concept.value for concept in reversed(concepts) if concept.category == "style"), None)
 
 
 def bound_concepts(concepts: Sequence[Concept], binding: Binding) -> tuple[BoundConcept, ...]:
-    """Return the objects of each concept.
+    """Bind each concept to the ids of its objects.
 
     An object is about itself, an attribute about the object that has it, a spatial concept about the two that it
     relates, and a style about none. The same attribute twice is about two objects, in the order of their ids.
@@ -283,7 +283,7 @@ def bound_concepts(concepts: Sequence[Concept], binding: Binding) -> tuple[Bound
 
 
 def _candidate_ids(concept: Concept, concepts: Sequence[Concept], binding: Binding) -> Iterator[tuple[int, ...]]:
-    """Yield the ids of the objects that a concept can belong to, as often as the binding has it."""
+    """Yield the possible object ids of a concept, once for each occurrence in the binding."""
     category, value = concept
     if category == "style":
         if binding.style == last_style(concepts):

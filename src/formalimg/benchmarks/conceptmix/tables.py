@@ -28,7 +28,7 @@ from formalimg.types import Benchmark, Table
 
 
 def concept_tables(suite: Benchmark, runs: Sequence[SeenRun], rules: HowCounted) -> tuple[Table, ...]:
-    """Return all tables about runs of a suite of concepts; some may have no rows."""
+    """Return all tables for runs of a ConceptMix suite, some possibly without rows."""
     answered = [mark_run(run, rules.missing) for run in runs if has_answers(run)]
     level, at_one = suite.level, f"{suite.level} = 1"
     one_more = f"One object and one more concept ({at_one}), by"
@@ -51,7 +51,7 @@ def concept_tables(suite: Benchmark, runs: Sequence[SeenRun], rules: HowCounted)
 
 
 class _Grouping(NamedTuple):
-    """How answers are grouped: the headings of the labels, and the labels of an answer; None leaves it out."""
+    """A grouping of answers: column headings, and a function returning an answer's labels, or None to omit it."""
 
     heads: tuple[str, ...]
     labels: Callable[[ConceptAnswer], tuple[str, ...] | None]
@@ -79,14 +79,14 @@ _AVERAGED_NOTE = (
 
 
 class _ImageAnswer(NamedTuple):
-    """An answer, and the image that it is about."""
+    """An answer and the image it belongs to."""
 
     image: MarkedImage
     answer: ConceptAnswer
 
 
 def _one_more_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedRun], rules: HowCounted) -> Table:
-    """Return a table of the images of one object and one more concept."""
+    """Return a table over images at k = 1, which have one object and one more concept."""
     answers = {
         run.name: [
             _ImageAnswer(image, answer)
@@ -128,7 +128,7 @@ def _one_more_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedR
 def _average_rows(
     rates: Mapping[tuple[str, ...], Mapping[str, tuple[Rate, Rate]]], runs: Sequence[str]
 ) -> Iterator[TableRow]:
-    """Yield the means over all runs of each category, and over the categories of each run, where there are several.
+    """Yield rows of means over runs for each category, and over categories for each run, where there are several.
 
     A second object is no category of the authors' figure.
     """
@@ -190,7 +190,7 @@ def _answer_table(name: str, title: str, by: _Grouping, runs: Sequence[MarkedRun
 def _group_answers(
     answers: Mapping[str, Sequence[_ImageAnswer]], by: _Grouping
 ) -> Iterator[tuple[tuple[str, ...], str, list[_ImageAnswer]]]:
-    """Yield labels, run and answers; categories in their order, then by name, then run by run."""
+    """Yield labels, run and answers of each group, sorted by category, label and run."""
     groups: dict[tuple[str, ...], dict[str, list[_ImageAnswer]]] = {}
     for run, entries in answers.items():
         for entry in entries:
@@ -204,12 +204,12 @@ def _group_answers(
 
 
 def _summarize_rate(observations: Iterable[Observation], rules: HowCounted) -> Rate:
-    """Return the rate of what was observed; observations of one item are taken together."""
+    """Return the rate of the observations, clustered by item."""
     return summarize(observations, bands={}, epsilon=None, missing=rules.missing, confidence=rules.confidence).overall
 
 
 def _count_cells(rate: Rate) -> tuple[Cell, ...]:
-    """Return how many were expected and how many scored; marked if not all were."""
+    """Return cells for the expected and the scored counts."""
     return rate.expected, Number(rate.scored, scored=rate.scored, expected=rate.expected)
 
 
@@ -228,7 +228,7 @@ _PUBLISHED_SECONDS: Mapping[str, float] = {
 
 
 def generation_seconds(runs: Sequence[SeenRun], rules: HowCounted) -> Table:
-    """Return how long images took, by run; without rows where nothing was recorded. Premade images take no time."""
+    """Return the generation time per image by run, omitting premade images and runs without recorded times."""
     by_folder = {run.record.folder: run for run in reversed(runs)}  # a run is there once for each of its judges
     rows: list[TableRow] = []
     for run in runs:
@@ -265,7 +265,7 @@ def generation_seconds(runs: Sequence[SeenRun], rules: HowCounted) -> Table:
 
 
 def grading_cost(runs: Sequence[SeenRun]) -> Table:
-    """Return mean and total cost of the verdicts; without rows where all were free."""
+    """Return the mean and total cost of the verdicts, without rows if all were free."""
     rows: list[TableRow] = []
     for run in runs:
         costs = [image.cost for image in run.images if image.looked_at]

@@ -1,4 +1,4 @@
-"""ConceptMix in words: one item, what many items are made of, all concepts, and what raters are asked."""
+"""Text output for ConceptMix: item details, item statistics, concept lists, and rating steps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from formalimg.types import Item
 
 
 def item_lines(item: Item[ConceptSpec]) -> Iterator[str]:
-    """Yield the statements, questions and the binding of an item."""
+    """Yield the statements, questions and binding of an item."""
     yield f"{item.suite}/{item.id}, k = {item.level}\n\n{item.prompt}\n"
     for title in ("statements", "questions"):
         yield title
@@ -38,7 +38,7 @@ def item_lines(item: Item[ConceptSpec]) -> Iterator[str]:
 
 @dataclass
 class ConceptCensus:
-    """Counts over a set of items."""
+    """Counts of concepts, objects and words over a set of items."""
 
     items: int = 0  # number of items
     levels: Counter[int] = field(default_factory=Counter)  # number of items per level
@@ -49,7 +49,7 @@ class ConceptCensus:
 
 
 def concept_census(items: Iterable[Item[ConceptSpec]]) -> ConceptCensus:
-    """Count what a set of items consists of."""
+    """Count the concepts, objects and words in a set of items."""
     census = ConceptCensus()
     for item in items:
         objects = len(item.spec.values("object"))
@@ -64,7 +64,7 @@ def concept_census(items: Iterable[Item[ConceptSpec]]) -> ConceptCensus:
 
 
 def census_lines(items: Sequence[Item[Any]]) -> Iterator[str]:
-    """Yield how often objects, categories and concepts occur in items."""
+    """Yield lines reporting how often objects, categories and concepts occur in items."""
     census = concept_census(items)
     levels = ", ".join(f"k={level}: {count}" for level, count in sorted(census.levels.items()))
     yield f"{census.items} items of conceptmix ({levels})"
@@ -80,7 +80,7 @@ def census_lines(items: Sequence[Item[Any]]) -> Iterator[str]:
 
 
 def word_lines() -> Iterator[str]:
-    """Yield all concepts by category, and how many combinations of them there are."""
+    """Yield all concepts by category, and the number of their combinations."""
     pools = load_pools()
     for category, pool in pools.items():
         yield f"{category} ({len(pool.values)}): {', '.join(pool.values)}"
@@ -91,7 +91,7 @@ def word_lines() -> Iterator[str]:
 
 
 def datasheet(suite: str, items: Sequence[Item[Any]]) -> Datasheet:
-    """Return what an export says of items, with counts of what they ask for."""
+    """Return the datasheet for an export of items, with question counts by category."""
     counts = Counter(concept.category for item in items for concept in item.spec.concepts)
     bound = sum(item.spec.binding is not None for item in items)
     rows = count_rows((category, counts[category]) for category in CATEGORIES)
@@ -114,7 +114,7 @@ def _rating_steps(item: Item[Any], protocol: RatingProtocol) -> tuple[RatingStep
 
 
 def _is_unrelated(rated: Item[Any], requested: Item[Any], protocol: RatingProtocol) -> bool:
-    """Return whether they share no object, and the prompt asks for some."""
+    """Return whether two items share no objects, although the requested one has some."""
     specs = rated.spec, requested.spec
     if not all(isinstance(spec, ConceptSpec) for spec in specs):
         return False

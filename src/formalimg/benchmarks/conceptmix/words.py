@@ -1,4 +1,4 @@
-"""Words and grammar of prompts: lexicon entries, sentence templates, plurals, articles, lists and noun phrases."""
+"""Words and grammar for prompts: lexicon entries, sentence templates, plurals, articles, lists and noun phrases."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ def word_tables() -> dict[str, Any]:
 
 
 def lexicon_entry(category: Category, value: str) -> dict[str, Any]:
-    """Return the lexicon entry of a concept; empty for a user's own."""
+    """Return the lexicon entry of a concept, which is empty for user-defined concepts."""
     table = word_tables()["nouns" if category == "object" else category]
     return dict(table.get(value, {}))
 
 
 def is_person(item: str) -> bool:
-    """Return whether an item is a human being; False for unknown items."""
+    """Return whether an item is a person; False for unknown items."""
     return bool(lexicon_entry("object", item).get("person", False))
 
 
 def converse_of(relation: str) -> str | None:
-    """Return the relation as seen from the other object; None if there is no word for it."""
+    """Return the converse of a relation, or None if it has no name."""
     converse = lexicon_entry("spatial", relation).get("converse")
     return None if converse is None else str(converse)
 
@@ -57,14 +57,14 @@ _RELATION = re.compile(r"the \{ObjectA\} is (?P<phrase>[^{},.;:!?]+) the \{Objec
 
 
 def check_statement(category: Category, statement: str) -> None:
-    """Check the sentence of a whole category, which must also contain the value."""
+    """Raise an error if a category's sentence template is invalid or lacks the value."""
     if not set(_VALUE) & set(_names_in(statement)):
         raise ValueError(f"the statement {statement!r} does not say the concept: put {{value}} into it")
     check_sentence(category, statement)
 
 
 def check_sentence(category: Category, sentence: str) -> None:
-    """Check the sentence of a category or of a single value."""
+    """Raise an error if a sentence template of a category or value is invalid."""
     names, allowed_names = _names_in(sentence), _PLACES[category]
     allowed = ", ".join(f"{{{name}}}" for name in allowed_names)
     strange = [name for name in names if name not in allowed_names]
@@ -78,7 +78,7 @@ def check_sentence(category: Category, sentence: str) -> None:
 
 
 def check_relation_sentence(name: str, sentence: str) -> None:
-    """Check that a user's relation can be stated and asked for in the words of its sentence."""
+    """Raise an error if a user-defined relation cannot be phrased with its sentence."""
     phrase = _phrase_in(name, sentence)
     if "phrase" not in lexicon_entry("spatial", name) and (phrase is None or name.lower() not in phrase.lower()):
         raise ValueError(
@@ -88,7 +88,7 @@ def check_relation_sentence(name: str, sentence: str) -> None:
 
 
 def relation_phrase(name: str, sentence: str) -> str:
-    """Return the phrase between the two objects of a relation: from the lexicon, or else from its own sentence."""
+    """Return the phrase between the two objects of a relation, from the lexicon or its own sentence."""
     return str(lexicon_entry("spatial", name).get("phrase") or _phrase_in(name, sentence) or name)
 
 
@@ -116,12 +116,12 @@ def plural_of(item: str) -> str:
 
 
 def singular_of(item: str) -> str:
-    """Return one of an object, without an article: "cat", "piece of sushi"."""
+    """Return the singular of an object, without an article: "cat", "piece of sushi"."""
     return str(lexicon_entry("object", item).get("one", item))
 
 
 class NounForms(NamedTuple):
-    """The words for an object: one, several, and what else it may be called once it is named."""
+    """The nouns for an object: singular, plural, and alternative names."""
 
     one: tuple[str, ...]
     many: tuple[str, ...]
@@ -129,7 +129,7 @@ class NounForms(NamedTuple):
 
 
 def noun_forms(item: str) -> NounForms:
-    """Return all words for an object, those of other writers too."""
+    """Return all noun forms of an object, including variants that other writers use."""
     entry = lexicon_entry("object", item)
     synonyms = entry.get("said", ())
     return NounForms(
@@ -145,7 +145,7 @@ def with_article(item: str) -> str:
 
 
 def with_a(phrase: str) -> str:
-    """Return a phrase with "a" or "an", by the sound of its first word."""
+    """Return a phrase with "a" or "an", depending on the sound of its first word."""
     # An éclair sounds like an eclair.
     plain = unicodedata.normalize("NFD", phrase)
     sounds = [
@@ -164,7 +164,7 @@ def with_a(phrase: str) -> str:
 
 
 def number_word(number: str) -> str:
-    """Return a number as a word: "three" for 3; large ones stay digits."""
+    """Return a number as a word, "three" for 3, or as digits if it is large."""
     number_words = word_tables()["counts"]
     return (
         str(number_words[int(number)])
@@ -174,7 +174,7 @@ def number_word(number: str) -> str:
 
 
 def join_list(phrases: Sequence[str]) -> str:
-    """Join phrases to a list: "a, b, and c"."""
+    """Join phrases into a list: "a, b, and c"."""
     if len(phrases) < 3:
         return " and ".join(phrases)
     return ", ".join(phrases[:-1]) + f", and {phrases[-1]}"
@@ -212,7 +212,7 @@ class AttributePhrase:
 
 @dataclass(frozen=True)
 class ObjectPhrase:
-    """An object of a binding, and what is needed to refer to it."""
+    """The noun phrase for an object of a binding."""
 
     id: int  # its place in the binding, counted from 1
     item: str  # what it is
@@ -221,38 +221,38 @@ class ObjectPhrase:
 
     @property
     def is_plural(self) -> bool:
-        """Whether it is plural."""
+        """Whether the noun phrase is plural."""
         return self.count not in (None, "one")
 
     @property
     def noun(self) -> str:
-        """The noun, in the plural if there are many."""
+        """The noun, singular or plural according to its count."""
         return plural_of(self.item) if self.is_plural else singular_of(self.item)
 
     @property
     def are(self) -> str:
-        """The verb that agrees with it."""
+        """The form of "be" that agrees with the noun."""
         return "are" if self.is_plural else "is"
 
     @property
     def they(self) -> str:
-        """The subject pronoun."""
+        """The subject pronoun for the noun."""
         return "they" if self.is_plural else str(lexicon_entry("object", self.item).get("they", "it"))
 
     @property
     def it(self) -> str:
-        """The object pronoun."""
+        """The object pronoun for the noun."""
         return "them" if self.is_plural else str(lexicon_entry("object", self.item).get("it", "it"))
 
     @property
     def has_postmodifier(self) -> bool:
-        """Whether it has attributes that can only follow the noun."""
+        """Whether some attributes can only follow the noun."""
         return any(adjective.before is None for adjective in self.adjectives)
 
     def introduce(
         self, *, after: Category | None = None, without: Collection[Category] = (), another: bool = False
     ) -> str:
-        """Return the noun phrase of a first mention."""
+        """Return the noun phrase for the first mention of the object."""
         shown_adjectives = [adjective for adjective in self.adjectives if adjective.category not in without]
         before = [
             adjective.before for adjective in shown_adjectives if adjective.before and adjective.category != after

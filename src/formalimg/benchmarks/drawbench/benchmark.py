@@ -1,4 +1,4 @@
-"""DrawBench: 200 prompts in 11 categories, which say what an image should show, or read, or make of a strange idea."""
+"""DrawBench: 200 prompts in 11 categories, including objects, text to render, and unusual ideas."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BY_TEXT = ("Text",)
 
 
 def find_category(name: str) -> str | None:
-    """Return the category that a name means: case, blanks and signs do not matter. None if it means none."""
+    """Return the category that matches a name, ignoring case, spaces and punctuation, or None."""
     return {_normalize(category): category for category in CATEGORIES}.get(_normalize(name))
 
 
@@ -48,7 +48,7 @@ def _normalize(name: str) -> str:
 
 
 class DrawBench(QuestionBenchmark):
-    """Formulas where prompts name objects, quoted text where they ask for text, else one question for each prompt."""
+    """The DrawBench benchmark: items with a formula, quoted text, or a single question about the prompt."""
 
     # --- items
 

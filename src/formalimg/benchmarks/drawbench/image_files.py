@@ -1,4 +1,4 @@
-"""Folder layout of collections of several models: `Colors/12/sd-1.4_0.jpg`, by category, item, model and seed."""
+"""Folder layout for images of several models: `Colors/12/sd-1.4_0.jpg`, by category, item, model and seed."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _SHOWN = 3
 
 
 def has_image_layout(folder: FolderListing) -> bool:
-    """Return whether images lie in folders of categories and items."""
+    """Return whether the images are in folders by category and item."""
     return any(_parse_path(file) for file in folder.files)
 
 
 def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the candidate files; the images of an item are its samples in the order of their seeds."""
+    """Yield the candidate files, numbering the samples of an item by ascending seed."""
     parsed = {file: _parse_path(file) for file in folder.files if is_any_image(file)}
     models = list(dict.fromkeys(match["model"] for match in parsed.values() if match))
     if len(models) > 1:

@@ -1,4 +1,4 @@
-"""DrawBench as a table: a line for each prompt with its category, as CSV, TSV, JSON Lines or JSON.
+"""DrawBench as a table with one prompt and category per row, in CSV, TSV, JSON Lines or JSON.
 
 Columns are `prompt` or `Prompts`, `category` or `Category`, and `id` if there is one; else an item is named by its
 number in the table, from 1. Prompts of Colors, Counting and Positional are read as formulas, those of Text by their
@@ -28,7 +28,7 @@ _FILE = "prompts.csv"
 
 
 def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
-    """Return the items of a table, or of the `prompts.csv` in a folder."""
+    """Return the items in a table, or in the `prompts.csv` of a folder."""
     items: dict[str, Item[Any]] = {}
     for number, row in enumerate(read_table(path / _FILE if path.is_dir() else path, findings.skip), 1):
         item = _read_row(row, number, suite, findings)
@@ -40,7 +40,7 @@ def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[
 
 
 def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
-    """Write a table of prompts with their categories."""
+    """Write the prompts and their categories as a CSV table."""
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise FormalimgError(f"{folder} is not empty: choose a folder that does not exist yet")
     text = io.StringIO()
@@ -51,7 +51,7 @@ def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
 
 
 def read_prompt(prompt: str, category: str) -> QuestionSpec:
-    """Return what a prompt of a category is judged by."""
+    """Return the spec by which a prompt of a category is judged."""
     if category in BY_TEXT and (texts := find_quoted_texts(prompt)):
         return QuestionSpec(text_questions(texts))
     if category not in BY_FORMULA:

@@ -1,4 +1,4 @@
-"""Table of DrawBench: what each category is judged by, how many of its images were scored, and why the others not."""
+"""Table of DrawBench: how each category was judged, how many images were scored, and why others were not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GenEval: prompts about the 80 classes of COCO, and the rule by which its authors judge detections.
+"""GenEval: prompts about the 80 COCO classes, judged by the authors' rule for detections.
 
 The rule stands alone: `official_verdict(metadata, detections)` needs neither an image nor a model.
 """

@@ -1,4 +1,4 @@
-"""GenEval: prompts about the 80 classes of COCO, judged by a rule for detections."""
+"""GenEval: prompts about the 80 COCO classes, judged by a rule for detections."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class GenEval(Benchmark):
-    """A benchmark whose items say which objects must be there, and which must not."""
+    """A benchmark whose items specify which objects must be present and which must be absent."""
 
     # --- items
 

@@ -1,4 +1,4 @@
-"""Drawings of objects: items that can be drawn, by which judges are certified, and scenes that show an item."""
+"""Drawings for GenEval: scenes that satisfy an item, and drawable items for certifying judges."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _TRIES = 500
 def compose_objects(
     spec: ObjectSpec, request: ImageRequest, fits: Callable[[Scene], bool] = lambda scene: True
 ) -> Scene | Refused | Failed:
-    """Return a scene that passes by every profile; refuse what cannot be drawn, with the reason."""
+    """Return a scene that passes every profile, or a refusal with the reason."""
     reason = unarrangeable_because(spec)
     if reason is not None:
         return Refused(f"cannot be drawn: {reason}")
@@ -48,7 +48,7 @@ def compose_objects(
 
 
 def unarrangeable_because(spec: ObjectSpec) -> str | None:
-    """Return why no drawing shows what an item asks for; None if one can, as far as its words tell."""
+    """Return why an item's objects cannot be drawn, or None if they can."""
     undrawn = sorted(set(spec.object_classes) - set(drawable_classes()))
     if undrawn:
         return f"there is no drawing of a {undrawn[0]}"
@@ -62,7 +62,7 @@ def unarrangeable_because(spec: ObjectSpec) -> str | None:
 
 
 def arrange_objects(spec: ObjectSpec, rng: Random, fits: Callable[[Scene], bool] = lambda scene: True) -> Scene | None:
-    """Return a scene that passes by every profile; None if no arrangement was found."""
+    """Sample a scene that passes every profile, or return None if none of the trials does."""
     requested = [included for included in spec.include for _ in range(included.count)]
     colors, formula = _icon_colors(), to_formula(spec)
     for _ in range(_TRIES):
@@ -84,7 +84,7 @@ def _icon_colors() -> tuple[str, ...]:
 
 
 def scene_detections(scene: Scene) -> dict[str, list[dict[str, object]]]:
-    """Return the objects of a scene as detections, by class."""
+    """Convert the objects in a scene to detections, grouped by class."""
     detections: dict[str, list[dict[str, object]]] = {}
     for obj in scene.objects:
         detections.setdefault(obj.label, []).append({"box": obj.box, "color": obj.color})
@@ -92,7 +92,7 @@ def scene_detections(scene: Scene) -> dict[str, list[dict[str, object]]]:
 
 
 def _cell_box(label: str, cell: int) -> Box:
-    """Return a box in the natural proportions of a class, in the middle of a cell of the canvas."""
+    """Return a box centred in a canvas cell, with the natural aspect ratio of a class."""
     side = CANVAS / _CELLS
     aspect = natural_aspect(label)
     width, height = sqrt(_AREA * aspect), sqrt(_AREA / aspect)
@@ -103,7 +103,7 @@ def _cell_box(label: str, cell: int) -> Box:
 
 
 def make_drawn_items(suite: str) -> list[Item[Any]]:
-    """Return items of all tasks with classes and colours that can be drawn; always the same, so that ids are known."""
+    """Return drawable items for all tasks, deterministically so that their ids are stable."""
     rng = Random("drawn items")
     items: list[Item[Any]] = []
     for level, tag in enumerate(TAGS, 1):
@@ -123,7 +123,7 @@ def _load_words() -> dict[str, Any]:
 
 
 def _sample_specs(tag: str, rng: Random) -> Iterator[tuple[ObjectSpec, str]]:
-    """Yield specs of a task with their prompts, at random, without end."""
+    """Yield random specs of a task with their prompts, indefinitely."""
     words = _load_words()
     icon_colors = vocabulary("knolling").words["color"]
     colors = [color for color in OBJECT_COLORS if color in icon_colors]
@@ -157,13 +157,13 @@ def _sample_specs(tag: str, rng: Random) -> Iterator[tuple[ObjectSpec, str]]:
 
 
 def _with_article(label: str, color: str = "") -> str:
-    """Return one object with its article: "an apple", "a red apple"."""
+    """Return a singular noun with its article and optional colour: "an apple", "a red apple"."""
     phrase = f"{color} {_load_words()['one'].get(label, label)}".strip()
     return f"{'an' if phrase[0] in 'aeiou' else 'a'} {phrase}"
 
 
 def arrange_scene(item: Item[object], rng: Random) -> Scene | None:
-    """Return a scene with the objects that an item asks for; None if there is none."""
+    """Return a scene with the objects that an item requires, or None if none can be arranged."""
     spec = item.spec
     if not isinstance(spec, ObjectSpec) or unarrangeable_because(spec) is not None:
         return None

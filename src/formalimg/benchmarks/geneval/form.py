@@ -1,4 +1,4 @@
-"""Specs of GenEval: published metadata of its tasks, and the fields of an item in our own format.
+"""Serialization of GenEval specs: the published metadata, and the item fields of our own format.
 
 `task`, `include` and `exclude` of an item are `tag`, `include` and `exclude` of the published line.
 """
@@ -27,7 +27,7 @@ TAGS = ("single_object", "two_object", "counting", "colors", "position", "color_
 
 
 def parse_metadata(metadata: Mapping[str, Any]) -> ObjectSpec:
-    """Return the spec in a line of published metadata; fields that it does not need are ignored."""
+    """Parse a spec from a line of published metadata, ignoring unknown fields."""
     tag = metadata.get("tag", "")
     if not isinstance(tag, str):
         raise FormalimgError("tag must be text: give one of " + ", ".join(TAGS))
@@ -88,7 +88,7 @@ def _read_count(entry: Mapping[str, Any], name: str, index: int) -> int:
 
 
 def _is_word(value: object) -> bool:
-    """Return whether something is a word that formulas can quote."""
+    """Return whether `value` is a string that formulas can quote."""
     return is_text(value) and bool(str(value).strip()) and str(value).isprintable() and "'" not in str(value)
 
 
@@ -105,7 +105,7 @@ def fields_of(spec: ObjectSpec, *, with_proof: bool) -> dict[str, Any]:
 
 
 def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> ObjectSpec | None:
-    """Parse the spec of a record; None, and findings, if it is invalid."""
+    """Parse the spec of a record; on failure, report findings and return None."""
     task = record.text("task", empty=True)
     if task is None:
         return None
@@ -119,12 +119,12 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Ob
 
 
 def known_spec(fields: dict[str, Any]) -> ObjectSpec:
-    """Return the spec of fields that are known to be valid."""
+    """Build the spec from fields already known to be valid."""
     if not fields["include"] and "exclude" not in fields:
         return ObjectSpec(fields["task"], ())
     return parse_metadata({**fields, "tag": fields["task"]})
 
 
 def asked_text(spec: ObjectSpec) -> str:
-    """Return a spec as one text: its fields as JSON."""
+    """Return the fields of a spec as JSON text."""
     return json.dumps(fields_of(spec, with_proof=False), ensure_ascii=False)

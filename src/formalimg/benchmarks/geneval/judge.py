@@ -1,4 +1,4 @@
-"""The object judge: a grounder finds the objects in an image, and a rule for boxes, or logic, decides.
+"""The object judge: a grounder detects objects, and a box rule or a formula decides.
 
 All profiles go by one grounding, so that they can be compared item by item; the verdict is that of the chosen one.
 """
@@ -55,7 +55,7 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class ObjectJudge:
-    """Judge images of items that ask for objects, by what a grounder finds in them.
+    """Judge that decides by the objects a grounder detects in an image.
 
     Evidence, all plain data:
 
@@ -93,12 +93,12 @@ class ObjectJudge:
 
     @property
     def price(self) -> Price:
-        """The price of what the grounder asks."""
+        """The price of the grounder's requests."""
         return price_of(self.grounder)
 
     @property
     def concurrency(self) -> int:
-        """As many images at a time as the grounder takes."""
+        """The number of images that the grounder processes concurrently."""
         return self.grounder.concurrency
 
     def questions(self, item: Item[object]) -> int:
@@ -107,16 +107,16 @@ class ObjectJudge:
         return int(count(item.spec.object_classes)) if count and isinstance(item.spec, ObjectSpec) else 0
 
     def unknown_classes(self, item: Item[object]) -> tuple[str, ...]:
-        """Return the classes of this item that the grounder cannot look for; its images will be unscored."""
+        """Return the item's classes that the grounder does not support, which leave its images unscored."""
         unknown = getattr(self.grounder, "unknown_classes", None)
         return tuple(unknown(item.spec.object_classes)) if unknown and isinstance(item.spec, ObjectSpec) else ()
 
     def goes_by_boxes(self, item: Item[object]) -> bool:
-        """Return whether boxes decide, and no answers to questions: always."""
+        """Return True, because boxes always decide."""
         return True
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge whether the image shows the objects that the item asks for."""
+        """Judge whether the image shows the objects that the item requires."""
         spec = item.spec
         if not isinstance(spec, ObjectSpec) or not spec.object_classes:
             return Unscored("not understood", f"item {item.id} of {item.suite} names no objects to judge by")
@@ -160,7 +160,7 @@ def judge_by_profiles(
     threshold: float = 0.3,
     counting_threshold: float = 0.9,
 ) -> dict[RuleProfile, ProfileVerdict]:
-    """Return what each profile says about objects on the canvas."""
+    """Return the verdict of each profile on the objects on a canvas."""
     scores = scores or [1.0] * len(objects)
     detections = pixel_detections(objects, scores, size)
     official, strict = (
@@ -185,7 +185,7 @@ def _by_rule(verdict: DetectionVerdict, evidence: Mapping[str, object]) -> Profi
 
 
 def open_judge(suite: str, name: str | None, options: Mapping[str, str]) -> Judge:
-    """Return the judge that looks for objects, and decides by a rule."""
+    """Open a judge that detects objects and decides by a rule."""
     name = name or ICONS
     grounder_options = dict(options)
     reader = Options(suite, {key: grounder_options.pop(key) for key in _OPTIONS if key in grounder_options})
@@ -199,7 +199,7 @@ def open_judge(suite: str, name: str | None, options: Mapping[str, str]) -> Judg
 
 
 def reopen_judge(recorded: RecordedModels) -> Judge:
-    """Return the judge of recorded settings that goes by what is on record."""
+    """Reopen a judge from recorded settings and groundings."""
     settings = recorded.settings
     if "protocol" in settings:
         raise FormalimgError("it has no published protocol")
@@ -209,13 +209,13 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
 
 
 def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
-    """Return two drawings: is there a bottle."""
+    """Return two preflight drawings, one with a bottle and one without."""
     item = Item(suite, "preflight", 1, RED_BOTTLE, ObjectSpec("single_object", (IncludedObjects(BOTTLE, 1),)))
     return two_things(item, "whether there is a bottle", (True,), (False,))
 
 
 def judge_drawn(item: Item[object], drawn: DrawnScene, profile: str) -> Verdict | Unscored:
-    """Return the verdict on what a drawn scene shows, if all profiles agree.
+    """Return the verdict on a drawn scene, or an unscored result if the profiles disagree.
 
     It is without parts that were not looked at for a failed one.
     """

@@ -1,4 +1,4 @@
-"""GenEval's published files: `evaluation_metadata.jsonl`, and folders of images.
+"""GenEval's published files: `evaluation_metadata.jsonl` and image folders.
 
 A line of metadata is a prompt with the objects that it asks for. The id of an item is the number of its line, from 0,
 as in the names of the image folders: `00000/samples/0000.png`, with the prompt in `00000/metadata.jsonl`. What is odd
@@ -51,7 +51,7 @@ _OTHER_LEVEL = len(TAGS) + 1
 
 
 def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
-    """Return the items in a metadata file, or in the folder that holds it, as `formalimg pull` makes it."""
+    """Return the items in a metadata file, or in a folder that contains one, as created by `formalimg pull`."""
     file = path
     if path.is_dir():
         files = [path / name for name in _PLACES if (path / name).is_file()]
@@ -71,7 +71,7 @@ def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[
 
 
 def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
-    """Write items as a metadata file; the line of an item is its place in the order of ids."""
+    """Write items as a metadata file, one line per item, in order."""
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise FormalimgError(f"{folder} is not empty: choose a folder that does not exist yet")
     lines = [
@@ -137,7 +137,7 @@ def has_image_layout(folder: FolderListing) -> bool:
 
 
 def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the candidate files of GenEval's layout: `00000/samples/0000.png`, prompts in `00000/metadata.jsonl`.
+    """Yield the candidate files in GenEval's layout: `00000/samples/0000.png`, with prompts in `00000/metadata.jsonl`.
 
     Without a prompt, the number of the folder is the index of the item in the suite.
     """
@@ -191,7 +191,7 @@ def _item_at(number: str, folder: FolderListing, index: ItemIndex) -> str | None
 
 
 def example_file(image: RequestedImage) -> str:
-    """Return how the file of an image may be called."""
+    """Return an example file name for an image."""
     file = f"{image.number or 0:05}/samples/{image.sample:04}.png"
     return f"{file}, or the prompt {truncate(image.prompt, 30, 10)!r} in a metadata.jsonl beside samples/"
 

@@ -1,4 +1,4 @@
-"""The authors' rule for detections: what passes, and for which reasons an image fails.
+"""The authors' rule for detections: the verdict on an image and the reasons for failure.
 
 Two variants: the rule of the paper, and the strict one that trainers use as a reward (flow_grpo), in which a class must
 have exactly the number of boxes, with its graded score. `docs/reference/suites/geneval.md` states both.
@@ -26,7 +26,7 @@ _DIRECTION = 0.5
 
 
 class _Detected(NamedTuple):
-    """A box in pixels, its confidence and its colour."""
+    """A detected box in pixels, with its confidence and colour."""
 
     box: tuple[float, float, float, float]
     score: float
@@ -34,7 +34,7 @@ class _Detected(NamedTuple):
 
 
 class RuleCheck(NamedTuple):
-    """One thing that was checked."""
+    """A single check of the rule."""
 
     name: str  # what is asked for, such as `2 cups` or `cup left of dog`
     kind: str  # object, count, attribute or relation
@@ -83,7 +83,7 @@ def official_verdict(
 
 
 def relations_between(box: Sequence[float], target: Sequence[float]) -> tuple[str, ...]:
-    """Return where a box is as seen from a target: none, one or two of `RELATIONS`.
+    """Return the directions of a box relative to a target: zero, one or two of `RELATIONS`.
 
     The offset of the centres is shortened along each axis by a tenth of both widths (or heights); a relation holds if
     what is left is more than half of the whole offset.
@@ -103,7 +103,7 @@ def relations_between(box: Sequence[float], target: Sequence[float]) -> tuple[st
 
 
 class _RuleRun:
-    """One pass of the rule over the metadata, with the checks and rewards that it collects."""
+    """A single evaluation of the rule, collecting checks and rewards."""
 
     def __init__(self, spec: ObjectSpec, found: Mapping[str, Sequence[_Detected]], strict: bool) -> None:
         self.checks: list[RuleCheck] = []
@@ -184,7 +184,7 @@ class _RuleRun:
 def _find_misplaced(
     included: IncludedObjects, group: Sequence[_Detected], targets: Sequence[_Detected], name: str
 ) -> Iterator[str]:
-    """Yield a reason for each pair that does not stand in the relation."""
+    """Yield a reason for each pair of boxes that violates the relation."""
     for box in group:
         for target in targets:
             relations = relations_between(box.box, target.box)
@@ -198,7 +198,7 @@ def _color_list(group: Sequence[_Detected]) -> str:
 
 
 def _confident_boxes(label: str, detections: Sequence[Mapping[str, Any]], above: float) -> tuple[_Detected, ...]:
-    """Return the boxes that count, the most confident first; of equal ones, in the order in which they came."""
+    """Return the boxes above a confidence, sorted by descending confidence; ties keep their input order."""
     read = [_read_detection(label, detection) for detection in detections]
     counted = sorted((box for box in read if box.score > above), key=lambda box: -box.score)
     return tuple(counted[:MAX_OBJECTS])

@@ -1,4 +1,4 @@
-"""Tables of suites that ask for objects: what each profile says of the same groundings, by task, image and prompt."""
+"""Tables for object suites: the verdicts of each profile on the same groundings, by task, image and prompt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OVERALL = "Overall"
 
 
 def object_tables(suite: Benchmark, runs: Sequence[SeenRun], rules: HowCounted) -> tuple[Table, ...]:
-    """Return the tables, without rows where no verdict holds several profiles."""
+    """Return the profile table, without rows if no verdict includes several profiles."""
     levels = sorted({level for run in runs for level in run.summary.levels})
     rows = [row for run in runs for row in _profile_rows(suite, run, runs, levels, rules)]
     columns = (
@@ -67,7 +67,7 @@ def _profile_rows(
 
 
 def _read_verdicts(record: RunRecord) -> dict[str, list[tuple[Observation, float | None]]]:
-    """Return, for each profile, its verdict on each image, None if unscored, and its graded score where it has one."""
+    """Return each profile's verdict on every image, with its graded score if available."""
     judged = [(judged_image.outcome, judged_image.verdict) for judged_image in record.judged()]
     names = dict.fromkeys(
         name for _, verdict in judged if isinstance(verdict, Verdict) for name in _read_profiles(verdict.evidence)
@@ -84,7 +84,7 @@ def _read_verdicts(record: RunRecord) -> dict[str, list[tuple[Observation, float
 
 
 def _read_profiles(evidence: Mapping[str, object]) -> dict[str, Mapping[str, object]]:
-    """Return what each profile says; of a damaged run, what can be read of it."""
+    """Return the results by profile, ignoring malformed entries."""
     profiles = evidence.get("profiles")
     if not isinstance(profiles, Mapping):
         return {}
@@ -92,7 +92,7 @@ def _read_profiles(evidence: Mapping[str, object]) -> dict[str, Mapping[str, obj
 
 
 def _any_of_prompt(observations: Sequence[Observation]) -> list[bool | None]:
-    """Return for each prompt whether one of its images passes; None if none is scored."""
+    """Return whether any image of each prompt passes, or None if none of its images is scored."""
     by_item: dict[str, list[bool]] = {}
     for observation in observations:
         scored = by_item.setdefault(observation.item, [])

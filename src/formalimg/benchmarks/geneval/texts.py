@@ -1,4 +1,4 @@
-"""GenEval in words: one item with its objects and formulas, what many items are made of, and what failed."""
+"""Text output for GenEval: item details, item statistics, and explanations of failures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from formalimg.types import Item, Part, Verdict
 
 
 def item_lines(item: Item[ObjectSpec]) -> Iterator[str]:
-    """Yield the objects that an item asks for, and the formulas that say the same."""
+    """Yield the objects that an item requires, and the equivalent formulas."""
     spec, level_names = item.spec, BENCHMARKS[0].level_names
     yield f"{item.suite}/{item.id}, {level_names.get(item.level, item.level)}\n\n{item.prompt}\n"
     yield from odd_meanings(item.tags)
@@ -36,7 +36,7 @@ def item_lines(item: Item[ObjectSpec]) -> Iterator[str]:
 
 
 def datasheet(suite: str, items: Sequence[Item[Any]]) -> Datasheet:
-    """Return what an export says of items, with counts of what they ask for."""
+    """Return the datasheet for an export of items, with requirement counts by class."""
     counts = Counter(included.label for item in items for included in item.spec.include)
     colored = sum(bool(included.color) for item in items for included in item.spec.include)
     placed = sum(included.target is not None for item in items for included in item.spec.include)
@@ -53,7 +53,7 @@ _PLACED = re.compile(r".+ wanted, found (.+)")
 
 
 def explain_failure(part: Part, verdict: Verdict) -> list[SceneSentence]:
-    """Return what a rule for boxes says of a part; nothing of one that it did not look at."""
+    """Explain why a part failed, or return an empty list if the part has no reason."""
     if not part.reason:
         return []
     try:
@@ -66,7 +66,7 @@ def explain_failure(part: Part, verdict: Verdict) -> list[SceneSentence]:
 
 
 def _explain_count(part: Part, objects: Sequence[SceneObject]) -> str:
-    """Return how many objects were found and wanted; empty if that is not the reason, or others may be meant."""
+    """Return the found and required counts, or an empty string if the reason is not a count."""
     match = _WANTED.fullmatch(part.reason)
     if match is None or not part.about:
         return ""
@@ -87,7 +87,7 @@ def _explain_count(part: Part, objects: Sequence[SceneObject]) -> str:
 
 
 def _explain_position(part: Part, labels: Sequence[str]) -> str:
-    """Return where an object is in place of where it should be; empty if that is not the reason, or there are more."""
+    """Return the actual and required positions, or an empty string unless the pair of objects is unique."""
     match = _PLACED.fullmatch(part.reason)
     if match is None or len(part.about) != 3:
         return ""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class GenEval2(QuestionBenchmark):
-    """Its questions ask how many as well, and are answered in one word."""
+    """The GenEval 2 benchmark, with yes/no and counting questions answered in one word."""
 
     # --- items
 
@@ -43,7 +43,7 @@ class GenEval2(QuestionBenchmark):
         return reopen_judge(recorded)
 
     def adapt_drawn_judge(self, judge: Judge) -> None:
-        """Say that it has no drawings."""
+        """Return None, as the suite has no drawings."""
 
     # --- reports
 

@@ -1,4 +1,4 @@
-"""Questions of GenEval 2 as formulas: which of them boxes and colours decide, and what logic answers in a scene.
+"""GenEval 2 questions as formulas: which questions boxes and colours decide, and their answers in a scene.
 
 Counts, presence, colours and positions in the plane are decided by what a grounder finds. Materials and patterns,
 depth (in front of, behind) and verbs are not: such questions have no formula.
@@ -44,7 +44,7 @@ _HAVE_FORMULAS: tuple[DecidedBy, ...] = get_args(DecidedBy)[:3]
 
 
 def decided_by(question: GraphQuestion) -> DecidedBy:
-    """Return what it takes to decide a question; what is not understood counts as a verb."""
+    """Return the information needed to decide a question, defaulting to "verbs" if it is not understood."""
     if question.expected in COUNT_WORDS or _ANY.fullmatch(question.question):
         return "boxes"
     if match := _RELATED.fullmatch(question.question):
@@ -56,7 +56,7 @@ def decided_by(question: GraphQuestion) -> DecidedBy:
 
 
 def question_formula(question: GraphQuestion) -> Formula | None:
-    """Return the formula that holds where a question has its expected answer; None if boxes cannot decide it.
+    """Return a formula equivalent to the expected answer, or None if boxes cannot decide the question.
 
     A number is exact. A colour or a position must hold for all things of the class, and there must be some.
     """
@@ -84,7 +84,7 @@ def question_formula(question: GraphQuestion) -> Formula | None:
 
 
 def question_classes(questions: Iterable[GraphQuestion]) -> tuple[str, ...]:
-    """Return the classes that the formulas of questions are about, each once: what a grounder looks for."""
+    """Return the distinct classes in the formulas of the questions, for use by a grounder."""
     return tuple(
         dict.fromkeys(label for question in questions for label in _formula_classes(question_formula(question)))
     )
@@ -101,7 +101,7 @@ def is_decidable(item: Item[QuestionSpec]) -> bool:
 
 
 def count_decided(items: Iterable[Item[QuestionSpec]]) -> Counter[DecidedBy]:
-    """Return how many items can be decided once each of these can be, in this order; the last are all."""
+    """Return the cumulative number of items decidable with each kind of information, in order."""
     order = get_args(DecidedBy)
     last = (max((order.index(decided_by(question)) for question in item.spec.questions), default=0) for item in items)
     needed = Counter(last)
@@ -109,7 +109,7 @@ def count_decided(items: Iterable[Item[QuestionSpec]]) -> Counter[DecidedBy]:
 
 
 class ComparedAnswer(NamedTuple):
-    """What logic and a judge say of a question; None if one of them does not decide it."""
+    """The answers of logic and a judge to a question, each None if undecided."""
 
     question: GraphQuestion  # the question
     by_logic: bool | None  # whether its formula holds in the scene
@@ -117,7 +117,7 @@ class ComparedAnswer(NamedTuple):
 
     @property
     def agree(self) -> bool | None:
-        """Whether both say the same; None if one of them says nothing."""
+        """Whether both answers agree; None if either is undecided."""
         return None if self.by_logic is None or self.by_judge is None else self.by_logic == self.by_judge
 
 
@@ -127,7 +127,7 @@ def compare_answers(
     judged: Mapping[str, bool] | None = None,
     unknown: Collection[str] = (),
 ) -> tuple[ComparedAnswer, ...]:
-    """Answer the questions of an item by logic, beside the answers of a judge.
+    """Answer the questions of an item by logic and pair them with a judge's answers.
 
     Args:
         item: the item.
@@ -147,7 +147,7 @@ def compare_answers(
 
 
 def find_singular(things: str) -> str:
-    """Return the class of things named in a question: `cherry` for `cherries`; what is singular stays."""
+    """Return the singular of a noun, such as `cherry` for `cherries`; singular nouns are unchanged."""
     word = things.strip().lower()
     if word in _IRREGULAR:
         return _IRREGULAR[word]

@@ -1,4 +1,4 @@
-"""How GenEval 2 is judged: each question is answered in one word, and counts by the probability of the expected one.
+"""The GenEval 2 judge: one-word answers, scored by the probability of the expected answer.
 
 This is Soft-TIFA. With a grounder, boxes and logic answer as well where they can. That changes no verdict: it is stored
 beside the words.
@@ -30,7 +30,7 @@ _BOX_RULES = 1
 
 
 class PublishedWordJudge(WordJudge):
-    """Ask a chat model each question of an item by itself, to be answered in one word.
+    """Judge that asks a chat model each question separately, for a one-word answer.
 
     Evidence is that of `WordJudge`; and with a grounder, `scene`: what it found; and `by_boxes`: its name (`grounder`),
     for each question whether boxes say that it has the expected answer, None where they cannot decide (`answers`), and
@@ -43,7 +43,7 @@ class PublishedWordJudge(WordJudge):
     def __init__(
         self, chat: ChatModel, prompts: Path | None = None, grounder: Grounder | None = None, *, pixels: bool = False
     ) -> None:
-        """Create a judge that asks this chat model."""
+        """Initialize the judge with a chat model and an optional grounder."""
         options: dict[str, Setting] = {}
         if grounder is not None:
             options = {f"grounder_{key}": value for key, value in grounder.settings.items()}
@@ -54,7 +54,7 @@ class PublishedWordJudge(WordJudge):
 
     @property
     def concurrency(self) -> int:
-        """As many images at a time as both the chat model and the grounder take."""
+        """The number of images that both the chat model and the grounder process concurrently."""
         limit = super().concurrency
         return limit if self._grounder is None else min(limit, self._grounder.concurrency)
 
@@ -66,7 +66,7 @@ class PublishedWordJudge(WordJudge):
         return super().questions(item) + int(of_classes(question_classes(item.spec.questions)))
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge how likely every question about the image has its expected answer."""
+        """Judge the image by the probability of the expected answer to each question."""
         verdict = await super().judge(item, image)
         if self._grounder is None or isinstance(verdict, Unscored) or not isinstance(item.spec, QuestionSpec):
             return verdict
@@ -79,7 +79,7 @@ class PublishedWordJudge(WordJudge):
     async def _answer_by_boxes(
         self, grounder: Grounder, item: Item[object], spec: QuestionSpec, image: LoadedImage
     ) -> tuple[dict[str, Any], float | None]:
-        """Return what boxes and logic say of the questions, as evidence, and what it cost."""
+        """Answer the questions by boxes and logic, and return the evidence and the cost."""
         classes = question_classes(spec.questions)
         unknown = tuple(getattr(grounder, "unknown_classes", lambda words: ())(classes))
         undecided: list[bool | None] = [None] * len(spec.questions)
@@ -104,14 +104,14 @@ class PublishedWordJudge(WordJudge):
 
 
 def _beside_boxes(part: Part, by_boxes: bool | None) -> Part:
-    """Return a part whose reason also says what boxes say."""
+    """Return a part with the answer by boxes appended to its reason."""
     if by_boxes is None:
         return part
     return replace(part, reason=f"{part.reason}; by boxes {'it is so' if by_boxes else 'it is not so'}")
 
 
 def open_judge(suite: str, name: str | None, options: Mapping[str, str]) -> Judge:
-    """Return the judge that asks for words, which is as published under every protocol."""
+    """Open the one-word judge, which is the same under every protocol."""
     name = require_chat(suite, name, "and cannot answer questions")
     chat, judge_options = open_word_chat(suite, name, options, ("prompts", "grounder"))
     finder = judge_options.pop("grounder", None)
@@ -121,7 +121,7 @@ def open_judge(suite: str, name: str | None, options: Mapping[str, str]) -> Judg
 
 
 def reopen_judge(recorded: RecordedModels) -> Judge:
-    """Return the judge of recorded settings that goes by recorded answers."""
+    """Reopen a judge from recorded settings and answers."""
     if "protocol" not in recorded.settings:
         raise FormalimgError("it is asked as published")
     return PublishedWordJudge(recorded.chat)

@@ -42,7 +42,7 @@ _MAX_LEVEL = 1_000
 
 
 def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
-    """Return the items in the published file, or in the folder that holds it."""
+    """Return the items in the published file, or in a folder that contains it."""
     file = _data_file(path) if path.is_dir() else path
     if file is None:
         findings.add(str(path), f"it holds no {FILE}: give the file")
@@ -60,7 +60,7 @@ def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[
 
 
 def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
-    """Refuse to write items: only the authors publish in this form."""
+    """Raise an error, because items cannot be written in the published format."""
     raise FormalimgError(f"{items[0].suite} is not written in its published form: write its items as items.jsonl")
 
 
@@ -111,7 +111,7 @@ def _read_questions(row: TableRecord, odd: set[str]) -> list[GraphQuestion]:
 
 
 def _read_expected(answer: object, odd: set[str]) -> ExpectedAnswer:
-    """Return the expected answer: yes, no or a number, which may be written in digits."""
+    """Parse the expected answer: yes, no, or a number in words or digits."""
     word = str(answer).strip().lower()
     if word.isascii() and word.isdigit() and int(word) < len(COUNT_WORDS):
         word = COUNT_WORDS[int(word)]
@@ -122,7 +122,7 @@ def _read_expected(answer: object, odd: set[str]) -> ExpectedAnswer:
 
 
 def _clean_line(text: str, odd: set[str]) -> str:
-    """Return a text as it can be shown."""
+    """Return a text with unprintable characters replaced, and tag it if any were found."""
     if text.isprintable():
         return text
     clean, _ = clean_text(text)

@@ -20,19 +20,19 @@ _SOFT, _HARD = "log-probabilities", "right or wrong"
 
 
 class _Answers(NamedTuple):
-    """The answers of an image: a number from 0 to 1 for each question, by skill; None if it has no verdict."""
+    """An image's scores from 0 to 1 by skill, one per question, or None without a verdict."""
 
     level: int
     scores: tuple[tuple[str, float], ...] | None
 
     @property
     def am(self) -> float | None:
-        """The mean over the questions."""
+        """The arithmetic mean of the scores."""
         return fmean(score for _, score in self.scores) if self.scores else None
 
     @property
     def gm(self) -> float | None:
-        """The geometric mean over the questions."""
+        """The geometric mean of the scores."""
         if not self.scores:
             return None
         if min(score for _, score in self.scores) <= 0:
@@ -41,13 +41,13 @@ class _Answers(NamedTuple):
 
 
 def soft_tifa_tables(suite: Benchmark, runs: Sequence[SeenRun], rules: HowCounted) -> tuple[Table, ...]:
-    """Return the tables of runs whose questions were answered in one word; some may have no rows."""
+    """Return the Soft-TIFA tables of runs with one-word answers, some possibly without rows."""
     read = {run.name: _read_run(run, rules) for run in runs}
     return _by_skill(read, rules), _by_level(suite, read, rules), box_answer_table(runs, rules)
 
 
 def _read_run(run: SeenRun, rules: HowCounted) -> tuple[str, list[_Answers]]:
-    """Return what the numbers of a run are made of, and its answers."""
+    """Return the score type of a run and the answers for its images."""
     skills_of = _question_skills(run)
     # Soft for the whole run, or not at all: means over both kinds of numbers would be neither.
     soft = any(image.parts for image in run.images) and all(
@@ -57,7 +57,7 @@ def _read_run(run: SeenRun, rules: HowCounted) -> tuple[str, list[_Answers]]:
 
 
 def _question_skills(run: SeenRun) -> Callable[[str], Sequence[str]]:
-    """Return a function from items to the skills of their questions, for images without an answer that count as 0."""
+    """Return a function that maps item ids to question skills, for scoring images without answers as 0."""
     skills_by_item: dict[str, Sequence[str]] = {}
 
     def skills(item: str) -> Sequence[str]:
@@ -135,14 +135,14 @@ def _by_level(suite: Benchmark, read: Mapping[str, tuple[str, list[_Answers]]], 
 
 
 def _mean_number(values: Iterable[float | None]) -> Number:
-    """Return the mean of the numbers that are known, with their counts."""
+    """Return the mean of the known values, with scored and expected counts."""
     listed = list(values)
     numbers = [value for value in listed if value is not None]
     return Number(fmean(numbers) if numbers else None, scored=len(numbers), expected=len(listed))
 
 
 def _describe_source(read: Mapping[str, tuple[str, list[_Answers]]]) -> str:
-    """Return the sentence about runs that are not soft; empty if all are."""
+    """Return a note on runs without soft scores, or an empty string if there are none."""
     if all(made_of == _SOFT for made_of, _ in read.values()):
         return ""
     return (

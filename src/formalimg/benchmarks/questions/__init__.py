@@ -1,1 +1,1 @@
-"""Suites of yes/no questions with dependencies: what any prompt can be judged by."""
+"""Suites of yes/no questions with dependencies, suitable for judging any prompt."""

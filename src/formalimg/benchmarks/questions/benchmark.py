@@ -1,4 +1,4 @@
-"""Questions about any prompt: free prompts that `formalimg score` makes items of, and question graphs from files."""
+"""Question suites: free prompts from `formalimg score`, and question graphs from files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PART_KINDS = (  # those of questions, and those of the clauses of prompts that w
 
 
 class QuestionBenchmark(Benchmark):
-    """A benchmark whose items have yes/no questions that may depend on each other."""
+    """A benchmark whose items have yes/no questions, which may depend on each other."""
 
     # --- items
 
@@ -105,7 +105,7 @@ class QuestionBenchmark(Benchmark):
 
 
 class QuestionGraphs(QuestionBenchmark):
-    """Question graphs from files: one's own, or those of published benchmarks."""
+    """Question graphs from files, either user-defined or from published benchmarks."""
 
     # --- items
 

@@ -1,4 +1,4 @@
-"""Serialization of question specs: the fields of an item in our own format.
+"""Serialization of question specs: the item fields of our own format.
 
 `questions` is a list of objects with `id`, `question`, `parents` (ids), `expected` (yes, no, or a number in words),
 `category` and `weight`. An item whose prompt was read as a formula has `dsl` and `vocabulary` beside
@@ -56,7 +56,7 @@ def fields_of(spec: QuestionSpec, *, with_proof: bool) -> dict[str, Any]:
 
 
 def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> QuestionSpec | None:
-    """Parse the spec of a record; None, and findings, if it is invalid."""
+    """Parse the spec of a record; on failure, report findings and return None."""
     entries = record.fields["questions"]
     if not isinstance(entries, list) or not all(map(_is_question, entries)):
         record.wrong(
@@ -86,7 +86,7 @@ def spec_in(record: Record, suite: str, level: int, tags: tuple[str, ...]) -> Qu
 
 
 def _formula_in(record: Record) -> bool:
-    """Return whether the formula of a record is valid; if it is not, note why."""
+    """Return whether the formula of a record is valid; otherwise, report the problems."""
     text, name = record.text("dsl"), record.text("vocabulary")
     if text is None or name is None:
         return False
@@ -107,14 +107,14 @@ def _formula_in(record: Record) -> bool:
 
 
 def _open_vocabulary(formula: Formula, name: str) -> Vocabulary:
-    """Return a vocabulary with the classes that a formula names: prompts name any, and a judge says what it knows."""
+    """Return the named vocabulary, extended by all classes in a formula."""
     base, classes = vocabulary(name), FormulaSpec.of(formula).formula_classes
     words = {**base.words, "class": tuple(dict.fromkeys((*base.words["class"], *classes)))}
     return replace(base, words=words, predicates={**base.predicates, "Under": _UNDER})
 
 
 def known_spec(fields: dict[str, Any]) -> QuestionSpec:
-    """Return the spec of fields that are known to be valid."""
+    """Build the spec from fields already known to be valid."""
     return QuestionSpec(
         tuple(GraphQuestion(**{**entry, "parents": tuple(entry["parents"])}) for entry in fields["questions"]),
         FormulaSpec.of(parse(fields["dsl"])) if "dsl" in fields else None,
@@ -125,7 +125,7 @@ def known_spec(fields: dict[str, Any]) -> QuestionSpec:
 
 
 def asked_text(spec: QuestionSpec) -> str:
-    """Return a spec as one text: its fields as JSON."""
+    """Return the fields of a spec as JSON text."""
     return json.dumps(fields_of(spec, with_proof=False), ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""Question graphs in files that others have made: items of yes/no questions, one question or one item per record.
+"""Question graphs from third-party files, with one question or one item per record.
 
 Names of fields are forgiving (`FIELD_NAMES`), and so is everything else: what is odd is tagged, and only a record that
 has neither item nor prompt is skipped. The formats of published benchmarks are in `published.py`.
@@ -65,7 +65,7 @@ _NONE = ("0", "none", "-")
 
 @dataclass
 class _Graph:
-    """The records of one item, as they come."""
+    """The records collected for one item."""
 
     name: str
     where: str
@@ -77,7 +77,7 @@ class _Graph:
 
 
 def is_question_table(rows: Sequence[TableRecord]) -> bool:
-    """Return whether records look like questions: some have a question, or a list of them, and some a prompt."""
+    """Return whether the records include both questions and prompts."""
     has_questions = any(row.first(FIELD_NAMES["question"]) or "questions" in row.fields for row in rows)
     return has_questions and any(row.text(FIELD_NAMES["prompt"]) for row in rows)
 
@@ -156,7 +156,7 @@ def _build_item(
 
 
 def _questions_of(graph: _Graph) -> list[GraphQuestion]:
-    """Return the questions of an item; what is wrong with them is added to its tags."""
+    """Return the questions of an item, tagging any problems found."""
     questions: dict[str, tuple[GraphQuestion, TableRecord]] = {}
     for number, row in enumerate(graph.rows, 1):
         words, broken = _one_line(row.text(FIELD_NAMES["question"]))
@@ -200,7 +200,7 @@ def _read_weight(value: Any, graph: _Graph) -> float:
 
 
 def _read_parents(row: TableRecord, ids: set[str], graph: _Graph) -> tuple[str, ...]:
-    """Return the parents of a question that are there."""
+    """Return the existing parents of a question, tagging unknown ones."""
     value = row.first(FIELD_NAMES["parents"])
     names = value if isinstance(value, list) else re.split(r"[,;\s]+", str(value)) if value is not None else []
     parents: dict[str, None] = {}
@@ -213,7 +213,7 @@ def _read_parents(row: TableRecord, ids: set[str], graph: _Graph) -> tuple[str, 
 
 
 def _one_line(text: str) -> tuple[str, bool]:
-    """Return a text as it can be shown, and whether something had to be replaced."""
+    """Return a text with unprintable characters replaced, and whether any were."""
     if text.isprintable():  # as almost all are; half characters are not
         return text, False
     clean, broken = clean_text(text)

@@ -1,4 +1,4 @@
-"""Folder layouts of images of published questions: T2I-CoReBench, OneIG-Bench and TIIF-Bench."""
+"""Image folder layouts of T2I-CoReBench, OneIG-Bench and TIIF-Bench."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _TIIF = re.compile(
 
 
 def has_image_layout(folder: FolderListing) -> bool:
-    """Return whether a folder has one of these layouts."""
+    """Return whether a folder has one of the supported layouts."""
     return any(_COREBENCH.fullmatch(file) or _ONEIG.fullmatch(file) or _TIIF.fullmatch(file) for file in folder.files)
 
 
 def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the files of `C-MA/C-MA-001-0.png`, `anime/MODEL/000.webp`, `TYPE/MODEL/short_description/0.png`."""
+    """Yield candidate files: `C-MA/C-MA-001-0.png`, `anime/MODEL/000.webp`, `TYPE/MODEL/short_description/0.png`."""
     models = dict.fromkeys(
         match["model"] for file in folder.files if (match := _ONEIG.fullmatch(file) or _TIIF.fullmatch(file))
     )

@@ -1,4 +1,4 @@
-"""How questions are judged: by the formula that a prompt was read as, or by asking a chat model."""
+"""Judging of questions, by the formula parsed from a prompt or by a chat model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OPTIONS = ("requests", "zeroing", "prompts", *TEXT_OPTIONS)
 
 
 def open_judge(suite: str, name: str | None, options: Mapping[str, str], protocol: str) -> Judge:
-    """Return the judge of prompts that goes by a grounder or a text reader, or asks a chat model."""
+    """Open a judge for prompts that uses a grounder, a text reader, or a chat model."""
     if protocol != "default":
         raise FormalimgError(f"{suite} has no published protocol: leave the protocol out")
     if name is None:
@@ -57,7 +57,7 @@ def open_judge(suite: str, name: str | None, options: Mapping[str, str], protoco
 
 
 def reopen_judge(recorded: RecordedModels) -> Judge:
-    """Return the judge of recorded settings that goes by what is on record."""
+    """Reopen a judge from recorded settings and answers."""
     from formalimg.judges.chat_judge import check_option
     from formalimg.judges.clause_judge import ClauseJudge
     from formalimg.judges.question_judge import QuestionGraphJudge
@@ -78,7 +78,7 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
 
 
 def _reopen_text_judge(recorded: RecordedModels) -> TextJudge | None:
-    """Return the judge of recorded text by its settings, which stand alone, or beside those of another judge."""
+    """Reopen the text judge from its settings, possibly nested under those of another judge, or return None."""
     for prefix in ("", "questions.", "questions.reader_"):
         if f"{prefix}text_rules" in recorded.settings:
             compare, tolerance = (recorded.settings[f"{prefix}{key}"] for key in ("compare", "tolerance"))
@@ -87,7 +87,7 @@ def _reopen_text_judge(recorded: RecordedModels) -> TextJudge | None:
 
 
 def preflight_drawings(suite: str, judge: Judge) -> tuple[KnownDrawing, KnownDrawing]:
-    """Return two drawings: where is the bottle, of a grounder; of other judges, whether there is one, and a fork."""
+    """Return two preflight drawings suited to the judge: texts, bottle positions, or bottle and fork."""
     from formalimg.judges import preflight as known
 
     if isinstance(judge, PromptJudge) and judge.reads_text:

@@ -1,4 +1,4 @@
-"""Files of question graphs: the formats of published benchmarks, known by their fields, and any others.
+"""Question-graph files: the published benchmarks' formats, recognized by their fields, and generic tables.
 
 A format says only what differs from `graph_files.py`, which reads all others by generic names: the fields by which its
 files are known, the rule of its scores, and its records under the names of `FIELD_NAMES`.
@@ -41,7 +41,7 @@ class QuestionFormat(NamedTuple):
 
 
 def find_format(rows: Sequence[TableRecord]) -> QuestionFormat | None:
-    """Return the format of the records of a file; None if it is none of a published benchmark."""
+    """Return the published format that matches the records, or None."""
     first = rows[:_ENOUGH]
     columns = set().union(*(row.fields for row in first))
     return next(
@@ -50,7 +50,7 @@ def find_format(rows: Sequence[TableRecord]) -> QuestionFormat | None:
 
 
 def dsg_split(item: str) -> str:
-    """Return the part of DSG-1k that an item is of: `tifa160` for `tifa160_7`."""
+    """Return the DSG-1k split of an item: `tifa160` for `tifa160_7`."""
     return item.rpartition("_")[0]
 
 
@@ -79,7 +79,7 @@ def _read_oneig(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRecord
 
 
 def _oneig_mapping(entry: Any) -> dict[str, Any]:
-    """Return a mapping by number that may be written as JSON in a text."""
+    """Return a mapping with string keys, decoded from JSON text if necessary."""
     if isinstance(entry, str):
         try:
             entry = json.loads(entry)
@@ -93,7 +93,7 @@ _ONEIG_PARTS = {"anime": "anime", "human": "portrait", "object": "object"}
 
 
 def _oneig_prompts(path: Path, part: str) -> dict[str, str]:
-    """Return the prompts by id from the table of prompts, which lies at the root of the benchmark's repository."""
+    """Return the prompts by id, from the prompt table at the root of the benchmark's repository."""
     language = "zh" if path.stem.endswith("_zh") else "en"
     tables = ("OneIG-Bench-ZH.csv",) if language == "zh" else ("OneIG-Bench.csv",)
     table = next(
@@ -134,7 +134,7 @@ def _read_tiif(rows: Sequence[TableRecord], path: Path) -> Iterable[TableRecord]
 
 
 def _tiif_descriptions(path: Path) -> list[dict[str, Any]]:
-    """Return the prompts of a file of questions, line by line, from the folder beside it that holds them."""
+    """Return the prompt records for a question file, in order, from the sibling prompt folder."""
     beside = path.parent.with_name(path.parent.name.replace("_eval_prompts", "_prompts"))
     file = beside / path.name.replace("_eval_prompts", "_prompts")
     if file == path or not file.is_file():
@@ -163,7 +163,7 @@ def _corebench_question(check: Any) -> dict[str, Any]:
 
 
 def _is_dsg(rows: Sequence[TableRecord]) -> bool:
-    """Return whether items are called as those of DSG-1k are, by set and number: DPG has the same columns."""
+    """Return whether most item ids look like DSG-1k's (set and number); DPG-Bench has the same columns."""
     names = [row.text(("item_id",)) for row in rows]
     return 2 * sum(_NAME_AND_NUMBER.fullmatch(name) is not None for name in names) > len(names)
 
@@ -199,7 +199,7 @@ _SUFFIXES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json")
 
 
 def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
-    """Return the items in a file of questions, or in the files of a folder that belong together."""
+    """Return the items in a question file or a folder of question files."""
     if path.is_dir():
         return _read_folder(path, suite, findings)
     rows = read_table(path, findings.skip)
@@ -210,7 +210,7 @@ def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[
 
 
 def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
-    """Refuse to write items: question graphs have no published form of their own."""
+    """Raise an error, because question graphs have no published format of their own."""
     raise FormalimgError(f"{items[0].suite} has no published form: write its items as items.jsonl")
 
 

@@ -1,4 +1,4 @@
-"""Specs of items that are judged by yes/no questions: a graph of questions, or the formula that a prompt was read as.
+"""Specs of question items: a question graph, or the formula parsed from a prompt.
 
 A question may have parents: other questions without whose expected answer it makes no sense. Whether the cup is red is
 asked only of an image that shows a cup. A question whose parent failed counts as failed. Benchmarks differ in what that
@@ -42,7 +42,7 @@ QUESTION_CATEGORIES = ("object", "attribute", "count", "relation", "action", "te
 
 @dataclass(frozen=True)
 class GraphQuestion:
-    """A question about an image that is answered by yes or no, or by a number.
+    """A question about an image, answered by yes, no or a number.
 
     Attributes:
         id: its name among the questions of the item.
@@ -63,7 +63,7 @@ class GraphQuestion:
 
 @dataclass(frozen=True)
 class QuestionSpec:
-    """What an item asks for: the answers to questions, or a formula in their place.
+    """The questions of an item, or a formula in their place.
 
     Attributes:
         questions: the questions; beside a formula, those for the words of the prompt that it leaves out.
@@ -81,21 +81,21 @@ class QuestionSpec:
 
     @property
     def left_over(self) -> str:
-        """The words of the prompt that the formula leaves out; empty if it leaves none out."""
+        """The parts of the prompt not covered by the formula, or an empty string."""
         return "; ".join(question.id for question in self.questions) if self.formula is not None else ""
 
     @property
     def text(self) -> str:
-        """The formula as text; empty if there is none."""
+        """The text of the formula, or an empty string without a formula."""
         return "" if self.formula is None else self.formula.text
 
     def with_zeroing(self, zeroing: Zeroing) -> QuestionSpec:
-        """Return the same questions by another rule; transitive, without the parents that lead in a circle."""
+        """Return the spec with another zeroing rule; for transitive zeroing, cyclic dependencies are removed."""
         questions = without_circles(self.questions) if zeroing == "transitive" else self.questions
         return replace(self, questions=questions, zeroing=zeroing)
 
     def failed_parents(self, met: Mapping[str, bool]) -> dict[str, str]:
-        """Return, for each question that counts as failed whatever its own answer, the parent that fails it.
+        """Map each question that fails because of a parent to that parent.
 
         Args:
             met: whether the answer to each question is the expected one. A question that was not asked may be missing:
@@ -117,17 +117,17 @@ class QuestionSpec:
 
 
 def whole_question(prompt: str) -> tuple[GraphQuestion, ...]:
-    """Return the one question that asks for a prompt as a whole."""
+    """Return a single question about the whole prompt."""
     return (GraphQuestion("1", f"Does the image show: {' '.join(prompt.split())}", category="whole"),)
 
 
 def unread_question(words: str, prompt: str) -> GraphQuestion:
-    """Return the question for words of a prompt that its formula leaves out; its id are the words."""
+    """Return a question about words that the formula does not cover, with the words as its id."""
     return GraphQuestion(words, f"Does the image show “{words}”, as in “{' '.join(prompt.split())}”?")
 
 
 def text_questions(texts: Iterable[str]) -> tuple[GraphQuestion, ...]:
-    """Return the questions that ask for strings as text in the image, one each."""
+    """Return one question for each string that must appear as text in the image."""
     return tuple(
         GraphQuestion(str(number), f'Does the image show the text "{text.replace(chr(34), chr(39))}"?', category="text")
         for number, text in enumerate(texts, 1)
@@ -137,7 +137,7 @@ def text_questions(texts: Iterable[str]) -> tuple[GraphQuestion, ...]:
 def find_graph_problem(
     questions: Sequence[GraphQuestion], *, most: int = MAX_QUESTIONS, zeroing: Zeroing = "transitive"
 ) -> str | None:
-    """Return what is wrong with a list of questions, in one sentence; None if nothing is.
+    """Return a one-sentence description of the first problem with the questions, or None.
 
     There must be 1 to `most` of them, each with words and an id of its own, and their parents must exist. Under
     transitive zeroing they may lead in no circle.
@@ -163,7 +163,7 @@ def find_graph_problem(
 
 
 def without_circles(questions: Sequence[GraphQuestion]) -> tuple[GraphQuestion, ...]:
-    """Return the questions without those parents that lead in a circle, or into one."""
+    """Return the questions without parents that are part of, or depend on, a cycle."""
     circle = set(_in_circles({question.id: question.parents for question in questions}))
     return tuple(
         replace(question, parents=tuple(parent for parent in question.parents if parent not in circle))
@@ -174,7 +174,7 @@ def without_circles(questions: Sequence[GraphQuestion]) -> tuple[GraphQuestion, 
 
 
 def _in_circles(parents: Mapping[str, Iterable[str]]) -> list[str]:
-    """Return the questions whose parents lead in a circle; none if there is no circle."""
+    """Return the questions on or downstream of a dependency cycle."""
     remaining = {name: set(above) for name, above in parents.items()}
     while free := [name for name, above in remaining.items() if not above]:
         for name in free:

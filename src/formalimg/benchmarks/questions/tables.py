@@ -1,4 +1,4 @@
-"""Tables of question graphs: mean scores as their papers have them, by group of items and by category of questions."""
+"""Tables of question graphs: mean scores as in their papers, by item group and by question category."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ALL, _OTHERS = "all", "other items"
 
 
 class _ImageScore(NamedTuple):
-    """The scores of an image's questions, with their weights and categories; None where it has no verdict."""
+    """The scores, weights and categories of an image's questions, or None without a verdict."""
 
     groups: tuple[str, ...]
     parts: tuple[tuple[str, float, float], ...] | None
@@ -32,7 +32,7 @@ class _ImageScore(NamedTuple):
 
 
 def question_tables(runs: Sequence[SeenRun], rules: HowCounted) -> tuple[Table, ...]:
-    """Return the tables; without rows where runs have no scores."""
+    """Return the score tables, without rows for runs without scores."""
     scored = {run.name: list(_image_scores(run, rules)) for run in runs}
     return _by_group(scored, rules), _by_category(scored, rules)
 
@@ -62,7 +62,7 @@ def _scored_parts(
 
 
 def _without_first_row(image: SeenImage, item: Item[object]) -> SeenImage | None:
-    """Return the image without the first question, as the code of DPG-Bench has it.
+    """Return the image without its first question, or None if the code of DPG-Bench drops the image.
 
     The code never reads the first row of its file. If another question depends on it, looking up its answer raises an
     error, and the image is dropped: None.

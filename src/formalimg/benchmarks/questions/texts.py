@@ -1,4 +1,4 @@
-"""Items with yes/no questions in lines of text: one item with its questions, and what many are made of."""
+"""Text output for question items: item details and item statistics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from formalimg.types import Item
 
 
 def item_lines(item: Item[QuestionSpec]) -> Iterator[str]:
-    """Yield the questions of an item with what each depends on, or the formula in their place."""
+    """Yield the questions of an item with their dependencies, or its formula."""
     spec = item.spec
     if spec.formula is not None:
         from formalimg.benchmarks.formal.texts import item_lines as formula_lines  # here, because few items have one
@@ -35,7 +35,7 @@ def item_lines(item: Item[QuestionSpec]) -> Iterator[str]:
 
 
 def census_lines(suite: str, items: Sequence[Item[Any]]) -> Iterator[str]:
-    """Yield how many questions there are of each category."""
+    """Yield the number of questions by category."""
     categories = Counter(question.category for item in items for question in item.spec.questions)
     formulas = sum(item.spec.formula is not None for item in items)
     yield f"{len(items)} items of {suite}, {formulas} of them with a formula"
@@ -43,7 +43,7 @@ def census_lines(suite: str, items: Sequence[Item[Any]]) -> Iterator[str]:
 
 
 def datasheet(suite: str, items: Sequence[Item[Any]]) -> Datasheet:
-    """Return what an export says of items, with counts of what they ask for."""
+    """Return the datasheet for an export of items, with question counts by category."""
     counts = Counter(question.category for item in items for question in item.spec.questions)
     formulas = sum(item.spec.formula is not None for item in items)
     dependent = sum(bool(question.parents) for item in items for question in item.spec.questions)

@@ -1,4 +1,4 @@
-"""T2I-CompBench: colours, shapes, textures, places and numbers of objects, and how its authors score images.
+"""T2I-CompBench: colours, shapes, textures, positions and counts of objects, with the authors' scoring rules.
 
 The rules stand alone: `official_verdict` needs neither an image nor a model.
 """

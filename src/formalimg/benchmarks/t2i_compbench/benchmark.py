@@ -1,4 +1,4 @@
-"""T2I-CompBench: colours, shapes, textures, places and numbers of objects."""
+"""T2I-CompBench: colours, shapes, textures, positions and counts of objects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class T2ICompBench(QuestionBenchmark):
-    """Noun phrases are asked for, places and numbers go by boxes."""
+    """The T2I-CompBench benchmark: a chat model checks noun phrases, and boxes decide positions and counts."""
 
     # --- items
 
@@ -52,7 +52,7 @@ class T2ICompBench(QuestionBenchmark):
         return preflight_drawings(self.name)
 
     def adapt_drawn_judge(self, judge: Judge) -> None:
-        """Say that rules for boxes judge its drawings."""
+        """Return None, as box rules judge the drawings."""
 
     # --- reports
 

@@ -1,4 +1,4 @@
-"""What a prompt of T2I-CompBench asks for, as the questions of an item, and what is read back from these.
+"""Parsing of T2I-CompBench prompts into questions, and extraction of phrases, positions and counts from these.
 
 - Attributes (color, shape, texture): each noun phrase is a question of its own, `a green bench?`.
 - Spatial: `cat?` and `dog?`, and `cat on the left of dog?` behind them.
@@ -29,7 +29,7 @@ _PARTICIPLE = re.compile(r"\w{2,}(?:ed|ing)")
 
 
 def find_noun_phrases(text: str) -> tuple[str, ...]:
-    """Return the noun phrases of a prompt in their order, each with its determiner and adjectives."""
+    """Return the noun phrases in a prompt, in order, each with its determiner and adjectives."""
     tokens = _TOKEN.findall(text)
     phrases: list[list[str]] = []
     current: list[str] = []
@@ -66,7 +66,7 @@ def head_of(phrase: str) -> str:
 
 @cache
 def prompt_words() -> Mapping[str, Any]:
-    """Return the words by which prompts are read, from the data file."""
+    """Return the word tables for parsing prompts, from the data file."""
     text = (files("formalimg.benchmarks.t2i_compbench") / "words.toml").read_text(encoding="utf-8")
     return MappingProxyType(tomllib.loads(text))
 
@@ -94,7 +94,7 @@ def _has_noun(phrase: Sequence[str]) -> bool:
 
 
 def _is_verb(token: str, phrase: Sequence[str], before: str, following: str) -> bool:
-    """Return whether a word ends a noun phrase because it is a verb, by the words around it."""
+    """Return whether a word is a verb that ends the noun phrase, given its context."""
     word = token.lower()
     participle = _PARTICIPLE.fullmatch(word) is not None
     if participle and before.lower() in _word_set("auxiliaries"):
@@ -110,7 +110,7 @@ def _is_verb(token: str, phrase: Sequence[str], before: str, following: str) -> 
 
 
 def _joins_adjectives(token: str, phrase: Sequence[str], following: str) -> bool:
-    """Return whether `and`, or a comma, joins two adjectives of one phrase."""
+    """Return whether `and` or a comma joins two adjectives in the same phrase."""
     if token.lower() not in ("and", ",") or not phrase or not _is_adjective(phrase[-1]) or _has_noun(phrase):
         return False
     return bool(following) and not _is_break(following) and not _is_determiner(following)
@@ -130,14 +130,14 @@ OBJECT, COUNT, RELATION, ATTRIBUTE = "object", "count", "relation", "attribute"
 
 
 class CountedObject(NamedTuple):
-    """A number of objects that a prompt asks for; the word is in the singular."""
+    """A singular noun and its required count."""
 
     word: str
     number: int
 
 
 class PlacedObjects(NamedTuple):
-    """Two objects, and where the first is as seen from the second, in the words of the prompt."""
+    """Two objects and the phrase for the position of the first relative to the second."""
 
     first: str
     phrase: str
@@ -145,12 +145,12 @@ class PlacedObjects(NamedTuple):
 
     @property
     def relation(self) -> Relation:
-        """What the phrase means."""
+        """The relation that the phrase expresses."""
         return cast(Relation, prompt_words()["relations"][self.phrase])
 
 
 def read_prompt(task: CompositionTask, prompt: str) -> QuestionSpec:
-    """Return what a prompt of a task asks for; a spec without questions if it cannot be read."""
+    """Parse a prompt into questions, or into a spec without questions if it is not understood."""
     if task == "spatial":
         placed = _read_relation(prompt)
         return QuestionSpec() if placed is None else QuestionSpec(_build_relation_questions(placed))
@@ -163,18 +163,18 @@ def read_prompt(task: CompositionTask, prompt: str) -> QuestionSpec:
 
 
 def find_asked_phrases(spec: QuestionSpec) -> tuple[str, ...]:
-    """Return the noun phrases that are asked for; none if an item goes by boxes."""
+    """Return the noun phrases to ask for, or an empty tuple if boxes decide the item."""
     return tuple(_question_text(question) for question in spec.questions if question.category == ATTRIBUTE)
 
 
 def find_placed_objects(spec: QuestionSpec) -> PlacedObjects | None:
-    """Return the two objects of a spatial item; None if it is none."""
+    """Return the two objects in a spatial item, or None for other items."""
     relation_question = next((question for question in spec.questions if question.category == RELATION), None)
     return None if relation_question is None else _read_relation(_question_text(relation_question))
 
 
 def find_counted_objects(spec: QuestionSpec) -> tuple[CountedObject, ...]:
-    """Return the objects of a numeracy item with their numbers; none if it is none."""
+    """Return the counted objects in a numeracy item, or an empty tuple for other items."""
     words = {question.id: _question_text(question) for question in spec.questions if question.category == OBJECT}
     return tuple(
         CountedObject(words[question.parents[0]], COUNT_WORDS.index(question.expected))
@@ -187,14 +187,14 @@ def find_counted_objects(spec: QuestionSpec) -> tuple[CountedObject, ...]:
 
 
 def find_class(word: str, *, counting: bool, as_code: bool = False) -> str:
-    """Return the class that is looked for where a prompt has this word."""
+    """Return the class to detect for a word in a prompt."""
     words = prompt_words()
     replaced: Mapping[str, str] = {**words["detected"], **(words["detected_when_counting"] if counting else {})}
     return word if as_code and word == "television" else replaced.get(word, word)
 
 
 def find_classes(spec: QuestionSpec) -> tuple[str, ...]:
-    """Return the classes that boxes are needed of, each once; none if an item does not go by boxes."""
+    """Return the distinct classes to detect, or an empty tuple if boxes do not decide the item."""
     counted = [find_class(counted_object.word, counting=True) for counted_object in find_counted_objects(spec)]
     placed = find_placed_objects(spec)
     if placed is not None:
@@ -226,14 +226,14 @@ def _build_relation_questions(placed: PlacedObjects) -> tuple[GraphQuestion, ...
 
 @cache
 def _object_words() -> Mapping[str, str]:
-    """Return the singular of every object that is counted, by its singular and plural."""
+    """Map the singular and plural of each countable object to its singular."""
     objects = prompt_words()["objects"]
     plurals = {**{word: plural_of(word) for word in objects["regular"]}, **objects["irregular"]}
     return {form: word for word, plural in plurals.items() for form in (word, plural)}
 
 
 def _read_counts(prompt: str) -> list[CountedObject]:
-    """Return each number of the prompt with the object behind it; other things do not count."""
+    """Return the known objects in a prompt that directly follow a number."""
     words = re.findall(r"[a-z]+|[^a-z\s]", prompt.lower())
     counts = []
     for number, word in itertools.pairwise(words):

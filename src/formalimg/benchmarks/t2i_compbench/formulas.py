@@ -1,4 +1,4 @@
-"""Items of T2I-CompBench as formulas, the profile `logic`, and scenes that show them: where boxes and colours decide.
+"""Formulas for T2I-CompBench items, used by the `logic` profile and for rendering scenes.
 
 A prompt becomes objects that must be there, and these become formulas. Numbers are exact. What has no geometric
 rule (near, next to) or needs more than boxes and colours (shapes, textures, sentences) is not translated.
@@ -36,7 +36,7 @@ _MAX_NOUN_WORDS = 2
 
 
 class TranslatedShare(NamedTuple):
-    """How many items of a task have a formula."""
+    """The number of items in a task that have a formula."""
 
     level: int
     task: CompositionTask
@@ -45,7 +45,7 @@ class TranslatedShare(NamedTuple):
 
 
 def composition_objects(spec: QuestionSpec, prompt: str) -> ObjectSpec | None:
-    """Return the objects that an item asks for; None if boxes and colours cannot decide it."""
+    """Return the objects that an item requires, or None if boxes and colours cannot decide it."""
     if counted := find_counted_objects(spec):
         numbers: Counter[str] = Counter()
         for word, count in counted:  # boys and men are persons, and nobody tells their boxes apart
@@ -71,7 +71,7 @@ def composition_objects(spec: QuestionSpec, prompt: str) -> ObjectSpec | None:
 
 
 def translated_shares(items: Iterable[Item[object]]) -> tuple[TranslatedShare, ...]:
-    """Return how many items of each task have a formula."""
+    """Count the items in each task that have a formula."""
     total: Counter[int] = Counter()
     translated: Counter[int] = Counter()
     for item in items:
@@ -86,7 +86,7 @@ def translated_shares(items: Iterable[Item[object]]) -> tuple[TranslatedShare, .
 
 
 def _strip_phrases(prompt: str, phrases: Iterable[str]) -> str:
-    """Return what a prompt says besides its noun phrases."""
+    """Return the remainder of a prompt after removing its noun phrases."""
     rest = " ".join(prompt.split())
     for phrase in phrases:
         rest = rest.replace(phrase, " ", 1)
@@ -116,7 +116,7 @@ def _read_phrase(phrase: str) -> IncludedObjects | None:
 
 
 def compose_composition(spec: QuestionSpec, request: ImageRequest) -> Scene | Refused | Failed:
-    """Return a scene of the objects that a prompt names in numbers, colours or places; refuse what has no formula."""
+    """Return a scene with the required objects, or a refusal if the prompt has no formula."""
     requested = composition_objects(spec, request.prompt)
     if requested is None:
         return Refused("cannot be drawn: boxes and colours do not say all that the prompt asks for")

@@ -1,4 +1,4 @@
-"""The composition judge: noun phrases by the answers of a chat model, places and numbers by the boxes of a grounder.
+"""The composition judge: a chat model checks noun phrases, and a grounder's boxes decide positions and counts.
 
 The profiles of an image that go by boxes are all computed from one grounding; the verdict is that of the chosen one.
 """
@@ -59,7 +59,7 @@ _VERSION = 1
 
 
 class PublishedPhraseJudge(WordJudge):
-    """Ask a chat model whether the image shows each noun phrase of an item, as the authors ask BLIP.
+    """Judge that asks a chat model about each noun phrase, as the authors ask BLIP.
 
     As `WordJudge`, but `p_yes` is the probability of yes among yes and no.
     """
@@ -73,7 +73,7 @@ class PublishedPhraseJudge(WordJudge):
 
 @dataclass(frozen=True)
 class CompositionJudge:
-    """Judge images by what they compose: noun phrases, two objects and their places, or numbers of objects.
+    """Judge that checks noun phrases, positions of two objects, or counts of objects, depending on the item.
 
     Evidence, all plain data:
 
@@ -92,12 +92,12 @@ class CompositionJudge:
 
     @property
     def name(self) -> str:
-        """The name of the chat model that answers; of the grounder where there is none."""
+        """The name of the chat model, or of the grounder if there is no chat model."""
         return self.grounder.name if self.phrases is None else self.phrases.name
 
     @property
     def settings(self) -> Mapping[str, Setting]:
-        """The settings of both, those of the chat model that answers with `phrases.` in front, and of the rules."""
+        """The settings of the grounder, of the chat model (prefixed with `phrases.`), and of the rules."""
         phrase_settings = {} if self.phrases is None else self.phrases.settings
         return {
             **self.grounder.settings,
@@ -112,12 +112,12 @@ class CompositionJudge:
 
     @property
     def price(self) -> Price:
-        """The price of what is asked."""
+        """The price of requests to the chat model, or to the grounder if there is no chat model."""
         return price_of(self.grounder if self.phrases is None else self.phrases)
 
     @property
     def concurrency(self) -> int:
-        """As many images at a time as both take."""
+        """The number of images that both models process concurrently."""
         return min(part.concurrency for part in (self.grounder, self.phrases) if part is not None)
 
     def questions(self, item: Item[object]) -> int:
@@ -129,7 +129,7 @@ class CompositionJudge:
         return int(count(self._classes(item))) if count else 0
 
     def unknown_classes(self, item: Item[object]) -> tuple[str, ...]:
-        """Return what this item needs and the judge cannot look for; its images will be unscored."""
+        """Return the item's requirements that the judge cannot check, which leave its images unscored."""
         if self._goes_by_phrases(item):
             return ("noun phrases",) if self.phrases is None else ()
         classes = self._classes(item)
@@ -139,7 +139,7 @@ class CompositionJudge:
         return tuple(unknown(classes)) if unknown else ()
 
     async def judge(self, item: Item[object], image: LoadedImage) -> Verdict | Unscored:
-        """Judge how far the image shows what the item asks for."""
+        """Judge the degree to which the image satisfies the item."""
         spec = item.spec
         if not isinstance(spec, QuestionSpec) or not spec.questions:
             return Unscored("not understood", f"item {item.id} of {item.suite} has no questions to judge by")
@@ -155,7 +155,7 @@ class CompositionJudge:
         return await asyncio.to_thread(self._judge_grounding, spec, requested, grounding, image.pil)
 
     def goes_by_boxes(self, item: Item[object]) -> bool:
-        """Return whether boxes decide, and no answers to questions."""
+        """Return whether boxes decide the item, rather than answers to questions."""
         return not self._goes_by_phrases(item)
 
     def _goes_by_phrases(self, item: Item[object]) -> bool:
@@ -163,7 +163,7 @@ class CompositionJudge:
         return self.profile != "logic" and is_asked
 
     def _classes(self, item: Item[object]) -> tuple[str, ...]:
-        """Return the classes to look for; none if boxes cannot decide the item by this profile."""
+        """Return the classes to detect, or an empty tuple if boxes cannot decide the item under this profile."""
         if not isinstance(item.spec, QuestionSpec):
             return ()
         if self.profile != "logic":
@@ -241,7 +241,7 @@ def _verdict_evidence(verdict: CompositionVerdict) -> dict[str, object]:
 
 
 def _by_rule(verdict: CompositionVerdict) -> ProfileVerdict:
-    """Return a verdict with parts: a thing that was found is there, however sure the grounder is."""
+    """Convert a rule's verdict, counting every detected object as present regardless of its confidence."""
     parts = tuple(
         Part(
             check.name,
@@ -257,12 +257,12 @@ def _by_rule(verdict: CompositionVerdict) -> ProfileVerdict:
 
 
 def _with_score(verdict: ProfileVerdict) -> ProfileVerdict:
-    """Return the verdict of logic with a score beside those of the rules: all or nothing."""
+    """Return the verdict of logic with a score of 0 or 1 added."""
     return verdict._replace(evidence={"score": float(verdict.passed), **verdict.evidence})
 
 
 def profile_scores(evidence: Mapping[str, object], names: Sequence[str]) -> dict[str, float]:
-    """Return the score of each profile that the evidence of a verdict has; of a damaged run, what can be read."""
+    """Return the score of each profile in a verdict's evidence, ignoring malformed entries."""
     profiles = evidence.get("profiles")
     results = {name: profiles.get(name) for name in names} if isinstance(profiles, Mapping) else {}
     scores = {name: result.get("score") for name, result in results.items() if isinstance(result, Mapping)}
@@ -270,7 +270,7 @@ def profile_scores(evidence: Mapping[str, object], names: Sequence[str]) -> dict
 
 
 def open_judge(suite: str, name: str | None, options: Mapping[str, str]) -> Judge:
-    """Return the judge that asks for noun phrases, and looks for objects."""
+    """Open a judge that asks about noun phrases and detects objects."""
     name = name or ICONS
     model_options = dict(options)
     reader = Options(suite, {key: model_options.pop(key) for key in _OPTIONS if key in model_options})
@@ -295,7 +295,7 @@ def open_judge(suite: str, name: str | None, options: Mapping[str, str]) -> Judg
 
 
 def reopen_judge(recorded: RecordedModels) -> Judge:
-    """Return the judge of recorded settings that goes by what is on record."""
+    """Reopen a judge from recorded settings, answers and groundings."""
     settings = recorded.settings
     if "protocol" in settings:
         raise FormalimgError("it has no published protocol")
@@ -306,7 +306,7 @@ def reopen_judge(recorded: RecordedModels) -> Judge:
 
 
 def preflight_drawings(suite: str) -> tuple[KnownDrawing, KnownDrawing]:
-    """Return two drawings about which is asked whether there is a bottle, and how many."""
+    """Return two preflight drawings with questions on the presence and the number of bottles."""
     from formalimg.judges import preflight as known
 
     presence = GraphQuestion("1", f"{known.BOTTLE}?", category="object", weight=0.5)

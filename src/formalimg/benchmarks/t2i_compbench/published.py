@@ -1,4 +1,4 @@
-"""T2I-CompBench's published lists, such as `color_val.txt`, with one prompt per line, and folders of images.
+"""T2I-CompBench's published lists with one prompt per line, such as `color_val.txt`, and image folders.
 
 The id of an item is its task and the number of its line, from 0. What is odd is tagged; a line is skipped only if it is
 empty. A line may have more behind a tab, which is not part of the prompt. Images are named by their prompts and a
@@ -35,7 +35,7 @@ _ENDING = "_val.txt"
 
 
 def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[Any]]:
-    """Return the items in a list of prompts, or in the folder that holds the lists, as `formalimg pull` makes it."""
+    """Return the items in a prompt list, or in a folder with lists, as created by `formalimg pull`."""
     files = _lists_in(path) if path.is_dir() else {_task_of(path): path}
     if not files or None in files:
         names = ", ".join(f"{task}{_ENDING}" for task in COMPOSITION_TASKS)
@@ -52,7 +52,7 @@ def read_published(path: Path, suite: str, findings: ItemFindings) -> list[Item[
 
 
 def write_published(items: Sequence[Item[Any]], folder: Path) -> None:
-    """Write the prompts of items as lists, in the order of the items."""
+    """Write the prompts as one list per task, in item order."""
     if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise FormalimgError(f"{folder} is not empty: choose a folder that does not exist yet")
     for level, task in enumerate(COMPOSITION_TASKS, 1):
@@ -71,7 +71,7 @@ def _lists_in(folder: Path) -> dict[CompositionTask | None, Path]:
 
 
 def _task_of(file: Path) -> CompositionTask | None:
-    """Return the task of a list by its name: `color.txt`, `color_train.txt`, `color_val_seen.txt`."""
+    """Return the task of a list, inferred from its name: `color.txt`, `color_train.txt`, `color_val_seen.txt`."""
     name = file.stem.partition("_")[0].lower()
     return next((task for task in COMPOSITION_TASKS if task == name), None)
 
@@ -103,12 +103,12 @@ _PROMPT_AND_NUMBER = re.compile(
 
 
 def has_image_layout(folder: FolderListing) -> bool:
-    """Return whether images are named by their prompts and a number of six digits."""
+    """Return whether image names consist of a prompt and a six-digit number."""
     return any(_PROMPT_AND_NUMBER.fullmatch(file) for file in folder.files)
 
 
 def image_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the candidate files: `samples/a red cup and a blue dog_000000.png`, or `color/samples/…` for each task.
+    """Yield the candidate files: `samples/a red cup and a blue dog_000000.png`, or `color/samples/…` by task.
 
     The images of a prompt are its samples in the order of their numbers. Items with the same prompt share them evenly,
     in the order of the suite; an item whose id begins like the folder takes precedence.

@@ -1,4 +1,4 @@
-"""The rules by which T2I-CompBench scores images: probabilities of noun phrases, positions and numbers of boxes.
+"""Scoring rules of T2I-CompBench: probabilities of noun phrases, and positions and counts of boxes.
 
 Pure functions on what a prompt asks for and what a model saw. `as_code` follows the published code where it does
 something else than the paper says; `docs/reference/suites/t2i-compbench.md` lists these places.
@@ -40,14 +40,14 @@ _AXES: Mapping[str, tuple[int, int]] = {"left of": (0, 1), "right of": (0, -1), 
 
 
 class _ScaledBox(NamedTuple):
-    """A box in pixels of the scaled image, and its confidence."""
+    """A box in pixels of the scaled image, with its confidence."""
 
     edges: tuple[float, float, float, float]
     score: float
 
 
 class ScoredCheck(NamedTuple):
-    """One thing that was checked."""
+    """A single check with its score."""
 
     name: str  # what is asked for, in the words of the item's question
     kind: str  # attribute, object, count or relation
@@ -58,7 +58,7 @@ class ScoredCheck(NamedTuple):
 
 
 class CompositionVerdict(NamedTuple):
-    """What a rule says about one image."""
+    """The verdict of a rule on one image."""
 
     # whether the image shows all of it: every phrase is likelier than not, both objects stand as asked, or every
     # number is right. The published scores have no such threshold
@@ -68,7 +68,7 @@ class CompositionVerdict(NamedTuple):
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Why the score is not full, one line each."""
+        """The reasons for an incomplete score, one line each."""
         return tuple(check.reason for check in self.checks if check.reason)
 
 
@@ -107,7 +107,7 @@ def official_verdict(
 def attribute_verdict(
     spec: QuestionSpec, probabilities: Sequence[float], *, as_code: bool = False
 ) -> CompositionVerdict:
-    """Judge by the probabilities of the noun phrases: the score is their product."""
+    """Score an image as the product of the probabilities of its noun phrases."""
     phrases = find_asked_phrases(spec)
     if len(probabilities) != len(phrases) or not all(0 <= chance <= 1 for chance in probabilities):
         raise FormalimgError(f"give a probability from 0 to 1 for each of: {', '.join(phrases)}")
@@ -132,7 +132,7 @@ def box_verdict(
     threshold: float = DETECTION_THRESHOLD,
     as_code: bool = False,
 ) -> CompositionVerdict:
-    """Judge the boxes of an image: where two objects are, or how many there are of each."""
+    """Judge an image by its boxes: the positions of two objects, or the count of each object."""
     scale = min(_SHORT_SIDE / min(size), _LONG_SIDE / max(size)) if min(size) > 0 else 1.0
     boxes = {label: _confident_boxes(label, detected, scale, threshold) for label, detected in detections.items()}
     if find_placed_objects(spec) is not None:
@@ -143,7 +143,7 @@ def box_verdict(
 
 
 def position_score(relation: Relation, first: Sequence[float], second: Sequence[float], *, as_code: bool) -> float:
-    """Return how well a box stands in a relation to another, 0 to 1; both in pixels of the scaled image.
+    """Return how well two boxes satisfy a relation, from 0 to 1, in pixels of the scaled image.
 
     Centres that are near have 1, and farther ones less the farther they are. For a direction, the way between the
     centres must be longer along its axis than across; boxes that overlap have less the more they do.
@@ -219,7 +219,7 @@ def _numeracy_verdict(
 
 
 def _merge_matching_classes(numbers: dict[str, int], label: str) -> None:
-    """Call boxes so whose class contains the name, as the published code does: a carrot becomes a car."""
+    """Merge all classes containing `label` into it, as in the published code, where a carrot counts as a car."""
     renamed = [name for name in numbers if label in name]
     total = sum(numbers.pop(name) for name in renamed)
     if total:
@@ -227,7 +227,7 @@ def _merge_matching_classes(numbers: dict[str, int], label: str) -> None:
 
 
 def _drop_duplicates(boxes: Sequence[_ScaledBox]) -> list[_ScaledBox]:
-    """Return the boxes without those that cover, or are covered by, one of higher confidence almost entirely."""
+    """Remove boxes that almost coincide with, contain, or lie within a box of higher confidence."""
     distinct: list[_ScaledBox] = []
     for box in boxes:
         if not any(_is_same(box.edges, better.edges) for better in distinct):
@@ -256,7 +256,7 @@ def _overlap_area(first: Sequence[float], second: Sequence[float], more: int) ->
 def _confident_boxes(
     label: str, detections: Sequence[Mapping[str, Any]], scale: float, threshold: float
 ) -> list[_ScaledBox]:
-    """Return the boxes that count, the most confident first; of equal ones, in the order in which they came."""
+    """Return the boxes above a confidence, sorted by descending confidence; ties keep their input order."""
     read = [_read_detection(label, detection, scale) for detection in detections]
     return sorted((box for box in read if box.score > threshold), key=lambda box: -box.score)
 

@@ -1,4 +1,4 @@
-"""Tables of T2I-CompBench: the mean score of each task, as its paper has them, by every profile that was computed."""
+"""Tables of T2I-CompBench: the mean score for each task and computed profile, as in the paper."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _HARD = "yes or no"
 
 
 class _ImageScores(NamedTuple):
-    """The scores of an image by profile; None if it has no verdict, and empty if it counts as 0."""
+    """An image's scores by profile: None without a verdict, or empty if the image counts as 0."""
 
     level: int
     scores: Mapping[str, float] | None
 
 
 def composition_tables(suite: Benchmark, runs: Sequence[SeenRun], rules: HowCounted) -> tuple[Table, ...]:
-    """Return the table of mean scores; without rows where runs have none."""
+    """Return the table of mean scores, omitting runs without any."""
     read = {run.name: _read_run(run, rules) for run in runs}
     levels = sorted({image.level for images, _ in read.values() for image in images})
     rows = [
@@ -62,7 +62,7 @@ def composition_tables(suite: Benchmark, runs: Sequence[SeenRun], rules: HowCoun
 
 
 def _read_run(run: SeenRun, rules: HowCounted) -> tuple[list[_ImageScores], set[str]]:
-    """Return the scores of the images of a run, and what those of noun phrases are made of."""
+    """Return the scores of the images in a run, and the sources of its noun-phrase scores."""
     images = []
     made_of: set[str] = set()
     for judged in run.record.judged():
@@ -92,7 +92,7 @@ def _mean_cells(suite: Benchmark, images: Sequence[_ImageScores], profile: str, 
 
 
 def _share_note(suite: Benchmark, runs: Sequence[SeenRun]) -> str:
-    """Return how many items of each task were translated into formulas."""
+    """Return a note on how many items in each task were translated into formulas."""
     items = {item.id: item for run in runs for item in run.record.suite_items()}
     shares = translated_shares(items.values())
     counts = [f"{share.translated:,} of {share.items:,} {level_head(suite, share.level)}" for share in shares]

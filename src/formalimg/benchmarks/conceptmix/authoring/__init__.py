@@ -1,1 +1,1 @@
-"""Authoring of ConceptMix: we draw concepts, a chat model writes captions and questions (paper, 2.3 and C)."""
+"""Authoring of ConceptMix items: concepts are sampled, then a chat model writes captions and questions (2.3, C)."""

@@ -1,4 +1,4 @@
-"""Attempts at ConceptMix items, step by step (paper, 2.3 and appendix C)."""
+"""Attempts to author a ConceptMix item, step by step (paper, section 2.3 and appendix C)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True)
 class ConceptAttempt:
-    """One attempt at an item."""
+    """A single attempt to author an item."""
 
     plan: AuthoringPlan  # which attempt at which item
     slot: Slot
@@ -83,7 +83,7 @@ class ConceptAttempt:
         return Item(self.plan.suite, str(self.slot.id), self.slot.level, caption, spec, (), self.plan.version)
 
     async def _mix(self, drawn: DrawnConcepts) -> ConceptMixture:
-        """Step 2: bind the concepts, and check them before any model is asked."""
+        """Complete the binding and reject conflicts and duplicates (step 2)."""
         _reject_conflicts(drawn.binding)
         binding = await self._complete(drawn)
         self.notes["added"] = len(binding.objects) - len(drawn.binding.objects)
@@ -106,12 +106,12 @@ class ConceptAttempt:
         return _accept(complete_binding_from(drawn.binding, answer, self.pools))
 
     async def _write_caption(self, mix: ConceptMixture) -> str:
-        """Step 3."""
+        """Request the caption from the writer and check it (step 3)."""
         answer = _accept(await self._item_talk.write(mix))
         return self._accept_new(check_caption(answer, mix, self.pools), mix)
 
     async def _check_caption(self, mix: ConceptMixture, caption: str) -> str:
-        """Step 4. The published code takes what the checker repeats for the caption; the paper does not."""
+        """Request validation from the checker (step 4); in the published code its repetition replaces the caption."""
         repeat = self.plan.choices.profile == "official-code"
         answer = await self._item_talk.check(mix, caption, repeat=repeat)
         if isinstance(answer, Rejection):
@@ -119,13 +119,13 @@ class ConceptAttempt:
         return self._accept_new(caption_after_check(answer, caption, mix, self.pools), mix)
 
     def _accept_new(self, result: str | Rejection, mix: ConceptMixture) -> str:
-        """Return the caption, unless another item has it, so that no question is asked for nothing."""
+        """Return the caption, or raise `_RejectedError` if it duplicates an existing item."""
         caption = _accept(result)
         spec = mix.spec(template_questions(mix.concepts, mix.binding))
         return _accept(self.shelf.objection(caption, spec, self.slot.level) or caption)
 
     async def _write_questions(self, mix: ConceptMixture, caption: str) -> Sequence[str]:
-        """One for each statement; section 2.4 and C.3."""
+        """Return one question for each statement (sections 2.4 and C.3)."""
         if self.plan.choices.questions == "template":
             return template_questions(mix.concepts, mix.binding)
         answer = _accept(await self._item_talk.ask_questions(mix, caption))
@@ -133,7 +133,7 @@ class ConceptAttempt:
 
 
 class _RejectedError(Exception):
-    """Ends an attempt."""
+    """Raised internally to end an attempt with a rejection."""
 
     def __init__(self, rejection: Rejection) -> None:
         super().__init__(rejection)
@@ -141,7 +141,7 @@ class _RejectedError(Exception):
 
 
 def _accept(result: _Result | Rejection) -> _Result:
-    """Return a result; a rejection ends the attempt."""
+    """Return `result`, or raise `_RejectedError` if it is a rejection."""
     if isinstance(result, Rejection):
         raise _RejectedError(result)
     return result
@@ -166,12 +166,12 @@ class ConceptAuthoring(AuthoringTask):
 
     @property
     def likeness(self) -> Similarity:
-        """Items are the same if they ask for the same concepts of the same objects; similar words are fine."""
+        """The duplicate rule: items are the same if they request the same concepts for the same objects."""
         return Similarity(content_key, lambda first, second: True, "duplicate concepts", None)
 
     @property
     def shapes(self) -> Mapping[str, object]:
-        """Return the concept pools, all choices, and the versions of the prompts."""
+        """Return the concept pools, all choices, and the prompt versions."""
         choices = self._plan.choices
         return {
             "concepts": _digest_pools(self._pools),
@@ -188,7 +188,7 @@ class ConceptAuthoring(AuthoringTask):
         return await ConceptAttempt(self._plan, slot, number, self._pools, talk, self._texts, shelf).run()
 
     def summary(self, tried: Sequence[AttemptOutcome], accepted: Sequence[AttemptOutcome]) -> Mapping[str, object]:
-        """How many concepts were drawn and accepted of each category and level: rejections are not evenly spread."""
+        """Count drawn and accepted concepts by category and attempts by level, because rejections are uneven."""
         answered = [outcome for outcome in tried if outcome.is_final]
         drawn, accepted_categories = _count_categories(answered), _count_categories(accepted)
         levels, full = self._levels(answered), self._levels(accepted)
@@ -200,7 +200,7 @@ class ConceptAuthoring(AuthoringTask):
         }
 
     def fewest_questions(self, first: str) -> int:
-        """Return how many questions an item takes at least: also the binding and its questions, if models are asked."""
+        """Return the minimum number of requests per item, with those for binding and questions if needed."""
         return 2 + (first == BindingAnswer.__name__) + int(self._plan.choices.questions == "model")
 
     def _levels(self, outcomes: Sequence[AttemptOutcome]) -> Counter[int]:

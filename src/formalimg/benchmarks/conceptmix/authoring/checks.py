@@ -1,4 +1,4 @@
-"""Checks of captions, bindings and questions by rule; no model decides here."""
+"""Rule-based checks of captions, bindings and questions, without a model."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _WRONG = re.compile(r"\W*wrong\b", re.IGNORECASE)
 
 
 def check_caption(answer: CaptionAnswer, mix: ConceptMixture, pools: Pools) -> str | Rejection:
-    """Return the caption of the writer, if it states every concept and no other."""
+    """Return the writer's caption, or a rejection unless it states all of the concepts and no others."""
     if not answer.possible:
         return Rejection("called impossible", _in_one_line(answer.why))
     if _WRONG.match(answer.caption):
@@ -52,7 +52,7 @@ def check_caption(answer: CaptionAnswer, mix: ConceptMixture, pools: Pools) -> s
 def caption_after_check(
     answer: ValidityAnswer | RepeatedAnswer, caption: str, mix: ConceptMixture, pools: Pools
 ) -> str | Rejection:
-    """Return the caption after the check: the same, or the repeated one where repetition is required."""
+    """Return the caption after validation, replaced by the checker's repetition where the protocol requires it."""
     if not answer.valid:
         return Rejection("check: invalid", _in_one_line(answer.why))
     if isinstance(answer, ValidityAnswer):
@@ -92,7 +92,7 @@ def is_incomplete(binding: Binding) -> bool:
 
 
 def complete_binding_from(before: Binding, answer: BindingAnswer, pools: Pools) -> Binding | Rejection:
-    """Return the binding of an answer, if it only fills what was open."""
+    """Return the binding from an answer, or a rejection if it does more than fill in open relations."""
     try:
         after = Binding.from_json(answer.model_dump(by_alias=True, exclude_none=True))
     except BindingError as error:
@@ -110,7 +110,7 @@ def complete_binding_from(before: Binding, answer: BindingAnswer, pools: Pools) 
 
 
 def binding_changes(before: Binding, after: Binding) -> str | None:
-    """Describe how a completed binding changes what was given.
+    """Describe how a completed binding differs from the original, or return None.
 
     To complete a binding is to fill in the open ids of its relations, each with two different objects, and to add
     objects that have an item and nothing else. Anything more is a change, and so is anything left open.
@@ -192,7 +192,7 @@ def open_relations() -> Rejection:
 
 
 def _find_needless_object(before: Binding, after: Binding) -> str | None:
-    """Return an added object that neither a relation nor a size needs."""
+    """Return an added object that no relation or size requires, or None."""
     related = {end for relation in after.relations for end in (relation.first, relation.second)}
     spared = 1 if lacks_size_reference(before) else 0
     for number in range(len(before.objects) + 1, len(after.objects) + 1):
@@ -222,7 +222,7 @@ _INDEFINITE = ("a", "an", "one", "another")
 
 
 def check_questions(questions: Sequence[str], mix: ConceptMixture, pools: Pools) -> tuple[str, ...] | Rejection:
-    """Return the questions in the order of the concepts, if there is one for each.
+    """Return the questions in concept order, or a rejection unless each concept has its own question.
 
     A question says its concept, of the right object and in the right direction, names all objects that the concept is
     about, and asks for nothing else. What our reader does not understand is rejected: another draw costs little, and a
@@ -271,7 +271,7 @@ def _asks_for(
 
 
 def _isolate_concept(bound: BoundConcept, binding: Binding) -> tuple[BoundConcept, Binding]:
-    """A concept, and a binding of nothing but that concept and its objects; a style may be that of any object."""
+    """Return the concept renumbered, and a binding restricted to the concept and its objects."""
     category, value = bound.concept
     numbers = bound.objects or tuple(range(1, len(binding.objects) + 1))
     things = [BoundObject(binding.objects[number - 1].item) for number in numbers]
@@ -289,7 +289,7 @@ def _isolate_concept(bound: BoundConcept, binding: Binding) -> tuple[BoundConcep
 
 
 def _without_descriptions(line: str, bound: BoundConcept, binding: Binding) -> str:
-    """The question without words that only tell which object is meant: "the three red cats" are "the cats"."""
+    """Return the question without modifiers that only identify an object: "the three red cats" becomes "the cats"."""
     naming = set(_load_words()["naming"]["numbers"]) - {bound.concept.value}
     for number in bound.objects:
         naming |= {value for value in binding.objects[number - 1].attributes.values() if value != bound.concept.value}
@@ -300,7 +300,7 @@ def _without_descriptions(line: str, bound: BoundConcept, binding: Binding) -> s
 def _asks_for_one_of_several(
     words: Sequence[str], bound: BoundConcept, binding: Binding, own_pairs: Collection[tuple[str, str]]
 ) -> bool:
-    """Is it about one of several objects, though all should have the attribute: "is a cat red"?"""
+    """Return whether a question is about only one of several objects that share an attribute: "is a cat red?"."""
     if bound.concept.category not in ATTRIBUTES or bound.concept.category == "number":
         return False
     thing = binding.objects[bound.objects[0] - 1]
@@ -312,7 +312,7 @@ def _asks_for_one_of_several(
 
 
 def _find_turning_words(words: Sequence[str], fitting: Collection[str]) -> Iterator[int]:
-    """Where words stand that turn a question into another one."""
+    """Yield the indexes of words that change the meaning of a question, such as a negation."""
     for phrase in _load_words()["turning"]:
         parts = phrase.split()
         if phrase not in fitting:
@@ -320,7 +320,7 @@ def _find_turning_words(words: Sequence[str], fitting: Collection[str]) -> Itera
 
 
 def _is_own(words: Sequence[str], index: int, own_pairs: Collection[tuple[str, str]]) -> bool:
-    """Does a word stand beside the same word as in the concept's own statement or question?"""
+    """Return whether the word has the same neighbour as in the concept's own statement or question."""
     return any(pair in own_pairs for pair in pairwise(words[max(index - 1, 0) : index + 2]))
 
 

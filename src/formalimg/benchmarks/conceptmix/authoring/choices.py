@@ -50,18 +50,18 @@ class ConceptChoices(WritingChoices):
 
     @property
     def made(self) -> tuple[str, ...]:
-        """The options that differ from the paper."""
+        """The command-line options that differ from the paper."""
         return tuple(f"--{entry.name}" for entry in fields(self) if getattr(self, entry.name) != entry.default)
 
 
 class ConceptWriting(Authoring):
-    """How items with concepts are written: a caption for concepts that are drawn, and a question for each."""
+    """Authoring of items with concepts: a caption for sampled concepts, and one question per concept."""
 
     options = frozenset(f"--{entry.name}" for entry in fields(ConceptChoices))
     choices = ConceptChoices()
 
     def choose(self, name: str, options: Mapping[str, Any]) -> tuple[str, WritingChoices]:
-        """Return the choices that were made."""
+        """Return the suite name and the selected options."""
         return name, ConceptChoices(**{option.removeprefix("--"): value for option, value in options.items()})
 
     def extent(self, name: str, choices: Any, levels: tuple[int, ...], per_level: int) -> AuthoringExtent:

@@ -1,4 +1,4 @@
-"""What chat models are sent and answer: drawn concepts in prompt templates, forms of answers, the published talk."""
+"""Prompt templates, answer schemas and conversations for authoring ConceptMix items with chat models."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class QuestionsAnswer(BaseModel):
 
 
 class DrawnConcepts(NamedTuple):
-    """Drawn concepts with bound attributes and open relations, and the random generator to go on with."""
+    """Sampled concepts, their binding with open relations, and the random generator to continue with."""
 
     concepts: tuple[Concept, ...]
     binding: Binding
@@ -117,7 +117,7 @@ class ConceptMixture:
 
 
 def draw_mixture(plan: AuthoringPlan, pools: Pools, slot: Slot, attempt: int) -> DrawnConcepts:
-    """The concepts of an item's n-th attempt: others for each attempt, and always the same for the same plan."""
+    """Sample the concepts for an attempt, deterministically for the same plan, slot and attempt."""
     rng = random.Random(f"write {VERSION} {plan.suite} {plan.seed} {slot.level} {slot.id} {attempt}")
     choices = plan.choices
     concepts = draw_concepts(slot.level, pools, rng, profile=choices.profile, only=choices.only)
@@ -137,7 +137,7 @@ class ConceptTemplates:
     """Prompt templates for ConceptMix."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Read the texts."""
+        """Load the templates, with the user's folder overriding the built-in ones."""
         self._texts = load_prompts(_PROMPTS, folder)
         # whether the texts are those of the authors
         self.is_published = bool(self._texts["write-caption"].origin)
@@ -157,11 +157,11 @@ class ConceptTemplates:
         return self._texts["write-caption"].fill(values)
 
     def published(self, name: str) -> str:
-        """Return a text of the authors that is none of ours."""
+        """Return a template that exists only in the authors' published prompts."""
         return self._texts[name].fill({})
 
     def check_request(self, mix: ConceptMixture, caption: str, *, repeat: bool) -> str:
-        """Return the prompt for the checker, which may have to repeat the caption as in the published code."""
+        """Return the prompt for the checker; with `repeat`, it also requests the caption, as in the published code."""
         return self._texts["repeat-caption" if repeat else "check-caption"].fill(
             {**_statement_list(mix), "caption": caption}
         )
@@ -192,28 +192,28 @@ def _format_binding(binding: Binding) -> str:
 
 @dataclass(frozen=True)
 class ItemTalk:
-    """The conversation about one item: each request stands alone, and is answered in the form of a schema."""
+    """The conversation about one item, with independent requests and schema-conforming answers."""
 
     talk: Conversation  # asks the models
     texts: ConceptTemplates
 
     async def bind(self, binding: Binding) -> BindingAnswer | Rejection:
-        """Return the binding with what was open filled in."""
+        """Request a completed binding from the writer."""
         return await self.talk.ask("writer", self.texts.binding_request(binding), BindingAnswer)
 
     async def write(self, mix: ConceptMixture) -> CaptionAnswer | Rejection:
-        """Return the caption."""
+        """Request the caption from the writer."""
         return await self.talk.ask("writer", self.texts.caption_request(mix), CaptionAnswer)
 
     async def check(
         self, mix: ConceptMixture, caption: str, *, repeat: bool
     ) -> ValidityAnswer | RepeatedAnswer | Rejection:
-        """Return what the checker says of the caption; with `repeat`, it has to repeat it."""
+        """Request the checker's verdict on the caption; with `repeat`, also a repetition of the caption."""
         form: type[ValidityAnswer | RepeatedAnswer] = RepeatedAnswer if repeat else ValidityAnswer
         return await self.talk.ask("checker", self.texts.check_request(mix, caption, repeat=repeat), form)
 
     async def ask_questions(self, mix: ConceptMixture, caption: str) -> QuestionsAnswer | Rejection:
-        """Return a question for each statement."""
+        """Request one question for each statement from the writer."""
         return await self.talk.ask("writer", self.texts.questions_request(mix, caption), QuestionsAnswer)
 
 
@@ -227,7 +227,7 @@ class WrittenBinding(TextAnswer):
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Read the JSON."""
+        """Parse the binding from JSON, with or without a code fence."""
         try:
             return cls(
                 binding=BindingAnswer.model_validate(parse_json(text.removeprefix("```json").removesuffix("```")))
@@ -238,7 +238,7 @@ class WrittenBinding(TextAnswer):
 
 @dataclass(frozen=True)
 class PublishedTalk(ItemTalk):
-    """The conversation by which the published code writes an item, with the authors' texts; answers are plain words.
+    """The conversation of the published code, with the authors' prompts and plain-text answers.
 
     Binding: the JSON is asked for once more by itself. Caption: the checker reads on where the writer ended, and so
     does who writes the questions, without the check in between. Whoever begins with WRONG says no.
@@ -248,7 +248,7 @@ class PublishedTalk(ItemTalk):
     turns: list[Message] = field(default_factory=list)
 
     async def bind(self, binding: Binding) -> BindingAnswer | Rejection:
-        """Return the binding with what was open filled in."""
+        """Request a completed binding, then request its JSON alone."""
         request = self.texts.binding_request(binding)
         first = await self.talk.ask("writer", request, WordAnswer)
         if isinstance(first, Rejection):
@@ -258,7 +258,7 @@ class PublishedTalk(ItemTalk):
         return answer if isinstance(answer, Rejection) else answer.binding
 
     async def write(self, mix: ConceptMixture) -> CaptionAnswer | Rejection:
-        """Return the caption."""
+        """Request the caption and start the conversation that later requests continue."""
         request = self.texts.caption_request(mix)
         answer = await self.talk.ask("writer", request, WordAnswer)
         if isinstance(answer, Rejection):
@@ -270,7 +270,7 @@ class PublishedTalk(ItemTalk):
     async def check(
         self, mix: ConceptMixture, caption: str, *, repeat: bool
     ) -> ValidityAnswer | RepeatedAnswer | Rejection:
-        """Return what the checker says of the caption; with `repeat`, its words are the caption."""
+        """Request the checker's verdict on the caption; with `repeat`, the answer text replaces the caption."""
         answer = await self.talk.ask("checker", self.texts.published("caption-again"), WordAnswer, before=self.turns)
         if isinstance(answer, Rejection):
             return answer
@@ -281,7 +281,7 @@ class PublishedTalk(ItemTalk):
         return ValidityAnswer(valid=not is_no, why=reason)
 
     async def ask_questions(self, mix: ConceptMixture, caption: str) -> QuestionsAnswer | Rejection:
-        """Return the questions, one on each line that is not blank."""
+        """Request the questions and return one per non-blank line of the answer."""
         request = self.texts.questions_request(mix, "")
         answer = await self.talk.ask("writer", request, WordAnswer, before=self.turns)
         if isinstance(answer, Rejection):

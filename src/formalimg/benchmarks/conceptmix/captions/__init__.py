@@ -1,1 +1,1 @@
-"""Captions: count the categories of visual concepts that they mention, and which occur together (ConceptMix, 4.5)."""
+"""Caption studies: count mentioned categories of visual concepts and their co-occurrence (ConceptMix, section 4.5)."""

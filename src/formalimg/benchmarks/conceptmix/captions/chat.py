@@ -1,4 +1,4 @@
-"""Find the categories of captions with a chat model: concurrent calls, cached answers, and an estimate of the cost."""
+"""Caption classification by a chat model, with concurrent calls, cached answers and a cost estimate."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _TABLES = (
 
 
 class CaptionAnswerCache:
-    """Cache of answers by caption, in SQLite, so that it survives being killed at any moment."""
+    """A crash-safe SQLite cache of answers by caption."""
 
     def __init__(self, folder: Path | None, settings: Mapping[str, object]) -> None:
         """Open the cache in a folder, or create it."""
@@ -76,7 +76,7 @@ class CaptionAnswerCache:
             raise
 
     def get(self, caption: str) -> int | None:
-        """Return the mask of the categories of a caption; None if it is not cached."""
+        """Return the category mask of a caption, or None if it is not cached."""
         try:
             row = self._database.execute(
                 "select found from answers where caption = ?", (_hash_caption(caption),)
@@ -120,23 +120,23 @@ _QUEUED_PER_CALL = 4
 
 
 def load_question(folder: Path | None = None) -> Prompt:
-    """Return the prompt for the categories of a caption: built in, or `find-categories.txt` of the user's folder."""
+    """Return the classification prompt: built in, or `find-categories.txt` in the user's folder."""
     return load_prompts(Path(__file__).parent / "prompts", folder)["find-categories"]
 
 
 def render_question(caption: str, question: Prompt) -> str:
-    """Return the prompt for a caption, which is quoted so that it is not taken for instructions."""
+    """Return the prompt for a caption, which is quoted as JSON to prevent prompt injection."""
     return question.fill({"caption": json.dumps(caption, ensure_ascii=False)})
 
 
 def classifier_settings(model: ChatModel, question: Prompt) -> dict[str, object]:
-    """Return everything that shapes the answers."""
+    """Return all settings that affect the answers: model, model settings and prompt version."""
     return {"model": model.name, "settings": dict(model.settings), "prompt": question.version}
 
 
 @dataclass
 class CaptionClassifier:
-    """Classifies captions with a chat model, each distinct text once."""
+    """Classify captions with a chat model, with one request per distinct text."""
 
     model: ChatModel  # the model
     question: Prompt  # the prompt
@@ -145,7 +145,7 @@ class CaptionClassifier:
     _in_flight: dict[str, asyncio.Task[int | Unanswered]] = field(default_factory=dict)
 
     def classify(self, captions: Iterable[Caption], on_result: Callable[[CaptionResult], None]) -> None:
-        """Classify all captions, and call `on_result` with each result, in their order."""
+        """Classify all captions and call `on_result` with each result, in input order."""
 
         async def classify_all() -> None:
             async for result in self.results(captions):
@@ -154,7 +154,7 @@ class CaptionClassifier:
         run_sync(classify_all)
 
     async def results(self, captions: Iterable[Caption]) -> AsyncIterator[CaptionResult]:
-        """Yield the result of each caption, in their order."""
+        """Yield the result of each caption, in input order."""
         limit = asyncio.Semaphore(self.model.concurrency)
         queue: deque[tuple[Caption, asyncio.Task[int | Unanswered]]] = deque()
         try:
@@ -206,7 +206,7 @@ _ANSWER_TOKENS = 40
 
 
 class CaptionEstimate(NamedTuple):
-    """The estimate of a caption study before it runs."""
+    """An estimate of the calls and cost of a caption study."""
 
     captions: int  # how many captions there are
     to_ask: int  # how many calls it would take: one for each distinct caption without an answer
@@ -223,7 +223,7 @@ def estimate_caption_study(
     out: str | Path | None = None,
     prompts: Path | None = None,
 ) -> CaptionEstimate:
-    """Estimate what `study_captions` would do with the same arguments. Nothing is sent or written."""
+    """Estimate the cost of `study_captions` with the same arguments, without sending or writing anything."""
     question = load_question(prompts)
     folder = Path(out) if out is not None and (Path(out) / ANSWERS_FILE).exists() else None
     captions, tokens, first = 0, 0, ""

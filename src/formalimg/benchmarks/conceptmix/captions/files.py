@@ -1,4 +1,4 @@
-"""Captions of files, the categories that they mention as bit masks and in counts, and files of results.
+"""Caption files, category masks and counts, and result files.
 
 Text, JSONL, CSV and TSV files are read, and results written, as a stream.
 """
@@ -34,13 +34,13 @@ def categories_to_mask(categories: Iterable[Category]) -> int:
 
 
 def mask_to_categories(mask: int) -> tuple[Category, ...]:
-    """Return the categories of a mask, in their order."""
+    """Return the categories in a mask, in canonical order."""
     return tuple(category for category, bit in BITS.items() if mask & bit)
 
 
 @dataclass(frozen=True)
 class CategoryCounts:
-    """How many captions mention exactly which categories."""
+    """The number of captions for each exact set of categories."""
 
     by_set: tuple[int, ...]  # for each mask, how many captions mention just these categories
 
@@ -51,7 +51,7 @@ class CategoryCounts:
 
     @property
     def histogram(self) -> tuple[int, ...]:
-        """The number of captions that mention no category, one, and so on up to all eight."""
+        """The number of captions by number of mentioned categories, from zero to eight."""
         counts = [0] * (len(CATEGORIES) + 1)
         for mask, count in enumerate(self.by_set):
             counts[mask.bit_count()] += count
@@ -68,18 +68,18 @@ class CategoryCounts:
         return sum(count for mask, count in enumerate(self.by_set) if mask & bits == bits)
 
     def share(self, count: int) -> float | None:
-        """Return a count as a share of all captions; None if there are none."""
+        """Return `count` as a share of all captions, or None if there are no captions."""
         return count / self.captions if self.captions else None
 
     @property
     def mean(self) -> float | None:
-        """The mean number of categories per caption; None without captions."""
+        """The mean number of categories per caption, or None without captions."""
         total = sum(size * count for size, count in enumerate(self.histogram))
         return total / self.captions if self.captions else None
 
     @property
     def deviation(self) -> float | None:
-        """The standard deviation of that number; None with less than two captions."""
+        """The standard deviation of the number of categories per caption, or None for fewer than two captions."""
         if self.captions < 2 or self.mean is None:
             return None
         squares = sum(count * (size - self.mean) ** 2 for size, count in enumerate(self.histogram))
@@ -87,11 +87,11 @@ class CategoryCounts:
 
     @property
     def maximum(self) -> int | None:
-        """The largest number of categories in one caption; None without captions."""
+        """The largest number of categories in one caption, or None without captions."""
         return max((size for size, count in enumerate(self.histogram) if count), default=None)
 
     def having(self, category: Category) -> CategoryCounts:
-        """Return the counts of the captions alone that mention a category."""
+        """Return the counts restricted to captions that mention a category."""
         bit = BITS[category]
         return CategoryCounts(tuple(count if mask & bit else 0 for mask, count in enumerate(self.by_set)))
 
@@ -101,14 +101,14 @@ DEFAULT_COLUMNS = ("caption", "prompt", "text")
 
 
 class Caption(NamedTuple):
-    """A caption of a file."""
+    """A caption and its line number in a file."""
 
     line: int  # its first line, from 1
     text: str  # the text, stripped; may be empty
 
 
 def read_captions(path: Path, *, column: str | None = None, limit: int | None = None) -> Iterator[Caption]:
-    """Yield the captions of a file, empty ones as well."""
+    """Yield the captions in a file, including empty ones."""
     if column is not None and path.suffix not in _READERS:
         raise FormalimgError(
             f"{path} is read line by line and has no column {column}: give a .jsonl, .csv or .tsv file"
@@ -204,10 +204,10 @@ class CaptionResult(NamedTuple):
 
 
 class CaptionResultWriter:
-    """Write a JSONL and a CSV file with a line for each caption; they appear when they are complete."""
+    """Write one JSONL and one CSV row per caption, to files that appear only when complete."""
 
     def __init__(self, folder: Path) -> None:
-        """Prepare the files without writing anything."""
+        """Initialize the writer without creating any files."""
         self._folder = folder
         self._open = ExitStack()
 

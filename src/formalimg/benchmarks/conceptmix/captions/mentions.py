@@ -1,4 +1,4 @@
-"""Categories that a caption mentions, by the lexicon in `words/*.toml` and rules of context: no model."""
+"""Mentions of visual-concept categories in captions, found by a lexicon (`words/*.toml`) and context rules."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LexiconEntry(NamedTuple):
 
 @dataclass(frozen=True)
 class CaptionLexicon:
-    """All entries, and the word classes that rules need."""
+    """All lexicon entries, and the word classes that the context rules use."""
 
     entries: Mapping[tuple[str, ...], LexiconEntry]  # by their words
     # for the first words of entries, how many words these have, the longest first
@@ -97,7 +97,7 @@ def _collect_nouns(objects: Mapping[str, Any]) -> _Nouns:
 
 
 def pluralize_noun(name: str, irregular: Mapping[str, str]) -> str:
-    """Return the plural of a noun; of several words, that of the last."""
+    """Return the plural of a noun; for a multi-word name, inflect the last word."""
     *before, last = name.split(" ")
     if name in irregular:
         return irregular[name]
@@ -115,7 +115,7 @@ def _regular_plural(word: str) -> str:
 def _build_entries(
     objects: Iterable[str], numbers: Mapping[str, Any], spatial: Mapping[str, Any], articles: Iterable[str]
 ) -> Iterator[LexiconEntry]:
-    """Yield every phrase with its meaning. Where two files have the same phrase, the first one here is right."""
+    """Yield every phrase with its meaning; for duplicate phrases, the first entry takes precedence."""
     colors, shapes, sizes, textures, styles = (
         _read_words(name) for name in ("colors", "shapes", "sizes", "textures", "styles")
     )
@@ -239,7 +239,7 @@ class CaptionTokens(NamedTuple):
     joined: list[bool]  # whether a hyphen joins each word to the one before
 
     def at(self, index: int) -> str:
-        """Return the word at an index; an empty one before the first and after the last."""
+        """Return the word at an index, or an empty string if the index is out of range."""
         return self.words[index] if 0 <= index < len(self.words) else ""
 
 
@@ -252,7 +252,7 @@ def split_words(caption: str) -> CaptionTokens:
 
 
 class CaptionPhrase(NamedTuple):
-    """The category of a phrase, if any, and its number of words: "6 feet" has two."""
+    """The category of a phrase, if any, and its length in words: "6 feet" has two."""
 
     category: Category | None
     length: int = 1
@@ -264,7 +264,7 @@ _UNKNOWN = CaptionPhrase(None)
 def _entry_meaning(
     entry: LexiconEntry, text: CaptionTokens, start: int, after_object: bool, lexicon: CaptionLexicon
 ) -> Category | None:
-    """Return the category of a lexicon entry that starts at an index of a caption, if its context allows it."""
+    """Return the category of a lexicon entry at index `start`, or None if its context rule does not match."""
     end = start + len(entry.words)
     match entry.rule:
         case "always":
@@ -283,7 +283,7 @@ def _entry_meaning(
 
 
 def _digits_meaning(text: CaptionTokens, start: int, lexicon: CaptionLexicon) -> CaptionPhrase:
-    """Return the meaning of digits: a number of objects, a size, or neither."""
+    """Return the meaning of a digit token: a count of objects, a size, or neither."""
     word, following, before = text.at(start), text.at(start + 1), text.at(start - 1)
     if _MEASURE.fullmatch(word):
         return CaptionPhrase("size")
@@ -321,7 +321,7 @@ def _is_count(text: CaptionTokens, start: int, end: int, lexicon: CaptionLexicon
 
 
 def _object_follows(text: CaptionTokens, start: int, nouns: frozenset[str], lexicon: CaptionLexicon) -> bool:
-    """Return whether the noun phrase that begins here names one of these nouns. Its last noun decides."""
+    """Return whether the head noun of the noun phrase at `start` is in `nouns`."""
     matches = False
     for distance in range(_MAX_DISTANCE + 1):
         word = text.at(start + distance)
@@ -337,7 +337,7 @@ def _object_follows(text: CaptionTokens, start: int, nouns: frozenset[str], lexi
 
 
 def _may_be_noun(word: str, lexicon: CaptionLexicon) -> bool:
-    """Return whether a word may belong to a noun phrase. Verbs in -ing do not: "an orange lying on a table"."""
+    """Return whether a word can belong to a noun phrase; verbs in -ing cannot: "an orange lying on a table"."""
     if not word.isalpha() or word in lexicon.breaks:
         return False
     return not word.endswith("ing") or word in lexicon.things

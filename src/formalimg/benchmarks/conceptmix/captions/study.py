@@ -1,4 +1,4 @@
-"""Study of the captions of a file, as ConceptMix does with those of a training set (section 4.5, appendix D.4)."""
+"""Studies of the captions in a file, as in section 4.5 and appendix D.4 of ConceptMix."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ STUDY_FILE = "study.json"
 
 @dataclass(frozen=True)
 class CaptionStudy:
-    """Which categories of visual concepts the captions of a file mention."""
+    """A study of the visual-concept categories that the captions in a file mention."""
 
     source: str  # the file
     asked: Mapping[str, object]  # what found the categories: the lexicon, or a chat model with its settings
@@ -58,16 +58,16 @@ class CaptionStudy:
 
     @property
     def with_object(self) -> CategoryCounts:
-        """The counts of captions that name an object. The paper counts only these."""
+        """The counts over captions that name an object, the only ones the paper includes."""
         return self.counts.having("object")
 
     @property
     def captions(self) -> int:
-        """The number of captions, with those that have no answer."""
+        """The number of captions, including those without an answer."""
         return self.counts.captions + sum(self.unanswered.values())
 
     def figures(self) -> Iterator[Figure]:
-        """Return its figures."""
+        """Return the figures of this study."""
         from formalimg.benchmarks.conceptmix.figures import caption_figures  # here: most studies are not drawn
 
         return caption_figures(self)
@@ -111,7 +111,7 @@ def _counts_data(counts: CategoryCounts) -> dict[str, object]:
 
 
 def caption_study_csv(study: CaptionStudy) -> str:
-    """Return the counts of a study as CSV, one on each line."""
+    """Return the counts of a study as CSV, one count per row."""
     lines = ["captions,table,row,column,count,share"]
     for scope, counts in (("all", study.counts), ("with_object", study.with_object)):
         rows = [("histogram", str(size), "", count) for size, count in enumerate(counts.histogram)]
@@ -134,7 +134,7 @@ def study_captions(
     prompts: Path | None = None,
     on_progress: Callable[[int], None] = lambda done: None,
 ) -> CaptionStudy:
-    """Find out which categories of visual concepts the captions of a file mention.
+    """Count the visual-concept categories that the captions in a file mention.
 
     Without a model the words are looked up in a lexicon; the file may then be of any length. A model is asked about
     each distinct caption once. Its answers are stored in the folder at once, so that the same call resumes where it
@@ -191,7 +191,7 @@ def study_captions(
 
 @dataclass
 class _CaptionTally:
-    """Counts results while they come in, and writes them to files."""
+    """Counts incoming results and writes them to files."""
 
     on_progress: Callable[[int], None]
     files: CaptionResultWriter | None = None
@@ -239,7 +239,7 @@ _MAX_BAR = 40
 
 
 def caption_study_table(study: CaptionStudy) -> ConsoleRenderable:
-    """Return a caption study as something that `rich` can print."""
+    """Return a caption study as a `rich` renderable."""
     from rich.console import Group
     from rich.text import Text
 
