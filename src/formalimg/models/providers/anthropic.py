@@ -1,4 +1,4 @@
-"""Anthropic chat models, by the messages API."""
+"""Anthropic chat models, based on the Messages API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients of the OpenAI and Anthropic SDKs: pooled per event loop, one call each, errors translated.
+"""Clients of the OpenAI and Anthropic SDKs, pooled per event loop, without retries.
 
 One tool generates both libraries, so their errors have the same names and shapes. Here is also the wire format of chat
 completions, which compatible servers and Hugging Face share.
