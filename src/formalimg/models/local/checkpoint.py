@@ -51,7 +51,7 @@ class Checkpoint:
 
     @cached_property
     def settings(self) -> Mapping[str, Setting]:
-        """What shapes the results. The device does not: results are the same everywhere, nearly to the last bit."""
+        """Settings that affect the results. The device is omitted because results hardly differ between devices."""
         settings: dict[str, Setting] = {"dtype": self.dtype}
         if self.folder is not None:
             settings["weights"] = digest_files(self.folder)

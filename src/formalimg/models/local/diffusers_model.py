@@ -59,7 +59,7 @@ class _PooledPipelines:
         self._pool.interrupt()
 
     def _step_check(self) -> Callable[[], None]:
-        """Return what ends a batch that nobody waits for. It holds the pool weakly, or its threads would keep it."""
+        """Return a callback that ends an abandoned batch. It holds only a weak reference to the pool."""
         require_wanted = WeakMethod(self._pool.require_wanted)
         return lambda: (require_wanted() or (lambda: None))()
 
