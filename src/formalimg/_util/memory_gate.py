@@ -132,7 +132,7 @@ _current: ContextVar[AnswerReservation | None] = ContextVar("formalimg_answer_me
 
 @contextmanager
 def answer_memory() -> Iterator[AnswerReservation]:
-    """Keep what large answers reserve within until the end."""
+    """Provide a reservation for large answers, which is released at the end of the context."""
     memory = AnswerReservation(_current.get())
     token = _current.set(memory)
     try:
@@ -143,14 +143,14 @@ def answer_memory() -> Iterator[AnswerReservation]:
 
 
 async def reserve_answer(gate: MemoryGate, size: int) -> None:
-    """Wait until a large answer may be read on."""
+    """Wait until there is enough memory to continue reading a large answer."""
     memory = _current.get()
     if memory is not None and not memory.is_reserved:
         memory.keep(await gate.acquire(size))
 
 
 def reserve_answer_in_thread(gate: MemoryGate, size: int, check: Callable[[], None]) -> None:
-    """Wait as `reserve_answer` does, in a thread that blocks; what `check` raises ends it."""
+    """Wait as `reserve_answer` does, from a blocking thread; `check` may raise an exception to stop waiting."""
     memory = _current.get()
     if memory is not None and not memory.is_reserved:
         memory.keep(gate.acquire_in_thread(size, check))

@@ -70,7 +70,7 @@ def few_attempts() -> Iterator[None]:
 
 
 def image_retry_policy(options: Options, default: RetryPolicy = DEFAULT_RETRY_POLICY) -> RetryPolicy:
-    """Read the policy of an image model: concurrency, rpm, timeout, max_attempts, initial_backoff, max_wait, price."""
+    """Parse the retry policy of an image model from its options, such as rpm, timeout and max_attempts."""
     return _read_policy(options, default, per_image=True)
 
 
