@@ -108,7 +108,7 @@ def _ours(path: Path) -> Prompt:
 
 
 def _stand_in(path: Path, ours: Prompt) -> Prompt:
-    """Read the user's replacement for a built-in prompt, and check that it has the same placeholders."""
+    """Read the user's replacement for a built-in prompt, and check that its placeholders are compatible."""
     try:
         whole = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -90,7 +90,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement on an image. An explanatory text is stored in the evidence as `explanation`."""
+    """The judgement of an image. An explanation is stored in the evidence under `explanation`."""
 
     passed: bool
     parts: tuple[Part, ...] = ()

@@ -156,7 +156,7 @@ def _require_plain_database(file: Path) -> None:
 
 
 class SchemaObject(NamedTuple):
-    """A table, index, trigger or view: its type, name, table, and definition without comments."""
+    """A table, index, trigger or view, with its definition stripped of comments."""
 
     type: str
     name: str

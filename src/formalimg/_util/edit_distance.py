@@ -1,4 +1,4 @@
-"""The edit distance of two strings."""
+"""Edit distance of two strings."""
 
 from __future__ import annotations
 

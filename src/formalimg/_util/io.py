@@ -198,7 +198,7 @@ def atomic_write_text(path: Path, text: str) -> Path:
 
 @contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder that is moved to `folder` after everything has been written."""
+    """Yield a temporary folder that replaces `folder` once everything has been written."""
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise FormalimgError(f"{folder} is not empty: choose another folder, or empty it")
@@ -261,7 +261,7 @@ def _create(path: str, flags: int) -> int:
 
 
 def read_text(path: Path) -> str:
-    """Return the content of a UTF-8 text file, without a byte order mark."""
+    """Return the content of a UTF-8 text file without its byte order mark."""
     refuse_special_file(path)
     try:
         return path.read_bytes().decode("utf-8-sig")

@@ -34,7 +34,7 @@ else:
 
 
 def lazy_exports(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return the `__getattr__` and `__dir__` of a package that exports the names below its `if TYPE_CHECKING:`.
+    """Return `__getattr__` and `__dir__` for a package that exports the names imported under `if TYPE_CHECKING:`.
 
     Nothing is imported before a name is used, and each name is written where type checkers read it anyway.
     """

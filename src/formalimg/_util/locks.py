@@ -91,7 +91,7 @@ class FolderLock:
         folder: Path,
         taken: str = "is being written by {holder}: wait until it is done, or stop it; nothing was changed",
     ) -> None:
-        """Take the lock."""
+        """Acquire the lock; raise an error if another process holds it."""
         try:
             # Without following links: a folder of somebody else must not choose which file is emptied.
             self._file: IO[str] = open(  # noqa: SIM115

@@ -19,7 +19,7 @@ _CONTROLS = re.compile(f"[\0-\x08\x0b-\x1f{HIDDEN}\u061c\u200e\u200f]")
 
 
 def visible(text: str, *, one_line: bool = False) -> str:
-    r"""Return the text with control characters written out, such as `\x1b`, so that no terminal obeys them.
+    r"""Return the text with control characters escaped, such as `\x1b`, so that terminals ignore them.
 
     Characters beyond ASCII are written as JSON writes them, so that JSON stays the same data.
     """
@@ -43,7 +43,7 @@ _EXECUTED = re.compile("'*[=+\\-@\\t\\n\\r\uff1d\uff0b\uff0d\uff20]")
 
 
 def csv_cell(value: object) -> object:
-    """Return a CSV cell without control characters or executable formulas.
+    """Return a CSV cell that spreadsheets do not execute, with control characters escaped.
 
     Text that a spreadsheet would execute has an apostrophe in front, which `read_csv_cell` takes off again. Control
     characters are written out, except for newlines and tabs. Numbers stay numbers, also as text.
@@ -71,7 +71,7 @@ def _is_number(text: str) -> bool:
 
 
 def truncate(message: str, head: int, tail: int) -> str:
-    """Return the message on one line without control characters, truncated in the middle to `head` + `tail` characters.
+    """Return the message on one line, truncated in the middle to `head` + `tail` characters.
 
     Messages quote what users and servers sent, which may be endless or hold terminal escapes.
     """

@@ -28,7 +28,7 @@ class Identified(Protocol):
 
     @property
     def name(self) -> str:
-        """Name as users write it, `provider/model`."""
+        """Display name in the form `provider/model`."""
 
     @property
     def settings(self) -> Mapping[str, Setting]:
@@ -104,7 +104,7 @@ class ImageRequest:
 
 @dataclass(frozen=True)
 class Generated:
-    """An image was generated."""
+    """A generated image."""
 
     data: bytes  # the file as received: PNG, JPEG or WebP
     # what was actually used (model id, size, steps …), as far as the model reports it

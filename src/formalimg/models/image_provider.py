@@ -17,7 +17,7 @@ from formalimg.types import Setting
 
 @dataclass(frozen=True)
 class ImageCompletion:
-    """An image as a provider returned it.
+    """A generated image in the format returned by the provider.
 
     Attributes:
         data: the file as received.

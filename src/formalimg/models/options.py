@@ -26,7 +26,7 @@ Number = TypeVar("Number", int, float)
 
 
 class Options:
-    """The options of a model.
+    """Options of a model.
 
     A provider reads all options it knows and then calls `reject_unknown`, which refuses all others:
 
@@ -36,7 +36,7 @@ class Options:
     """
 
     def __init__(self, model: str, options: Mapping[str, str]) -> None:
-        """Create options.
+        """Initialize from the option strings of a model.
 
         Args:
             model: name of the model, for messages.

@@ -45,7 +45,7 @@ class CallableModel:
         batch: int = 1,
         concurrency: int = 1,
     ) -> None:
-        """Wrap a function.
+        """Wrap a function as an image model.
 
         Args:
             function: generates images. With a batch of more than 1 it takes a list of prompts (and of seeds) and

@@ -61,7 +61,7 @@ class Redactor:
     """
 
     def __init__(self, keys: Iterable[str]) -> None:
-        """Build an index of these keys, ignoring keys shorter than `MIN_KEY_LENGTH`."""
+        """Build an index of these keys, which must have at least `MIN_KEY_LENGTH` characters."""
         keys = sorted(set(keys))
         self._places: dict[str, list[tuple[EncodedForm, int]]] = {}
         forms = sorted({form for key in keys for form in list_encoded_forms(key[:_MAX_LENGTH])})

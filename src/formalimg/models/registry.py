@@ -220,7 +220,7 @@ class Requirements:
 def requires(
     *, modules: Sequence[str] = (), install: str = "", keys: Sequence[str] = (), unless: str = ""
 ) -> Callable[[Factory], Factory]:
-    """Declare the requirements of a model factory; `formalimg models` shows them.
+    """Declare the requirements of a model factory, which `formalimg models` displays.
 
     Missing modules are reported before the factory is called. Missing keys are not: the user's own server may need
     none.

@@ -100,7 +100,7 @@ def chat_retry_policy(options: Options, default: RetryPolicy = DEFAULT_RETRY_POL
 
 
 class RateLimiter:
-    """Rate limit, timeout and retries for the calls to one remote model, shared by all its callers."""
+    """Rate limit, timeout and retries for a remote model, shared by all its callers."""
 
     def __init__(
         self,

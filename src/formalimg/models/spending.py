@@ -49,7 +49,7 @@ class Spending:
 
     @property
     def may_spend(self) -> bool:
-        """Whether another call may begin: not if a budget is used up, or cannot be kept because a cost is unknown."""
+        """Whether another call may start: not if the budget is exhausted, or is set while a cost is unknown."""
         return self.budget is None or not (self.over_budget or self.unpriced)
 
 

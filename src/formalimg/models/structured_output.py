@@ -192,7 +192,7 @@ def format_instruction() -> tuple[int, str]:
 
 
 def parse_answer(text: str, answer_type: type[AnswerType]) -> AnswerType | ParseFailure:
-    """Parse the answer in a text, in linear time.
+    """Parse the answer in a text in linear time.
 
     Thoughts (`<think>…</think>`), code fences and prose around it are skipped; the first JSON value is the answer.
     It must be complete and match the type strictly: `"false"` is not a boolean, `1.0` not an integer, and missing

@@ -43,7 +43,7 @@ class LogprobsMode:
     """
 
     def __init__(self, name: str, top: int | None) -> None:
-        """Create a mode."""
+        """Initialize with the number of top tokens to request, or None for no log-probabilities."""
         self._name = name
         self._top = top
         self._logged = False

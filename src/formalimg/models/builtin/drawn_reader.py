@@ -145,7 +145,7 @@ def _lay_out(brief: SceneBrief, seed: int) -> DrawnScene | Refused:
 
 
 def _latest_wrong(brief: SceneBrief, failure: NoDrawing) -> int | None:
-    """Return the latest relation that conflicts or places an object twice; None if there is none."""
+    """Return the latest relation that conflicts or positions an object twice; None if there is none."""
     placed: set[int] = set()
     wrong = None
     for index, relation in enumerate(brief.relations):

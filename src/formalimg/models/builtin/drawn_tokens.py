@@ -48,7 +48,7 @@ class DrawnLexicon(NamedTuple):
 
 @cache
 def drawn_lexicon() -> DrawnLexicon:
-    """Load the nouns of all drawn worlds, and the phrases of the data file."""
+    """Load the nouns of all drawn worlds and the phrases in the data file."""
     table = tomllib.loads((files("formalimg.models.builtin") / "drawn_words.toml").read_text(encoding="utf-8"))
     before = table["before_nouns"]
     worlds = [world for name in suite_names() if (world := suite(name).drawn_world()) is not None]

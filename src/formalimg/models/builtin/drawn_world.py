@@ -39,7 +39,7 @@ MISREAD_OPTIONS = tuple(rate.name for rate in fields(MisreadRates))  # the names
 
 
 def misread(facts: Sequence[ReadFact], rates: MisreadRates, memory: int, rng: Random) -> list[ReadFact]:
-    """Return the facts that remain after random failures of memory.
+    """Return the facts that remain after random memory failures.
 
     For every fact the same random numbers are drawn, whatever the rates: to change one rate leaves other failures as
     they are. One object is always left: if all would be lost, the first.
@@ -113,7 +113,7 @@ class DrawnWorld:
 
 
 def drawn_world(suite_name: str) -> DrawnWorld:
-    """Return the drawn world of a suite that has one."""
+    """Return the drawn world of a suite; the suite must have one."""
     world = suite(suite_name).drawn_world()
     assert world is not None, f"{suite_name} has no drawn world"
     return world

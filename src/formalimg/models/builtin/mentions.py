@@ -35,7 +35,7 @@ class TextCue(NamedTuple):
 
 
 class ObjectMention(NamedTuple):
-    """A noun phrase: "a pair of red scissors", "every fork", "two cups"."""
+    """A mention of one or more objects: "a pair of red scissors", "every fork", "two cups"."""
 
     label: str  # the class of the object
     color: str | None = None  # the colour before the noun
@@ -50,7 +50,7 @@ PromptToken: TypeAlias = ObjectMention | TextCue
 
 
 class NounForm(NamedTuple):
-    """A form of the noun of a class."""
+    """A noun form of a class."""
 
     label: str
     plural: bool
@@ -201,7 +201,7 @@ class TokenParser:
         raise NotImplementedError
 
     def parse_objects(self) -> None:
-        """Parse the noun phrase at the position."""
+        """Parse the noun phrase at the current position."""
         raise NotImplementedError
 
     def kind_at(self, index: int) -> str:
@@ -236,7 +236,7 @@ class Entity:
 
 @dataclass
 class EntityTracker:
-    """Track which objects have been mentioned."""
+    """Tracks the objects that have been mentioned."""
 
     several: int = 1  # how many "every cup" or "cups" are taken to be
     entities: list[Entity] = field(default_factory=list)  # what has been mentioned, in order

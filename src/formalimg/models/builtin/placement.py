@@ -60,7 +60,7 @@ class CandidateBoxes:
 
     @property
     def area(self) -> Numbers:
-        """Width times height."""
+        """Area of each box."""
         return (self.xmax - self.xmin) * (self.ymax - self.ymin)
 
     def box(self, index: int) -> Box:

@@ -150,7 +150,7 @@ class LayoutPlanner:
         return load_prompts(_PROMPTS, self.prompts)[self.prompt_name]
 
     async def generate(self, requests: Sequence[ImageRequest]) -> AsyncIterator[ImageResult]:
-        """Yield one layout for each request."""
+        """Yield one layout per request."""
         for request in requests:
             yield await self.plan(request)
 

@@ -91,7 +91,7 @@ class _SentenceParser(TokenParser):
         return self.entities.resolve(mention)
 
     def precedes_subject(self) -> bool:
-        """Return whether the subject comes last: "to the right of the hat is a cup"."""
+        """Return whether the subject follows the relation: "to the right of the hat is a cup"."""
         return self.kind_at(self.position) == "verb" and self.kind_at(self.position + 1) == "object"
 
     def begin_clause(self, subjects: list[ObjectGroup]) -> None:

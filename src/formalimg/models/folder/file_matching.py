@@ -71,7 +71,7 @@ def is_image(file: str) -> bool:
 
 
 def is_any_image(file: str) -> bool:
-    """Return whether a file has the extension of any image format, supported or not."""
+    """Return whether a file has an image extension, even of an unsupported format."""
     return is_image(file) or _OTHER_IMAGE.fullmatch(_file_extension(file)) is not None
 
 
@@ -100,7 +100,7 @@ MATCHED_BY: tuple[MatchedBy, ...] = get_args(MatchedBy)
 
 
 class RequestedImage(NamedTuple):
-    """One image that a run requests.
+    """An image requested by a run.
 
     Attributes:
         item: the id of the item.
@@ -189,7 +189,7 @@ def _format_names(names: Sequence[str]) -> str:
 
 
 class FolderImage(NamedTuple):
-    """Key of a requested image: item and sample."""
+    """Key of a requested image: its item and sample index."""
 
     item: str
     sample: int
@@ -254,7 +254,7 @@ class ItemIndex:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text consists of ASCII digits only."""
+    """Return whether a string consists of ASCII digits only."""
     return text.isascii() and text.isdigit()
 
 

@@ -49,7 +49,7 @@ class ImageGrid(NamedTuple):
 
     @property
     def tiles(self) -> int:
-        """The number of images in a file."""
+        """Number of images per file."""
         return self.columns * self.rows
 
     def __str__(self) -> str:
@@ -141,7 +141,7 @@ _VERSION = 1
 
 
 class FolderModel:
-    """Premade images, by item and sample. Call `match` before `run --no-judge`."""
+    """An image model for premade images. Call `match` before `run --no-judge`."""
 
     batch = 1
     concurrency = 16

@@ -77,7 +77,7 @@ _MAX_DIGITS = 9
 
 
 class MetadataEntry(NamedTuple):
-    """Metadata of one file."""
+    """Metadata of a file."""
 
     where: str  # position in the metadata file, for messages
     file: str  # the file
@@ -88,7 +88,7 @@ class MetadataEntry(NamedTuple):
 
 
 def parse_entry(row: MetadataRow, file_fields: tuple[str, ...]) -> MetadataEntry:
-    """Parse a row. Unknown fields are ignored."""
+    """Parse a metadata row, ignoring unknown fields."""
     location, fields = row
     file = next((fields[name] for name in file_fields if fields.get(name) is not None), None)
     if not isinstance(file, str) or not file or "\0" in file:
@@ -161,7 +161,7 @@ _FILE_FIELDS = ("file_name", "file", "path", "image")
 
 
 def imagefolder_candidates(folder: FolderListing, index: ItemIndex) -> Iterator[CandidateFile]:
-    """Yield the candidate files of a folder with metadata. A run writes this layout to its own image folder."""
+    """Yield the candidate files of a folder with metadata, the layout that runs use for their own images."""
     present = [name for name in METADATA if name in folder.files]
     if len(present) != 1:
         problem = "both metadata.jsonl and metadata.csv: keep one" if present else "no metadata.jsonl or metadata.csv"

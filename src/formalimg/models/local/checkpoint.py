@@ -122,7 +122,7 @@ class Checkpoint:
 
     @contextmanager
     def being_loaded(self, name: str) -> Iterator[None]:
-        """Translate loading errors within this context to user errors (wrong name, no access, missing package).
+        """Load exclusively within this context, translating errors to user errors such as a missing package.
 
         Nothing else is loaded or computed meanwhile.
         """

@@ -241,7 +241,7 @@ class AdaptiveBatcher:
         return results
 
     def _grow(self, size: int) -> None:
-        """After a full batch, increase the batch size to the largest power of two estimated to fit."""
+        """After a full batch, increase the batch size to the largest power of two that is estimated to fit."""
         if self._gauge is None or self.max_batch is None or size < self.max_batch:
             return
         # What all of a batch share counts as if each took it, so that this is on the safe side, less so with each step.

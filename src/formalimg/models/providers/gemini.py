@@ -229,7 +229,7 @@ def _error_details(error: APIError) -> Iterator[Mapping[str, Any]]:
 
 
 class GeminiChat(SchemaProvider):
-    """Chat with a Gemini model: one call per `complete`."""
+    """A Gemini chat model: one call per `complete`."""
 
     marks_rejection = True
 
@@ -265,7 +265,7 @@ class GeminiChat(SchemaProvider):
 
 
 class GeminiImages:
-    """Image generation with a Gemini model, such as gemini-2.5-flash-image: one call per `complete`."""
+    """A Gemini image model, such as gemini-2.5-flash-image: one call per `complete`."""
 
     takes_images = True
 

@@ -148,7 +148,7 @@ def open_hf_client(model: str, options: Options, timeout: float, max_bytes: int 
 
 
 class HfChat(SchemaProvider):
-    """Chat completions: one call per `complete`."""
+    """A chat model accessed through chat completions: one call per `complete`."""
 
     marks_rejection = True
 
@@ -168,7 +168,7 @@ class HfChat(SchemaProvider):
 
 
 class HfImages:
-    """Text-to-image, or image-to-image with a reference image: one call per `complete`."""
+    """An image model for text-to-image, or image-to-image with a reference image: one call per `complete`."""
 
     takes_images = True  # whether a model or its provider does is only known when it is called
 

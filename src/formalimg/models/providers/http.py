@@ -211,7 +211,7 @@ def _hide_downloads_from_log(name: str) -> None:
 
 
 def _seconds_until(date: str) -> float:
-    """Return the seconds from now to an HTTP date."""
+    """Return the number of seconds until an HTTP date."""
     try:
         return parsedate_to_datetime(date).timestamp() - time.time()
     except (ValueError, OverflowError):  # also of years, hours and time zones with too many digits

@@ -47,7 +47,7 @@ _requires_openai = requires(
 
 
 class OpenAIChat(SchemaProvider):
-    """Chat completions: one call per `complete`."""
+    """A chat model accessed through chat completions: one call per `complete`."""
 
     def __init__(
         self,

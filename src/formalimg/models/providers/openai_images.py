@@ -32,7 +32,7 @@ _IN_TEXT = re.compile(
 
 
 class OpenAIImages:
-    """Image generation, or image editing with a reference image: one call per `complete`."""
+    """An image model for generation, or editing with a reference image: one call per `complete`."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class OpenAIImages:
 
 
 class OpenAIChatImages:
-    """Chat completions that return images: one call per `complete`, without a size, which chat requests lack."""
+    """An image model accessed through chat completions, which have no size parameter: one call per `complete`."""
 
     takes_images = True
 

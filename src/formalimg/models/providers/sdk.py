@@ -37,7 +37,7 @@ OPENAI_KEY = "OPENAI_API_KEY"
 
 
 class Closeable(Protocol):
-    """A client with connections to close."""
+    """A client whose connections can be closed."""
 
     async def close(self) -> None:
         """Close all connections."""
@@ -103,7 +103,7 @@ class ClientPool(Generic[Client]):
             self._free.append(client)
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close the connections of all clients."""
         for client in self._clients:
             await client.close()
 
