@@ -91,7 +91,7 @@ class UntrustedConnection(sqlite3.Connection):
             raise sqlite3.DatabaseError("malformed text in its schema or in a message") from error
 
     def executemany(self, sql: str, parameters: Any, /) -> sqlite3.Cursor:
-        """Execute a statement for many rows of ours without a step limit."""
+        """Execute a statement for many trusted rows without a step limit."""
         self._limit.is_off = True
         try:
             return super().executemany(sql, parameters)
